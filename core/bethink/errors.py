@@ -1,0 +1,174 @@
+"""Every error bethink raises on purpose, in one tree.
+
+Each class is also the built-in a caller would expect, writes its own message from its values,
+keeps those values as attributes, and survives pickling (so it crosses process pools).
+
+    BethinkError
+    ├── ValidationError (ValueError)            an argument is wrong; nothing was written
+    │   └── DimensionError                      a vector has the wrong length
+    ├── NotFoundError (LookupError)             no such record
+    ├── EmbedderMismatchError (ValueError)      the file was made with another embedder
+    ├── SimilarMemoryError (ValueError)         nearly the same memory is stored already
+    ├── RateLimitError (RuntimeError)           too many of one kind of call
+    ├── StoreClosedError (RuntimeError)         the store was closed
+    ├── StorageError (OSError)                  the file cannot be used
+    │   ├── NotABethinkFileError
+    │   ├── CorruptStoreError
+    │   ├── SchemaTooNewError
+    │   └── StoreBusyError (TimeoutError)
+    └── MissingExtraError (ImportError)         an optional package is not installed
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class BethinkError(Exception):
+    """Stand at the root, so that one ``except`` catches all of them.
+
+    *message* is what ``str()`` shows; *values* are the constructor's arguments, kept for pickling.
+    """
+
+    def __init__(self, message: str, *values: object) -> None:
+        super().__init__(message)
+        self._values = values or (message,)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._values, self.__dict__
+
+
+class ValidationError(BethinkError, ValueError):
+    """Refuse a wrong argument before anything is written."""
+
+
+class DimensionError(ValidationError):
+    """Refuse a vector of the wrong length; *name* says which vector, when there are several."""
+
+    def __init__(self, expected: int, found: int, name: str | None = None) -> None:
+        which = f"vector {name!r}" if name else "vector"
+        message = f"{which} has {found} dimensions, expected {expected}"
+        super().__init__(message, expected, found, name)
+        self.expected = expected
+        self.found = found
+        self.name = name
+
+
+class NotFoundError(BethinkError, LookupError):
+    """Say that there is no *what* (such as ``"record"``) with this *id*."""
+
+    def __init__(self, what: str, id: str) -> None:
+        super().__init__(f"{what} {id!r} was not found", what, id)
+        self.what = what
+        self.id = id
+
+
+class EmbedderMismatchError(BethinkError, ValueError):
+    """Refuse to compare vectors of two embedders; both are given by name."""
+
+    def __init__(self, stored: str, given: str) -> None:
+        message = (
+            f"the store was made with embedder {stored!r} but opened with {given!r}, and their "
+            f"vectors cannot be compared; open it with {stored!r}, or reembed: store its records "
+            f"again in a new file opened with {given!r}"
+        )
+        super().__init__(message, stored, given)
+        self.stored = stored
+        self.given = given
+
+
+class SimilarMemoryError(BethinkError, ValueError):
+    """Refuse a memory that nearly repeats the record *id*; *similarity* is in [0, 1]."""
+
+    def __init__(self, id: str, similarity: float) -> None:
+        super().__init__(
+            f"record {id!r} already says nearly the same (similarity {similarity:.3f})",
+            id,
+            similarity,
+        )
+        self.id = id
+        self.similarity = similarity
+
+
+class RateLimitError(BethinkError, RuntimeError):
+    """Refuse a call past *limit* calls of *what* in *period* seconds."""
+
+    def __init__(
+        self, what: str, limit: int, period: float, retry_after: float | None = None
+    ) -> None:
+        message = f"more than {limit} {what} in {period:g} s"
+        if retry_after is not None:
+            message += f"; try again in {retry_after:.0f} s"
+        super().__init__(message, what, limit, period, retry_after)
+        self.what = what
+        self.limit = limit
+        self.period = period
+        self.retry_after = retry_after
+
+
+class StoreClosedError(BethinkError, RuntimeError):
+    """Refuse every call on a store that was closed."""
+
+    def __init__(
+        self, message: str = "the store is closed; open it again with MemoryStore(location)"
+    ) -> None:
+        super().__init__(message)
+
+
+class StorageError(BethinkError, OSError):
+    """Say why the file at *path* cannot be read or written."""
+
+    def __init__(self, path: str | None, reason: str) -> None:
+        super().__init__(f"{path}: {reason}" if path else reason, path, reason)
+        self.path = path
+        self.reason = reason
+
+
+class NotABethinkFileError(StorageError):
+    """Refuse a file that something else made; it is left untouched."""
+
+    def __init__(
+        self, path: str | None, reason: str = "not a bethink file; it was left untouched"
+    ) -> None:
+        super().__init__(path, reason)
+
+
+class CorruptStoreError(StorageError):
+    """Say that the file is damaged."""
+
+    def __init__(self, path: str | None, reason: str = "the file is damaged") -> None:
+        super().__init__(path, reason)
+
+
+class SchemaTooNewError(StorageError):
+    """Refuse a file of a newer bethink: schema *found* is above the highest *supported* one."""
+
+    def __init__(self, found: int, supported: int, path: str | None = None) -> None:
+        reason = (
+            f"written by a newer bethink (schema {found}, this one knows up to {supported}); "
+            "upgrade with: pip install --upgrade bethink"
+        )
+        super().__init__(path, reason)
+        self._values = (found, supported, path)
+        self.found = found
+        self.supported = supported
+
+
+class StoreBusyError(StorageError, TimeoutError):
+    """Give up waiting for another process that holds the file's write lock."""
+
+    def __init__(
+        self, path: str | None, reason: str = "another process kept the write lock for too long"
+    ) -> None:
+        super().__init__(path, reason)
+
+
+class MissingExtraError(BethinkError, ImportError):
+    """Name the pip line that installs *package*, which comes with bethink's *extra*."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        message = f"this needs the package {package!r}: pip install 'bethink[{extra}]'"
+        super().__init__(message, package, extra)
+        self.name = package
+        self.package = package
+        self.extra = extra

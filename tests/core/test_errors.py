@@ -1,0 +1,68 @@
+"""The error tree: built-in bases, messages, attributes, pickling."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from bethink import errors
+
+EXAMPLES = [
+    (errors.BethinkError("went wrong"), Exception, "went wrong"),
+    (errors.ValidationError("k must be at least 1"), ValueError, "k must be at least 1"),
+    (errors.DimensionError(384, 3), ValueError, "vector has 3 dimensions, expected 384"),
+    (errors.DimensionError(4, 3, "crewai"), errors.ValidationError, "'crewai'"),
+    (errors.NotFoundError("record", "a1"), LookupError, "record 'a1' was not found"),
+    (errors.EmbedderMismatchError("hash-256", "tiny"), ValueError, "reembed"),
+    (errors.SimilarMemoryError("a1", 0.9312), ValueError, "similarity 0.931"),
+    (errors.RateLimitError("failures", 3, 3600), RuntimeError, "more than 3 failures in 3600 s"),
+    (errors.RateLimitError("failures", 3, 3600, 12.4), RuntimeError, "try again in 12 s"),
+    (errors.StoreClosedError(), RuntimeError, "closed"),
+    (errors.StorageError("/tmp/m.db", "disk full"), OSError, "/tmp/m.db: disk full"),
+    (errors.NotABethinkFileError("x.db"), errors.StorageError, "x.db: not a bethink file"),
+    (errors.CorruptStoreError("x.db", "page 3 torn"), errors.StorageError, "x.db: page 3 torn"),
+    (errors.SchemaTooNewError(9, 1, "x.db"), errors.StorageError, "schema 9"),
+    (errors.SchemaTooNewError(9, 1), OSError, "knows up to 1"),
+    (errors.StoreBusyError("x.db"), TimeoutError, "write lock"),
+    (
+        errors.MissingExtraError("psycopg", "postgres"),
+        ImportError,
+        "pip install 'bethink[postgres]'",
+    ),
+]
+
+
+def values(error: Exception) -> dict[str, object]:
+    return {name: value for name, value in vars(error).items() if not name.startswith("_")}
+
+
+@pytest.mark.parametrize(("error", "builtin", "text"), EXAMPLES)
+def test_each_error_is_a_built_in_and_says_what_happened(error, builtin, text):
+    assert isinstance(error, errors.BethinkError)
+    assert isinstance(error, builtin)
+    assert text in str(error)
+
+
+@pytest.mark.parametrize(("error", "builtin", "text"), EXAMPLES)
+def test_each_error_survives_pickling(error, builtin, text):
+    error.add_note("while testing")
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert values(again) == values(error)
+    assert again.__notes__ == ["while testing"]
+
+
+def test_every_class_has_an_example():
+    classes = {c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, Exception)}
+    assert classes == {type(error) for error, _, _ in EXAMPLES}
+
+
+def test_values_are_kept_as_attributes():
+    busy = errors.StoreBusyError("m.db", "locked")
+    new = errors.SchemaTooNewError(9, 1, "m.db")
+    extra = errors.MissingExtraError("psycopg", "postgres")
+    assert (busy.path, busy.reason) == ("m.db", "locked")
+    assert (new.found, new.supported, new.path) == (9, 1, "m.db")
+    assert (extra.package, extra.extra, extra.name) == ("psycopg", "postgres", "psycopg")
