@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
 import pytest
 
-from bethink import MemoryStore
+if TYPE_CHECKING:
+    from bethink import MemoryStore
 
 FRAMEWORKS = ("langchain-core", "crewai", "autogen-agentchat", "numpy")
 
@@ -24,5 +26,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture
 def store() -> Iterator[MemoryStore]:
+    from bethink import MemoryStore
+
     with MemoryStore() as store:
         yield store
