@@ -1,0 +1,199 @@
+"""The shape of the project, checked."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from importlib.resources import files
+from inspect import isclass, isfunction
+from pathlib import Path
+
+import pytest
+
+import bethink
+
+ROOT = Path(__file__).parents[2]
+CORE = sorted(ROOT.glob("core/bethink/**/*.py"))
+ADAPTERS = sorted(ROOT.glob("adapters/bethink_adapters/**/*.py"))
+EXAMPLES = sorted(ROOT.glob("examples/*.py"))
+TESTS = sorted(path for path in ROOT.glob("tests/**/*.py") if "upstream" not in path.parts)
+FRAMEWORKS = {
+    "langchain",
+    "langchain_core",
+    "langgraph",
+    "crewai",
+    "autogen_core",
+    "autogen_agentchat",
+    "autogen_ext",
+    "pydantic",
+}
+
+# A module imports from its own row or from the rows above it, never from below.
+ROWS = (
+    ("errors",),
+    ("records", "namespaces", "fields"),
+    ("text", "stemming", "filters", "embedders"),
+    ("index", "ranking", "backends"),
+    ("recall",),
+    ("store",),
+    ("aio", "messages"),
+    ("", "testing"),
+    ("bench", "__main__"),
+)
+RANK = {name: rank for rank, row in enumerate(ROWS) for name in row}
+
+
+def module_name(path: Path) -> str:
+    """Name the module that *path* holds, as it is imported."""
+    parts = path.relative_to(ROOT).with_suffix("").parts[1:]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in [*CORE, *ADAPTERS]}
+
+
+def place(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def is_for_types_only(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def import_nodes(node: ast.AST, *, eager: bool) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports below *node*; *eager* leaves out those that importing it does not run."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        elif eager and (
+            isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) or is_for_types_only(child)
+        ):
+            continue
+        else:
+            yield from import_nodes(child, eager=eager)
+
+
+def imported(path: Path, *, eager: bool) -> set[str]:
+    """Return the dotted names that *path* imports, down to the module where there is one."""
+    found = set()
+    for node in import_nodes(ast.parse(path.read_text(encoding="utf-8")), eager=eager):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+            continue
+        assert node.level == 0, f"{path}: relative import"
+        base = node.module or ""
+        names = {f"{base}.{alias.name}" for alias in node.names}
+        found |= {name if name in MODULES else base for name in names}
+    return found
+
+
+def rank(module: str) -> int:
+    package, _, rest = module.partition(".")
+    if package == "bethink_adapters":
+        return len(ROWS)
+    return RANK[rest.partition(".")[0]]
+
+
+def statements_without_docstring(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Count the lines of a function, its docstring aside."""
+    lines = (node.end_lineno or node.lineno) - node.lineno + 1
+    first = node.body[0]
+    if ast.get_docstring(node) is not None:
+        lines -= (first.end_lineno or first.lineno) - first.lineno + 1
+    return lines
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Return the top-level modules that a fresh interpreter holds after *statement*."""
+    code = f"{statement}; import sys; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("path", CORE, ids=module_name)
+def test_core_imports_the_standard_library_and_numpy(path: Path) -> None:
+    allowed = sys.stdlib_module_names | {"bethink", "numpy"}
+    assert {name.partition(".")[0] for name in imported(path, eager=True)} <= allowed
+
+
+@pytest.mark.parametrize("path", CORE, ids=module_name)
+def test_core_knows_no_adapter_and_no_framework(path: Path) -> None:
+    used = {name.partition(".")[0] for name in imported(path, eager=False)}
+    assert not used & (FRAMEWORKS | {"bethink_adapters"})
+
+
+@pytest.mark.parametrize("path", ADAPTERS, ids=module_name)
+def test_an_adapter_imports_its_framework_only_where_it_needs_it(path: Path) -> None:
+    allowed = sys.stdlib_module_names | {"bethink", "bethink_adapters", "numpy"}
+    assert {name.partition(".")[0] for name in imported(path, eager=True)} <= allowed
+
+
+@pytest.mark.parametrize("module", [module_name(path) for path in ADAPTERS])
+def test_importing_an_adapter_loads_no_framework(module: str) -> None:
+    assert not loaded_by(f"import {module}") & FRAMEWORKS
+
+
+def test_importing_the_core_loads_numpy_and_nothing_else() -> None:
+    more = loaded_by("import bethink") - loaded_by("import numpy")
+    assert more - sys.stdlib_module_names == {"bethink"}
+
+
+@pytest.mark.parametrize("path", [*CORE, *ADAPTERS], ids=module_name)
+def test_imports_run_one_way(path: Path) -> None:
+    own = rank(module_name(path))
+    used = {name for name in imported(path, eager=False) if name in MODULES}
+    assert {name: rank(name) for name in used if rank(name) > own} == {}
+
+
+def test_imports_have_no_circle() -> None:
+    graph = {name: imported(path, eager=False) & MODULES.keys() for name, path in MODULES.items()}
+    TopologicalSorter(graph).prepare()
+
+
+def test_public_names_are_sorted_and_there() -> None:
+    assert bethink.__all__ == sorted(bethink.__all__)
+    assert all(hasattr(bethink, name) for name in bethink.__all__)
+
+
+def test_every_public_name_imported_is_exported() -> None:
+    tree = ast.parse(MODULES["bethink"].read_text(encoding="utf-8"))
+    names = {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module != "__future__"
+        for alias in node.names
+    }
+    assert {name for name in names if not name.startswith("_")} <= set(bethink.__all__)
+
+
+@pytest.mark.parametrize("name", bethink.__all__)
+def test_every_public_name_has_a_docstring(name: str) -> None:
+    thing = getattr(bethink, name)
+    if not (isclass(thing) or isfunction(thing)):
+        return
+    assert thing.__doc__
+    methods = {key: value for key, value in vars(thing).items() if isfunction(value)}
+    assert [key for key, value in methods.items() if key[0] != "_" and not value.__doc__] == []
+
+
+@pytest.mark.parametrize("path", [*CORE, *ADAPTERS, *EXAMPLES], ids=place)
+def test_no_function_is_longer_than_fifty_lines(path: Path) -> None:
+    functions = [
+        node
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert [node.name for node in functions if statements_without_docstring(node) > 50] == []
+
+
+@pytest.mark.parametrize("path", [*CORE, *ADAPTERS, *EXAMPLES, *TESTS], ids=place)
+def test_no_file_is_longer_than_six_hundred_lines(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 600
+
+
+@pytest.mark.parametrize("package", ["bethink", "bethink_adapters"])
+def test_types_are_shipped(package: str) -> None:
+    assert (files(package) / "py.typed").is_file()
