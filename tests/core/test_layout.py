@@ -76,6 +76,13 @@ def import_nodes(node: ast.AST, *, eager: bool) -> Iterator[ast.Import | ast.Imp
             yield from import_nodes(child, eager=eager)
 
 
+def absolute(node: ast.ImportFrom, path: Path) -> str:
+    """Spell out the module that a relative import in *path* names."""
+    package = path.relative_to(ROOT).parent.parts[1:]
+    above = package[: len(package) + 1 - node.level] if node.level else ()
+    return ".".join([*above, *([node.module] if node.module else [])])
+
+
 def imported(path: Path, *, eager: bool) -> set[str]:
     """Return the dotted names that *path* imports, down to the module where there is one."""
     found = set()
@@ -83,8 +90,7 @@ def imported(path: Path, *, eager: bool) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
             continue
-        assert node.level == 0, f"{path}: relative import"
-        base = node.module or ""
+        base = absolute(node, path)
         names = {f"{base}.{alias.name}" for alias in node.names}
         found |= {name if name in MODULES else base for name in names}
     return found
