@@ -7,11 +7,15 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from bethink import MemoryStore
 
 FRAMEWORKS = ("langchain-core", "crewai", "autogen-agentchat", "numpy")
+
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
 
 
 def pytest_report_header() -> str:
