@@ -1,0 +1,276 @@
+"""LangChain chat histories in a bethink store. Works with langchain-core 0.2 to 1.8.
+
+``ChatMessageHistory`` is what ``RunnableWithMessageHistory`` asks for; ``ConversationMemory`` is
+the older memory of chains and needs no LangChain. Both read and write the same sessions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from itertools import dropwhile
+from typing import TYPE_CHECKING, Any, Final
+
+from bethink import MemoryStore, MessageLog, ValidationError, segment
+from bethink.fields import integer
+
+from .langchain_messages import (
+    as_message,
+    langchain,
+    role_of,
+    text_item,
+    text_of,
+    to_item,
+    to_message,
+)
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+_REMOVE_ALL: Final = "__remove_all__"
+_TOOL_RESULTS: Final = ("tool", "function")
+_PREFIXES: Final = {
+    "human": "Human",
+    "ai": "AI",
+    "system": "System",
+    "tool": "Tool",
+    "function": "Function",
+}
+
+
+class ChatMessageHistory:
+    """The messages of one session as LangChain's chat history; making one does no I/O.
+
+    *last* shows at most that many of the newest messages, never the result of a tool call without
+    the call. Within a run of ``RunnableWithMessageHistory`` the messages stay as they were when it
+    began, so that parallel runs of one session lose nothing. Each run needs an instance of its own
+    for that, which ``message_history_factory`` gives it.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        session_id: str,
+        *,
+        namespace: str = "messages",
+        last: int | None = None,
+    ) -> None:
+        self.log = MessageLog(store, session_id, namespace=namespace)
+        self.session_id = session_id
+        self.last = None if last is None else integer("last", last, 0)
+        self._as_run_began: list[BaseMessage] | None = None
+        if "langchain_core.chat_history" in sys.modules:
+            _register()
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        """The messages, oldest first, as a new list."""
+        if not self._in_its_run():
+            return self._read()
+        if self._as_run_began is None:
+            self._as_run_began = self._read()
+        return list(self._as_run_began)
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """Return the messages, oldest first."""
+        return await asyncio.to_thread(lambda: self.messages)
+
+    def add_messages(self, messages: Sequence[BaseMessage | str]) -> None:
+        """Add *messages* in one transaction.
+
+        A ``RemoveMessage`` removes the message with its id, or all with the id "__remove_all__".
+        Messages that all carry ids and are the newest ones already are not added again.
+        """
+        items: list[dict[str, Any]] = []
+        for message in [as_message(message) for message in messages]:
+            if message.type == "remove":
+                items = self._remove(message.id, items)
+            else:
+                items.append(to_item(message))
+        if not self._ends_with(items):
+            self.log.append(items)
+        self._as_run_began = None
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage | str]) -> None:
+        """Add *messages* in one transaction; see ``add_messages``."""
+        await asyncio.to_thread(self.add_messages, list(messages))
+
+    def add_message(self, message: BaseMessage | str) -> None:
+        """Add one message."""
+        self.add_messages([message])
+
+    def add_user_message(self, message: HumanMessage | str) -> None:
+        """Add what the user said."""
+        core = langchain()
+        self.add_message(
+            message
+            if isinstance(message, core.HumanMessage)
+            else core.HumanMessage(content=message)
+        )
+
+    def add_ai_message(self, message: AIMessage | str) -> None:
+        """Add what the model said."""
+        core = langchain()
+        self.add_message(
+            message if isinstance(message, core.AIMessage) else core.AIMessage(content=message)
+        )
+
+    def clear(self) -> None:
+        """Forget all messages of the session."""
+        self.log.clear()
+        self._as_run_began = None
+
+    async def aclear(self) -> None:
+        """Forget all messages of the session."""
+        await asyncio.to_thread(self.clear)
+
+    def __str__(self) -> str:
+        text: str = langchain().get_buffer_string(self.messages)
+        return text
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(session_id={self.session_id!r})"
+
+    def _read(self) -> list[BaseMessage]:
+        _register()
+        messages = [to_message(record) for record in self.log.messages(self.last)]
+        if self.last is None:
+            return messages
+        return list(dropwhile(lambda message: message.type in _TOOL_RESULTS, messages))
+
+    def _in_its_run(self) -> bool:
+        """Tell whether a ``RunnableWithMessageHistory`` that was given this instance is asking."""
+        if "langchain_core.runnables.history" not in sys.modules:
+            return False
+        from langchain_core.runnables import ensure_config
+
+        return ensure_config().get("configurable", {}).get("message_history") is self
+
+    def _remove(self, id: str | None, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Remove a message from the session and from *items*, which are about to be added."""
+        if id == _REMOVE_ALL:
+            self.log.clear()
+            return []
+        self.log.store.forget(namespace=self.log.namespace, where={"value.data.id": id})
+        return [item for item in items if item["value"]["data"]["id"] != id]
+
+    def _ends_with(self, items: list[dict[str, Any]]) -> bool:
+        values = [item["value"] for item in items]
+        if not all(value["data"]["id"] for value in values):
+            return False
+        return [record.value for record in self.log.messages(len(values))] == values
+
+
+def message_history_factory(
+    store: MemoryStore,
+    keys: Sequence[str] = ("session_id",),
+    *,
+    namespace: str = "messages",
+    last: int | None = None,
+) -> Callable[..., ChatMessageHistory]:
+    """Return the ``get_session_history`` that ``RunnableWithMessageHistory`` asks for.
+
+    Its parameters are *keys*, as ``history_factory_config`` must list them. The last one names the
+    session, those before it the owners whose sessions are kept apart.
+    """
+    if not keys:
+        raise ValidationError("message_history_factory needs at least one key")
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(key, kind, annotation=str) for key in keys])
+
+    def get_session_history(*args: str, **kwargs: str) -> ChatMessageHistory:
+        *owners, session_id = signature.bind(*args, **kwargs).arguments.values()
+        path = "/".join([namespace, *map(segment, owners)])
+        return ChatMessageHistory(store, session_id, namespace=path, last=last)
+
+    get_session_history.__signature__ = signature  # type: ignore[attr-defined]
+    return get_session_history
+
+
+class ConversationMemory:
+    """The memory that a chain reads before a call and writes after it; needs no LangChain.
+
+    It shows the last *k* exchanges (None: all) as one text under *memory_key*, or with
+    *return_messages* as LangChain messages. *input_key* and *output_key* say which values of a call
+    to keep; they may be left out where there is only one.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        session_id: str,
+        *,
+        k: int | None = None,
+        input_key: str | None = None,
+        output_key: str | None = None,
+        memory_key: str = "history",
+        return_messages: bool = False,
+        namespace: str = "messages",
+    ) -> None:
+        last = None if k is None else 2 * integer("k", k, 0)
+        self.chat_memory = ChatMessageHistory(store, session_id, namespace=namespace, last=last)
+        self.input_key = input_key
+        self.output_key = output_key
+        self.memory_key = memory_key
+        self.return_messages = return_messages
+
+    @property
+    def memory_variables(self) -> list[str]:
+        """The names that ``load_memory_variables`` returns."""
+        return [self.memory_key]
+
+    def load_memory_variables(self, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the conversation so far under ``memory_key``; *inputs* do not matter."""
+        shown = self.chat_memory.messages if self.return_messages else self._transcript()
+        return {self.memory_key: shown}
+
+    def save_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
+        """Add one exchange: what went in and what came out."""
+        said = _pick(inputs, self.input_key, "input_key", ignore=(self.memory_key, "stop"))
+        answered = _pick(outputs, self.output_key, "output_key")
+        self.chat_memory.log.append([text_item("human", said), text_item("ai", answered)])
+
+    def clear(self) -> None:
+        """Forget the conversation."""
+        self.chat_memory.clear()
+
+    async def aload_memory_variables(
+        self, inputs: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the conversation so far under ``memory_key``; *inputs* do not matter."""
+        return await asyncio.to_thread(self.load_memory_variables, inputs)
+
+    async def asave_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
+        """Add one exchange: what went in and what came out."""
+        await asyncio.to_thread(self.save_context, inputs, outputs)
+
+    async def aclear(self) -> None:
+        """Forget the conversation."""
+        await asyncio.to_thread(self.clear)
+
+    def _transcript(self) -> str:
+        records = self.chat_memory.log.messages(self.chat_memory.last)
+        roles = ((role_of(record), text_of(record)) for record in records)
+        return "\n".join(f"{_PREFIXES.get(role, role)}: {text}" for role, text in roles)
+
+
+def _pick(
+    values: Mapping[str, Any], key: str | None, argument: str, ignore: Sequence[str] = ()
+) -> str:
+    """Return the text under *key*, or the only one there is besides *ignore*."""
+    names = [key] if key else [name for name in values if name not in ignore]
+    if len(names) != 1:
+        raise ValidationError(f"set {argument}: there is not one value but {names}")
+    text = values.get(names[0])
+    if not isinstance(text, str):
+        raise ValidationError(f"{names[0]!r} must be a str, not {type(text).__name__}")
+    return text
+
+
+def _register() -> None:
+    """Let ``ChatMessageHistory`` pass for LangChain's own base class, which it need not import."""
+    from langchain_core.chat_history import BaseChatMessageHistory
+
+    BaseChatMessageHistory.register(ChatMessageHistory)

@@ -1,0 +1,74 @@
+"""The message-log face: what was said in a session, in order, kept in a store like all else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .errors import ValidationError
+from .namespaces import Subtree, check_namespace, segment, unsegment
+from .records import MemoryRecord
+from .store import MemoryStore
+
+
+class MessageLog:
+    """The messages of one *session*: records of a namespace of their own, oldest first.
+
+    Any text is a session, the empty one too, and no session sees another's messages. Making a log
+    reads and writes nothing.
+    """
+
+    def __init__(self, store: MemoryStore, session: str, *, namespace: str = "messages") -> None:
+        self.store = store
+        self.session = session
+        self.namespace = check_namespace(f"{namespace}/{segment(session)}")
+        self.thread = _thread(session)
+
+    def append(self, messages: Iterable[Mapping[str, Any]]) -> list[MemoryRecord]:
+        """Add *messages*, each a mapping of ``MemoryStore.store``'s arguments: all of them or none.
+
+        The log says where they go: a message that names a namespace or a thread is refused.
+        """
+        items = [dict(message) for message in messages]
+        if any({"namespace", "thread"} & item.keys() for item in items):
+            raise ValidationError("a message cannot name its namespace or thread; the log does")
+        if not items:
+            return []
+        return self.store.store_many(items, namespace=self.namespace, thread=self.thread)
+
+    def messages(self, last: int | None = None) -> list[MemoryRecord]:
+        """Return the *last* messages, or all of them, oldest first; only those are read."""
+        if last is None:
+            return self.store.all(namespace=self.namespace)
+        return self.store.all(namespace=self.namespace, limit=last, order="newest")[::-1]
+
+    def pop(self) -> MemoryRecord | None:
+        """Forget the last message and return it; None when there is none."""
+        while newest := self.messages(last=1):
+            if self.store.forget(newest[0].id):
+                return newest[0]
+        return None
+
+    def clear(self) -> int:
+        """Forget all messages; return how many there were."""
+        return self.store.forget(namespace=self.namespace)
+
+    def count(self) -> int:
+        """Count the messages."""
+        return self.store.count(namespace=self.namespace)
+
+    @staticmethod
+    def sessions(store: MemoryStore, *, namespace: str = "messages") -> list[str]:
+        """Return the sessions that have messages, sorted."""
+        below = len(namespace) + 1
+        names = (name[below:] for name in store.namespaces(Subtree(namespace)))
+        return sorted(unsegment(name) for name in names if name and "/" not in name)
+
+
+def _thread(session: str) -> str:
+    """Return *session*, quoted if no storage could hold it as it is."""
+    try:
+        session.encode()
+    except UnicodeEncodeError:
+        return segment(session)
+    return session
