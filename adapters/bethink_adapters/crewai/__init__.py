@@ -1,0 +1,16 @@
+"""crewAI remembers in bethink: a storage backend, its embedder, and the older external memory.
+
+    store = MemoryStore("crew.db")
+    storage = CrewStorage(store)
+    crew = Crew(..., memory=Memory(storage=storage, embedder=storage.embedder))
+
+`CrewStorage` serves crewAI 1.10.1 to 1.15.30 (unified memory), `CrewExternalStorage` 1.9.3 and
+before (`ExternalMemory`). Nothing is registered or subclassed, and crewAI is imported only by
+the calls that return its types.
+"""
+
+from .embedder import RememberingEmbedder
+from .external import CrewExternalStorage
+from .storage import CrewStorage
+
+__all__ = ["CrewExternalStorage", "CrewStorage", "RememberingEmbedder"]

@@ -1,0 +1,81 @@
+"""crewAI's records as bethink's, and back.
+
+A crew record keeps its id, content, importance and source; its categories are tags, its embedding
+the vector named "crewai", its `created_at` is when the memory occurred. What bethink has no word
+for stays in `value`, because crewAI prints every metadata key into the agent's prompt.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bethink import MemoryRecord
+
+if TYPE_CHECKING:
+    from crewai.memory.types import MemoryRecord as CrewRecord
+
+VECTOR = "crewai"
+EPOCH = datetime(1970, 1, 1)
+
+
+def seconds(when: datetime) -> float:
+    """Return *when* as Unix seconds; a naive datetime, crewAI's habit, is UTC."""
+    return (when.replace(tzinfo=UTC) if when.tzinfo is None else when).timestamp()
+
+
+def naive(unix: float) -> datetime:
+    """Return Unix seconds as crewAI compares them: a naive datetime in UTC."""
+    return EPOCH + timedelta(seconds=unix)
+
+
+def to_fields(record: CrewRecord, namespace: str) -> dict[str, Any]:
+    """Return the arguments of ``MemoryStore.store`` for *record*, but for id and embedding.
+
+    Metadata that JSON cannot hold raises ``TypeError``, as crewAI's own storage does.
+    """
+    return {
+        "content": record.content,
+        "namespace": namespace,
+        "tags": [category for category in record.categories if category.strip()],
+        "importance": record.importance,
+        "source": record.source,
+        "metadata": json.loads(json.dumps(record.metadata)),
+        "occurred_at": seconds(record.created_at),
+        "value": {"private": record.private, "last_accessed": seconds(record.last_accessed)},
+    }
+
+
+def is_private(record: MemoryRecord) -> bool:
+    """Tell whether crewAI marked *record* as visible to its source only."""
+    return isinstance(record.value, Mapping) and record.value.get("private") is True
+
+
+def last_accessed(record: MemoryRecord) -> float:
+    """Return when *record* was last used, by crewAI's clock or by the store's."""
+    noted = record.value.get("last_accessed") if isinstance(record.value, Mapping) else None
+    given = noted if isinstance(noted, int | float) else record.created_at
+    return max(given, record.last_accessed_at or given)
+
+
+def to_crew(record: MemoryRecord, scope: str, embedding: np.ndarray | None) -> CrewRecord:
+    """Return *record* as the type that crewAI insists on."""
+    from crewai.memory.types import MemoryRecord as CrewRecord
+
+    return CrewRecord(
+        id=record.id,
+        content=record.content,
+        scope=scope,
+        categories=list(record.tags),
+        metadata=record.metadata,
+        importance=record.importance,
+        created_at=naive(record.occurred_at),
+        last_accessed=naive(last_accessed(record)),
+        embedding=None if embedding is None else embedding.tolist(),
+        source=record.source,
+        private=is_private(record),
+    )
