@@ -1,0 +1,143 @@
+"""Run the benchmark: ``python -m bethink.bench --help``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bethink.bench.corpus import Corpus, build_corpus
+from bethink.bench.embedding import SharedEmbedder
+from bethink.bench.engines import MEMORIES, import_engine
+from bethink.bench.measures import Findings, Plan, Run
+from bethink.bench.peers import PEERS
+from bethink.bench.report import as_document, as_text
+
+LARGEST_WITH_OWN_EMBEDDER = 10_000
+LARGEST_FOR_PEERS = 100_000
+SEED = 7
+# BLAS libraries read these when numpy is imported, so they are set in a child process.
+_ONE_THREAD = {
+    name: "1"
+    for name in (
+        "OPENBLAS_NUM_THREADS",
+        "OMP_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "BLIS_NUM_THREADS",
+    )
+}
+_FORCED_KERNEL = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark in a process whose numpy uses one thread; return the exit status."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    options = option_parser().parse_args(arguments)
+    wanted = timing_environment(os.environ)
+    if wanted != dict(os.environ):
+        command = [sys.executable, "-m", "bethink.bench", *arguments]
+        return subprocess.run(command, env=wanted, check=False).returncode
+    document = run(options)
+    print(as_text(document))
+    if options.json:
+        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def timing_environment(current: Mapping[str, str]) -> dict[str, str]:
+    """Return *current* with one BLAS thread and the kernel that suits the processor."""
+    kept = {key: value for key, value in current.items() if key not in _FORCED_KERNEL}
+    return {**kept, **_ONE_THREAD}
+
+
+def option_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bethink.bench",
+        description="Time bethink beside its peers: same texts, same vectors, in turn, CPU time.",
+    )
+    add = parser.add_argument
+    add("--sizes", type=_numbers, help="memories, separated by commas (default: 1000,10000,100000)")
+    add("--million", action="store_true", help="also a million memories, bethink alone")
+    add("--peers", type=_names, default=list(PEERS), help=f"of {', '.join(PEERS)}; empty for none")
+    add("--json", type=Path, metavar="FILE", help="write all figures to FILE")
+    add("--rounds", type=int, help=f"repetitions of a recall (default: {Plan().rounds})")
+    add("--dimension", type=int, default=256, help="of the shared vectors (default: 256)")
+    add("--quick", action="store_true", help="1000 memories and few rounds")
+    return parser
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part.replace("_", "")) for part in text.split(",")]
+
+
+def _names(text: str) -> list[str]:
+    names = [name for name in text.split(",") if name]
+    unknown = set(names) - set(PEERS)
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no such peer: {', '.join(sorted(unknown))}")
+    return names
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    """Measure every size and return the document of results."""
+    sizes = options.sizes or ([1000] if options.quick else [1000, 10_000, 100_000])
+    sizes = sorted({*sizes, 1_000_000} if options.million else {*sizes})
+    plan = Plan(rounds=5, openings=1, stores=20) if options.quick else Plan()
+    plan = replace(plan, rounds=options.rounds or plan.rounds)
+    names = ["bethink", *_installed(options.peers)]
+    corpus = build_corpus(sizes[-1], fresh=plan.fresh, questions=max(50, plan.rounds), seed=SEED)
+    _say(f"{corpus.sentences:,} sentences; {sizes[-1] - corpus.sentences:,} joined from halves")
+    shared = SharedEmbedder(options.dimension)
+    shared.prepare([*corpus.texts, *corpus.fresh, *corpus.questions])
+    findings = Findings()
+    for size in sizes:
+        _measure(replace(corpus, texts=corpus.texts[:size]), names, shared, plan, findings)
+    settings = {
+        "sizes": sizes,
+        "rounds": plan.rounds,
+        "dimension": options.dimension,
+        "seed": SEED,
+        "sentences": corpus.sentences,
+        "joined": sizes[-1] - corpus.sentences,
+    }
+    return as_document(findings, settings)
+
+
+def _installed(peers: Sequence[str]) -> list[str]:
+    reasons = {peer: import_engine(peer) for peer in peers}
+    for peer, reason in reasons.items():
+        if reason:
+            _say(f"{peer} is left out: {reason}")
+    return [peer for peer, reason in reasons.items() if not reason]
+
+
+def _measure(
+    corpus: Corpus, names: Sequence[str], shared: SharedEmbedder, plan: Plan, findings: Findings
+) -> None:
+    """Measure one size: every engine with the shared vectors, then some with their own."""
+    size = len(corpus.texts)
+    if size > LARGEST_FOR_PEERS:
+        names = names[:1]
+    with tempfile.TemporaryDirectory(prefix="bethink-bench-") as scratch:
+        _say(f"{size:,} memories: {', '.join(names)}")
+        Run(corpus, names, shared, plan, Path(scratch, "shared"), findings).measure()
+        if size <= LARGEST_WITH_OWN_EMBEDDER:
+            names = [name for name in names if name in MEMORIES]
+            _say(f"{size:,} memories, own embedder: {', '.join(names)}")
+            Run(corpus, names, None, plan, Path(scratch, "own"), findings).measure()
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""What the measures time: bethink, the peers, and the bare tools nobody can beat by much."""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
+
+from bethink import MemoryStore
+from bethink.bench.embedding import SharedEmbedder
+from bethink.bench.peers import HITS, LOADS_EXTENSIONS, PEERS
+
+Durability = Literal["full", "normal"]
+
+
+class Fills(Protocol):
+    """Anything that stores many texts."""
+
+    def fill(self, texts: Sequence[str]) -> None:
+        """Store *texts* the quickest way."""
+
+
+class Stores(Protocol):
+    """Anything that stores one text."""
+
+    def store(self, text: str) -> None:
+        """Store *text* durably."""
+
+
+class Engine(Fills, Stores, Protocol):
+    """A memory of texts. *needs* names the modules it must find."""
+
+    needs: ClassVar[tuple[str, ...]]
+
+    def recall(self, query: str, *, touch: bool = True) -> Sequence[str]:
+        """Return the best texts; *touch* matters only to engines that record the access."""
+
+    def close(self) -> None:
+        """Let go of the files."""
+
+
+class _Bethink:
+    """The library itself."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self, folder: Path, embedder: SharedEmbedder | None, *, durability: Durability = "full"
+    ) -> None:
+        self.memory = MemoryStore(folder / "bethink.db", embedder=embedder, durability=durability)
+
+    def fill(self, texts: Sequence[str]) -> None:
+        self.memory.store_many(texts)
+
+    def recall(self, query: str, *, touch: bool = True) -> list[str]:
+        return [hit.memory.content for hit in self.memory.recall(query, k=HITS, touch=touch)]
+
+    def store(self, text: str) -> None:
+        self.memory.store(text)
+
+    def close(self) -> None:
+        self.memory.close()
+
+
+class BareSqlite:
+    """A SQLite table of id, text and float32 vector: the least that a durable write can cost."""
+
+    def __init__(self, folder: Path, embedder: SharedEmbedder, durability: Durability) -> None:
+        self.embedder = embedder
+        path = folder / f"bare-{durability}.db"
+        self.db = sqlite3.connect(path, isolation_level=None)
+        self.db.execute("PRAGMA journal_mode=WAL")
+        self.db.execute(f"PRAGMA synchronous={durability}")
+        self.db.execute(
+            "CREATE TABLE IF NOT EXISTS memories"
+            "(seq INTEGER PRIMARY KEY, id TEXT, content TEXT, vector BLOB)"
+        )
+
+    def fill(self, texts: Sequence[str]) -> None:
+        """Insert *texts* with one executemany in one transaction."""
+        vectors = self.embedder.embed(texts)
+        rows = [
+            (uuid.uuid4().hex, text, vector.tobytes())
+            for text, vector in zip(texts, vectors, strict=True)
+        ]
+        self.db.execute("BEGIN IMMEDIATE")
+        self.db.executemany("INSERT INTO memories(id, content, vector) VALUES (?, ?, ?)", rows)
+        self.db.execute("COMMIT")
+
+    def store(self, text: str) -> None:
+        """Insert one row in a transaction of its own."""
+        self.fill([text])
+
+    def close(self) -> None:
+        """Close the file."""
+        self.db.close()
+
+
+ENGINES: dict[str, type[Any]] = {"bethink": _Bethink, **PEERS}
+MEMORIES = ("bethink", "remembrane")
+
+
+def open_engine(
+    name: str, folder: Path, embedder: SharedEmbedder | None, **options: Durability
+) -> Engine:
+    """Open the engine *name* in *folder*, which keeps its files from one opening to the next."""
+    engine: Engine = ENGINES[name](folder, embedder, **options)
+    return engine
+
+
+def import_engine(name: str) -> str | None:
+    """Import what the engine needs; return why it cannot be used, or None."""
+    try:
+        for module in ENGINES[name].needs:
+            import_module(module)
+        if name == "langgraph" and not LOADS_EXTENSIONS:
+            return "this Python's sqlite3 cannot load extensions"
+    except ImportError as error:
+        return str(error)
+    return None

@@ -1,0 +1,248 @@
+"""What is measured at one size, in the order of a store's life: filled, opened, asked, written."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from bethink.bench.child import Writer, first_recall
+from bethink.bench.corpus import Corpus
+from bethink.bench.embedding import SharedEmbedder
+from bethink.bench.engines import MEMORIES, BareSqlite, Engine, Fills, Stores, open_engine
+from bethink.bench.rounds import Sample, Step, interleave, summed
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How often things are repeated."""
+
+    rounds: int = 30
+    openings: int = 5
+    stores: int = 200
+    budget: float = 60.0
+
+    @property
+    def fresh(self) -> int:
+        """Return how many texts are stored one by one at a size."""
+        return 2 * self.rounds + 2 * self.stores
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What one engine occupies after its first recall, in memory and on disk."""
+
+    size: int
+    embedder: str
+    engine: str
+    bytes_per_memory: float
+    rss_mb: float
+    import_rss_mb: float
+    import_cpu_ms: float
+
+
+@dataclass(slots=True)
+class Findings:
+    """All samples and footprints so far."""
+
+    samples: list[Sample] = field(default_factory=list)
+    footprints: list[Footprint] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One size with one embedder: `measure` fills *findings*, leaving the stores in *folder*.
+
+    *shared* None means that each engine uses an embedder of its own.
+    """
+
+    corpus: Corpus
+    names: Sequence[str]
+    shared: SharedEmbedder | None
+    plan: Plan
+    folder: Path
+    findings: Findings
+
+    @property
+    def size(self) -> int:
+        """Return the number of memories."""
+        return len(self.corpus.texts)
+
+    def measure(self) -> None:
+        """Take every measure that this embedder allows."""
+        for name in self.names:
+            (self.folder / name).mkdir(parents=True)
+        self._fill()
+        self._open()
+        with self._engines(self.names) as engines:
+            self._recall(engines)
+            self._recall_after_store(engines)
+        if self.shared:
+            self._recall_after_foreign_store(self.shared)
+            self._store_one_by_one(self.shared)
+
+    def _fill(self) -> None:
+        """Fill every engine chunk by chunk, beside one bare executemany a chunk."""
+        texts = self.corpus.texts
+        share = max(1, min(1000, self.size // 5))
+        chunks = [texts[start : start + share] for start in range(0, self.size, share)]
+        with self._engines(self.names) as engines, ExitStack() as stack:
+            fillers: dict[str, Fills] = dict(engines)
+            if self.shared:
+                bare = BareSqlite(self.folder, self.shared, "full")
+                fillers["bare SQLite"] = stack.enter_context(closing(bare))
+            steps = [_fill_step(name, filler, chunks) for name, filler in fillers.items()]
+            self._take(steps, len(chunks), budget=math.inf)
+
+    def _open(self) -> None:
+        """Open each store in fresh processes, and weigh it."""
+        dimension = self.shared.dimension if self.shared else 0
+        opened: dict[str, list[dict[str, float]]] = {name: [] for name in self.names}
+        for number in range(self.plan.openings):
+            for name in self.names:
+                query = self._question(number)
+                opened[name].append(first_recall(name, self.folder / name, dimension, query))
+        for name, figures in opened.items():
+            sample = Sample(self.size, self._label, name, "open and first recall")
+            for figure in figures:
+                sample.add(figure["cpu"], figure["wall"])
+            self.findings.samples.append(sample)
+            self.findings.footprints.append(self._footprint(name, figures))
+
+    def _footprint(self, name: str, figures: Sequence[dict[str, float]]) -> Footprint:
+        files = (path for path in (self.folder / name).rglob("*") if path.is_file())
+        median = {key: statistics.median(row[key] for row in figures) for key in figures[0]}
+        return Footprint(
+            self.size,
+            self._label,
+            name,
+            bytes_per_memory=sum(path.stat().st_size for path in files) / self.size,
+            rss_mb=median["rss"],
+            import_rss_mb=median["import_rss"],
+            import_cpu_ms=1000 * median["import_cpu"],
+        )
+
+    def _recall(self, engines: dict[str, Engine]) -> None:
+        """Recall with all data warm, beside one scan of all vectors by numpy."""
+        half = self.plan.rounds // 2
+        steps = []
+        if self.shared:
+            matrix = self.shared.matrix[: self.size]
+            vectors = [self.shared.embed([text])[0] for text in self.corpus.questions]
+            steps.append(
+                Step("numpy.dot", "scan", lambda at: np.dot(matrix, vectors[at % len(vectors)]))
+            )
+        for name, engine in engines.items():
+            engine.recall(self._question(-1))
+            steps.append(self._recall_step(name, engine, "recall"))
+            if name in MEMORIES:
+                steps.append(self._recall_step(name, engine, "recall, no touch", half, touch=False))
+        self._take(steps, self.plan.rounds)
+
+    def _recall_after_store(self, engines: dict[str, Engine]) -> None:
+        """Alternate between storing and recalling, as an agent does."""
+        texts, half = self.corpus.fresh, self.plan.rounds // 2
+        steps = []
+        for name, engine in engines.items():
+            steps += [
+                self._recall_step(name, engine, "recall before own store"),
+                _store_step(name, engine, "own store", texts),
+                self._recall_step(name, engine, "recall after own store", half),
+            ]
+        taken = {(sample.engine, sample.measure): sample for sample in self._take(steps)}
+        for name in engines:
+            own, after = taken[name, "own store"], taken[name, "recall after own store"]
+            self.findings.samples.append(summed(own, after, "store + recall"))
+
+    def _recall_after_foreign_store(self, shared: SharedEmbedder) -> None:
+        """Recall just after another process has stored."""
+        names = [name for name in MEMORIES if name in self.names]
+        texts = self.corpus.fresh[self.plan.rounds :]
+        half = self.plan.rounds // 2
+        with self._engines(names) as engines, ExitStack() as stack:
+            steps = []
+            for name, engine in engines.items():
+                writer = Writer(name, self.folder / name, shared.dimension)
+                stack.enter_context(closing(writer))
+                engine.recall(self._question(-1))
+                steps += [
+                    self._recall_step(name, engine, "recall before foreign store"),
+                    _store_step(name, writer, "", texts),
+                    self._recall_step(name, engine, "recall after foreign store", half),
+                ]
+            self._take(steps)
+
+    def _store_one_by_one(self, shared: SharedEmbedder) -> None:
+        """Store single texts durably, beside bare commits, at both durabilities of bethink."""
+        texts = iter(self.corpus.fresh[2 * self.plan.rounds :])
+        with self._engines(self.names) as engines:
+            self._store_steps(engines, BareSqlite(self.folder, shared, "full"), "full", texts)
+        if "bethink" in self.names:
+            engine = open_engine("bethink", self.folder / "bethink", shared, durability="normal")
+            with closing(engine):
+                bare = BareSqlite(self.folder, shared, "normal")
+                self._store_steps({"bethink": engine}, bare, "normal", texts)
+
+    def _store_steps(
+        self, engines: dict[str, Engine], bare: BareSqlite, durability: str, texts: Iterator[str]
+    ) -> None:
+        chosen = [next(texts) for _ in range(self.plan.stores)]
+        for engine in engines.values():
+            engine.recall(self._question(-1))
+        measure = f"store, {durability}"
+        with closing(bare):
+            writers: dict[str, Stores] = {"bare SQLite": bare, **engines}
+            steps = [_store_step(name, one, measure, chosen) for name, one in writers.items()]
+            self._take(steps, self.plan.stores)
+
+    def _recall_step(
+        self, name: str, engine: Engine, measure: str, shift: int = 0, *, touch: bool = True
+    ) -> Step:
+        """Return a step that asks the questions in turn, starting *shift* questions on."""
+        return Step(
+            name, measure, lambda at: engine.recall(self._question(at + shift), touch=touch)
+        )
+
+    def _question(self, number: int) -> str:
+        """Return a question; as many different ones are asked as there are rounds."""
+        asked = min(self.plan.rounds, len(self.corpus.questions))
+        return self.corpus.questions[number % asked]
+
+    @contextmanager
+    def _engines(self, names: Sequence[str]) -> Iterator[dict[str, Engine]]:
+        with ExitStack() as stack:
+            engines = {}
+            for name in names:
+                engines[name] = open_engine(name, self.folder / name, self.shared)
+                stack.callback(engines[name].close)
+            yield engines
+
+    def _take(
+        self, steps: Sequence[Step], rounds: int | None = None, budget: float | None = None
+    ) -> list[Sample]:
+        samples = interleave(
+            steps,
+            rounds or self.plan.rounds,
+            size=self.size,
+            embedder=self._label,
+            budget=self.plan.budget if budget is None else budget,
+        )
+        self.findings.samples += samples
+        return samples
+
+    @property
+    def _label(self) -> str:
+        return "shared" if self.shared else "own"
+
+
+def _fill_step(name: str, engine: Fills, chunks: Sequence[Sequence[str]]) -> Step:
+    return Step(name, "bulk store", lambda at: engine.fill(chunks[at]), len(chunks[0]))
+
+
+def _store_step(name: str, engine: Stores, measure: str, texts: Sequence[str]) -> Step:
+    return Step(name, measure, lambda at: engine.store(texts[at]))

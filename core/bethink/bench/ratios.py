@@ -1,0 +1,99 @@
+"""Which figures are divided by which, and what the quotient should be."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+
+from bethink.bench.peers import PEERS
+from bethink.bench.rounds import Sample
+
+Figure = tuple[str, str]  # engine, measure
+OURS = "bethink"
+
+# The most that a recall may cost, in scans of all vectors by numpy.
+_SCANS_WITH_SIMSIMD = {10_000: 1.4, 100_000: 0.75, 1_000_000: 0.65}
+_SCANS_WITH_NUMPY = {10_000: 1.9, 100_000: 1.35, 1_000_000: 1.3}
+# The least that a peer's figure should be, in ours.
+_PEER_GOALS: dict[Figure, Mapping[int, float]] = {
+    ("remembrane", "recall"): {1_000: 10.0, 10_000: 40.0},
+    ("remembrane", "store + recall"): {10_000: 100.0},
+    ("remembrane", "open and first recall"): {100_000: 15.0},
+    ("sqlite-vec", "recall"): {10_000: 3.0},
+    ("chromadb", "recall"): {10_000: 1.2},
+}
+_COMPARED = ("recall", "store + recall", "open and first recall", "bulk store", "store, full")
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """One figure over another. *goals* by size; *limit* is the goal at every other size."""
+
+    name: str
+    over: Figure
+    under: Figure
+    goals: Mapping[int, float] = field(default_factory=dict)
+    limit: float | None = None
+    at_least: bool = False
+
+    def as_row(self, size: int, embedder: str, cpu: Mapping[Figure, float]) -> dict[str, object]:
+        """Return the quotient of the medians *cpu*, beside its goal."""
+        value = cpu[self.over] / cpu[self.under]
+        goal = self.goals.get(size, self.limit) if embedder == "shared" else None
+        return {
+            "size": size,
+            "embedder": embedder,
+            "name": self.name,
+            "value": round(value, 3),
+            "goal": goal,
+            "at_least": self.at_least,
+            "met": None if goal is None else (value >= goal) == self.at_least or value == goal,
+        }
+
+
+def own_ratios() -> list[Ratio]:
+    """Return what a recall and a store cost, in terms of simpler things."""
+    scans = _SCANS_WITH_SIMSIMD if find_spec("simsimd") else _SCANS_WITH_NUMPY
+    bare = "bare SQLite"
+    after_own, after_foreign = "recall after own store", "recall after foreign store"
+    return [
+        Ratio("recall / numpy scan", (OURS, "recall"), ("numpy.dot", "scan"), scans),
+        _before(after_own, "recall before own store", 1.2),
+        _before(after_foreign, "recall before foreign store", 1.5),
+        Ratio("store / bare commit", (OURS, "store, normal"), (bare, "store, normal"), limit=8.0),
+        Ratio("store / bare commit, full", (OURS, "store, full"), (bare, "store, full")),
+        Ratio("bulk / bare executemany", (OURS, "bulk store"), (bare, "bulk store"), limit=6.0),
+    ]
+
+
+def _before(after: str, before: str, limit: float) -> Ratio:
+    return Ratio(f"{after} / {before}", (OURS, after), (OURS, before), limit=limit)
+
+
+def peer_ratios() -> list[Ratio]:
+    """Return every compared measure of every peer, over ours."""
+    return [
+        Ratio(
+            f"{peer} / {OURS}: {measure}",
+            (peer, measure),
+            (OURS, measure),
+            _PEER_GOALS.get((peer, measure), {}),
+            at_least=True,
+        )
+        for peer in PEERS
+        for measure in _COMPARED
+    ]
+
+
+def ratio_rows(samples: Sequence[Sample]) -> Iterator[dict[str, object]]:
+    """Yield a row for every ratio whose two figures were taken, size by size."""
+    groups: dict[tuple[int, str], dict[Figure, float]] = {}
+    for sample in samples:
+        medians = groups.setdefault((sample.size, sample.embedder), {})
+        medians[sample.engine, sample.measure] = statistics.median(sample.cpu)
+    for (size, embedder), cpu in groups.items():
+        for ratio in [*own_ratios(), *peer_ratios()]:
+            if ratio.over in cpu and ratio.under in cpu:
+                yield ratio.as_row(size, embedder, cpu)

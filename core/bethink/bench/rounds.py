@@ -1,0 +1,112 @@
+"""Time steps of several engines in turn, so that a drifting machine is unfair to none."""
+
+from __future__ import annotations
+
+import gc
+import math
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+FEWEST_ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of a round. A step without a *measure* is made but not timed.
+
+    *call* takes the number of the round; its time is divided by *share* operations.
+    """
+
+    engine: str
+    measure: str
+    call: Callable[[int], object]
+    share: int = 1
+
+
+@dataclass(slots=True)
+class Sample:
+    """The times of one measure of one engine, in microseconds per operation."""
+
+    size: int
+    embedder: str
+    engine: str
+    measure: str
+    cpu: list[float] = field(default_factory=list)
+    wall: list[float] = field(default_factory=list)
+
+    def add(self, cpu: float, wall: float) -> None:
+        """Append one round, given in seconds per operation."""
+        self.cpu.append(cpu * 1e6)
+        self.wall.append(wall * 1e6)
+
+    def as_row(self) -> dict[str, object]:
+        """Return the medians as a flat mapping."""
+        return {
+            "size": self.size,
+            "embedder": self.embedder,
+            "engine": self.engine,
+            "measure": self.measure,
+            "cpu_us": round(statistics.median(self.cpu), 2),
+            "cpu_p95_us": round(percentile(self.cpu, 0.95), 2),
+            "wall_us": round(statistics.median(self.wall), 2),
+            "rounds": len(self.cpu),
+        }
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the smallest of *values* that at least *share* of them do not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def interleave(
+    steps: Sequence[Step], rounds: int, *, size: int, embedder: str, budget: float = 60.0
+) -> list[Sample]:
+    """Run every step once a round and return their samples, in the order of the steps.
+
+    An engine that has used more than *budget* seconds stops after `FEWEST_ROUNDS` rounds.
+    The garbage collector rests meanwhile: it would charge one engine for another's objects.
+    """
+    samples = {
+        (step.engine, step.measure): Sample(size, embedder, step.engine, step.measure)
+        for step in steps
+        if step.measure
+    }
+    spent: defaultdict[str, float] = defaultdict(float)
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(rounds):
+            tired = {engine for engine, used in spent.items() if used > budget}
+            for step in steps:
+                if number >= FEWEST_ROUNDS and step.engine in tired:
+                    continue
+                cpu, wall = _timed(step, number)
+                spent[step.engine] += wall
+                if step.measure:
+                    sample = samples[step.engine, step.measure]
+                    sample.add(cpu / step.share, wall / step.share)
+    finally:
+        gc.enable()
+    return list(samples.values())
+
+
+def _timed(step: Step, number: int) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    step.call(number)
+    return time.process_time() - cpu, time.perf_counter() - wall
+
+
+def summed(first: Sample, second: Sample, measure: str) -> Sample:
+    """Return the round-by-round sum of two samples of one engine."""
+    return Sample(
+        first.size,
+        first.embedder,
+        first.engine,
+        measure,
+        [a + b for a, b in zip(first.cpu, second.cpu, strict=True)],
+        [a + b for a, b in zip(first.wall, second.wall, strict=True)],
+    )

@@ -1,0 +1,191 @@
+"""The benchmark runs and reports what it says; nothing here depends on how fast anything is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bethink.bench.__main__ import main, option_parser, run, timing_environment
+from bethink.bench.corpus import build_corpus, harvest, join_halves, sentences
+from bethink.bench.embedding import SharedEmbedder
+from bethink.bench.ratios import Ratio
+from bethink.bench.report import as_text
+from bethink.bench.rounds import FEWEST_ROUNDS, Step, interleave, percentile, summed
+
+MEASURES = {
+    "bulk store",
+    "open and first recall",
+    "recall",
+    "recall, no touch",
+    "recall before own store",
+    "own store",
+    "recall after own store",
+    "store + recall",
+    "recall before foreign store",
+    "recall after foreign store",
+    "store, full",
+    "store, normal",
+}
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, object]:
+    return run(option_parser().parse_args(["--quick", "--sizes", "60", "--peers", ""]))
+
+
+def test_corpus_is_the_same_every_time() -> None:
+    first, second = (build_corpus(50, fresh=10, questions=10) for _ in range(2))
+    assert first == second
+    assert first != build_corpus(50, fresh=10, questions=10, seed=8)
+
+
+def test_corpus_texts_are_distinct_and_short() -> None:
+    corpus = build_corpus(50, fresh=10, questions=10)
+    texts = corpus.texts + corpus.fresh
+    assert len(set(texts)) == 60
+    assert all(20 <= len(text) <= 200 for text in texts)
+    assert all(question.endswith("?") for question in corpus.questions)
+
+
+def test_harvest_reads_source_without_running_it(tmp_path: Path) -> None:
+    source = (
+        '"""This docstring holds one sentence."""\n# And a comment\n# adds another one.\n1 / 0\n'
+    )
+    (tmp_path / "module.py").write_text(source, encoding="utf-8")
+    found = harvest(10, root=tmp_path)
+    assert sorted(found) == [
+        "And a comment adds another one.",
+        "This docstring holds one sentence.",
+    ]
+
+
+def test_sentences_leave_out_what_is_no_prose() -> None:
+    passage = "Too short. >>> x = {1: (2, 3)} ### [[ ]]; return self\n\nThis one reads like prose."
+    assert list(sentences(passage)) == ["This one reads like prose."]
+
+
+def test_joined_texts_are_new_and_made_of_halves() -> None:
+    pool = [f"the {word} fox jumps over the {word} dog" for word in ("red", "blue", "green")]
+    joined = join_halves(pool, 4, taken=pool, seed=1)
+    assert len({*joined, *pool}) == 7
+    assert joined == join_halves(pool, 4, taken=pool, seed=1)
+
+
+def test_joining_says_when_the_pool_is_too_small() -> None:
+    with pytest.raises(ValueError, match="1 sentences give 0 joined texts, not 3"):
+        join_halves(["only this sentence is here"], 3, taken=["only this sentence is here"], seed=1)
+
+
+def test_kept_vectors_are_the_computed_ones() -> None:
+    embedder = SharedEmbedder(64)
+    texts = ["one sentence", "another sentence", ""]
+    computed = embedder.embed(texts)
+    embedder.prepare(texts, block=2)
+    np.testing.assert_array_equal(embedder.embed(texts), computed)
+    np.testing.assert_allclose(np.linalg.norm(computed, axis=1), 1, rtol=1e-6)
+
+
+def test_vectors_of_texts_with_common_words_are_close() -> None:
+    one, near, far = SharedEmbedder(256).embed(["a red house", "the red house", "green tea leaf"])
+    assert one @ near > 0.4 > abs(one @ far)
+
+
+def test_dimension_that_is_no_multiple_of_eight_is_refused() -> None:
+    with pytest.raises(ValueError, match="multiple of 8"):
+        SharedEmbedder(100)
+
+
+def test_steps_run_in_turn_and_only_named_ones_are_timed() -> None:
+    calls: list[tuple[str, int]] = []
+    steps = [
+        Step("a", "recall", lambda at: calls.append(("a", at)), share=2),
+        Step("b", "", lambda at: calls.append(("b", at))),
+    ]
+    (sample,) = interleave(steps, 2, size=1, embedder="shared")
+    assert calls == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
+    assert len(sample.cpu) == len(sample.wall) == 2
+
+
+def test_an_engine_over_its_budget_stops_after_the_fewest_rounds() -> None:
+    steps = [Step("slow", "recall", lambda at: sum(range(1000)))]
+    (sample,) = interleave(steps, 50, size=1, embedder="shared", budget=0.0)
+    assert len(sample.cpu) == FEWEST_ROUNDS
+
+
+def test_samples_are_summed_round_by_round() -> None:
+    steps = [Step("a", "store", lambda at: None), Step("a", "recall", lambda at: None)]
+    store, recall = interleave(steps, 3, size=1, embedder="shared")
+    both = summed(store, recall, "store + recall")
+    assert both.cpu == [a + b for a, b in zip(store.cpu, recall.cpu, strict=True)]
+
+
+@pytest.mark.parametrize(("share", "value"), [(0.5, 2.0), (0.95, 4.0), (0.0, 1.0)])
+def test_percentile(share: float, value: float) -> None:
+    assert percentile([4.0, 1.0, 3.0, 2.0], share) == value
+
+
+@pytest.mark.parametrize(
+    ("at_least", "goal", "met"), [(True, 3.0, True), (True, 5.0, False), (False, 3.0, False)]
+)
+def test_ratio_is_held_against_its_goal(at_least: bool, goal: float, met: bool) -> None:
+    cpu = {("peer", "recall"): 8.0, ("bethink", "recall"): 2.0}
+    ratio = Ratio("r", ("peer", "recall"), ("bethink", "recall"), {10: goal}, at_least=at_least)
+    assert ratio.as_row(10, "shared", cpu)["value"] == 4.0
+    assert ratio.as_row(10, "shared", cpu)["met"] is met
+    assert ratio.as_row(10, "own", cpu)["met"] is None
+    assert ratio.as_row(20, "shared", cpu)["goal"] is None
+
+
+def test_environment_for_timing_has_one_thread_and_no_forced_kernel() -> None:
+    environment = timing_environment({"OPENBLAS_CORETYPE": "Haswell", "HOME": "/root"})
+    assert environment["OPENBLAS_NUM_THREADS"] == environment["OMP_NUM_THREADS"] == "1"
+    assert "OPENBLAS_CORETYPE" not in environment
+    assert environment["HOME"] == "/root"
+
+
+def test_unknown_peer_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--peers", "nobody"])
+    assert "no such peer: nobody" in capsys.readouterr().err
+
+
+def test_document_holds_every_measure(document: dict[str, list[dict[str, object]]]) -> None:
+    shared = [row for row in document["figures"] if row["embedder"] == "shared"]
+    assert {row["measure"] for row in shared if row["engine"] == "bethink"} == MEASURES
+    assert {row["engine"] for row in shared} == {"bethink", "bare SQLite", "numpy.dot"}
+    assert all(row["size"] == 60 for row in shared)
+    assert {row["embedder"] for row in document["figures"]} == {"shared", "own"}
+
+
+def test_document_has_the_promised_shape(document: dict[str, list[dict[str, object]]]) -> None:
+    assert list(json.loads(json.dumps(document))) == [
+        "machine",
+        "versions",
+        "settings",
+        "figures",
+        "footprints",
+        "ratios",
+    ]
+    assert set(document["figures"][0]) == {
+        "size",
+        "embedder",
+        "engine",
+        "measure",
+        "cpu_us",
+        "cpu_p95_us",
+        "wall_us",
+        "rounds",
+    }
+    assert {"store / bare commit", "recall / numpy scan"} <= {
+        row["name"] for row in document["ratios"]
+    }
+
+
+def test_tables_name_every_measure_and_ratio(document: dict[str, list[dict[str, object]]]) -> None:
+    text = as_text(document)
+    assert "60 memories, shared embedder" in text
+    assert all(measure in text for measure in MEASURES)
+    assert all(str(row["name"]) in text for row in document["ratios"])
