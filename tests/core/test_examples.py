@@ -1,0 +1,69 @@
+"""Every example runs as a reader would run it; an adapter's where its framework is installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+CONVERSATION = EXAMPLES / "data" / "two_friends.jsonl"
+NEEDS = {
+    "langchain": "langchain_core",
+    "crewai": "crewai.memory.types",
+    "autogen": "autogen_core.memory",
+}
+
+
+def installed(framework: str) -> bool:
+    try:
+        return find_spec(NEEDS[framework]) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def run(example: str, *arguments: object, folder: Path) -> str:
+    """Run an example in *folder* and return what it prints; nothing may go to stderr."""
+    command = [sys.executable, EXAMPLES / example, *map(str, arguments)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def recall_of(output: str) -> float:
+    (line,) = [line for line in output.splitlines() if line.startswith("all ")]
+    return float(line.split()[2])
+
+
+def test_quickstart_finds_the_newer_fact(tmp_path: Path) -> None:
+    output = run("quickstart.py", folder=tmp_path)
+    assert "10:00" in output.splitlines()[0]
+    assert "9:30" not in output
+
+
+def test_a_conversation_is_remembered_and_asked_about(tmp_path: Path) -> None:
+    output = run("long_conversation.py", CONVERSATION, folder=tmp_path)
+    assert "remembered 66 turns" in output
+    assert "changed fact" in output
+    assert recall_of(output) >= 0.7
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_that_is_kept_is_filled_once(tmp_path: Path) -> None:
+    kept = ["--database", tmp_path / "kept.db", "--limit", 3]
+    first = run("long_conversation.py", CONVERSATION, *kept, folder=tmp_path)
+    again = run("long_conversation.py", CONVERSATION, *kept, folder=tmp_path)
+    assert "remembered 0 turns of 0 conversations" in again
+    assert recall_of(again) == recall_of(first)
+
+
+@pytest.mark.parametrize("adapter", NEEDS)
+def test_a_conversation_goes_through_an_adapter(adapter: str, tmp_path: Path) -> None:
+    if not installed(adapter):
+        pytest.skip(f"{NEEDS[adapter]} is not installed")
+    output = run("long_conversation.py", CONVERSATION, "--via", adapter, folder=tmp_path)
+    assert "remembered 66 turns" in output
+    assert recall_of(output) >= 0.7
