@@ -1,0 +1,105 @@
+"""The README keeps its word: its code runs, its table and its commands are the real ones."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from textwrap import dedent, indent
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+# What a reader has and the README does not show: a model, agents with tasks.
+GIVEN = {
+    "langchain_core": """
+        from langchain_core.language_models import FakeListChatModel
+        model = FakeListChatModel(responses=["Hello Ann."])
+    """,
+    "crewai": f"""
+        import sys
+        sys.path.insert(0, {str(ROOT / "tests" / "adapters")!r})
+        from crewai_offline import OfflineLLM
+        from crewai import Agent, Task
+        agents = [Agent(role="r", goal="g", backstory="b", llm=OfflineLLM())]
+        tasks = [Task(description="d", expected_output="e", agent=agents[0])]
+    """,
+    "autogen_agentchat": """
+        from autogen_ext.models.replay import ReplayChatCompletionClient
+        model_client = ReplayChatCompletionClient(["Margherita."])
+    """,
+}
+
+tox = configparser.ConfigParser(interpolation=None)
+tox.read(ROOT / "tox.ini", encoding="utf-8")
+PINS = re.findall(r"^(\w+): ([\w-]+)==(\S+)", tox["testenv"]["deps"], re.MULTILINE)
+
+
+def is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def runnable(block: str) -> str:
+    """Return *block* as a script, with what it takes for granted in front."""
+    given = "".join(dedent(code) for name, code in GIVEN.items() if f"from {name}" in block)
+    if "await " not in block:
+        return given + block
+    body = indent(given + block, "    ")
+    return f"import asyncio\nasync def main():\n{body}\nasyncio.run(main())\n"
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.splitlines()[-1][:40])
+def test_code_runs(block: str, tmp_path: Path) -> None:
+    missing = [
+        name for name in re.findall(r"^from ([\w.]+)", block, re.M) if not is_installed(name)
+    ]
+    if missing:
+        pytest.skip(f"{missing} not installed")
+    command = [sys.executable, "-c", runnable(block)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_first_code_is_the_quickstart() -> None:
+    assert BLOCKS[0] in (ROOT / "examples" / "quickstart.py").read_text(encoding="utf-8")
+
+
+def test_table_names_the_versions_that_are_tested() -> None:
+    rows = re.findall(r"^\| `bethink_adapters\.\w+` \| (\S+) \| (.+?) \|$", README, re.MULTILINE)
+    table = {package: set(versions.split(", ")) for package, versions in rows}
+    tested = {
+        package: {version for _, name, version in PINS if name == package} for package in table
+    }
+    assert table == tested
+    assert {"langchain-core", "crewai", "autogen-agentchat", "pyautogen"} == table.keys()
+
+
+def test_environments_named_are_there() -> None:
+    named = {
+        name for names in re.findall(r"tox run -e (\S+?)[`\n]", README) for name in names.split(",")
+    }
+    known = {factor for factor, _, _ in PINS} | {"py"}
+    known |= {section.removeprefix("testenv:") for section in tox.sections()}
+    assert named <= known
+
+
+def test_integration_runs_the_test_command_of_the_readme() -> None:
+    commands = re.findall(r"^```console\n(.*?)\n```", README, re.DOTALL | re.MULTILINE)
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    (readme_test,) = re.findall(r"^readme_test='(.*)'$", script, re.MULTILINE)
+    assert readme_test in commands
+
+
+def test_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\((?!http)([^)#]+)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
