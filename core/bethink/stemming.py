@@ -47,8 +47,8 @@ def _rules(table: str) -> _Rules:
 
 _STEP_2 = _rules(
     "tional>tion enci>ence anci>ance abli>able entli>ent izer>ize ization>ize ational>ate "
-    "ation>ate ator>ate alism>al aliti>al alli>al fulness>ful ousli>ous ousness>ous iveness>ive iviti>ive "
-    "biliti>ble bli>ble ogist>og ogi>og/l fulli>ful lessli>less li>/cdeghkmnrt"
+    "ation>ate ator>ate alism>al aliti>al alli>al fulness>ful ousli>ous ousness>ous iveness>ive "
+    "iviti>ive biliti>ble bli>ble ogist>og ogi>og/l fulli>ful lessli>less li>/cdeghkmnrt"
 )
 _STEP_3 = _rules("tional>tion ational>ate alize>al icate>ic iciti>ic ical>ic ful> ness>")
 _STEP_4 = _rules(

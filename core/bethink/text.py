@@ -1,0 +1,307 @@
+"""Text into words, words into search terms.
+
+What is stored and what is asked both go through here, so that they meet:
+
+- Letters are compared without case, width or accents; composed and decomposed text are equal.
+- Scripts written without spaces (Chinese, Japanese, Korean, Thai …) become overlapping pairs of
+  characters. Stored text also yields its single Han and Hangul characters, once each, so that a
+  query of one character finds it; longer queries use the pairs only.
+- Identifiers give their parts and the whole: ``gen-itgc``, ``gen_itgc`` and ``genItgc`` all give
+  ``gen``, ``itgc`` and ``genitgc``; for the same reason ``wi-fi`` meets ``wifi``.
+- Numbers stay whole: ``3.5``, ``1,000`` (as ``1000``), ``3.11.7``.
+- "Anna's" is ``anna`` and "I'll" is ``i`` (not ``ill``); "don't" is ``dont``, like no other word.
+- Plain English words are stemmed; all others are left as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+from bethink.stemming import stem
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# The closed classes of English that say nothing about what a query is after.
+_LUCENE = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then "
+    "there these they this to was will with"
+)
+_PRONOUNS = (
+    "i me my mine myself we us our ours ourselves you your yours yourself he him his himself she "
+    "her hers herself its itself them theirs themselves those"
+)
+_AUXILIARIES = (
+    "am were been being do does did doing have has had having would could should can may might "
+    "must shall"
+)
+_NEGATIONS = (
+    "arent cant couldnt didnt doesnt dont hadnt hasnt havent isnt shouldnt wasnt werent wont "
+    "wouldnt"
+)
+_QUESTION_WORDS = "what which who whom whose when where why how"
+_FILLERS = "about from so than too very just now"
+STOP_WORDS = _set(
+    " ".join((_LUCENE, _PRONOUNS, _AUXILIARIES, _NEGATIONS, _QUESTION_WORDS, _FILLERS))
+)
+"""English words left out of queries."""
+
+# Function words of German, French, Spanish, Portuguese, Italian, Dutch and Swedish.
+_FOREIGN = (
+    _set(
+        "der die das den dem des ein eine einen einem einer ist sind und oder nicht ich wir ihr "
+        "sie es er mit von zu zum zur auf bei nach wie wo wer wann warum welche hat haben im aus"
+    )
+    | _set(
+        "le la les un une du et est sont ou que qui quoi quel quelle quand comment pourquoi dans "
+        "pour pas sur avec je tu il elle nous vous mon ma mes au aux ce cette sa son ses"
+    )
+    | _set(
+        "el los las una y o es son que quien cuando donde como por para con mi su sus del al en de "
+        "se lo os um uma e em da dos das na nos quem quando onde foi com seu sua minha meu"
+    )
+    | _set("gli che chi di non sono per della nel dove mio mia alla del")
+    | _set("het een van ik je wat waar wie wanneer hoe niet met zijn naar och inte jag vad var")
+) - STOP_WORDS
+
+# Characters of scripts written without spaces: Thai, Lao, Myanmar, Khmer, then Japanese, Chinese
+# and Korean.
+_UNSPACED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u109a-\u109d"
+    "\u1780-\u17d3\u17d7\u17dc\u17dd\u3005-\u3007\u3041-\u3096\u3099\u309a\u309d-\u309f"
+    "\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+    "\uf900-\ufaff\U00020000-\U0003ffff"
+)
+# Marks a search looks past: accents, and the vowel points of Hebrew and Arabic.
+_POINTS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640"
+    "\u064b-\u0652\u0670"
+)
+# Marks that are part of a word, though not of `\w`.
+_MARKS = (
+    _POINTS + "\u0610-\u061a\u0653-\u065f\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0711"
+    "\u0730-\u074a\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u0f71-\u0f84\u0f8d-\u0fbc"
+)
+_INVISIBLE = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]+")
+_APOSTROPHES_AND_HYPHENS = str.maketrans("\u2018\u2019\u02bc\u2032\u2010\u2011", "''''--")
+_PLAIN_LETTERS = str.maketrans({"đ": "d", "ł": "l", "ø": "o", "\u0131": "i", "æ": "ae", "œ": "oe"})
+
+_LETTER = rf"(?:[^\W{_UNSPACED}]|[{_MARKS}])"
+_JOINT = r"(?:['-]|(?<=\d)[.,](?=\d))"
+_CHUNKS = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:{_JOINT}{_LETTER}+)*")
+_ASCII_CHUNKS = re.compile(rf"\w+(?:{_JOINT}\w+)*", re.ASCII)
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+_POINT_RUN = re.compile(f"[{_POINTS}]+")
+_OTHER_DIGIT = re.compile(r"[^\D0-9]")
+_SINGLE = re.compile(
+    "[\u3007\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+
+_PARTS = re.compile("[-_]+")
+_HUMPS = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_SEPARATED = re.compile("[.,]")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_NUMBERS = re.compile(r"\d+(?:\.\d+)+|\d+|[^\W\d]+")
+_ENCLITICS = _set("s m re ve ll d")
+_ELISIONS = _set("l d j m n s t c qu un all dall dell nell sull")
+_LONGEST_IDENTIFIER = 64
+
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september",
+           "october", "november", "december")  # fmt: skip
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def words(text: str) -> list[str]:
+    """Split text into folded words, in order."""
+    found: list[str] = []
+    for chunk in _chunks(text):
+        found += _pairs(chunk) if _is_unspaced(chunk) else _chunk_words(chunk)
+    return found
+
+
+def terms(text: str) -> list[str]:
+    """Split text to be stored into search terms.
+
+    These are the words, stemmed, and after them the single Han and Hangul characters, each once.
+    """
+    found: list[str] = []
+    if text.isascii():
+        for chunk in _ASCII_CHUNKS.findall(text):
+            found += _chunk_terms(chunk)
+        return found
+    singles: dict[str, None] = {}
+    for chunk in _chunks(text):
+        if _is_unspaced(chunk):
+            found += _pairs(chunk)
+            if len(chunk) > 1:
+                singles.update(dict.fromkeys(_SINGLE.findall(chunk)))
+        else:
+            found += _chunk_terms(chunk)
+    return found + list(singles)
+
+
+def query_terms(text: str) -> list[str]:
+    """Split a query into distinct search terms, in order, without words that say nothing.
+
+    The stop list is English: a query that looks more like another language keeps its words. What
+    only looks like a stop word ("May 2023", "the US") stays, and so does all if nothing is left.
+    """
+    chunks = _chunks(text)
+    every = dict.fromkeys(term for chunk in chunks for _, term in _words_and_terms(chunk))
+    if not _looks_english(chunks):
+        return list(every)
+    names = _names(chunks)
+    telling = dict.fromkeys(
+        term
+        for position, chunk in enumerate(chunks)
+        for word, term in _words_and_terms(chunk)
+        if word not in STOP_WORDS or position in names or not chunk.isascii()
+    )
+    return list(telling or every)
+
+
+def date_words(timestamp: float, *, weekday: bool = False) -> list[str]:
+    """Spell a Unix time in UTC as search terms: day, month, year; none outside years 1 to 9999."""
+    try:
+        when = _EPOCH + timedelta(seconds=timestamp)
+    except (OverflowError, ValueError):
+        return []
+    spelled = [str(when.day), stem(_MONTHS[when.month - 1]), str(when.year)]
+    return [stem(_WEEKDAYS[when.weekday()]), *spelled] if weekday else spelled
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate what a language model's tokenizer makes of the text.
+
+    A character of an unspaced script counts as one token, four UTF-8 bytes of anything else as one.
+    """
+    if text.isascii():
+        return -(-len(text) // 4)
+    spaced = _UNSPACED_RUN.sub("", text)
+    size = len(spaced.encode("utf-8", "surrogatepass"))
+    return len(text) - len(spaced) - (-size // 4)
+
+
+def _chunks(text: str) -> list[str]:
+    """Cut text into runs of unspaced script and words with what is joined to them."""
+    if text.isascii():
+        return _ASCII_CHUNKS.findall(text)
+    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    return _CHUNKS.findall(text.translate(_APOSTROPHES_AND_HYPHENS))
+
+
+def _is_unspaced(chunk: str) -> bool:
+    return not chunk.isascii() and _UNSPACED_RUN.match(chunk) is not None
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+
+
+def _words_and_terms(chunk: str) -> Iterator[tuple[str, str]]:
+    if _is_unspaced(chunk):
+        pairs = _pairs(chunk)
+        return zip(pairs, pairs, strict=True)
+    return zip(_chunk_words(chunk), _chunk_terms(chunk), strict=True)
+
+
+def _chunk_terms(chunk: str) -> tuple[str, ...]:
+    return _known_terms(chunk) if len(chunk) <= _LONGEST_IDENTIFIER else _stemmed(chunk)
+
+
+def _chunk_words(chunk: str) -> tuple[str, ...]:
+    return _known_words(chunk) if len(chunk) <= _LONGEST_IDENTIFIER else _split(chunk)
+
+
+def _stemmed(chunk: str) -> tuple[str, ...]:
+    return tuple(
+        stem(word) if word.isascii() and word.isalpha() else word for word in _chunk_words(chunk)
+    )
+
+
+def _split(chunk: str) -> tuple[str, ...]:
+    """Give the parts of a chunk and, if there are several, all of them in one."""
+    parts = [_without_apostrophes(part) for part in _PARTS.split(chunk)]
+    found = [word for part in parts for word in _part_words(part)]
+    if len(parts) > 1 and len(chunk) <= _LONGEST_IDENTIFIER:
+        whole = _fold("".join(parts))
+        if whole not in found and not whole.isdigit() and not _SEPARATED.search(whole):
+            found.append(whole)
+    return tuple(filter(None, found))
+
+
+_known_words = lru_cache(maxsize=1 << 14)(_split)
+_known_terms = lru_cache(maxsize=1 << 16)(_stemmed)
+
+
+def _without_apostrophes(part: str) -> str:
+    head, apostrophe, tail = part.rpartition("'")
+    if apostrophe and tail.lower() in _ENCLITICS:
+        part = head
+    head, apostrophe, tail = part.partition("'")
+    if apostrophe and head.lower() in _ELISIONS:
+        part = tail
+    return part.replace("'", "")
+
+
+def _part_words(part: str) -> list[str]:
+    if "." in part or "," in part:
+        return [_fold(number) for number in _NUMBERS.findall(_THOUSANDS.sub("", part))]
+    if len(part) > _LONGEST_IDENTIFIER or part.islower() or part.isupper():
+        return [_fold(part)]
+    humps = [_fold(hump) for hump in _HUMPS.split(part) if len(hump) > 1]
+    whole = _fold(part)
+    return [*humps, whole] if humps != [whole] else [whole]
+
+
+def _fold(word: str) -> str:
+    """Bring a word to the form in which it is compared."""
+    if word.isascii():
+        return word.lower()
+    bare = _POINT_RUN.sub("", unicodedata.normalize("NFD", word.casefold()))
+    return _OTHER_DIGIT.sub(
+        _ascii_digit, unicodedata.normalize("NFKC", bare.translate(_PLAIN_LETTERS))
+    )
+
+
+def _ascii_digit(match: re.Match[str]) -> str:
+    return str(unicodedata.decimal(match[0]))
+
+
+def _looks_english(chunks: list[str]) -> bool:
+    """Weigh English function words against foreign ones and words with letters outside ASCII."""
+    foreign = sum(
+        not chunk.isascii()
+        or chunk.lower() in _FOREIGN
+        or ("'" in chunk and chunk.lower().partition("'")[0] in _ELISIONS)
+        for chunk in chunks
+    )
+    if not foreign:
+        return True
+    english = sum(
+        chunk.isascii() and not STOP_WORDS.isdisjoint(_chunk_words(chunk)[:1]) for chunk in chunks
+    )
+    return english >= foreign
+
+
+def _names(chunks: list[str]) -> set[int]:
+    """Find words that only look like stop words: the US, Will, and May as a month."""
+    mixed_case = not all(chunk.isupper() for chunk in chunks)
+    lower = ["", *(chunk.lower() for chunk in chunks), ""]
+    return {
+        i
+        for i, chunk in enumerate(chunks)
+        if (mixed_case and len(chunk) > 1 and chunk.isupper())
+        or (i > 0 and chunk in ("May", "Will"))
+        or (
+            lower[i + 1] == "may"
+            and (lower[i] == "in" or lower[i][:1].isdigit() or lower[i + 2][:1].isdigit())
+        )
+    }
