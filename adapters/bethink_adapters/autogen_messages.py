@@ -89,6 +89,8 @@ def _line(memory: MemoryRecord) -> str:
 
 def to_item(content: MemoryContent) -> dict[str, Any]:
     """Return *content* as arguments of `MemoryStore.store`."""
+    if not hasattr(content, "mime_type"):
+        raise TypeError(f"a MemoryContent is needed, not {type(content).__name__}")
     mime = content.mime_type if isinstance(content.mime_type, str) else content.mime_type.value
     data, metadata = content.content, dict(content.metadata or {})
     value: dict[str, Any] | str | None = None
