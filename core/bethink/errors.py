@@ -8,6 +8,7 @@ keeps those values as attributes, and survives pickling (so it crosses process p
     │   └── DimensionError                      a vector has the wrong length
     ├── NotFoundError (LookupError)             no such record
     ├── EmbedderMismatchError (ValueError)      the file was made with another embedder
+    ├── EmbedderError (RuntimeError)            an embedding service failed
     ├── SimilarMemoryError (ValueError)         nearly the same memory is stored already
     ├── RateLimitError (RuntimeError)           too many of one kind of call
     ├── StoreClosedError (RuntimeError)         the store was closed
@@ -75,6 +76,15 @@ class EmbedderMismatchError(BethinkError, ValueError):
         super().__init__(message, stored, given)
         self.stored = stored
         self.given = given
+
+
+class EmbedderError(BethinkError, RuntimeError):
+    """Say why the embedder called *name* gave no vectors."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"embedder {name!r} failed: {reason}", name, reason)
+        self.name = name
+        self.reason = reason
 
 
 class SimilarMemoryError(BethinkError, ValueError):

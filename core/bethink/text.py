@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from bethink.stemming import stem
+from .stemming import stem
 
 
 def _set(text: str) -> frozenset[str]:

@@ -1,0 +1,265 @@
+"""Storage is a port: a durable, transactional, ordered log beside a table of current records.
+
+The index and the ranking are the same for every backend. A backend keeps records, their vectors and
+the journal, and changes them together or not at all.
+
+Every record has a *row*: the number of its current indexed form. Rows only grow. A change of what
+is indexed (text, author, thread, time, namespace, vectors) gives the record a new row, and so does
+its coming back to life; the old row is dead for ever. That makes rows safe to cache and the cache
+cheap to catch up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ValidationError
+from ..filters import Filter
+from ..namespaces import Scope
+from ..records import LogEntry, MemoryRecord
+
+Vector = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64]
+
+EMBEDDED = ""
+"""The vector name under which the store's own embedder writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A live record with its row, its place in insertion order and its vectors by name."""
+
+    row: int
+    ordinal: int
+    record: MemoryRecord
+    vectors: Mapping[str, Vector]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What happened from journal position *base* (exclusive) to *head*.
+
+    ``rows`` are all rows that changed; those of them that still live come with their data in
+    ``live``. ``namespaces`` are those that changed, None if unknown.
+    """
+
+    base: int
+    head: int
+    rows: frozenset[int]
+    live: tuple[Row, ...]
+    namespaces: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A sealed piece of a namespace's index as bytes: ``count`` rows from ``first`` to ``last``,
+    true at ``head``.
+
+    ``replaces`` names the saved segments that this one makes superfluous.
+    """
+
+    namespace: str
+    first: int
+    last: int
+    count: int
+    head: int
+    data: bytes
+    number: int = 0
+    replaces: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """What a scope's index starts from, at journal position ``head``.
+
+    Saved segments; the rows still ``alive`` of each namespace that lost some of its segments' rows;
+    rows that ``changed`` since; and the ``loose`` rows that are in no segment.
+    """
+
+    head: int
+    segments: tuple[Segment, ...]
+    alive: Mapping[str, frozenset[int]]
+    loose: tuple[Row, ...]
+    changed: tuple[Row, ...]
+
+
+class Writer(Protocol):
+    """One open write transaction; it sees its own writes."""
+
+    def head(self) -> int:
+        """Return the last journal position."""
+        ...
+
+    def find(self, ids: Sequence[str]) -> dict[str, tuple[int, MemoryRecord]]:
+        """Return ``{id: (row, record)}`` of the records among *ids* that exist, in any state."""
+        ...
+
+    def holder(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
+        """Return the live record that holds *key*."""
+        ...
+
+    def matching(self, scope: Scope, where: Filter | None) -> list[str]:
+        """Return the ids of the live records in *scope* that pass *where*, oldest first."""
+        ...
+
+    def dimension(self, name: str, wanted: int) -> int:
+        """Return the dimension of the vectors called *name*, set to *wanted* if no live record
+        carries one."""
+        ...
+
+    def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
+        """Add a record."""
+        ...
+
+    def patch(self, row: int, record: MemoryRecord) -> None:
+        """Change fields that are not indexed, keeping the row."""
+        ...
+
+    def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
+        """Change indexed fields: the record moves to a new row.
+
+        Vectors that are not given are kept.
+        """
+        ...
+
+    def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
+        """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
+        ...
+
+    def journal(
+        self,
+        action: str,
+        at: float,
+        record: MemoryRecord | None,
+        was: int | None,
+        row: int | None,
+        changes: Mapping[str, object],
+    ) -> None:
+        """Append one entry; *was* is the row before, *row* the row after.
+
+        The entry of a touch has neither; it lists the rows under ``changes["rows"]``.
+        """
+        ...
+
+    def fact(self, name: str) -> str | None:
+        """Return a noted fact."""
+        ...
+
+    def set(self, name: str, value: str) -> None:
+        """Note a fact about the store, such as its embedder's identity."""
+        ...
+
+
+class Backend(Protocol):
+    """Where a store's memories live. Safe for threads, processes and forks."""
+
+    location: str
+
+    def write(self) -> AbstractContextManager[Writer]:
+        """Open the one write transaction: committed at the end, rolled back on any exception."""
+        ...
+
+    def head(self) -> int:
+        """Return the last committed journal position; cheap enough to ask before every recall."""
+        ...
+
+    def fact(self, name: str) -> str | None:
+        """Return a fact noted with ``Writer.set``."""
+        ...
+
+    def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        """Return the records among *ids* that exist, in any state."""
+        ...
+
+    def at(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
+        """Return the records whose current row is among *rows*."""
+        ...
+
+    def holder(self, namespace: str, key: str) -> MemoryRecord | None:
+        """Return the live record that holds *key* in *namespace*."""
+        ...
+
+    def select(
+        self, scope: Scope, where: Filter | None, limit: int | None, offset: int, newest_first: bool
+    ) -> list[MemoryRecord]:
+        """Return live records in insertion order."""
+        ...
+
+    def matching(self, scope: Scope, where: Filter) -> Rows:
+        """Return the rows of the live records in *scope* that pass *where*, ascending."""
+        ...
+
+    def count(self, scope: Scope, where: Filter | None) -> int:
+        """Count live records."""
+        ...
+
+    def namespaces(self, scope: Scope) -> dict[str, int]:
+        """Return ``{namespace: live records}``, sorted by name."""
+        ...
+
+    def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
+        """Return what happened after journal position *since*, with the data of live rows in
+        *scopes*."""
+        ...
+
+    def load(self, scope: Scope) -> Loading:
+        """Read everything an index of *scope* needs, at one consistent journal position."""
+        ...
+
+    def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
+        """Return the vectors called *name* of *rows*; rows without one are absent."""
+        ...
+
+    def dimension(self, name: str) -> int | None:
+        """Return the dimension of the vectors called *name*, None if there are none."""
+        ...
+
+    def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the current row of the records among *ids* that exist."""
+        ...
+
+    def save(self, segments: Iterable[Segment]) -> list[int | None]:
+        """Keep segments for a faster start.
+
+        Return their numbers, None for one that came too late.
+        """
+        ...
+
+    def log(
+        self, limit: int | None, id: str | None, scope: Scope | None, since: int
+    ) -> list[LogEntry]:
+        """Return journal entries, newest first."""
+        ...
+
+    def close(self) -> None:
+        """Release every resource; closing twice is fine."""
+        ...
+
+
+def open_backend(
+    location: str | os.PathLike[str], durability: Literal["full", "normal"] = "full"
+) -> Backend:
+    """Open the backend that *location*, a path or a URL, asks for.
+
+    Raises ``ValidationError`` for a location it cannot read, ``StorageError`` for a file that
+    cannot be used.
+    """
+    from .sqlite import SQLiteBackend
+
+    if durability not in ("full", "normal"):
+        raise ValidationError(f"durability must be 'full' or 'normal', not {durability!r}")
+    if not isinstance(location, str | os.PathLike) or not (path := str(location)):
+        raise ValidationError("location must be a path, a URL or ':memory:'")
+    if path == ":memory:":
+        return SQLiteBackend(path, durability=durability)
+    path = path.removeprefix("sqlite:///")
+    if "://" in path or "\x00" in path:
+        raise ValidationError(f"no backend for {path!r}; use a path, sqlite:///path or ':memory:'")
+    return SQLiteBackend(os.path.expanduser(path), durability=durability)

@@ -1,0 +1,316 @@
+"""The default backend: one SQLite file in write-ahead-log mode."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+
+import numpy as np
+
+from ...filters import Filter, matches
+from ...namespaces import EVERYWHERE, Scope
+from ...records import LogEntry, MemoryRecord
+from .. import EMBEDDED, Changes, Loading, Row, Rows, Segment, Vector
+from .connection import Connections, Durability
+from .rows import COLUMNS, to_record, to_vector, within, within_any
+from .where import condition
+from .writer import SQLiteWriter
+
+__all__ = ["SQLiteBackend"]
+
+_WITH_VECTOR = f"SELECT row, ordinal, vector, {COLUMNS} FROM records LEFT JOIN vectors USING (row)"
+_GIVEN = "(SELECT value FROM json_each(?))"
+
+
+class SQLiteBackend:
+    """Keep records, vectors and journal in the file at *location* (or ":memory:")."""
+
+    def __init__(self, location: str = ":memory:", *, durability: Durability = "full") -> None:
+        self.location = location
+        self._connections = Connections(location, durability)
+
+    @contextmanager
+    def write(self) -> Iterator[SQLiteWriter]:
+        """Open the one write transaction: committed at the end, rolled back on any exception."""
+        with self._connections.writing() as connection:
+            yield SQLiteWriter(connection)
+
+    def head(self) -> int:
+        """Return the last committed journal position."""
+        with self._connections.reading() as connection:
+            return _head(connection)
+
+    def fact(self, name: str) -> str | None:
+        """Return a fact noted with ``Writer.set``."""
+        with self._connections.reading() as connection:
+            found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return found[0] if found else None
+
+    def dimension(self, name: str) -> int | None:
+        """Return the dimension of the vectors called *name*, None if there are none."""
+        stored = self.fact(f"dimension:{name}")
+        return None if stored is None else int(stored)
+
+    def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        """Return the records among *ids* that exist, in any state."""
+        found = self._records(f"id IN {_GIVEN}", json.dumps(list(ids)))
+        return {record.id: record for record in found}
+
+    def at(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
+        """Return the records whose current row is among *rows*."""
+        with self._connections.reading() as connection:
+            found = connection.execute(
+                f"SELECT row, {COLUMNS} FROM records WHERE row IN {_GIVEN}",
+                (json.dumps(list(rows)),),
+            ).fetchall()
+        return {row: to_record(values) for row, *values in found}
+
+    def holder(self, namespace: str, key: str) -> MemoryRecord | None:
+        """Return the live record that holds *key* in *namespace*."""
+        found = self._records("namespace = ? AND key = ? AND state = 'live'", namespace, key)
+        return found[0] if found else None
+
+    def select(
+        self, scope: Scope, where: Filter | None, limit: int | None, offset: int, newest_first: bool
+    ) -> list[MemoryRecord]:
+        """Return live records in insertion order."""
+        inside, parameters = within(scope)
+        passing = condition(where)
+        paged = passing.exact
+        found = self._records(
+            f"{inside} AND state = 'live' AND ({passing.sql}) "
+            f"ORDER BY ordinal {'DESC' if newest_first else ''} LIMIT ? OFFSET ?",
+            *parameters,
+            *passing.parameters,
+            -1 if limit is None or not paged else limit,
+            offset if paged else 0,
+        )
+        if paged:
+            return found
+        passed = (record for record in found if matches(where, record))
+        return list(islice(passed, offset, None if limit is None else offset + limit))
+
+    def _records(self, sql: str, *parameters: object) -> list[MemoryRecord]:
+        with self._connections.reading() as connection:
+            found = connection.execute(
+                f"SELECT {COLUMNS} FROM records WHERE {sql}", parameters
+            ).fetchall()
+        return [to_record(values) for values in found]
+
+    def matching(self, scope: Scope, where: Filter) -> Rows:
+        """Return the rows of the live records in *scope* that pass *where*, ascending."""
+        inside, parameters = within(scope)
+        passing = condition(where)
+        columns = "row" if passing.exact else f"row, {COLUMNS}"
+        with self._connections.reading() as connection:
+            found = connection.execute(
+                f"SELECT {columns} FROM records WHERE {inside} AND state = 'live' AND ({passing.sql})",
+                (*parameters, *passing.parameters),
+            ).fetchall()
+        if not passing.exact:
+            found = [values for values in found if matches(where, to_record(values[1:]))]
+        return np.sort(
+            np.fromiter((values[0] for values in found), dtype=np.int64, count=len(found))
+        )
+
+    def count(self, scope: Scope, where: Filter | None) -> int:
+        """Count live records."""
+        if where is not None:
+            return len(self.matching(scope, where))
+        inside, parameters = within(scope)
+        with self._connections.reading() as connection:
+            (count,) = connection.execute(
+                f"SELECT count(*) FROM records WHERE {inside} AND state = 'live'", parameters
+            ).fetchone()
+        return int(count)
+
+    def namespaces(self, scope: Scope) -> dict[str, int]:
+        """Return ``{namespace: live records}``, sorted by name."""
+        with self._connections.reading() as connection:
+            return _namespaces(connection, scope)
+
+    def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
+        """Return what happened after journal position *since*, with the data of live rows in
+        *scopes*."""
+        inside, parameters = within_any(scopes)
+        with self._connections.snapshot() as connection:
+            entries = connection.execute(
+                "SELECT seq, was, row, CASE action WHEN 'touch' THEN changes END FROM journal WHERE seq > ?",
+                (since,),
+            ).fetchall()
+            rows = {row for _, *pair, _ in entries for row in pair if row is not None}
+            for *_, touched in entries:
+                rows.update(json.loads(touched)["rows"] if touched else ())
+            live = _rows(
+                connection,
+                f"row IN {_GIVEN} AND state = 'live' AND {inside}",
+                json.dumps(list(rows)),
+                *parameters,
+            )
+        return Changes(since, entries[-1][0] if entries else since, frozenset(rows), tuple(live))
+
+    def load(self, scope: Scope) -> Loading:
+        """Read everything an index of *scope* needs, at one consistent journal position."""
+        with self._connections.snapshot() as connection:
+            names = [scope] if isinstance(scope, str) else _namespaces(connection, scope)
+            parts = [_load(connection, name) for name in names]
+            return Loading(
+                head=_head(connection),
+                segments=tuple(segment for part in parts for segment in part.segments),
+                alive={name: rows for part in parts for name, rows in part.alive.items()},
+                loose=tuple(row for part in parts for row in part.loose),
+                changed=tuple(row for part in parts for row in part.changed),
+            )
+
+    def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
+        """Return the vectors called *name* of *rows*; rows without one are absent."""
+        table, named = ("vectors", "") if name == EMBEDDED else ("named_vectors", "AND name = ?")
+        with self._connections.reading() as connection:
+            found = connection.execute(
+                f"SELECT row, vector FROM {table} WHERE row IN {_GIVEN} {named}",
+                (json.dumps([int(row) for row in rows]), *((name,) if named else ())),
+            ).fetchall()
+        return {row: to_vector(blob) for row, blob in found}
+
+    def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the current row of the records among *ids* that exist."""
+        with self._connections.reading() as connection:
+            return dict(
+                connection.execute(
+                    f"SELECT id, row FROM records WHERE id IN {_GIVEN}", (json.dumps(list(ids)),)
+                )
+            )
+
+    def save(self, segments: Iterable[Segment]) -> list[int | None]:
+        """Keep segments for a faster start.
+
+        Return their numbers, None for one that came too late.
+        """
+        with self._connections.writing() as connection:
+            return [_save(connection, segment) for segment in segments]
+
+    def log(
+        self, limit: int | None, id: str | None, scope: Scope | None, since: int
+    ) -> list[LogEntry]:
+        """Return journal entries, newest first."""
+        inside, parameters = within(EVERYWHERE if scope is None else scope)
+        by_id = "" if id is None else "AND id = ?"
+        with self._connections.reading() as connection:
+            found = connection.execute(
+                "SELECT seq, at, action, id, namespace, changes FROM journal "
+                f"WHERE {inside} AND seq > ? {by_id} ORDER BY seq DESC LIMIT ?",
+                (
+                    *parameters,
+                    since,
+                    *(() if id is None else (id,)),
+                    -1 if limit is None else limit,
+                ),
+            ).fetchall()
+        return [
+            LogEntry(seq, at, action, id, namespace, json.loads(changes) if changes else {})
+            for seq, at, action, id, namespace, changes in found
+        ]
+
+    def close(self) -> None:
+        """Release every resource; closing twice is fine."""
+        self._connections.close()
+
+
+def _head(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0])
+
+
+def _namespaces(connection: sqlite3.Connection, scope: Scope) -> dict[str, int]:
+    inside, parameters = within(scope)
+    return dict(
+        connection.execute(
+            f"SELECT namespace, count(*) FROM records WHERE {inside} AND state = 'live' GROUP BY namespace ORDER BY 1",
+            parameters,
+        )
+    )
+
+
+def _rows(connection: sqlite3.Connection, sql: str, *parameters: object) -> list[Row]:
+    """Return the live rows that satisfy *sql*, ascending, with all their vectors."""
+    named: dict[int, dict[str, Vector]] = {}
+    for row, name, blob in connection.execute(
+        f"SELECT row, named_vectors.name, vector FROM named_vectors JOIN records USING (row) WHERE {sql}",
+        parameters,
+    ):
+        named.setdefault(row, {})[name] = to_vector(blob)
+    found = connection.execute(f"{_WITH_VECTOR} WHERE {sql} ORDER BY row", parameters)
+    return [
+        Row(row, ordinal, to_record(values), {EMBEDDED: to_vector(blob), **named.get(row, {})})
+        if blob is not None
+        else Row(row, ordinal, to_record(values), named.get(row, {}))
+        for row, ordinal, blob, *values in found
+    ]
+
+
+def _load(connection: sqlite3.Connection, namespace: str) -> Loading:
+    """Read what an index of one namespace starts from."""
+    segments = _segments(connection, namespace)
+    last = segments[-1].last if segments else 0
+    live = "namespace = ? AND state = 'live'"
+    (old,) = connection.execute(
+        f"SELECT count(*) FROM records WHERE {live} AND row <= ?", (namespace, last)
+    ).fetchone()
+    alive = {}
+    if old != sum(segment.count for segment in segments):
+        found = connection.execute(
+            f"SELECT row FROM records WHERE {live} AND row <= ?", (namespace, last)
+        )
+        alive[namespace] = frozenset(row for (row,) in found)
+    head = min((segment.head for segment in segments), default=0)
+    changed = (
+        _rows(connection, f"{live} AND row <= ? AND revision > ?", namespace, last, head)
+        if segments
+        else []
+    )
+    loose = _rows(connection, f"{live} AND row > ?", namespace, last)
+    return Loading(0, segments, alive, tuple(loose), tuple(changed))
+
+
+def _segments(connection: sqlite3.Connection, namespace: str) -> tuple[Segment, ...]:
+    """Return the namespace's segments, or none at all if one of them is damaged."""
+    found = connection.execute(
+        "SELECT first, last, count, head, data, number, checksum FROM segments WHERE namespace = ? ORDER BY first",
+        (namespace,),
+    ).fetchall()
+    if any(zlib.crc32(data) != checksum for *_, data, _, checksum in found):
+        return ()
+    return tuple(Segment(namespace, *columns) for *columns, _ in found)
+
+
+def _save(connection: sqlite3.Connection, segment: Segment) -> int | None:
+    """Insert *segment* in place of those it replaces.
+
+    Do nothing if another writer covered its rows.
+    """
+    replaced = json.dumps(segment.replaces)
+    overlapping, present = connection.execute(
+        f"SELECT count(*) FILTER (WHERE number NOT IN {_GIVEN} AND last >= ? AND first <= ?),"
+        f" count(*) FILTER (WHERE number IN {_GIVEN}) FROM segments WHERE namespace = ?",
+        (replaced, segment.first, segment.last, replaced, segment.namespace),
+    ).fetchone()
+    if overlapping or present != len(segment.replaces):
+        return None
+    connection.execute(f"DELETE FROM segments WHERE number IN {_GIVEN}", (replaced,))
+    checksum = zlib.crc32(segment.data)
+    columns = (
+        segment.namespace,
+        segment.first,
+        segment.last,
+        segment.count,
+        segment.head,
+        checksum,
+        segment.data,
+    )
+    return connection.execute(
+        "INSERT INTO segments (namespace, first, last, count, head, checksum, data) VALUES (?,?,?,?,?,?,?)",
+        columns,
+    ).lastrowid

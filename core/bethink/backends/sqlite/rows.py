@@ -1,0 +1,76 @@
+"""Records and vectors to SQLite values and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, Final
+
+import numpy as np
+
+from ...fields import to_json
+from ...namespaces import Scope, Subtree
+from ...records import MemoryRecord
+from .. import Vector
+
+FIELDS: Final = tuple(field.name for field in fields(MemoryRecord))
+COLUMNS: Final = ", ".join(FIELDS)
+_VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
+_MANY: Final = 50
+
+
+def to_values(record: MemoryRecord) -> list[Any]:
+    """Return the record's columns in the order of ``FIELDS``."""
+    values = [getattr(record, name) for name in FIELDS]
+    values[_VALUE] = None if record.value is None else to_json(record.value)
+    values[_TAGS] = to_json(record.tags) if record.tags else "[]"
+    values[_METADATA] = to_json(record.metadata) if record.metadata else "{}"
+    return values
+
+
+def to_record(values: Sequence[Any]) -> MemoryRecord:
+    """Return the record of a row whose columns come in the order of ``FIELDS``."""
+    columns = list(values)
+    if columns[_VALUE] is not None:
+        columns[_VALUE] = json.loads(columns[_VALUE])
+    columns[_TAGS] = () if columns[_TAGS] == "[]" else tuple(json.loads(columns[_TAGS]))
+    columns[_METADATA] = {} if columns[_METADATA] == "{}" else json.loads(columns[_METADATA])
+    return MemoryRecord(*columns)
+
+
+def to_blob(vector: Vector) -> bytes:
+    """Return the vector as little-endian float32 bytes."""
+    return np.asarray(vector, dtype="<f4").tobytes()
+
+
+def to_vector(blob: bytes) -> Vector:
+    """Return the vector that ``to_blob`` wrote."""
+    return np.frombuffer(blob, dtype="<f4")
+
+
+def within(scope: Scope) -> tuple[str, tuple[Any, ...]]:
+    """Return the SQL condition and parameters that select the namespaces of *scope*."""
+    if isinstance(scope, str):
+        return "namespace = ?", (scope,)
+    if isinstance(scope, Subtree):
+        # "0" follows "/" in every collation of bytes, so the range holds exactly the paths below.
+        return "(namespace = ? OR (namespace > ? AND namespace < ?))", (
+            scope.path,
+            f"{scope.path}/",
+            f"{scope.path}0",
+        )
+    return "1", ()
+
+
+def within_any(scopes: Sequence[Scope]) -> tuple[str, tuple[Any, ...]]:
+    """Return the SQL condition and parameters for the union of *scopes*.
+
+    Many scopes count as everywhere.
+    """
+    if len(scopes) > _MANY:
+        return "1", ()
+    parts = [within(scope) for scope in scopes]
+    return f"({' OR '.join(sql for sql, _ in parts) or '0'})", tuple(
+        value for _, values in parts for value in values
+    )

@@ -1,0 +1,112 @@
+"""The file format: tables, versions, and how an old file becomes a new one."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from ...errors import NotABethinkFileError, SchemaTooNewError
+
+APPLICATION_ID: Final = 0x62746E6B  # "btnk"
+
+VERSION_1: Final = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE records (
+    row INTEGER PRIMARY KEY,      -- journal position that made the current indexed form
+    ordinal INTEGER NOT NULL,     -- journal position of its first form: insertion order
+    revision INTEGER NOT NULL,    -- journal position of its last change
+    id TEXT NOT NULL UNIQUE,
+    namespace TEXT NOT NULL,
+    content TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    occurred_at REAL NOT NULL,
+    updated_at REAL NOT NULL,
+    key TEXT,
+    value TEXT,
+    thread TEXT,
+    author TEXT,
+    category TEXT,
+    tags TEXT NOT NULL,
+    importance REAL NOT NULL,
+    confidence REAL NOT NULL,
+    source TEXT,
+    metadata TEXT NOT NULL,
+    expires_at REAL,
+    superseded_by TEXT,
+    last_accessed_at REAL,
+    access_count INTEGER NOT NULL,
+    outcome REAL NOT NULL,
+    state TEXT NOT NULL,
+    code BLOB                     -- authentication code, when the store has a key
+);
+CREATE INDEX records_scope ON records (namespace, state, ordinal, revision);
+CREATE UNIQUE INDEX records_key ON records (namespace, key) WHERE state = 'live' AND key IS NOT NULL;
+
+CREATE TABLE vectors (row INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE named_vectors (row INTEGER NOT NULL, name TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (row, name));
+
+CREATE TABLE journal (
+    seq INTEGER PRIMARY KEY,
+    at REAL NOT NULL,
+    action TEXT NOT NULL,
+    id TEXT,
+    namespace TEXT,
+    was INTEGER,                  -- the record's row before
+    row INTEGER,                  -- and after
+    digest BLOB NOT NULL,         -- of salt and changes; stays when they are erased
+    link BLOB NOT NULL,           -- chains this entry to the one before
+    salt BLOB,
+    changes TEXT,
+    code BLOB
+);
+CREATE INDEX journal_id ON journal (id, seq);
+
+CREATE TABLE segments (
+    number INTEGER PRIMARY KEY,
+    namespace TEXT NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    head INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    data BLOB NOT NULL
+);
+CREATE INDEX segments_namespace ON segments (namespace, first);
+"""
+
+MIGRATIONS: Final = (VERSION_1,)
+LATEST: Final = len(MIGRATIONS)
+
+
+def version_of(connection: sqlite3.Connection, path: str) -> int:
+    """Return the schema version of the file, 0 when it is new; refuse foreign and newer files."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if application != APPLICATION_ID and not (empty and application == 0):
+        raise NotABethinkFileError(path, "it is an SQLite database of another program")
+    if version > LATEST:
+        raise SchemaTooNewError(version, LATEST, path)
+    return version
+
+
+def migrate(connection: sqlite3.Connection, path: str) -> None:
+    """Bring the file to the latest version inside one transaction, with a backup of an older one
+    beside it."""
+    version = version_of(connection, path)
+    if version == LATEST:
+        return
+    if version and path != ":memory:":
+        connection.execute("VACUUM INTO ?", (f"{path}.v{version}.backup",))
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for step in MIGRATIONS[version_of(connection, path) :]:
+            for statement in step.split(";\n"):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {LATEST}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

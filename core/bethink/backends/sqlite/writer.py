@@ -1,0 +1,182 @@
+"""The open write transaction on an SQLite file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ...errors import DimensionError, ValidationError
+from ...fields import to_json
+from ...filters import Filter, matches
+from ...journal import START, digest, link
+from ...namespaces import Scope
+from ...records import MemoryRecord
+from .. import EMBEDDED, Row, Vector
+from .rows import COLUMNS, FIELDS, to_blob, to_record, to_values, to_vector, within
+from .where import condition
+
+_INSERT: Final = f"INSERT INTO records (row, ordinal, revision, {COLUMNS}) VALUES ({','.join('?' * (3 + len(FIELDS)))})"
+_UPDATE: Final = f"UPDATE records SET row = ?, revision = ?, {', '.join(f'{name} = ?' for name in FIELDS)} WHERE row = ?"
+_TOUCH: Final = (
+    "UPDATE records SET access_count = access_count + ?, last_accessed_at = max(coalesce(last_accessed_at, ?), ?), "
+    "revision = ? WHERE id = ? AND state = 'live' RETURNING row"
+)
+_ENTRY: Final = (
+    "INSERT INTO journal (seq, at, action, id, namespace, was, row, digest, link, salt, changes) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+class SQLiteWriter:
+    """Change records, vectors and journal inside one transaction of *connection*."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        last = connection.execute(
+            "SELECT seq, link FROM journal ORDER BY seq DESC LIMIT 1"
+        ).fetchone()
+        self._head: int = last[0] if last else 0
+        self._link: bytes = last[1] if last else START
+
+    def head(self) -> int:
+        """Return the last journal position."""
+        return self._head
+
+    def find(self, ids: Sequence[str]) -> dict[str, tuple[int, MemoryRecord]]:
+        """Return ``{id: (row, record)}`` of the records among *ids* that exist, in any state."""
+        found = {}
+        for id in ids:
+            if values := self._one("id = ?", id):
+                found[id] = values
+        return found
+
+    def holder(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
+        """Return the live record that holds *key*."""
+        return self._one("namespace = ? AND key = ? AND state = 'live'", namespace, key)
+
+    def _one(self, sql: str, *parameters: object) -> tuple[int, MemoryRecord] | None:
+        values = self._connection.execute(
+            f"SELECT row, {COLUMNS} FROM records WHERE {sql}", parameters
+        ).fetchone()
+        return (values[0], to_record(values[1:])) if values else None
+
+    def matching(self, scope: Scope, where: Filter | None) -> list[str]:
+        """Return the ids of the live records in *scope* that pass *where*, oldest first."""
+        inside, parameters = within(scope)
+        passing = condition(where)
+        found = self._connection.execute(
+            f"SELECT {COLUMNS} FROM records WHERE {inside} AND state = 'live' AND ({passing.sql}) ORDER BY ordinal",
+            (*parameters, *passing.parameters),
+        )
+        records = map(to_record, found)
+        return [record.id for record in records if passing.exact or matches(where, record)]
+
+    def dimension(self, name: str, wanted: int) -> int:
+        """Return the dimension of the vectors called *name*, set to *wanted* if no live record
+        carries one."""
+        stored = self.fact(f"dimension:{name}")
+        if stored is not None and int(stored) == wanted:
+            return wanted
+        if stored is not None:
+            carried = self._connection.execute(
+                "SELECT 1 FROM named_vectors JOIN records USING (row) WHERE named_vectors.name = ? AND state = 'live'",
+                (name,),
+            ).fetchone()
+            if carried:
+                return int(stored)
+            self._connection.execute("DELETE FROM named_vectors WHERE name = ?", (name,))
+        self.set(f"dimension:{name}", str(wanted))
+        return wanted
+
+    def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
+        """Add a record; an id that exists is refused."""
+        row = self._head + 1
+        try:
+            self._connection.execute(_INSERT, (row, row, row, *to_values(record)))
+        except sqlite3.IntegrityError as error:
+            raise ValidationError(
+                f"a record with id {record.id!r} exists already; use update"
+            ) from error
+        self._attach(row, vectors)
+        return Row(row, row, record, vectors)
+
+    def patch(self, row: int, record: MemoryRecord) -> None:
+        """Change fields that are not indexed, keeping the row."""
+        self._connection.execute(_UPDATE, (row, self._head + 1, *to_values(record), row))
+
+    def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
+        """Change indexed fields: the record moves to a new row.
+
+        Vectors that are not given are kept.
+        """
+        new = self._head + 1
+        kept = self._detach(row)
+        self._connection.execute(_UPDATE, (new, new, *to_values(record), row))
+        attached = {**kept, **vectors}
+        self._attach(new, attached)
+        (ordinal,) = self._connection.execute(
+            "SELECT ordinal FROM records WHERE row = ?", (new,)
+        ).fetchone()
+        return Row(new, ordinal, record, attached)
+
+    def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
+        for name, vector in vectors.items():
+            if name == EMBEDDED:
+                self._connection.execute(
+                    "INSERT INTO vectors VALUES (?, ?)", (row, to_blob(vector))
+                )
+            else:
+                if (expected := self.dimension(name, len(vector))) != len(vector):
+                    raise DimensionError(expected, len(vector), name)
+                self._connection.execute(
+                    "INSERT INTO named_vectors VALUES (?, ?, ?)", (row, name, to_blob(vector))
+                )
+
+    def _detach(self, row: int) -> dict[str, Vector]:
+        stored = self._connection.execute(
+            "SELECT '', vector FROM vectors WHERE row = ? UNION ALL SELECT name, vector FROM named_vectors WHERE row = ?",
+            (row, row),
+        ).fetchall()
+        self._connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
+        self._connection.execute("DELETE FROM named_vectors WHERE row = ?", (row,))
+        return {name: to_vector(blob) for name, blob in stored}
+
+    def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
+        """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
+        rows: list[int] = []
+        for id, (times, at) in accesses.items():
+            rows += (
+                self._connection.execute(_TOUCH, (times, at, at, self._head + 1, id)).fetchone()
+                or ()
+            )
+        return rows
+
+    def journal(
+        self,
+        action: str,
+        at: float,
+        record: MemoryRecord | None,
+        was: int | None,
+        row: int | None,
+        changes: Mapping[str, object],
+    ) -> None:
+        """Append one entry; *was* is the row before, *row* the row after."""
+        text, salt, seq = to_json(changes), os.urandom(16), self._head + 1
+        columns = (seq, at, action, record and record.id, record and record.namespace, was, row)
+        digested = digest(salt, text)
+        self._link = link(self._link, columns, digested)
+        self._connection.execute(_ENTRY, (*columns, digested, self._link, salt, text))
+        self._head = seq
+
+    def fact(self, name: str) -> str | None:
+        """Return a noted fact."""
+        found = self._connection.execute(
+            "SELECT value FROM facts WHERE name = ?", (name,)
+        ).fetchone()
+        return found[0] if found else None
+
+    def set(self, name: str, value: str) -> None:
+        """Note a fact about the store."""
+        self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))

@@ -1,0 +1,203 @@
+"""What the verbs work with: a backend, the index beside it, an embedder, a clock.
+
+And the way of a write.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .backends import EMBEDDED, Backend, Changes, Row, Vector, Writer
+from .embedders import Embedder, HashEmbedder, embedder_from_name
+from .errors import EmbedderMismatchError, StoreClosedError
+from .index import ResidentIndex
+from .index.document import embedded_text
+from .records import MemoryRecord
+
+
+def embedder_for(stored: str | None, given: Embedder | None) -> Embedder:
+    """Return the embedder for a file that was made with *stored*; refuse one that does not fit."""
+    if stored is None:
+        return HashEmbedder() if given is None else given
+    chosen = embedder_from_name(stored) if given is None else given
+    if chosen is None or chosen.name != stored:
+        raise EmbedderMismatchError(stored, HashEmbedder().name if chosen is None else chosen.name)
+    return chosen
+
+
+@dataclass
+class Transaction:
+    """One write: every method is one mutation with its journal entry, all of them commit
+    together."""
+
+    writer: Writer
+    now: float
+    base: int
+    rows: set[int] = field(default_factory=set)
+    live: dict[int, Row] = field(default_factory=dict)
+    namespaces: set[str] = field(default_factory=set)
+
+    def add(
+        self, record: MemoryRecord, vectors: Mapping[str, Vector], changes: Mapping[str, Any]
+    ) -> None:
+        """Insert a new record."""
+        row = self.writer.insert(record, vectors)
+        self._note(row)
+        self.writer.journal("store", self.now, record, None, row.row, changes)
+
+    def patch(
+        self, row: int, record: MemoryRecord, action: str, changes: Mapping[str, Any]
+    ) -> None:
+        """Change fields that are not indexed."""
+        self.writer.patch(row, record)
+        earlier = self.live.get(row)
+        self._note(
+            Row(
+                row, earlier.ordinal if earlier else row, record, earlier.vectors if earlier else {}
+            )
+        )
+        self.writer.journal(action, self.now, record, row, row, changes)
+
+    def move(
+        self,
+        row: int,
+        before: MemoryRecord,
+        record: MemoryRecord,
+        vectors: Mapping[str, Vector],
+        action: str,
+        changes: Mapping[str, Any],
+    ) -> None:
+        """Change indexed fields, or bring a record back to life.
+
+        Vectors that are not given are kept.
+        """
+        moved = self.writer.replace(row, record, vectors)
+        self._drop(row, before.namespace)
+        self._note(moved)
+        self.writer.journal(action, self.now, record, row, moved.row, changes)
+
+    def retire(
+        self, row: int, record: MemoryRecord, action: str, changes: Mapping[str, Any]
+    ) -> None:
+        """Take a record out of the living; *record* carries its new state."""
+        self.writer.patch(row, record)
+        self._drop(row, record.namespace)
+        self.writer.journal(action, self.now, record, row, row, changes)
+
+    def touch(self, accesses: Mapping[str, tuple[int, float]]) -> None:
+        """Write accesses ``{id: (how many, when last)}``."""
+        rows = self.writer.touch(accesses)
+        if rows:
+            self.writer.journal(
+                "touch", self.now, None, None, None, {"rows": rows, "accesses": accesses}
+            )
+
+    def changes(self) -> Changes:
+        """Return what was done, for the index."""
+        live, namespaces = tuple(self.live.values()), frozenset(self.namespaces)
+        return Changes(self.base, self.writer.head(), frozenset(self.rows), live, namespaces)
+
+    def _note(self, row: Row) -> None:
+        self.rows.add(row.row)
+        self.live[row.row] = row
+        self.namespaces.add(row.record.namespace)
+
+    def _drop(self, row: int, namespace: str) -> None:
+        self.rows.add(row)
+        self.live.pop(row, None)
+        self.namespaces.add(namespace)
+
+
+class Engine:
+    """The parts of one open store."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        embedder: Embedder,
+        clock: Callable[[], float],
+        new_id: Callable[[], str],
+    ) -> None:
+        self.backend = backend
+        self.embedder = embedder
+        self.clock = clock
+        self.new_id = new_id
+        self.index = ResidentIndex(backend, self.dimension)
+        self._bound = backend.fact("embedder") is not None
+        self._closed = False
+        self._closing = threading.Lock()
+
+    def dimension(self) -> int:
+        """Return the dimension of the embedder's vectors, as the file knows it if it does."""
+        return self.backend.dimension(EMBEDDED) or self.embedder.dimension
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """Open a transaction, pending accesses first.
+
+        Once it is committed the index takes it in.
+        """
+        self.check_open()
+        touches = {}
+        try:
+            with self.backend.write() as writer:
+                self._bind(writer)
+                transaction = Transaction(writer, self.clock(), writer.head())
+                touches = self.index.touches.take()
+                transaction.touch({id: (times, at) for id, (_, times, at) in touches.items()})
+                yield transaction
+                changes = transaction.changes()
+        except BaseException:
+            self.index.touches.put_back(touches)
+            raise
+        self.index.apply(changes)
+
+    def embed(self, records: Sequence[MemoryRecord]) -> list[Vector]:
+        """Return one vector for each record; a record without content gets zeros."""
+        wanted = [record for record in records if record.content]
+        vectors = iter(
+            self.embedder.embed([embedded_text(record) for record in wanted]) if wanted else ()
+        )
+        return [
+            next(vectors) if record.content else np.zeros(self.dimension(), np.float32)
+            for record in records
+        ]
+
+    def current(self, record: MemoryRecord) -> MemoryRecord:
+        """Return *record* with the accesses that are not written yet."""
+        return self.index.touches.on(record)
+
+    def check_open(self) -> None:
+        """Raise ``StoreClosedError`` once the store is closed."""
+        if self._closed:
+            raise StoreClosedError
+
+    def close(self) -> None:
+        """Write what is pending, keep the index for the next start, release the backend."""
+        with self._closing:
+            if self._closed:
+                return
+            try:
+                if self.index.touches:
+                    with self.writing():
+                        pass
+                self.index.save(closing=True)
+            finally:
+                self._closed = True
+                self.backend.close()
+
+    def _bind(self, writer: Writer) -> None:
+        """Note the embedder on the first write; refuse to mix two."""
+        if self._bound:
+            return
+        stored = writer.fact("embedder")
+        if stored is not None and stored != self.embedder.name:
+            raise EmbedderMismatchError(stored, self.embedder.name)
+        writer.set("embedder", self.embedder.name)
+        writer.dimension(EMBEDDED, self.embedder.dimension)

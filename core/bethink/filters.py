@@ -1,0 +1,224 @@
+"""The filter language: which records of a scope a call may see.
+
+A filter is a mapping of fields to conditions, all of which must hold::
+
+    {"category": "decision", "importance": {"$gte": 0.5}, "metadata.lang": {"$in": ["en", "de"]}}
+    {"$or": [{"author": "Ann"}, {"$not": {"tags": {"$contains": "draft"}}}]}
+
+Comparisons are typed: numbers compare with numbers, text with text, and ``True`` is not ``1``. A
+comparison with a missing field is false, ``$ne`` and ``$nin`` included; ``$not`` turns any
+condition round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+from .errors import ValidationError
+from .fields import plain, timestamp
+from .records import MemoryRecord
+
+TEXT_FIELDS: Final = ("id", "namespace", "key", "thread", "author", "category", "source")
+NUMBER_FIELDS: Final = ("importance", "confidence", "outcome", "access_count")
+TIME_FIELDS: Final = ("occurred_at", "created_at", "updated_at", "last_accessed_at", "expires_at")
+COLUMNS: Final = frozenset((*TEXT_FIELDS, *NUMBER_FIELDS, *TIME_FIELDS))
+ROOTS: Final = ("metadata", "value")
+ORDERINGS: Final = ("$gt", "$gte", "$lt", "$lte")
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """One condition: the field at *path* stands in the relation *operator* to *operand*."""
+
+    path: tuple[str, ...]
+    operator: str
+    operand: Any
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every part holds."""
+
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any_:
+    """At least one part holds."""
+
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not hold."""
+
+    part: Filter
+
+
+Filter: TypeAlias = Compare | All | Any_ | Not
+
+
+def parse(where: object) -> Filter | None:
+    """Return the filter that *where* spells, or None for no filter.
+
+    Raise ``ValidationError`` if it is wrong.
+    """
+    if where is None:
+        return None
+    if not isinstance(where, Mapping):
+        raise ValidationError(f"where must be a mapping, not {type(where).__name__}")
+    try:
+        return All(tuple(_clause(str(name), condition) for name, condition in where.items()))
+    except RecursionError:
+        raise ValidationError("where is nested too deeply") from None
+
+
+def matches(where: Filter | None, record: MemoryRecord) -> bool:
+    """Tell whether *record* passes; the meaning every backend must give to a filter."""
+    match where:
+        case None:
+            return True
+        case All(parts):
+            return all(matches(part, record) for part in parts)
+        case Any_(parts):
+            return any(matches(part, record) for part in parts)
+        case Not(part):
+            return not matches(part, record)
+        case Compare(path, operator, operand):
+            return RELATIONS[operator](_lookup(record, path), operand)
+
+
+def _clause(name: str, condition: object) -> Filter:
+    if name in ("$and", "$or"):
+        if isinstance(condition, str) or not isinstance(condition, Sequence):
+            raise ValidationError(f"{name} needs a list of filters")
+        parts = tuple(_whole(part) for part in condition)
+        return All(parts) if name == "$and" else Any_(parts)
+    if name == "$not":
+        return Not(_whole(condition))
+    if name.startswith("$"):
+        raise ValidationError(f"unknown operator {name!r}; known here: $and, $or, $not")
+    path = _path(name)
+    if (
+        isinstance(condition, Mapping)
+        and condition
+        and all(str(key).startswith("$") for key in condition)
+    ):
+        return All(tuple(_compare(path, str(key), operand) for key, operand in condition.items()))
+    return _compare(path, "$eq", condition)
+
+
+def _whole(where: object) -> Filter:
+    parsed = parse(where)
+    if parsed is None:
+        raise ValidationError("a filter inside $and, $or or $not must be a mapping, not None")
+    return parsed
+
+
+def _path(name: str) -> tuple[str, ...]:
+    root, *rest = name.split(".")
+    if root in ROOTS and all(rest) and (rest or root == "value"):
+        return (root, *rest)
+    if not rest and (root in COLUMNS or root == "tags"):
+        return (root,)
+    known = ", ".join((*sorted(COLUMNS), "tags", "metadata.<path>", "value.<path>"))
+    raise ValidationError(f"unknown filter field {name!r}; known: {known}")
+
+
+def _compare(path: tuple[str, ...], operator: str, operand: object) -> Filter:
+    if operator == "$not":
+        return Not(_clause(".".join(path), operand))
+    if operator not in RELATIONS:
+        raise ValidationError(f"unknown operator {operator!r}; known: {', '.join(RELATIONS)}, $not")
+    name = ".".join(path)
+    if operator in ("$in", "$nin", "$contains_any"):
+        if isinstance(operand, str) or not isinstance(operand, Sequence | set | frozenset):
+            raise ValidationError(f"{operator} on {name!r} needs a list")
+        return Compare(path, operator, [_operand(path, item) for item in operand])
+    checked = _operand(path, operand)
+    if operator == "$exists" and not isinstance(checked, bool):
+        raise ValidationError(f"$exists on {name!r} needs True or False")
+    if operator in ORDERINGS and _kind(checked) not in ("number", "text"):
+        raise ValidationError(f"{operator} on {name!r} needs a number or a str")
+    return Compare(path, operator, checked)
+
+
+def _operand(path: tuple[str, ...], operand: object) -> Any:
+    if path[0] in TIME_FIELDS and isinstance(operand, datetime):
+        return timestamp(path[0], operand)
+    return plain(".".join(path), operand)
+
+
+def _lookup(record: MemoryRecord, path: tuple[str, ...]) -> Any:
+    """Return the value at *path*, or None when it is missing.
+
+    A literal dotted key wins over a nested one.
+    """
+    found = getattr(record, path[0])
+    rest = path[1:]
+    if not rest:
+        return list(found) if path[0] == "tags" else found
+    if isinstance(found, Mapping) and (dotted := ".".join(rest)) in found:
+        return found[dotted]
+    for step in rest:
+        if not isinstance(found, Mapping) or step not in found:
+            return None
+        found = found[step]
+    return found
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    return "text" if isinstance(value, str) else "other"
+
+
+def _equal(found: Any, operand: Any) -> bool:
+    if _kind(found) != _kind(operand):
+        return False
+    if isinstance(found, list) and isinstance(operand, list):
+        return len(found) == len(operand) and all(map(_equal, found, operand))
+    if isinstance(found, dict) and isinstance(operand, dict):
+        return found.keys() == operand.keys() and all(
+            _equal(found[key], operand[key]) for key in found
+        )
+    return bool(found == operand)
+
+
+def _ordered(relation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def holds(found: Any, operand: Any) -> bool:
+        kind = _kind(found)
+        return kind == _kind(operand) and kind in ("number", "text") and relation(found, operand)
+
+    return holds
+
+
+def _contains(found: Any, operand: Any) -> bool:
+    if isinstance(found, str):
+        return isinstance(operand, str) and operand in found
+    return isinstance(found, list) and any(_equal(item, operand) for item in found)
+
+
+RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "$eq": lambda found, operand: _equal(found, operand),
+    "$ne": lambda found, operand: found is not None and not _equal(found, operand),
+    "$gt": _ordered(lambda found, operand: found > operand),
+    "$gte": _ordered(lambda found, operand: found >= operand),
+    "$lt": _ordered(lambda found, operand: found < operand),
+    "$lte": _ordered(lambda found, operand: found <= operand),
+    "$in": lambda found, operand: (
+        found is not None and any(_equal(found, item) for item in operand)
+    ),
+    "$nin": lambda found, operand: (
+        found is not None and not any(_equal(found, item) for item in operand)
+    ),
+    "$contains": _contains,
+    "$contains_any": lambda found, operand: any(_contains(found, item) for item in operand),
+    "$exists": lambda found, operand: (found is not None) is operand,
+}

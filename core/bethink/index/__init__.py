@@ -1,0 +1,115 @@
+"""The resident index: what recall reads instead of the file, one ``ScopeIndex`` for every scope in
+use.
+
+A scope is read on its first recall. From then on it takes what this process writes as it is
+written, and what others wrote from the journal before the next recall. When too much is resident,
+the scope that was not used for longest goes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from ..backends import Backend, Changes
+from ..namespaces import EVERYWHERE, Scope, Subtree
+from ..records import MemoryRecord
+from .columns import Column
+from .scope import ScopeIndex
+from .touches import Touches
+
+__all__ = ["Column", "ResidentIndex", "ScopeIndex"]
+
+MAX_RESIDENT: Final = 4_000_000
+_SCOPE_COST: Final = 500
+_WORTH_SAVING: Final = 512
+
+
+class ResidentIndex:
+    """The scopes of *backend* that are in memory, kept current; hold ``lock`` while using one."""
+
+    def __init__(self, backend: Backend, dimension: Callable[[], int]) -> None:
+        self.lock = threading.RLock()
+        self._backend = backend
+        self._dimension = dimension
+        self._scopes: dict[Scope, ScopeIndex] = {}
+        self._seen = backend.head()
+        self._unsaved = False
+        self.touches = Touches()
+
+    def open(self, scope: Scope) -> ScopeIndex:
+        """Return the current index of *scope*."""
+        self._catch_up()
+        index = self._scopes.pop(scope, None)
+        if index is None:
+            index = ScopeIndex.of(scope, self._dimension(), self._backend.load(scope))
+            for row, times, at in self.touches.by_row():
+                index.touch(row, times, at)
+            self._make_room(index)
+        self._scopes[scope] = index
+        return index
+
+    def apply(self, changes: Changes) -> None:
+        """Take in what this process just committed; what came between is caught up with later."""
+        with self.lock:
+            if changes.base == self._seen:
+                self._take(changes)
+
+    def touch(self, row: int, record: MemoryRecord, times: int, at: float) -> None:
+        """Count accesses of a record before they are written."""
+        self.touches.add(record.id, row, times, at)
+        for index in self._covering({record.namespace}):
+            index.touch(row, times, at)
+
+    def save(self, *, closing: bool = False) -> None:
+        """Keep sealed blocks in the file for a faster start.
+
+        When *closing*, seal the tails first.
+        """
+        if not (self._unsaved or closing):
+            return
+        with self.lock:
+            self._unsaved = False
+            for index in self._scopes.values():
+                if (
+                    closing
+                    and index.keyword.loose >= _WORTH_SAVING
+                    and isinstance(index.scope, str)
+                ):
+                    index.keyword.seal()
+                unsaved = index.unsaved(self._seen)
+                numbers = self._backend.save([segment for _, segment in unsaved]) if unsaved else []
+                for (number, _), saved in zip(unsaved, numbers, strict=True):
+                    index.keyword.settle(number, saved)
+
+    def _catch_up(self) -> None:
+        if self._backend.head() != self._seen:
+            self._take(self._backend.changes(self._seen, tuple(self._scopes)))
+
+    def _take(self, changes: Changes) -> None:
+        affected = (
+            self._scopes.values()
+            if changes.namespaces is None
+            else self._covering(changes.namespaces)
+        )
+        for index in affected:
+            index.apply(changes)
+            self._unsaved |= index.keyword.unsettled
+        self._seen = changes.head
+
+    def _covering(self, namespaces: Iterable[str]) -> list[ScopeIndex]:
+        """Return the resident scopes that see any of *namespaces*."""
+        scopes: set[Scope] = {EVERYWHERE}
+        for namespace in namespaces:
+            steps = namespace.split("/")
+            scopes.add(namespace)
+            scopes.update(Subtree("/".join(steps[:end])) for end in range(1, len(steps) + 1))
+        return [self._scopes[scope] for scope in scopes if scope in self._scopes]
+
+    def _make_room(self, index: ScopeIndex) -> None:
+        room = MAX_RESIDENT - index.size
+        for scope in reversed(list(self._scopes)):
+            room -= self._scopes[scope].size + _SCOPE_COST
+            if room < 0:
+                del self._scopes[scope]

@@ -1,0 +1,87 @@
+"""Arrays that grow by doubling: one row of numbers per memory, appended in amortised O(1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..backends import Row
+from ..records import MemoryRecord
+
+Column = npt.NDArray[Any]
+
+NEVER: Final = -np.inf
+FOREVER: Final = np.inf
+TYPES: Final[Mapping[str, type[np.generic]]] = {
+    "row": np.int64,
+    "ordinal": np.int64,
+    "alive": np.bool_,
+    "length": np.int32,  # terms in the keyword index
+    "words": np.int32,  # words of the content
+    "thread": np.int32,  # code of the thread, -1 for none
+    "occurred": np.float64,
+    "accessed": np.float64,
+    "accesses": np.int64,
+    "expires": np.float64,
+    "importance": np.float64,
+    "confidence": np.float64,
+    "outcome": np.float64,
+}
+MUTABLE: Final = ("accessed", "accesses", "expires", "importance", "confidence", "outcome")
+
+
+class Columns:
+    """The numbers of every memory in a scope, by position."""
+
+    def __init__(self, types: Mapping[str, type[np.generic]] = TYPES) -> None:
+        self.size = 0
+        self._arrays: dict[str, Column] = {
+            name: np.empty(64, dtype=kind) for name, kind in types.items()
+        }
+
+    def __getitem__(self, name: str) -> Column:
+        return self._arrays[name][: self.size]
+
+    def append(self, **values: npt.ArrayLike) -> None:
+        """Append as many positions as the longest of *values* has; scalars are repeated."""
+        arrays = {name: np.asarray(value) for name, value in values.items()}
+        end = self.size + max(array.size for array in arrays.values())
+        for name, array in arrays.items():
+            self._arrays[name] = grown(self._arrays[name], end)
+            self._arrays[name][self.size : end] = array
+        self.size = end
+
+
+def grown(array: Column, size: int) -> Column:
+    """Return *array*, or a copy of twice the room when it cannot hold *size* rows."""
+    if size <= len(array):
+        return array
+    larger = np.empty((max(size, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+def numbers(record: MemoryRecord) -> dict[str, float]:
+    """Return the mutable columns of one record."""
+    return {
+        "accessed": NEVER if record.last_accessed_at is None else record.last_accessed_at,
+        "accesses": record.access_count,
+        "expires": FOREVER if record.expires_at is None else record.expires_at,
+        "importance": record.importance,
+        "confidence": record.confidence,
+        "outcome": record.outcome,
+    }
+
+
+def table(rows: Sequence[Row]) -> dict[str, Column]:
+    """Return the columns that *rows* bring along themselves."""
+    mutable = [numbers(row.record) for row in rows]
+    return {
+        "row": np.array([row.row for row in rows], dtype=np.int64),
+        "ordinal": np.array([row.ordinal for row in rows], dtype=np.int64),
+        "occurred": np.array([row.record.occurred_at for row in rows]),
+        **{name: np.array([each[name] for each in mutable], dtype=TYPES[name]) for name in MUTABLE},
+    }

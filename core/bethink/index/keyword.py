@@ -1,0 +1,222 @@
+"""The keyword index: BM25 over postings that grow without being rebuilt.
+
+New documents go to a small tail of plain lists. A full tail is sealed into an immutable block of
+compact arrays; eight blocks of one size class merge into one of the next. Statistics (documents,
+lengths, document frequencies) are exact for the live documents at every moment.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .columns import Column
+
+K1: Final = 1.2
+B: Final = 0.75
+SEAL: Final = 4096
+FANOUT: Final = 8
+_MOST: Final = 65_535
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Sealed postings of the documents at positions ``start`` to ``start + size``.
+
+    The postings of the term numbered t are ``documents[starts[t]:starts[t + 1]]`` (positions
+    relative to ``start``) with the term's frequencies in ``counts``. ``saved`` names the saved
+    segments whose postings it holds; once ``settled`` it need not be saved (again).
+    """
+
+    start: int
+    size: int
+    terms: dict[str, int]
+    starts: Column
+    documents: Column
+    counts: Column
+    saved: tuple[int, ...] = ()
+    settled: bool = False
+
+
+class Weighed(NamedTuple):
+    """One query term: its idf, the positions it occurs at, and its saturated frequency there, in
+    [0, 1)."""
+
+    idf: float
+    documents: Column
+    shares: Floats
+
+
+class KeywordIndex:
+    """Postings of one scope; positions are those of the scope's columns."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self._tail: dict[str, tuple[array[int], array[int]]] = {}
+        self._start = 0
+        self._end = 0
+
+    @property
+    def loose(self) -> int:
+        """How many documents are in no block yet."""
+        return self._end - self._start
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether a block waits to be saved."""
+        return any(not block.settled for block in self.blocks)
+
+    def settle(self, number: int, saved: int | None) -> None:
+        """Note that block *number* is kept as segment *saved*, or cannot be."""
+        self.blocks[number] = replace(
+            self.blocks[number], saved=() if saved is None else (saved,), settled=True
+        )
+
+    def adopt(self, block: Block, number: int) -> None:
+        """Take the block of saved segment *number* as the next documents.
+
+        The tail must be empty.
+        """
+        self.blocks.append(replace(block, start=self._end, saved=(number,), settled=True))
+        self._start = self._end = self._end + block.size
+
+    def append(self, terms: Iterable[str]) -> int:
+        """Index the next document; return its length in terms."""
+        counted = Counter(terms)
+        position = self._end - self._start
+        for term, count in counted.items():
+            postings = self._tail.get(term)
+            if postings is None:
+                postings = self._tail[term] = (array("i"), array("H"))
+            postings[0].append(position)
+            postings[1].append(min(count, _MOST))
+        self._end += 1
+        if self.loose >= SEAL:
+            self.seal()
+        return counted.total()
+
+    def seal(self) -> None:
+        """Turn the tail into a block, and merge blocks where eight of a size class have
+        gathered."""
+        if not self.loose:
+            return
+        self.blocks.append(_sealed(self._start, self.loose, self._tail))
+        self._tail, self._start = {}, self._end
+        while len(run := _mergeable(self.blocks)) > 1:
+            self.blocks[-len(run) :] = [_merged(run)]
+
+    def weigh(
+        self, terms: Sequence[str], lengths: Column, alive: Column, live: int, total: int
+    ) -> list[Weighed]:
+        """Return what BM25 says of every term: where it occurs and what that is worth.
+
+        *lengths* and *alive* are columns, *live* counts the live documents and *total* their terms.
+        """
+        found = [self._postings(term) for term in terms]
+        sizes = [len(documents) for documents, _ in found]
+        if not live or not sum(sizes):
+            return []
+        documents = np.concatenate([documents for documents, _ in found])
+        shares = np.concatenate([counts for _, counts in found]).astype(np.float64)
+        norm = lengths[documents] * (K1 * B / (total / live or 1.0))
+        norm += K1 * (1 - B)
+        norm += shares
+        shares /= norm
+        if live < self._end:
+            shares *= alive[documents]
+            sizes_alive = _frequencies(alive[documents], sizes)
+        else:
+            sizes_alive = sizes
+        weighed, end = [], 0
+        for size, frequency in zip(sizes, sizes_alive, strict=True):
+            start, end = end, end + size
+            idf = math.log(1 + (live - frequency + 0.5) / (frequency + 0.5))
+            weighed.append(Weighed(idf, documents[start:end], shares[start:end]))
+        return weighed
+
+    def _postings(self, term: str) -> tuple[Column, Column]:
+        """Return the positions and frequencies of *term* over all blocks and the tail."""
+        documents, counts = [], []
+        for block in self.blocks:
+            if (number := block.terms.get(term)) is not None:
+                span = slice(block.starts[number], block.starts[number + 1])
+                documents.append(block.documents[span] + np.int32(block.start))
+                counts.append(block.counts[span])
+        if tail := self._tail.get(term):
+            documents.append(np.array(tail[0], dtype=np.int32) + np.int32(self._start))
+            counts.append(np.array(tail[1], dtype=np.uint16))
+        if not documents:
+            return np.empty(0, np.int32), np.empty(0, np.uint16)
+        return (
+            (documents[0], counts[0])
+            if len(documents) == 1
+            else (np.concatenate(documents), np.concatenate(counts))
+        )
+
+
+def _frequencies(alive: Column, sizes: Sequence[int]) -> list[int]:
+    """Return how many of each term's postings belong to live documents."""
+    sums = np.concatenate(([0], np.cumsum(alive)))
+    ends = np.cumsum(sizes)
+    counted: list[int] = (sums[ends] - sums[ends - sizes]).tolist()
+    return counted
+
+
+def _sealed(start: int, size: int, tail: dict[str, tuple[array[int], array[int]]]) -> Block:
+    lengths = [len(documents) for documents, _ in tail.values()]
+    return Block(
+        start=start,
+        size=size,
+        terms={term: number for number, term in enumerate(tail)},
+        starts=np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))),
+        documents=np.frombuffer(
+            b"".join(documents.tobytes() for documents, _ in tail.values()), dtype=np.int32
+        ),
+        counts=np.frombuffer(
+            b"".join(counts.tobytes() for _, counts in tail.values()), dtype=np.uint16
+        ),
+    )
+
+
+def _mergeable(blocks: Sequence[Block]) -> Sequence[Block]:
+    """Return the last eight blocks if they are of one size class."""
+    run = blocks[-FANOUT:]
+    together = len(run) == FANOUT and max(block.size for block in run) < FANOUT * min(
+        block.size for block in run
+    )
+    return run if together else ()
+
+
+def _merged(blocks: Sequence[Block]) -> Block:
+    """Return one block with the postings of neighbouring *blocks*."""
+    terms: dict[str, int] = {}
+    numbers = [
+        np.repeat(
+            [terms.setdefault(term, len(terms)) for term in block.terms], np.diff(block.starts)
+        )
+        for block in blocks
+    ]
+    start = blocks[0].start
+    number = np.concatenate(numbers).astype(np.int32)
+    order = np.argsort(number, kind="stable")
+    documents = np.concatenate(
+        [block.documents + np.int32(block.start - start) for block in blocks]
+    )
+    return Block(
+        start=start,
+        size=sum(block.size for block in blocks),
+        terms=terms,
+        starts=np.searchsorted(number[order], np.arange(len(terms) + 1)).astype(np.int64),
+        documents=documents[order],
+        counts=np.concatenate([block.counts for block in blocks])[order],
+        saved=tuple(number for block in blocks for number in block.saved),
+    )

@@ -1,0 +1,74 @@
+"""Segments: a sealed piece of a namespace's index as bytes, so that opening need not read the texts
+again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .columns import MUTABLE, Column
+from .keyword import Block
+
+STORED = ("row", "ordinal", "alive", "length", "words", "thread", "occurred", *MUTABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a segment holds: columns, postings, the names of its threads, and quantised vectors.
+
+    The ``thread`` column numbers the entries of ``threads``, -1 for none.
+    """
+
+    columns: Mapping[str, Column]
+    block: Block
+    threads: Sequence[str]
+    vectors: tuple[Column, Column, Column]
+
+
+def pack(piece: Piece) -> bytes:
+    """Return *piece* as bytes."""
+    codes, scale, error = piece.vectors
+    block = piece.block
+    arrays = {
+        **piece.columns,
+        "starts": block.starts,
+        "documents": block.documents,
+        "counts": block.counts,
+        "terms": np.frombuffer("\n".join(block.terms).encode(), dtype=np.uint8),
+        "codes": codes,
+        "scale": scale,
+        "error": error,
+    }
+    shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
+    header = json.dumps({"arrays": shapes, "threads": list(piece.threads)}).encode()
+    return b"".join(
+        [
+            len(header).to_bytes(8, "little"),
+            header,
+            *(np.ascontiguousarray(array).tobytes() for array in arrays.values()),
+        ]
+    )
+
+
+def unpack(data: bytes) -> Piece:
+    """Return the piece that ``pack`` wrote; its arrays are read-only views of *data*."""
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start])
+    arrays = {}
+    for name, (kind, shape) in header["arrays"].items():
+        count = int(np.prod(shape))
+        arrays[name] = np.frombuffer(data, dtype=kind, count=count, offset=start).reshape(shape)
+        start += arrays[name].nbytes
+    terms = arrays["terms"].tobytes().decode()
+    numbers = {term: number for number, term in enumerate(terms.split("\n"))} if terms else {}
+    return Piece(
+        columns={name: arrays[name] for name in STORED},
+        block=Block(
+            0, len(arrays["row"]), numbers, arrays["starts"], arrays["documents"], arrays["counts"]
+        ),
+        threads=header["threads"],
+        vectors=(arrays["codes"], arrays["scale"], arrays["error"]),
+    )

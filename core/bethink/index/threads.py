@@ -1,0 +1,149 @@
+"""Threads: what a turn borrows from its neighbours.
+
+A short turn ("yes, the blue one") is found by the words said around it. Every query term's evidence
+spreads to the turns up to three steps before and after in the same thread, damped for long turns,
+and combines as independent evidence does: 1 - product of (1 - part). The best turn of a thread then
+lifts its whole thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from .columns import Column, grown
+from .keyword import Floats, Weighed
+
+LEND_ONWARD: Final = 0.5
+LEND_BACK: Final = 0.4
+REACH: Final = 3
+BORROW_WORDS: Final = 100
+THREAD_BONUS: Final = 0.2
+
+
+class Threads:
+    """The order of turns within each thread, as links from turn to turn."""
+
+    def __init__(self) -> None:
+        self.codes: dict[tuple[str, str], int] = {}
+        self._last: list[int] = []
+        self._before: Column = np.empty(64, dtype=np.int32)
+        self._after: Column = np.empty(64, dtype=np.int32)
+
+    def code(self, thread: tuple[str, str]) -> int:
+        """Return the number of *thread*, a new one if it has not been seen."""
+        number = self.codes.setdefault(thread, len(self.codes))
+        if number == len(self._last):
+            self._last.append(-1)
+        return number
+
+    def names(self, numbers: Column) -> list[tuple[str, str]]:
+        """Return the threads that have these *numbers*."""
+        known = list(self.codes)
+        return [known[number] for number in numbers]
+
+    def rebuild(self, threads: Column, occurred: Column, ordinals: Column, alive: Column) -> None:
+        """Link all turns anew: by thread, then time, then insertion."""
+        size = len(threads)
+        self._before = np.full(max(size, 64), -1, dtype=np.int32)
+        self._after = self._before.copy()
+        self._last = [-1] * len(self.codes)
+        turns = np.flatnonzero((threads >= 0) & alive)
+        order = turns[np.lexsort((ordinals[turns], occurred[turns], threads[turns]))].astype(
+            np.int32
+        )
+        same = threads[order[1:]] == threads[order[:-1]]
+        self._before[order[1:][same]] = order[:-1][same]
+        self._after[order[:-1][same]] = order[1:][same]
+        for turn in order[np.append(~same, True)] if len(order) else ():
+            self._last[threads[turn]] = int(turn)
+
+    def append(self, turn: int, threads: Column, occurred: Column, ordinals: Column) -> None:
+        """Link the newest position *turn* into its thread.
+
+        O(1) when it is also the latest in time.
+        """
+        self._before, self._after = grown(self._before, turn + 1), grown(self._after, turn + 1)
+        self._before[turn] = self._after[turn] = -1
+        thread = threads[turn]
+        if thread < 0:
+            return
+        when = (occurred[turn], ordinals[turn])
+        later, earlier = -1, self._last[thread]
+        while earlier >= 0 and (occurred[earlier], ordinals[earlier]) > when:
+            later, earlier = earlier, int(self._before[earlier])
+        self._join(earlier, turn, thread)
+        self._join(turn, later, thread)
+
+    def remove(self, turn: int, thread: int) -> None:
+        """Unlink a turn that died."""
+        if thread >= 0:
+            self._join(int(self._before[turn]), int(self._after[turn]), thread)
+
+    def _join(self, earlier: int, later: int, thread: int) -> None:
+        if earlier >= 0:
+            self._after[earlier] = later
+        if later >= 0:
+            self._before[later] = earlier
+        else:
+            self._last[thread] = earlier
+
+    def score(self, weighed: Sequence[Weighed], threads: Column, words: Column) -> Floats:
+        """Return every position's keyword score in [0, 1]: the idf-weighted mean of its evidence
+        per term."""
+        size, total = len(threads), sum(term.idf for term in weighed)
+        if not total:
+            return np.zeros(size)
+        if not self.codes:
+            return _plain(weighed, size) / total
+        scores, missing = np.zeros(size), np.ones(size)
+        for term in weighed:
+            touched = self._spread(term, missing, words)
+            scores[touched] += term.idf * (1 - missing[touched])
+            missing[touched] = 1.0
+        scores /= total
+        return self._lifted(scores, threads)
+
+    def _spread(self, term: Weighed, missing: Floats, words: Column) -> Column:
+        """Multiply into *missing* what each position still lacks of *term*.
+
+        Return the positions touched.
+        """
+        found = np.flatnonzero(term.shares)
+        documents, shares = term.documents[found], term.shares[found]
+        missing[documents] *= 1 - shares
+        touched = [documents]
+        onward = back = (documents, shares)
+        for distance in range(1, REACH + 1):
+            onward = _step(self._after, *onward)
+            back = _step(self._before, *back)
+            for weight, (turns, lent) in ((LEND_ONWARD, onward), (LEND_BACK, back)):
+                damping = np.minimum(1.0, BORROW_WORDS / np.maximum(words[turns], 1))
+                missing[turns] *= 1 - weight / distance * lent * damping
+                touched.append(turns)
+        return np.concatenate(touched)
+
+    def _lifted(self, scores: Floats, threads: Column) -> Floats:
+        """Lift every scoring turn by the best score in its thread."""
+        hit = np.flatnonzero((scores > 0) & (threads >= 0))
+        best = np.zeros(len(self.codes))
+        np.maximum.at(best, threads[hit], scores[hit])
+        scores[hit] = 1 - (1 - scores[hit]) * (1 - THREAD_BONUS * best[threads[hit]])
+        return scores
+
+
+def _step(links: Column, turns: Column, shares: Floats) -> tuple[Column, Floats]:
+    """Follow *links* from *turns*, dropping those that end there."""
+    reached = links[turns]
+    linked = reached >= 0
+    return reached[linked], shares[linked]
+
+
+def _plain(weighed: Sequence[Weighed], size: int) -> Floats:
+    """Return the idf-weighted sum of shares where no turn has neighbours."""
+    documents = np.concatenate([term.documents for term in weighed])
+    shares = np.concatenate([term.idf * term.shares for term in weighed])
+    summed: Floats = np.bincount(documents, weights=shares, minlength=size)
+    return summed

@@ -1,0 +1,168 @@
+"""The reading verbs: get, list, recall, and the accesses they leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from .backends import EMBEDDED, Vector
+from .engine import Engine
+from .errors import DimensionError, ValidationError
+from .filters import Filter
+from .index import ScopeIndex
+from .namespaces import Scope
+from .ranking import Ranking
+from .recall import Hit, Mode, Probe, Question, search
+from .records import Explanation, MemoryRecord, RecallResult
+from .text import query_terms
+
+DEFAULT_SHARE: Final = 0.4
+"""The vector's share of hybrid similarity for an embedder that names none; measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The checked arguments of one ``recall``."""
+
+    query: str | None
+    k: int
+    scope: Scope
+    mode: Mode
+    where: Filter | None
+    min_score: float
+    min_similarity: float
+    now: float | None
+    touch: bool
+    vector: tuple[str, Vector] | None
+
+
+def by_id(engine: Engine, id: str) -> MemoryRecord | None:
+    """Return the record with *id* unless it is unknown or forgotten."""
+    engine.check_open()
+    record = engine.backend.get([id]).get(id)
+    return None if record is None or record.state == "forgotten" else engine.current(record)
+
+
+def by_key(engine: Engine, namespace: str, key: str) -> MemoryRecord | None:
+    """Return the live record that holds *key* in *namespace*."""
+    engine.check_open()
+    record = engine.backend.holder(namespace, key)
+    return None if record is None else engine.current(record)
+
+
+def listed(
+    engine: Engine,
+    scope: Scope,
+    where: Filter | None,
+    limit: int | None,
+    offset: int,
+    *,
+    newest_first: bool,
+) -> list[MemoryRecord]:
+    """Return live records in order of insertion."""
+    engine.check_open()
+    return [
+        engine.current(record)
+        for record in engine.backend.select(scope, where, limit, offset, newest_first)
+    ]
+
+
+def vectors(engine: Engine, ids: Sequence[str], name: str) -> dict[str, Vector]:
+    """Return the vectors called *name* of the records that have one."""
+    engine.check_open()
+    rows = engine.backend.rows_of(ids)
+    found = engine.backend.vectors(list(rows.values()), name)
+    return {id: found[row] for id, row in rows.items() if row in found}
+
+
+def touch(engine: Engine, ids: Sequence[str]) -> None:
+    """Count one access of each live record now."""
+    engine.check_open()
+    rows, now = engine.backend.rows_of(ids), engine.clock()
+    found = engine.backend.get(ids)
+    with engine.index.lock:
+        for id, record in found.items():
+            if record.state == "live":
+                engine.index.touch(rows[id], record, 1, now)
+
+
+def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallResult]:
+    """Answer *request*; see ``MemoryStore.recall``."""
+    engine.check_open()
+    if request.query is None and request.vector is None:
+        raise ValidationError("recall needs a query or a vector")
+    probe = _probe(engine, request)
+    now = engine.clock() if request.now is None else request.now
+    with engine.index.lock:
+        index = engine.index.open(request.scope)
+        question = Question(
+            terms=()
+            if request.query is None or request.mode == "semantic"
+            else query_terms(request.query),
+            probe=probe,
+            k=request.k,
+            now=now,
+            min_score=request.min_score,
+            min_similarity=request.min_similarity,
+            allowed=_allowed(engine, index, request),
+        )
+        hits = search(index, question, ranking, engine.backend.vectors)
+        results = _results(engine, hits, request.k)
+        if request.touch:
+            for row, result in results:
+                engine.index.touch(row, result.memory, 1, now)
+    return [result for _, result in results]
+
+
+def _allowed(
+    engine: Engine, index: ScopeIndex, request: Request
+) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
+    if request.where is None:
+        return None
+    return index.positions(engine.backend.matching(request.scope, request.where))
+
+
+def _probe(engine: Engine, request: Request) -> Probe | None:
+    """Return the vector side of *request*; None when there is nothing to compare with."""
+    if request.vector is not None:
+        share = 1.0 if request.query is None or request.mode == "semantic" else DEFAULT_SHARE
+        name, vector = request.vector
+        stored = engine.backend.dimension(name)
+        if stored is not None and stored != len(vector):
+            raise DimensionError(stored, len(vector), name)
+        return (
+            None
+            if stored is None or request.mode == "keyword"
+            else _unit_probe(name, vector, share, 0.0)
+        )
+    if request.query is None or request.mode == "keyword" or not request.query.strip():
+        return None
+    embedder = engine.embedder
+    share = 1.0 if request.mode == "semantic" else getattr(embedder, "share", DEFAULT_SHARE)
+    return _unit_probe(
+        EMBEDDED, embedder.embed([request.query])[0], share, getattr(embedder, "floor", 0.0)
+    )
+
+
+def _unit_probe(name: str, vector: Vector, share: float, floor: float) -> Probe | None:
+    query = vector.astype(np.float64)
+    length = float(np.linalg.norm(query))
+    return Probe(name, query / length, share, floor) if length else None
+
+
+def _results(engine: Engine, hits: Sequence[Hit], k: int) -> list[tuple[int, RecallResult]]:
+    """Load the records of *hits*, order ties by id, keep *k*."""
+    records = engine.backend.at([hit.row for hit in hits])
+    found = [(hit, engine.current(records[hit.row])) for hit in hits if hit.row in records]
+    found.sort(key=lambda pair: (-pair[0].score, pair[1].id))
+    return [
+        (
+            hit.row,
+            RecallResult(record, hit.score, Explanation(hit.score, hit.signals, hit.contributions)),
+        )
+        for hit, record in found[:k]
+        if record.state == "live"
+    ]

@@ -1,0 +1,243 @@
+"""MemoryStore: the one façade. It checks arguments and forwards; the work is done elsewhere."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, Self, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from . import fields, lifecycle, reading
+from .backends import open_backend
+from .embedders import Embedder
+from .engine import Engine, embedder_for
+from .fields import Changes, Fields
+from .filters import parse
+from .ids import IdFactory
+from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
+from .ranking import Ranking, WeightedSum
+from .recall import Mode
+from .records import LogEntry, MemoryRecord, RecallResult
+
+Where = Mapping[str, Any] | None
+NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
+
+
+class MemoryStore:
+    """The memories at *location*: ":memory:", a path, or a URL such as ``sqlite:///agent.db``.
+
+    *embedder* defaults to the one the file was made with, if bethink can build it, else to the
+    default one. *ranking* turns signals into scores. *clock* gives Unix seconds. With *durability*
+    "full" an acknowledged write survives a power cut, with "normal" only a crash of the process.
+    *new_id* makes ids.
+
+    A store may be used from many threads and its file by many processes. After ``close`` every verb
+    raises ``StoreClosedError``; a wrong argument raises ``ValidationError`` before anything is
+    written.
+    """
+
+    def __init__(
+        self,
+        location: str | os.PathLike[str] = ":memory:",
+        *,
+        embedder: Embedder | None = None,
+        ranking: Ranking | None = None,
+        clock: Callable[[], float] = time.time,
+        durability: Literal["full", "normal"] = "full",
+        new_id: Callable[[], str] | None = None,
+    ) -> None:
+        backend = open_backend(location, durability)
+        try:
+            chosen = embedder_for(backend.fact("embedder"), embedder)
+            self._engine = Engine(backend, chosen, clock, new_id or IdFactory(clock))
+        except BaseException:
+            backend.close()
+            raise
+        self.location = backend.location
+        self.embedder = chosen
+        self.ranking: Ranking = WeightedSum() if ranking is None else ranking
+
+    def store(self, content: str, **given: Unpack[Fields]) -> MemoryRecord:
+        """Remember *content*; the fields are those of ``fields.Common``, and the ``id``.
+
+        Storing a ``key`` that a live record of the namespace holds supersedes that record.
+        *content* may be empty only if a ``value`` is given. An ``id`` that exists raises
+        ``ValidationError``.
+        """
+        return lifecycle.store_many(self._engine, [{**given, "content": content}], {})[0]
+
+    def store_many(
+        self, items: Iterable[str | Mapping[str, Any]], **shared: Unpack[Fields]
+    ) -> list[MemoryRecord]:
+        """Remember all *items* or, if one is wrong, none.
+
+        An item is a content or a mapping of ``store``'s arguments; *shared* fields hold for items
+        without them.
+        """
+        return lifecycle.store_many(self._engine, items, shared)
+
+    def get(
+        self, id: str | None = None, *, namespace: str = "default", key: str | None = None
+    ) -> MemoryRecord | None:
+        """Return the record with *id*, or the live one that holds *key* in *namespace*; None if
+        there is none.
+
+        A superseded record is returned, a forgotten one is not.
+        """
+        if (id is None) == (key is None):
+            fields.fail("get needs an id or a key, and not both")
+        if key is not None:
+            return reading.by_key(
+                self._engine, check_namespace(namespace), fields.label("key", key)
+            )
+        return reading.by_id(self._engine, fields.label("id", id))
+
+    def all(
+        self,
+        *,
+        namespace: Scope = "default",
+        where: Where = None,
+        limit: int | None = None,
+        offset: int = 0,
+        order: Literal["oldest", "newest"] = "oldest",
+    ) -> list[MemoryRecord]:
+        """Return the live records of *namespace* that pass *where*, in order of insertion."""
+        if limit is not None:
+            fields.integer("limit", limit, 0)
+        fields.integer("offset", offset, 0)
+        fields.one_of("order", order, ("oldest", "newest"))
+        return reading.listed(
+            self._engine,
+            check_scope(namespace),
+            parse(where),
+            limit,
+            offset,
+            newest_first=order == "newest",
+        )
+
+    def update(self, id: str, **changes: Unpack[Changes]) -> MemoryRecord:
+        """Change fields of a live record; the others, and its statistics, stay. Return it as it is
+        now.
+
+        An unknown or no longer live *id* raises ``NotFoundError``.
+        """
+        return lifecycle.update(self._engine, fields.label("id", id), changes)
+
+    def forget(
+        self,
+        ids: str | Iterable[str] | None = None,
+        *,
+        namespace: Scope | None = None,
+        where: Where = None,
+    ) -> int:
+        """Forget the records that satisfy every given criterion; return how many. ``restore``
+        brings them back.
+
+        Without a criterion it raises ``ValidationError``, for an unknown id ``NotFoundError``.
+        """
+        scope = None if namespace is None else check_scope(namespace)
+        return lifecycle.forget(
+            self._engine, None if ids is None else fields.ids(ids), scope, parse(where)
+        )
+
+    def restore(self, ids: str | Iterable[str]) -> int:
+        """Bring forgotten records back; return how many were forgotten.
+
+        A record whose key is held by another by now raises ``ValidationError``, an unknown id
+        ``NotFoundError``.
+        """
+        return lifecycle.restore(self._engine, fields.ids(ids))
+
+    def count(self, *, namespace: Scope = "default", where: Where = None) -> int:
+        """Count the live records of *namespace* that pass *where*."""
+        self._engine.check_open()
+        return self._engine.backend.count(check_scope(namespace), parse(where))
+
+    def namespaces(self, within: Scope = EVERYWHERE) -> dict[str, int]:
+        """Return the namespaces that have live records and how many, sorted by name."""
+        self._engine.check_open()
+        return self._engine.backend.namespaces(check_scope(within))
+
+    def recall(
+        self,
+        query: str | None,
+        *,
+        k: int = 5,
+        namespace: Scope = "default",
+        mode: Mode = "hybrid",
+        where: Where = None,
+        min_score: float = 0.0,
+        min_similarity: float = 0.0,
+        now: float | None = None,
+        touch: bool = True,
+        vector: NamedVector | None = None,
+    ) -> list[RecallResult]:
+        """Return the *k* live memories most relevant to *query*, best first; ties are ordered by
+        id.
+
+        Only memories with similarity above *min_similarity* and a score of at least *min_score* are
+        returned, so an unrelated query returns none. *mode* "keyword" leaves vectors out,
+        "semantic" words. *vector*, a name and numbers, compares with named vectors instead of the
+        embedder's; *query* may then be None. *now* (Unix seconds) is the moment that age and expiry
+        are judged at. With *touch* the returned memories count as accessed.
+        """
+        request = reading.Request(
+            query=query if query is None else fields.text("query", query, fields.MAX_CONTENT),
+            k=fields.integer("k", k, 0),
+            scope=check_scope(namespace),
+            mode=fields.one_of("mode", mode, ("hybrid", "keyword", "semantic")),
+            where=parse(where),
+            min_score=fields.number("min_score", min_score, -1e9, 1e9),
+            min_similarity=fields.number("min_similarity", min_similarity, 0.0, 1.0),
+            now=None if now is None else fields.timestamp("now", now),
+            touch=touch,
+            vector=None if vector is None else fields.named_vector(vector),
+        )
+        return reading.recall(self._engine, self.ranking, request)
+
+    def touch(self, ids: str | Iterable[str]) -> None:
+        """Count an access of each record now; it is written along with the next write."""
+        reading.touch(self._engine, fields.ids(ids))
+
+    def vectors(self, ids: str | Iterable[str], name: str) -> dict[str, npt.NDArray[np.float32]]:
+        """Return the vectors called *name* of the records that have one, by id, as they were
+        given."""
+        return reading.vectors(self._engine, fields.ids(ids), fields.label("name", name))
+
+    def log(
+        self,
+        *,
+        limit: int | None = 100,
+        id: str | None = None,
+        namespace: Scope | None = None,
+        since: int = 0,
+    ) -> list[LogEntry]:
+        """Return the journal, newest first: of one record, of a namespace, or after entry number
+        *since*."""
+        self._engine.check_open()
+        if limit is not None:
+            fields.integer("limit", limit, 0)
+        scope = None if namespace is None else check_scope(namespace)
+        return self._engine.backend.log(limit, id, scope, fields.integer("since", since, 0))
+
+    def close(self) -> None:
+        """Write what is pending and release the file; closing twice is fine."""
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"MemoryStore({self.location!r})"
