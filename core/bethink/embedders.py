@@ -7,15 +7,11 @@ imports nothing, loads nothing and opens no socket.
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import re
 import threading
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,7 +19,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from importlib import import_module
 from math import log
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +27,9 @@ import numpy.typing as npt
 from .errors import DimensionError, EmbedderError, MissingExtraError, ValidationError
 from .stemming import stem
 from .text import STOP_WORDS, terms
+
+if TYPE_CHECKING:
+    from urllib.request import Request
 
 _Matrix = npt.NDArray[np.float32]
 
@@ -45,7 +44,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Name the model, and the dimension where it varies: equal names mean comparable vectors."""
+        """Name the model, and the dimension if it varies; equal names mean comparable vectors."""
         ...
 
     @property
@@ -54,7 +53,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> _Matrix:
-        """Embed the texts as rows of shape (n, dimension), L2-normalised, or zero for empty text."""
+        """Embed the texts as rows of shape (n, dimension): L2-normalised, zero for empty text."""
         ...
 
 
@@ -79,6 +78,7 @@ class HashEmbedder(Embedder):
     """
 
     floor = 0.3
+    share = 0.1
 
     def __init__(self, dimension: int = 256) -> None:
         if dimension < 1:
@@ -90,13 +90,16 @@ class HashEmbedder(Embedder):
 
     @property
     def name(self) -> str:
+        """Say ``hash-`` and the dimension."""
         return f"hash-{self._dimension}"
 
     @property
     def dimension(self) -> int:
+        """Give the length of each vector."""
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> _Matrix:
+        """Embed the texts; a text without any word gives a zero row."""
         texts = _checked_texts(texts)
         blocks = [self._block(texts[i : i + _BLOCK]) for i in range(0, len(texts), _BLOCK)]
         return np.concatenate(blocks) if blocks else np.zeros((0, self._dimension), np.float32)
@@ -150,8 +153,8 @@ def _hash(feature: str) -> int:
 class _LazyEmbedder(Embedder):
     """Share what embedders with a model behind them have in common.
 
-    Blank text never reaches the model and becomes a zero row. The dimension, when it was not given, is
-    found out by embedding one word.
+    Blank text never reaches the model and becomes a zero row. A dimension that was not given is found
+    out by embedding one word.
     """
 
     def __init__(self, name: str, dimension: int | None) -> None:
@@ -221,6 +224,9 @@ class SentenceTransformerEmbedder(_LazyEmbedder):
         self._options = options
         self._model: Any = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_model": None}
+
     def _compute(self, texts: list[str]) -> npt.ArrayLike:
         with _loading:
             if self._model is None:
@@ -251,10 +257,10 @@ _OPENAI_DIMENSIONS = {
 class OpenAIEmbedder(_LazyEmbedder):
     """Ask OpenAI, or any server that speaks its ``/v1/embeddings``.
 
-    *base_url* and *api_key* fall back to ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``, read at each call.
-    *dimension* shortens the vectors, where the model can. A server that is busy or down is asked
-    *retries* more times, waiting *backoff* seconds, then twice that, and so on. The key is kept out of
-    ``repr``, errors and pickles.
+    *base_url* and *api_key* fall back to ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``, read at each
+    call. *dimension* shortens the vectors, where the model can. A server that is busy or down is
+    asked *retries* more times, after *backoff* seconds, then twice that, and so on. The key stays
+    out of ``repr``, errors and pickles.
     """
 
     def __init__(
@@ -269,8 +275,8 @@ class OpenAIEmbedder(_LazyEmbedder):
         retries: int = 3,
         backoff: float = 0.5,
     ) -> None:
-        if batch_size < 1:
-            raise ValidationError(f"batch_size must be at least 1, not {batch_size}")
+        if batch_size < 1 or retries < 0:
+            raise ValidationError("batch_size must be at least 1, and retries at least 0")
         name = f"openai/{model}" if dimension is None else f"openai/{model}-{dimension}"
         super().__init__(name, dimension or _OPENAI_DIMENSIONS.get(model))
         self._model = model
@@ -294,16 +300,16 @@ class OpenAIEmbedder(_LazyEmbedder):
             vectors += _checked_rows(found, len(batch), self._dimension).tolist()
         return vectors
 
-    def _request(self, texts: list[str]) -> urllib.request.Request:
+    def _request(self, texts: list[str]) -> Request:
+        from urllib.request import Request
+
         base = self._base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-        if urllib.parse.urlsplit(base).scheme not in ("http", "https"):
+        if not base.startswith(("http://", "https://")):
             raise ValidationError("base_url must start with http:// or https://")
         body: dict[str, Any] = {"model": self._model, "input": texts, "encoding_format": "float"}
         if self._shortened:
             body["dimensions"] = self._shortened
-        request = urllib.request.Request(
-            f"{base.rstrip('/')}/embeddings", json.dumps(body).encode()
-        )
+        request = Request(f"{base.rstrip('/')}/embeddings", json.dumps(body).encode())
         request.add_header("Content-Type", "application/json")
         if key := self._key():
             request.add_unredirected_header("Authorization", f"Bearer {key}")
@@ -312,21 +318,25 @@ class OpenAIEmbedder(_LazyEmbedder):
     def _key(self) -> str | None:
         return self._api_key or os.environ.get("OPENAI_API_KEY")
 
-    def _answer(self, request: urllib.request.Request) -> bytes:
+    def _answer(self, request: Request) -> bytes:
         """Send the request, again if the server is busy or out of reach."""
+        from http.client import HTTPException
+        from urllib.error import HTTPError
+        from urllib.request import urlopen
+
         for attempt in range(self._retries + 1):
             if attempt:
                 time.sleep(self._backoff * 2 ** (attempt - 1))
             try:
-                with urllib.request.urlopen(request, timeout=self._timeout) as response:
+                with urlopen(request, timeout=self._timeout) as response:
                     answer: bytes = response.read()
                     return answer
-            except urllib.error.HTTPError as error:
+            except HTTPError as error:
                 with error:
                     reason = f"HTTP {error.code}: {error.read(500).decode(errors='replace')}"
                 if error.code != 429 and error.code < 500:
                     break
-            except (OSError, http.client.HTTPException) as error:
+            except (OSError, HTTPException) as error:
                 reason = str(error) or type(error).__name__
         raise self._failure(reason)
 
@@ -361,7 +371,8 @@ def _checked_texts(texts: Sequence[str]) -> Sequence[str]:
 def _checked_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> _Matrix:
     """Refuse what an embedder should not have returned."""
     try:
-        rows = np.asarray(vectors, dtype=np.float32)
+        with np.errstate(over="ignore"):
+            rows = np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError):
         raise ValidationError("the embedder returned something else than rows of numbers") from None
     if rows.ndim != 2 or len(rows) != count or rows.shape[1] == 0:

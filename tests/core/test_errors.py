@@ -15,6 +15,7 @@ EXAMPLES = [
     (errors.DimensionError(4, 3, "crewai"), errors.ValidationError, "'crewai'"),
     (errors.NotFoundError("record", "a1"), LookupError, "record 'a1' was not found"),
     (errors.EmbedderMismatchError("hash-256", "tiny"), ValueError, "reembed"),
+    (errors.EmbedderError("openai/x", "no route"), RuntimeError, "'openai/x' failed: no route"),
     (errors.SimilarMemoryError("a1", 0.9312), ValueError, "similarity 0.931"),
     (errors.RateLimitError("failures", 3, 3600), RuntimeError, "more than 3 failures in 3600 s"),
     (errors.RateLimitError("failures", 3, 3600, 12.4), RuntimeError, "try again in 12 s"),
