@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
-if TYPE_CHECKING:
-    from bethink import MemoryStore
+from bethink import MemoryStore
 
-FRAMEWORKS = ("langchain-core", "crewai", "autogen-agentchat", "numpy")
+FRAMEWORKS = ("numpy", "langchain-core", "crewai", "autogen-agentchat")
 
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
@@ -25,12 +23,10 @@ def pytest_report_header() -> str:
             found.append(f"{framework} {version(framework)}")
         except PackageNotFoundError:
             continue
-    return "frameworks: " + (", ".join(found) or "none")
+    return "with: " + ", ".join(found)
 
 
 @pytest.fixture
 def store() -> Iterator[MemoryStore]:
-    from bethink import MemoryStore
-
     with MemoryStore() as store:
         yield store

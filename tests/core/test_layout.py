@@ -34,10 +34,13 @@ FRAMEWORKS = {
 # A module imports from its own row or from the rows above it, never from below.
 ROWS = (
     ("errors",),
-    ("records", "namespaces", "fields"),
+    ("records", "namespaces", "fields", "ids", "journal"),
     ("text", "stemming", "filters", "embedders"),
-    ("index", "ranking", "backends"),
+    ("backends", "ranking"),
+    ("index",),
     ("recall",),
+    ("engine",),
+    ("lifecycle", "reading"),
     ("store",),
     ("aio", "messages"),
     ("", "testing"),
@@ -155,12 +158,15 @@ def test_imports_run_one_way(path: Path) -> None:
 
 
 def test_imports_have_no_circle() -> None:
-    graph = {name: imported(path, eager=False) & MODULES.keys() for name, path in MODULES.items()}
+    graph = {name: imported(path, eager=True) & MODULES.keys() for name, path in MODULES.items()}
     TopologicalSorter(graph).prepare()
 
 
 def test_public_names_are_sorted_and_there() -> None:
-    assert bethink.__all__ == sorted(bethink.__all__)
+    constants = [name for name in bethink.__all__ if name.isupper()]
+    functions = [name for name in bethink.__all__ if name.islower()]
+    classes = set(bethink.__all__) - {*constants, *functions}
+    assert bethink.__all__ == [*sorted(constants), *sorted(classes), *sorted(functions)]
     assert all(hasattr(bethink, name) for name in bethink.__all__)
 
 
@@ -197,7 +203,8 @@ def test_no_function_is_longer_than_fifty_lines(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*CORE, *ADAPTERS, *EXAMPLES, *TESTS], ids=place)
 def test_no_file_is_longer_than_six_hundred_lines(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 600
+    lines = path.read_text(encoding="utf-8").count("\n")
+    assert lines <= 600
 
 
 @pytest.mark.parametrize("package", ["bethink", "bethink_adapters"])
