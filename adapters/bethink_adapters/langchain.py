@@ -27,7 +27,10 @@ from .langchain_messages import (
 )
 
 if TYPE_CHECKING:
+    from langchain_core.chat_history import BaseChatMessageHistory as _Base
     from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+else:
+    _Base = object  # a type checker sees LangChain's base class; at run time it is not needed
 
 _REMOVE_ALL: Final = "__remove_all__"
 _TOOL_RESULTS: Final = ("tool", "function")
@@ -40,7 +43,7 @@ _PREFIXES: Final = {
 }
 
 
-class ChatMessageHistory:
+class ChatMessageHistory(_Base):
     """The messages of one session as LangChain's chat history; making one does no I/O.
 
     *last* shows at most that many of the newest messages, never the result of a tool call without
@@ -65,7 +68,7 @@ class ChatMessageHistory:
             _register()
 
     @property
-    def messages(self) -> list[BaseMessage]:
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
         """The messages, oldest first, as a new list."""
         if not self._in_its_run():
             return self._read()
@@ -271,6 +274,7 @@ def _pick(
 
 def _register() -> None:
     """Let ``ChatMessageHistory`` pass for LangChain's own base class, which it need not import."""
+    langchain()
     from langchain_core.chat_history import BaseChatMessageHistory
 
     BaseChatMessageHistory.register(ChatMessageHistory)

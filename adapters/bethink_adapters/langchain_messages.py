@@ -69,7 +69,7 @@ def as_message(message: object) -> BaseMessage:
 
 def to_item(message: BaseMessage) -> dict[str, Any]:
     """Return *message* as arguments of ``MemoryStore.store``."""
-    author = message.name or getattr(message, "role", message.type)
+    author = str(message.name or getattr(message, "role", message.type))
     return {
         "content": _storable(_text(message.content), MAX_CONTENT),
         "value": {"type": message.type, "data": encode(_attributes(message))},
@@ -147,7 +147,7 @@ _SCALARS: Final[Mapping[str, tuple[type, Callable[[Any], Any], Callable[[Any], A
     "decimal": (Decimal, str, Decimal),
     "uuid": (UUID, str, UUID),
 }
-_COLLECTIONS: Final[Mapping[str, type]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
+_COLLECTIONS: Final[Mapping[str, Any]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 
 
 def encode(value: Any) -> Any:
@@ -217,14 +217,14 @@ def _decode_object(wrapped: Mapping[str, Any]) -> Any:
     made: Any = sys.modules.get(module)
     for name in path.split("."):
         made = getattr(made, name, None)
-    if isinstance(made, type):
-        with suppress(Exception):
-            if hasattr(made, "model_construct"):
-                return made.model_construct(**content)
-            if is_dataclass(made):
-                return made(**content)
-            if hasattr(made, "__fields__"):
-                return made.construct(**content)
+    is_plain = is_dataclass(made)
+    with suppress(Exception):
+        if hasattr(made, "model_construct"):
+            return made.model_construct(**content)
+        if is_plain:
+            return made(**content)
+        if hasattr(made, "__fields__"):
+            return made.construct(**content)
     return content
 
 

@@ -1,0 +1,211 @@
+"""LangChain messages of every kind, there and back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("langchain_core")
+
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    HumanMessageChunk,
+    SystemMessage,
+    ToolMessage,
+    message_chunk_to_message,
+    message_to_dict,
+)
+from pydantic import BaseModel
+
+from bethink import MemoryStore, Subtree
+from bethink_adapters.langchain import ChatMessageHistory
+from bethink_adapters.langchain_messages import decode, encode
+
+
+class Place(BaseModel):
+    """A pydantic object."""
+
+    name: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Point:
+    """A plain object."""
+
+    x: int
+    seen: date
+
+
+CALL = {
+    "name": "find",
+    "args": {"text": "é", "deep": [1, {"a": None}]},
+    "id": "c1",
+    "type": "tool_call",
+}
+USAGE: Any = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+WHEN = datetime(2026, 5, 4, 3, 2, 1, 7, tzinfo=UTC)
+
+KINDS: dict[str, BaseMessage] = {
+    "human": HumanMessage("hi", id="m1", name="Ann"),
+    "blocks": HumanMessage(content=["so", {"type": "text", "text": "this"}, IMAGE]),
+    "system": SystemMessage("be kind", additional_kwargs={"cache": {"ttl": 60}}),
+    "ai": AIMessage("yes", id="run-1", response_metadata={"model": "m", "logprobs": [-0.5]}),
+    "usage": AIMessage("", usage_metadata={**USAGE, "input_token_details": {"cache_read": 1}}),
+    "call": AIMessage("", tool_calls=[CALL, {**CALL, "id": "c2"}]),
+    "bad-call": AIMessage(
+        "", invalid_tool_calls=[{"name": "f", "args": "{", "id": "c3", "error": "no JSON"}]
+    ),
+    "reasoning": AIMessage(
+        content=[{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "so"}]
+    ),
+    "tool": ToolMessage(
+        "42", tool_call_id="c1", name="find", status="error", artifact={"rows": [1]}
+    ),
+    "function": FunctionMessage(content="42", name="find"),
+    "chat": ChatMessage(content="order!", role="chair"),
+    "extra": HumanMessage("hi", mood="good"),
+    "odd-text": HumanMessage("nul \x00 half \ud83d end \u2028"),
+    "empty": HumanMessage(""),
+    "ai-chunk": AIMessageChunk(
+        content="yes",
+        id="run-2",
+        usage_metadata=USAGE,
+        tool_call_chunks=[{"name": "f", "args": '{"a": 1}', "id": "c4", "index": 0}],
+    ),
+    "human-chunk": HumanMessageChunk(content="hi", id="m2"),
+    "bytes": ToolMessage(
+        "b", tool_call_id="c1", artifact={"raw": b"\x00\xff", "more": bytearray(b"1")}
+    ),
+    "dates": ToolMessage(
+        "d", tool_call_id="c1", artifact=[WHEN, WHEN.date(), WHEN.time(), timedelta(9, 1, 3)]
+    ),
+    "sets": ToolMessage("s", tool_call_id="c1", artifact=({1, 2}, frozenset("ab"), (1, (2,)))),
+    "numbers": ToolMessage(
+        "n", tool_call_id="c1", artifact=[Decimal("0.10"), float("-inf"), UUID(int=5), 1 << 80]
+    ),
+    "objects": ToolMessage(
+        "o", tool_call_id="c1", artifact={"p": Place(name="x", at=WHEN), "q": Point(1, WHEN.date())}
+    ),
+    "keys": AIMessage(
+        "k", additional_kwargs={"a": {1: "one", (2, 3): "pair"}, "b": {"__bethink__": "bytes"}}
+    ),
+}
+JSON_KINDS = list(KINDS)[: list(KINDS).index("ai-chunk")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_message_comes_back_as_it_was(tmp_path: Path, kind: str) -> None:
+    with MemoryStore(tmp_path / "memory.db") as store:
+        ChatMessageHistory(store, "s1").add_message(KINDS[kind])
+    with MemoryStore(tmp_path / "memory.db") as store:
+        (message,) = ChatMessageHistory(store, "s1").messages
+    whole = message_chunk_to_message(KINDS[kind])  # type: ignore[arg-type, unused-ignore]
+    assert type(message) is type(whole)
+    assert message == whole
+    assert vars(message) == vars(whole)
+
+
+@pytest.mark.parametrize("kind", JSON_KINDS)
+def test_a_record_holds_what_langchain_writes(store: MemoryStore, kind: str) -> None:
+    history = ChatMessageHistory(store, "s1")
+    history.add_message(KINDS[kind])
+    (record,) = history.log.messages()
+    assert record.value == json.loads(json.dumps(message_to_dict(KINDS[kind])))
+
+
+LEAVES: st.SearchStrategy[Any] = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
+)
+LEAVES |= st.datetimes() | st.dates() | st.times() | st.timedeltas() | st.decimals(allow_nan=False)
+KEY_TEXTS = st.text() | st.sampled_from(["__bethink__", "value", "bytes", "dict"])
+VALUES = st.recursive(
+    LEAVES | st.frozensets(LEAVES),
+    lambda inner: (
+        st.lists(inner)
+        | st.tuples(inner, inner)
+        | st.dictionaries(KEY_TEXTS, inner)
+        | st.dictionaries(LEAVES, inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+def test_encoding_is_json_and_decoding_undoes_it(value: Any) -> None:
+    back = decode(json.loads(json.dumps(encode(value), allow_nan=False)))
+    assert back == value
+    assert type(back) is type(value)
+
+
+def test_an_unknown_object_is_kept_as_its_repr(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    history = ChatMessageHistory(store, "s1")
+    history.add_message(ToolMessage("x", tool_call_id="c1", artifact={"f": len}))
+    assert history.messages[0].artifact["f"]["value"] == repr(len)  # type: ignore[attr-defined]
+    assert "builtin_function_or_method" in caplog.text
+
+
+def test_an_object_of_a_class_not_loaded_comes_back_as_its_fields() -> None:
+    assert decode({"__bethink__": "object", "name": "no.such:Thing", "value": {"x": 1}}) == {"x": 1}
+
+
+def test_a_record_is_searchable_and_says_who_spoke(store: MemoryStore) -> None:
+    history = ChatMessageHistory(store, "s1")
+    kinds = ("human", "blocks", "call", "chat", "odd-text")
+    history.add_messages([KINDS[kind] for kind in kinds])
+    assert [(record.author, record.content) for record in history.log.messages()] == [
+        ("Ann", "hi"),
+        ("human", "so\nthis"),
+        ("ai", ""),
+        ("chair", "order!"),
+        ("human", "nul \x00 half \ufffd end \u2028"),
+    ]
+    assert store.recall("order!", namespace=Subtree("messages"))[0].memory.author == "chair"
+
+
+def test_a_huge_message_is_whole_though_its_searchable_text_is_cut(store: MemoryStore) -> None:
+    history = ChatMessageHistory(store, "s1")
+    history.add_user_message("word " * 100_000)
+    assert history.messages == [HumanMessage("word " * 100_000)]
+    assert len(history.log.messages()[0].content) == 262_144
+
+
+def test_a_record_that_is_no_message_breaks_nothing(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    history = ChatMessageHistory(store, "s1")
+    history.add_user_message("before")
+    for value in (
+        {"type": "hologram", "data": {}},
+        {"type": "human", "data": {}},
+        {"a": 1},
+        [2],
+        "x",
+    ):
+        store.store("beep", value=value, namespace=history.log.namespace)
+    store.store("hello", author="assistant", namespace=history.log.namespace)
+    store.store("bye", namespace=history.log.namespace)
+    history.add_ai_message("after")
+    assert [message.content for message in history.messages] == [
+        *("before", "beep", "beep", "beep", "beep", "beep", "hello", "bye", "after")
+    ]
+    roles = [getattr(message, "role", message.type) for message in history.messages]
+    assert roles == ["human", "hologram", "human", *["unknown"] * 3, "ai", "unknown", "ai"]
+    assert caplog.text.count("shown as its text") == 5 * 2
