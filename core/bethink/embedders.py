@@ -77,7 +77,7 @@ class HashEmbedder(Embedder):
     It sees shared words and shared spelling, not shared meaning.
     """
 
-    floor = 0.3
+    floor = 0.3  # of two texts without a common word, 1 pair in 3,000 comes out above
     share = 0.1
 
     def __init__(self, dimension: int = 256) -> None:
@@ -153,7 +153,7 @@ def _hash(feature: str) -> int:
 class _LazyEmbedder(Embedder):
     """Share what embedders with a model behind them have in common.
 
-    Blank text never reaches the model and becomes a zero row. A dimension that was not given is found
+    Blank text never reaches the model: its row is zero. A dimension that was not given is found
     out by embedding one word.
     """
 

@@ -33,8 +33,7 @@ def embedder_for(stored: str | None, given: Embedder | None) -> Embedder:
 
 @dataclass
 class Transaction:
-    """One write: every method is one mutation with its journal entry, all of them commit
-    together."""
+    """One write: every method is a mutation with its journal entry; all commit together."""
 
     writer: Writer
     now: float

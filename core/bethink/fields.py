@@ -18,7 +18,7 @@ from .namespaces import check_namespace
 Vector = npt.NDArray[np.float32]
 Choice = TypeVar("Choice", bound=str)
 
-MAX_CONTENT: Final = 262_144
+MAX_CONTENT: Final = 524_288
 MAX_LABEL: Final = 1024
 _LARGEST: Final = 1e18  # so that lengths stay finite, too
 _SURROGATE = re.compile("[\ud800-\udfff]")

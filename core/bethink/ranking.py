@@ -70,8 +70,7 @@ class Ranking(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WeightedSum:
-    """Score = similarity, recency, importance and outcome, by weights that are normalised to sum to
-    1.
+    """Score = similarity, recency, importance and outcome, by weights normalised to sum to 1.
 
     Recency is 2^(-age / half_life), *half_life* in days. The weights default to what was measured
     to help: what is alike decides, the rest breaks near-ties. ``WeightedSum.classic()`` is the mix

@@ -105,8 +105,7 @@ class _Search:
         return probe.signal(column.upper(probe.query))
 
     def _candidates(self) -> Positions:
-        """Return the positions that may be returned: alive, in time, allowed, and possibly
-        alike."""
+        """Return the positions that may count: alive, in time, allowed, and possibly alike."""
         columns, question = self._index.columns, self._question
         similar = self._keyword
         if question.probe is not None and self._upper is not None:
@@ -136,8 +135,7 @@ class _Search:
         )
 
     def _survivors(self, candidates: Positions, bound: Floats) -> Positions:
-        """Return every candidate that may be in the top k, their exact vector signal put in
-        place."""
+        """Return all candidates that may be in the top k, with their exact signal in place."""
         question, known = self._question, np.empty(0)
         tried = np.zeros(len(candidates), dtype=bool)
         batch = _top(bound, 2 * question.k + 16)
@@ -157,7 +155,8 @@ class _Search:
         Return the scores of those that are alike.
         """
         probe = self._question.probe
-        assert probe is not None and self._upper is not None
+        assert probe is not None
+        assert self._upper is not None
         rows = self._index.columns["row"][positions].tolist()
         found = self._fetch(rows, probe.name)
         absent = np.zeros(len(probe.query), dtype=np.float32)

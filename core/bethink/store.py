@@ -83,8 +83,7 @@ class MemoryStore:
     def get(
         self, id: str | None = None, *, namespace: str = "default", key: str | None = None
     ) -> MemoryRecord | None:
-        """Return the record with *id*, or the live one that holds *key* in *namespace*; None if
-        there is none.
+        """Return the record with *id*, or the live one that holds *key*; None if there is none.
 
         A superseded record is returned, a forgotten one is not.
         """
@@ -120,8 +119,7 @@ class MemoryStore:
         )
 
     def update(self, id: str, **changes: Unpack[Changes]) -> MemoryRecord:
-        """Change fields of a live record; the others, and its statistics, stay. Return it as it is
-        now.
+        """Change fields of a live record; the others, and its statistics, stay.
 
         An unknown or no longer live *id* raises ``NotFoundError``.
         """
@@ -134,8 +132,7 @@ class MemoryStore:
         namespace: Scope | None = None,
         where: Where = None,
     ) -> int:
-        """Forget the records that satisfy every given criterion; return how many. ``restore``
-        brings them back.
+        """Forget the records that satisfy every given criterion; return how many.
 
         Without a criterion it raises ``ValidationError``, for an unknown id ``NotFoundError``.
         """
@@ -176,8 +173,7 @@ class MemoryStore:
         touch: bool = True,
         vector: NamedVector | None = None,
     ) -> list[RecallResult]:
-        """Return the *k* live memories most relevant to *query*, best first; ties are ordered by
-        id.
+        """Return the *k* live memories most relevant to *query*, best first, ties by id.
 
         Only memories with similarity above *min_similarity* and a score of at least *min_score* are
         returned, so an unrelated query returns none. *mode* "keyword" leaves vectors out,
@@ -204,8 +200,7 @@ class MemoryStore:
         reading.touch(self._engine, fields.ids(ids))
 
     def vectors(self, ids: str | Iterable[str], name: str) -> dict[str, npt.NDArray[np.float32]]:
-        """Return the vectors called *name* of the records that have one, by id, as they were
-        given."""
+        """Return the vectors called *name* as they were given, by id of the records with one."""
         return reading.vectors(self._engine, fields.ids(ids), fields.label("name", name))
 
     def log(
@@ -216,8 +211,7 @@ class MemoryStore:
         namespace: Scope | None = None,
         since: int = 0,
     ) -> list[LogEntry]:
-        """Return the journal, newest first: of one record, of a namespace, or after entry number
-        *since*."""
+        """Return the journal, newest first: of a record, of a namespace, after entry *since*."""
         self._engine.check_open()
         if limit is not None:
             fields.integer("limit", limit, 0)

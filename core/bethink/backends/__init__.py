@@ -59,10 +59,10 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A sealed piece of a namespace's index as bytes: ``count`` rows from ``first`` to ``last``,
-    true at ``head``.
+    """A sealed piece of a namespace's index as bytes.
 
-    ``replaces`` names the saved segments that this one makes superfluous.
+    It holds ``count`` live rows from ``first`` to ``last`` as they were at ``head``; ``replaces``
+    names the saved segments that this one makes superfluous.
     """
 
     namespace: str
@@ -110,8 +110,7 @@ class Writer(Protocol):
         ...
 
     def dimension(self, name: str, wanted: int) -> int:
-        """Return the dimension of the vectors called *name*, set to *wanted* if no live record
-        carries one."""
+        """Return the dimension of the vectors *name*; it becomes *wanted* if nothing has any."""
         ...
 
     def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
@@ -205,8 +204,7 @@ class Backend(Protocol):
         ...
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
-        """Return what happened after journal position *since*, with the data of live rows in
-        *scopes*."""
+        """Return what happened after *since*, with the data of live rows in *scopes*."""
         ...
 
     def load(self, scope: Scope) -> Loading:

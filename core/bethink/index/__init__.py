@@ -1,5 +1,4 @@
-"""The resident index: what recall reads instead of the file, one ``ScopeIndex`` for every scope in
-use.
+"""The resident index: what recall reads instead of the file, a ``ScopeIndex`` per scope in use.
 
 A scope is read on its first recall. From then on it takes what this process writes as it is
 written, and what others wrote from the journal before the next recall. When too much is resident,

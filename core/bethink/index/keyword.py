@@ -48,8 +48,7 @@ class Block:
 
 
 class Weighed(NamedTuple):
-    """One query term: its idf, the positions it occurs at, and its saturated frequency there, in
-    [0, 1)."""
+    """One query term: its idf, the positions it occurs at, its saturated frequency there."""
 
     idf: float
     documents: Column
@@ -105,8 +104,7 @@ class KeywordIndex:
         return counted.total()
 
     def seal(self) -> None:
-        """Turn the tail into a block, and merge blocks where eight of a size class have
-        gathered."""
+        """Turn the tail into a block, and merge where eight blocks of a size class have met."""
         if not self.loose:
             return
         self.blocks.append(_sealed(self._start, self.loose, self._tail))

@@ -1,5 +1,4 @@
-"""The resident index of one scope: columns, postings, threads and vectors of its live memories by
-position.
+"""The resident index of one scope: its columns, postings, threads and vectors by position.
 
 It starts from a ``Loading`` and then only takes changes: a new row is appended in O(1), a dead one
 is marked, a patched one has its numbers overwritten. Nothing is ever rebuilt because something was
@@ -130,8 +129,7 @@ class ScopeIndex:
         return column
 
     def unsaved(self, head: int) -> list[tuple[int, Segment]]:
-        """Return the blocks that no saved segment holds yet, by their number, as segments true at
-        *head*."""
+        """Return the blocks that are not saved yet, by number, as segments true at *head*."""
         if not isinstance(self.scope, str):
             return []
         blocks = enumerate(self.keyword.blocks)

@@ -1,5 +1,4 @@
-"""Segments: a sealed piece of a namespace's index as bytes, so that opening need not read the texts
-again."""
+"""Segments: sealed pieces of the index as bytes, so that opening need not read the texts again."""
 
 from __future__ import annotations
 

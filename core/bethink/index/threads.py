@@ -91,8 +91,7 @@ class Threads:
             self._last[thread] = earlier
 
     def score(self, weighed: Sequence[Weighed], threads: Column, words: Column) -> Floats:
-        """Return every position's keyword score in [0, 1]: the idf-weighted mean of its evidence
-        per term."""
+        """Return each position's keyword score in [0, 1]: its mean evidence, weighted by idf."""
         size, total = len(threads), sum(term.idf for term in weighed)
         if not total:
             return np.zeros(size)
@@ -145,5 +144,4 @@ def _plain(weighed: Sequence[Weighed], size: int) -> Floats:
     """Return the idf-weighted sum of shares where no turn has neighbours."""
     documents = np.concatenate([term.documents for term in weighed])
     shares = np.concatenate([term.idf * term.shares for term in weighed])
-    summed: Floats = np.bincount(documents, weights=shares, minlength=size)
-    return summed
+    return np.bincount(documents, shares, minlength=size).astype(np.float64, copy=False)

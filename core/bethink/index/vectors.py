@@ -62,8 +62,7 @@ class VectorColumn:
         return codes, scale, self._error[start:end]
 
     def upper(self, query: Floats) -> Floats:
-        """Return for every position a number no smaller than its cosine with the unit vector
-        *query*."""
+        """Return for each position a number no less than its cosine with the unit *query*."""
         error = self._error[: self.size].astype(np.float64)
         error += _ROUNDING + self.dimension * 2.0**-24
         if not self._kernel:
@@ -90,8 +89,7 @@ def unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 
 
 def cosines(vectors: npt.NDArray[np.float32], query: Floats) -> Floats:
-    """Return the exact cosine, in float64, of each row of *vectors* with the unit vector
-    *query*."""
+    """Return the cosine, in float64, of each row of *vectors* with the unit vector *query*."""
     exact = vectors.astype(np.float64)
     lengths = np.sqrt((exact * exact).sum(axis=1))
     similar: Floats = (exact * query).sum(axis=1) / np.where(lengths > 0, lengths, 1)

@@ -23,6 +23,7 @@ from .writer import SQLiteWriter
 __all__ = ["SQLiteBackend"]
 
 _WITH_VECTOR = f"SELECT row, ordinal, vector, {COLUMNS} FROM records LEFT JOIN vectors USING (row)"
+_LIVE = "state = 'live'"
 _GIVEN = "(SELECT value FROM json_each(?))"
 
 
@@ -108,7 +109,7 @@ class SQLiteBackend:
         columns = "row" if passing.exact else f"row, {COLUMNS}"
         with self._connections.reading() as connection:
             found = connection.execute(
-                f"SELECT {columns} FROM records WHERE {inside} AND state = 'live' AND ({passing.sql})",
+                f"SELECT {columns} FROM records WHERE {inside} AND {_LIVE} AND ({passing.sql})",
                 (*parameters, *passing.parameters),
             ).fetchall()
         if not passing.exact:
@@ -134,12 +135,12 @@ class SQLiteBackend:
             return _namespaces(connection, scope)
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
-        """Return what happened after journal position *since*, with the data of live rows in
-        *scopes*."""
+        """Return what happened after *since*, with the data of live rows in *scopes*."""
         inside, parameters = within_any(scopes)
         with self._connections.snapshot() as connection:
             entries = connection.execute(
-                "SELECT seq, was, row, CASE action WHEN 'touch' THEN changes END FROM journal WHERE seq > ?",
+                "SELECT seq, was, row, CASE action WHEN 'touch' THEN changes END "
+                "FROM journal WHERE seq > ?",
                 (since,),
             ).fetchall()
             rows = {row for _, *pair, _ in entries for row in pair if row is not None}
@@ -228,7 +229,8 @@ def _namespaces(connection: sqlite3.Connection, scope: Scope) -> dict[str, int]:
     inside, parameters = within(scope)
     return dict(
         connection.execute(
-            f"SELECT namespace, count(*) FROM records WHERE {inside} AND state = 'live' GROUP BY namespace ORDER BY 1",
+            f"SELECT namespace, count(*) FROM records WHERE {inside} AND {_LIVE} "
+            "GROUP BY 1 ORDER BY 1",
             parameters,
         )
     )
@@ -238,7 +240,8 @@ def _rows(connection: sqlite3.Connection, sql: str, *parameters: object) -> list
     """Return the live rows that satisfy *sql*, ascending, with all their vectors."""
     named: dict[int, dict[str, Vector]] = {}
     for row, name, blob in connection.execute(
-        f"SELECT row, named_vectors.name, vector FROM named_vectors JOIN records USING (row) WHERE {sql}",
+        "SELECT row, named_vectors.name, vector FROM named_vectors JOIN records USING (row) "
+        f"WHERE {sql}",
         parameters,
     ):
         named.setdefault(row, {})[name] = to_vector(blob)
@@ -278,7 +281,8 @@ def _load(connection: sqlite3.Connection, namespace: str) -> Loading:
 def _segments(connection: sqlite3.Connection, namespace: str) -> tuple[Segment, ...]:
     """Return the namespace's segments, or none at all if one of them is damaged."""
     found = connection.execute(
-        "SELECT first, last, count, head, data, number, checksum FROM segments WHERE namespace = ? ORDER BY first",
+        "SELECT first, last, count, head, data, number, checksum FROM segments "
+        "WHERE namespace = ? ORDER BY first",
         (namespace,),
     ).fetchall()
     if any(zlib.crc32(data) != checksum for *_, data, _, checksum in found):
@@ -311,6 +315,7 @@ def _save(connection: sqlite3.Connection, segment: Segment) -> int | None:
         segment.data,
     )
     return connection.execute(
-        "INSERT INTO segments (namespace, first, last, count, head, checksum, data) VALUES (?,?,?,?,?,?,?)",
+        "INSERT INTO segments (namespace, first, last, count, head, checksum, data) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
         columns,
     ).lastrowid

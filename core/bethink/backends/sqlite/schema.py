@@ -41,10 +41,13 @@ CREATE TABLE records (
     code BLOB                     -- authentication code, when the store has a key
 );
 CREATE INDEX records_scope ON records (namespace, state, ordinal, revision);
-CREATE UNIQUE INDEX records_key ON records (namespace, key) WHERE state = 'live' AND key IS NOT NULL;
+CREATE UNIQUE INDEX records_key ON records (namespace, key)
+    WHERE state = 'live' AND key IS NOT NULL;
 
 CREATE TABLE vectors (row INTEGER PRIMARY KEY, vector BLOB NOT NULL);
-CREATE TABLE named_vectors (row INTEGER NOT NULL, name TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (row, name));
+CREATE TABLE named_vectors (
+    row INTEGER NOT NULL, name TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (row, name)
+);
 
 CREATE TABLE journal (
     seq INTEGER PRIMARY KEY,
@@ -92,8 +95,7 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
 
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:
-    """Bring the file to the latest version inside one transaction, with a backup of an older one
-    beside it."""
+    """Bring the file to the latest version in one transaction; an older one is copied first."""
     version = version_of(connection, path)
     if version == LATEST:
         return

@@ -17,10 +17,17 @@ from .. import EMBEDDED, Row, Vector
 from .rows import COLUMNS, FIELDS, to_blob, to_record, to_values, to_vector, within
 from .where import condition
 
-_INSERT: Final = f"INSERT INTO records (row, ordinal, revision, {COLUMNS}) VALUES ({','.join('?' * (3 + len(FIELDS)))})"
-_UPDATE: Final = f"UPDATE records SET row = ?, revision = ?, {', '.join(f'{name} = ?' for name in FIELDS)} WHERE row = ?"
+_INSERT: Final = (
+    f"INSERT INTO records (row, ordinal, revision, {COLUMNS}) "
+    f"VALUES ({','.join('?' * (3 + len(FIELDS)))})"
+)
+_UPDATE: Final = (
+    "UPDATE records SET row = ?, revision = ?, "
+    f"{', '.join(f'{name} = ?' for name in FIELDS)} WHERE row = ?"
+)
 _TOUCH: Final = (
-    "UPDATE records SET access_count = access_count + ?, last_accessed_at = max(coalesce(last_accessed_at, ?), ?), "
+    "UPDATE records SET access_count = access_count + ?, "
+    "last_accessed_at = max(coalesce(last_accessed_at, ?), ?), "
     "revision = ? WHERE id = ? AND state = 'live' RETURNING row"
 )
 _ENTRY: Final = (
@@ -67,21 +74,22 @@ class SQLiteWriter:
         inside, parameters = within(scope)
         passing = condition(where)
         found = self._connection.execute(
-            f"SELECT {COLUMNS} FROM records WHERE {inside} AND state = 'live' AND ({passing.sql}) ORDER BY ordinal",
+            f"SELECT {COLUMNS} FROM records WHERE {inside} AND state = 'live' AND ({passing.sql}) "
+            "ORDER BY ordinal",
             (*parameters, *passing.parameters),
         )
         records = map(to_record, found)
         return [record.id for record in records if passing.exact or matches(where, record)]
 
     def dimension(self, name: str, wanted: int) -> int:
-        """Return the dimension of the vectors called *name*, set to *wanted* if no live record
-        carries one."""
+        """Return the dimension of the vectors *name*; it becomes *wanted* if nothing has any."""
         stored = self.fact(f"dimension:{name}")
         if stored is not None and int(stored) == wanted:
             return wanted
         if stored is not None:
             carried = self._connection.execute(
-                "SELECT 1 FROM named_vectors JOIN records USING (row) WHERE named_vectors.name = ? AND state = 'live'",
+                "SELECT 1 FROM named_vectors JOIN records USING (row) "
+                "WHERE named_vectors.name = ? AND state = 'live'",
                 (name,),
             ).fetchone()
             if carried:
@@ -136,7 +144,8 @@ class SQLiteWriter:
 
     def _detach(self, row: int) -> dict[str, Vector]:
         stored = self._connection.execute(
-            "SELECT '', vector FROM vectors WHERE row = ? UNION ALL SELECT name, vector FROM named_vectors WHERE row = ?",
+            "SELECT '', vector FROM vectors WHERE row = ? UNION ALL "
+            "SELECT name, vector FROM named_vectors WHERE row = ?",
             (row, row),
         ).fetchall()
         self._connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
