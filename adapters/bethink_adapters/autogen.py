@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from autogen_core.model_context import ChatCompletionContext
     from autogen_core.models import LLMMessage
 
+__all__ = ["AgentMemory"]
+
 _T = TypeVar("_T")
 _logger = logging.getLogger(__name__)
 

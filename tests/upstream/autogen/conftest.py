@@ -42,7 +42,7 @@ GENERIC = {
 DELIBERATE = {
     "test_add_and_query_with_memory_content": "expects metadata without id and score",
     "test_add_and_query_with_string": "expects metadata without id and score",
-    "test_strict_matching": "expects a score above 0.8, which no few words of a sentence reach here",
+    "test_strict_matching": "expects a score above 0.8, which some words of a sentence never reach",
     "test_update_context": "expects the order of two hits that its embedding model gives",
 }
 opened: list[AgentMemory] = []
