@@ -7,7 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -36,7 +36,7 @@ def cosine(left: str, right: str) -> float:
 
 
 @given(st.lists(st.text(), max_size=6))
-def test_hash_of_a_batch_equals_the_hash_of_each_text(texts):
+def test_hash_of_a_batch_equals_the_hash_of_each_text(texts: list[str]) -> None:
     embedder = HashEmbedder(64)
     batch = embedder.embed(texts)
     assert batch.shape == (len(texts), 64)
@@ -46,12 +46,12 @@ def test_hash_of_a_batch_equals_the_hash_of_each_text(texts):
 
 
 @given(st.text())
-def test_hash_rows_have_length_one_or_zero(text):
+def test_hash_rows_have_length_one_or_zero(text: str) -> None:
     length = np.linalg.norm(HashEmbedder().embed([text])[0])
     assert length == pytest.approx(1, abs=1e-5) or length == 0
 
 
-def test_hash_is_the_same_everywhere():
+def test_hash_is_the_same_everywhere() -> None:
     row = HashEmbedder(8).embed(["remember the milk, 猫 and тёмная"])[0]
     expected = [0.494302, 0.089975, -0.089975, -0.619652, -0.314352, -0.3053, 0.404327, 0.0]
     assert row.tolist() == pytest.approx(expected, abs=1e-6)
@@ -66,7 +66,7 @@ def test_hash_is_the_same_everywhere():
         ("Тёмная тема редактора", "темная тема"),
     ],
 )
-def test_hash_brings_related_texts_above_the_floor(left, right):
+def test_hash_brings_related_texts_above_the_floor(left: str, right: str) -> None:
     assert cosine(left, right) > HashEmbedder.floor
 
 
@@ -78,27 +78,27 @@ def test_hash_brings_related_texts_above_the_floor(left, right):
         ("用户喜欢深色模式", "明天早上八点开会"),
     ],
 )
-def test_hash_keeps_unrelated_texts_below_the_floor(left, right):
+def test_hash_keeps_unrelated_texts_below_the_floor(left: str, right: str) -> None:
     assert cosine(left, right) < HashEmbedder.floor
 
 
-def test_hash_hears_a_repeated_word_louder_but_not_in_proportion():
+def test_hash_hears_a_repeated_word_louder_but_not_in_proportion() -> None:
     once, twice, often = (cosine("apple " * n + "pear", "apple") for n in (1, 2, 20))
     assert once < twice < often < 1
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["  ", "!?"]])
-def test_hash_of_nothing_is_zero(texts):
+def test_hash_of_nothing_is_zero(texts: list[str]) -> None:
     assert not HashEmbedder().embed(texts).any()
 
 
-def test_hash_larger_than_a_block_keeps_the_order():
+def test_hash_larger_than_a_block_keeps_the_order() -> None:
     texts = [f"text number {n}" for n in range(1200)]
     rows = HashEmbedder(32).embed(texts)
     assert np.array_equal(rows[1100], HashEmbedder(32).embed([texts[1100]])[0])
 
 
-def test_hash_is_rebuilt_from_its_name():
+def test_hash_is_rebuilt_from_its_name() -> None:
     again = embedder_from_name(HashEmbedder(96).name)
     assert again is not None
     assert (again.name, again.dimension) == ("hash-96", 96)
@@ -106,13 +106,13 @@ def test_hash_is_rebuilt_from_its_name():
 
 
 @pytest.mark.parametrize("name", ["", "hash-", "hash-0", "hash-x", "openai/x", "hash-256 "])
-def test_other_names_need_more_than_a_name(name):
+def test_other_names_need_more_than_a_name(name: str) -> None:
     assert embedder_from_name(name) is None
 
 
 @pytest.mark.parametrize("embedder", [HashEmbedder(), CallableEmbedder(len, name="own")])
 @pytest.mark.parametrize("texts", ["one string", [1], [None]])
-def test_only_lists_of_strings_are_embedded(embedder, texts):
+def test_only_lists_of_strings_are_embedded(embedder: Embedder, texts: list[str]) -> None:
     with pytest.raises(ValidationError):
         embedder.embed(texts)
 
@@ -120,22 +120,22 @@ def test_only_lists_of_strings_are_embedded(embedder, texts):
 @pytest.mark.parametrize(
     "make", [HashEmbedder, lambda n: CallableEmbedder(len, name="x", dimension=n)]
 )
-def test_dimension_below_one_is_refused(make):
+def test_dimension_below_one_is_refused(make: Callable[[int], Embedder]) -> None:
     with pytest.raises(ValidationError):
         make(0)
 
 
-def test_normalised_rows_survive_tiny_and_huge_numbers():
+def test_normalised_rows_survive_tiny_and_huge_numbers() -> None:
     rows = normalised([[3.0, 4.0], [0.0, 0.0], [3e-30, 4e-30], [3e30, 4e30]])
     assert rows.dtype == np.float32
     assert rows == pytest.approx(np.array([[0.6, 0.8], [0, 0], [0.6, 0.8], [0.6, 0.8]]))
     assert normalised(np.zeros((0, 3))).shape == (0, 3)
 
 
-def test_callable_finds_out_its_dimension_when_asked():
+def test_callable_finds_out_its_dimension_when_asked() -> None:
     calls: list[list[str]] = []
 
-    def embed(texts):
+    def embed(texts: Sequence[str]) -> list[list[float]]:
         calls.append(list(texts))
         return [[len(text), 1.0] for text in texts]
 
@@ -147,7 +147,7 @@ def test_callable_finds_out_its_dimension_when_asked():
     assert isinstance(embedder, Embedder)
 
 
-def test_callable_never_sees_blank_text():
+def test_callable_never_sees_blank_text() -> None:
     embedder = CallableEmbedder(lambda texts: [[float(len(t)), 0.0] for t in texts], name="own")
     assert embedder.embed(["", "ab", " \n"]).tolist() == [[0, 0], [1, 0], [0, 0]]
 
@@ -155,18 +155,18 @@ def test_callable_never_sees_blank_text():
 @pytest.mark.parametrize(
     "vectors", [[[1.0]], [1.0, 2.0], [[1.0], [1.0, 2.0]], [[], []], "no", [["a"], ["b"]], None]
 )
-def test_callable_must_return_a_row_for_each_text(vectors):
+def test_callable_must_return_a_row_for_each_text(vectors: Any) -> None:
     with pytest.raises(ValidationError):
         CallableEmbedder(lambda _: vectors, name="own").embed(["one", "two"])
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e300])
-def test_callable_must_return_finite_numbers(number):
+def test_callable_must_return_finite_numbers(number: float) -> None:
     with pytest.raises(ValidationError, match="finite"):
         CallableEmbedder(lambda _: [[number, 1.0]], name="own").embed(["one"])
 
 
-def test_callable_must_keep_its_dimension():
+def test_callable_must_keep_its_dimension() -> None:
     with pytest.raises(DimensionError) as caught:
         CallableEmbedder(lambda _: [[1.0, 2.0]], name="own", dimension=3).embed(["one"])
     assert (caught.value.expected, caught.value.found) == (3, 2)
@@ -202,7 +202,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, text = service.answer(self.path, dict(self.headers), body)
+            status, text = spoken.answer(self.path, dict(self.headers), body)
             self.send_response(status)
             self.send_header("Content-Length", str(len(text.encode())))
             self.end_headers()
@@ -212,19 +212,20 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        service = Service(server)
+        spoken = Service(server)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield service
+        yield spoken
         server.shutdown()
         thread.join()
 
 
 def client(service: Service, **options: Any) -> OpenAIEmbedder:
-    return OpenAIEmbedder(**{"model": "tiny", "base_url": service.url, "backoff": 0} | options)
+    settings: dict[str, Any] = {"model": "tiny", "base_url": service.url, "backoff": 0}
+    return OpenAIEmbedder(**settings | options)
 
 
-def test_openai_embeds_in_batches_and_in_order(service):
+def test_openai_embeds_in_batches_and_in_order(service: Service) -> None:
     embedder = client(service, api_key=KEY, batch_size=2)
     texts = ["alpha", "", "beta", "gamma"]
     assert embedder.embed(texts) == pytest.approx(HashEmbedder(4).embed(texts), abs=1e-6)
@@ -233,26 +234,28 @@ def test_openai_embeds_in_batches_and_in_order(service):
     assert embedder.name == "openai/tiny"
 
 
-def test_openai_takes_address_and_key_from_the_environment(service, monkeypatch):
+def test_openai_takes_address_and_key_from_the_environment(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", service.url + "/")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert OpenAIEmbedder("tiny").embed(["alpha"]).shape == (1, 4)
     assert service.headers[0]["Authorization"] == f"Bearer {KEY}"
 
 
-def test_openai_without_a_key_sends_none(service):
+def test_openai_without_a_key_sends_none(service: Service) -> None:
     client(service).embed(["alpha"])
     assert "Authorization" not in service.headers[0]
 
 
-def test_openai_asks_for_shorter_vectors_and_says_so_in_its_name(service):
+def test_openai_asks_for_shorter_vectors_and_says_so_in_its_name(service: Service) -> None:
     embedder = client(service, dimension=6)
     assert embedder.embed(["alpha"]).shape == (1, 6)
     assert service.requests[0]["dimensions"] == 6
     assert (embedder.name, embedder.dimension) == ("openai/tiny-6", 6)
 
 
-def test_openai_opens_no_socket_before_the_first_text(service):
+def test_openai_opens_no_socket_before_the_first_text(service: Service) -> None:
     embedder = client(service, dimension=4)
     assert isinstance(embedder, Embedder)
     assert OpenAIEmbedder().dimension == 1536
@@ -261,20 +264,20 @@ def test_openai_opens_no_socket_before_the_first_text(service):
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_openai_asks_again_when_the_server_is_busy(service, status):
+def test_openai_asks_again_when_the_server_is_busy(service: Service, status: int) -> None:
     service.answers = [(status, "later")] * 2
     assert client(service).embed(["alpha"]).any()
     assert len(service.requests) == 3
 
 
-def test_openai_gives_up_after_the_last_retry(service):
+def test_openai_gives_up_after_the_last_retry(service: Service) -> None:
     service.answers = [(503, "later")] * 9
     with pytest.raises(EmbedderError, match="HTTP 503: later"):
         client(service, retries=2).embed(["alpha"])
     assert len(service.requests) == 3
 
 
-def test_openai_does_not_repeat_a_refused_request_nor_tell_the_key(service):
+def test_openai_does_not_repeat_a_refused_request_nor_tell_the_key(service: Service) -> None:
     service.answers = [(401, f"Incorrect API key provided: {KEY}")]
     with pytest.raises(EmbedderError, match="Incorrect API key") as caught:
         client(service, api_key=KEY).embed(["alpha"])
@@ -283,30 +286,34 @@ def test_openai_does_not_repeat_a_refused_request_nor_tell_the_key(service):
 
 
 @pytest.mark.parametrize("answer", ["no json", "[]", '{"data": [{"index": 0}]}', '{"error": "x"}'])
-def test_openai_answer_that_is_no_list_of_embeddings_is_an_error(service, answer):
+def test_openai_answer_that_is_no_list_of_embeddings_is_an_error(
+    service: Service, answer: str
+) -> None:
     service.answers = [(200, answer)]
     with pytest.raises(EmbedderError, match="not a list of embeddings"):
         client(service).embed(["alpha"])
 
 
-def test_openai_answer_with_too_few_rows_is_an_error(service):
+def test_openai_answer_with_too_few_rows_is_an_error(service: Service) -> None:
     service.answers = [(200, '{"data": [{"index": 0, "embedding": [1.0, 2.0]}]}')]
     with pytest.raises(ValidationError, match="for 2 texts"):
         client(service).embed(["alpha", "beta"])
 
 
-def test_openai_server_out_of_reach_is_an_error(service):
+def test_openai_server_out_of_reach_is_an_error(service: Service) -> None:
     with pytest.raises(EmbedderError, match="openai/tiny"):
         client(service, base_url="http://127.0.0.1:9", retries=1, timeout=1).embed(["alpha"])
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "localhost:8080"])
-def test_openai_speaks_http_only(url):
+def test_openai_speaks_http_only(url: str) -> None:
     with pytest.raises(ValidationError, match="http"):
         OpenAIEmbedder(base_url=url).embed(["alpha"])
 
 
-def test_openai_key_is_neither_shown_nor_pickled(service, monkeypatch):
+def test_openai_key_is_neither_shown_nor_pickled(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     embedder = client(service, api_key=KEY)
     frozen = pickle.dumps(embedder)
     assert KEY not in repr(embedder)
@@ -322,7 +329,7 @@ def run(code: str) -> str:
     return done.stdout.strip()
 
 
-def test_missing_sentence_transformers_names_the_pip_line():
+def test_missing_sentence_transformers_names_the_pip_line() -> None:
     output = run(
         "import sys; sys.modules['sentence_transformers'] = None\n"
         "from bethink.embedders import SentenceTransformerEmbedder\n"
@@ -335,7 +342,7 @@ def test_missing_sentence_transformers_names_the_pip_line():
     assert "pip install 'bethink[sentence-transformers]'" in output
 
 
-def test_making_an_embedder_loads_nothing():
+def test_making_an_embedder_loads_nothing() -> None:
     output = run(
         "import sys\n"
         "from bethink.embedders import OpenAIEmbedder, SentenceTransformerEmbedder\n"
@@ -346,7 +353,7 @@ def test_making_an_embedder_loads_nothing():
     assert output == "[]"
 
 
-def test_sentence_transformers_embeds_for_real():
+def test_sentence_transformers_embeds_for_real() -> None:
     pytest.importorskip("sentence_transformers", exc_type=ImportError)
     embedder = SentenceTransformerEmbedder(local_files_only=True)
     try:

@@ -39,14 +39,18 @@ def values(error: Exception) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(("error", "builtin", "text"), EXAMPLES)
-def test_each_error_is_a_built_in_and_says_what_happened(error, builtin, text):
+def test_each_error_is_a_built_in_and_says_what_happened(
+    error: errors.BethinkError, builtin: type[Exception], text: str
+) -> None:
     assert isinstance(error, errors.BethinkError)
     assert isinstance(error, builtin)
     assert text in str(error)
 
 
 @pytest.mark.parametrize(("error", "builtin", "text"), EXAMPLES)
-def test_each_error_survives_pickling(error, builtin, text):
+def test_each_error_survives_pickling(
+    error: errors.BethinkError, builtin: type[Exception], text: str
+) -> None:
     error.add_note("while testing")
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
@@ -55,12 +59,12 @@ def test_each_error_survives_pickling(error, builtin, text):
     assert again.__notes__ == ["while testing"]
 
 
-def test_every_class_has_an_example():
+def test_every_class_has_an_example() -> None:
     classes = {c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, Exception)}
     assert classes == {type(error) for error, _, _ in EXAMPLES}
 
 
-def test_values_are_kept_as_attributes():
+def test_values_are_kept_as_attributes() -> None:
     busy = errors.StoreBusyError("m.db", "locked")
     new = errors.SchemaTooNewError(9, 1, "m.db")
     extra = errors.MissingExtraError("psycopg", "postgres")

@@ -33,13 +33,13 @@ CASES = [
 
 
 @pytest.mark.parametrize(("word", "expected"), CASES)
-def test_word_is_cut_as_published(word, expected):
+def test_word_is_cut_as_published(word: str, expected: str) -> None:
     assert stem(word) == expected
 
 
-def test_forms_of_one_word_meet():
+def test_forms_of_one_word_meet() -> None:
     assert len({stem(w) for w in ("connect", "connected", "connecting", "connection")}) == 1
 
 
-def test_words_that_only_look_alike_stay_apart():
+def test_words_that_only_look_alike_stay_apart() -> None:
     assert len({stem(w) for w in ("universe", "university", "news", "new", "even", "evening")}) == 6

@@ -37,7 +37,7 @@ ANY_SCRIPT = st.text(
         ("... !? 🎉", ""),
     ],
 )
-def test_words_are_folded_and_split(text, expected):
+def test_words_are_folded_and_split(text: str, expected: str) -> None:
     assert words(text) == expected.split()
 
 
@@ -51,12 +51,12 @@ def test_words_are_folded_and_split(text, expected):
         ("rock'n'roll", "rocknroll"),
     ],
 )
-def test_apostrophes_leave_the_word_behind(text, expected):
+def test_apostrophes_leave_the_word_behind(text: str, expected: str) -> None:
     assert words(text) == expected.split()
 
 
 @pytest.mark.parametrize("name", ["max-retries", "max_retries", "maxRetries", "MAX_RETRIES"])
-def test_identifier_gives_its_parts_and_the_whole(name):
+def test_identifier_gives_its_parts_and_the_whole(name: str) -> None:
     assert words(name) == ["max", "retries", "maxretries"]
 
 
@@ -70,7 +70,7 @@ def test_identifier_gives_its_parts_and_the_whole(name):
         ("10-20", "10 20"),
     ],
 )
-def test_compounds_are_cut_where_a_reader_would(text, expected):
+def test_compounds_are_cut_where_a_reader_would(text: str, expected: str) -> None:
     assert words(text) == expected.split()
 
 
@@ -84,56 +84,56 @@ def test_compounds_are_cut_where_a_reader_would(text, expected):
         ("猫", "猫"),
     ],
 )
-def test_unspaced_scripts_become_pairs(text, expected):
+def test_unspaced_scripts_become_pairs(text: str, expected: str) -> None:
     assert words(text) == expected.split()
 
 
 @pytest.mark.parametrize(
     ("record", "query"), [("重跑测试", "跑"), ("학교에 간다", "교"), ("猫", "猫")]
 )
-def test_one_character_finds_the_text_it_stands_in(record, query):
+def test_one_character_finds_the_text_it_stands_in(record: str, query: str) -> None:
     assert set(query_terms(query)) <= set(terms(record))
 
 
-def test_longer_queries_use_pairs_only():
+def test_longer_queries_use_pairs_only() -> None:
     assert query_terms("重跑测试") == ["重跑", "跑测", "测试"]
     assert terms("重跑重跑") == ["重跑", "跑重", "重跑", "重", "跑"]
 
 
-def test_terms_are_stems_of_plain_words_only():
+def test_terms_are_stems_of_plain_words_only() -> None:
     assert terms("Deploying servers naïvely v2beta серверы") == [
         "deploy", "server", "naiv", "v2beta", "серверы",
     ]  # fmt: skip
 
 
 @given(ANY_SCRIPT)
-def test_composed_and_decomposed_text_give_the_same_terms(text):
+def test_composed_and_decomposed_text_give_the_same_terms(text: str) -> None:
     forms = [unicodedata.normalize(form, text) for form in ("NFC", "NFD", "NFKC", "NFKD")]
     assert {tuple(terms(form)) for form in forms} == {tuple(terms(text))}
 
 
 @given(ANY_SCRIPT)
-def test_a_text_is_found_by_all_of_itself(text):
+def test_a_text_is_found_by_all_of_itself(text: str) -> None:
     assert set(query_terms(text)) <= set(terms(text))
     assert bool(query_terms(text)) == bool(terms(text))
 
 
 @given(st.text(st.characters(codec="ascii")))
-def test_case_does_not_matter_to_words_without_humps(text):
+def test_case_does_not_matter_to_words_without_humps(text: str) -> None:
     assert words(text.upper()) == words(text.lower())
 
 
 @pytest.mark.parametrize("char", ["\u200b", "\n", "\u3000", "—", "/", "|"])
-def test_separators_separate(char):
+def test_separators_separate(char: str) -> None:
     assert words(f"left{char}right") == ["left", "right"]
 
 
 @pytest.mark.parametrize("char", ["\u00ad", "\u200d", "\ufeff", "\u2060"])
-def test_invisible_characters_vanish(char):
+def test_invisible_characters_vanish(char: str) -> None:
     assert words(f"le{char}ft") == ["left"]
 
 
-def test_very_long_words_are_kept_whole():
+def test_very_long_words_are_kept_whole() -> None:
     blob = "aB" * 50_000
     assert words(blob) == [blob.lower()]
 
@@ -149,7 +149,7 @@ def test_very_long_words_are_kept_whole():
         ("it is what it is", "it is what"),
     ],
 )
-def test_query_drops_repeats_and_words_that_say_nothing(query, expected):
+def test_query_drops_repeats_and_words_that_say_nothing(query: str, expected: str) -> None:
     assert query_terms(query) == expected.split()
 
 
@@ -164,7 +164,7 @@ def test_query_drops_repeats_and_words_that_say_nothing(query, expected):
         ("WHO IS THE PRESIDENT", "presid"),
     ],
 )
-def test_names_that_look_like_stop_words_stay(query, expected):
+def test_names_that_look_like_stop_words_stay(query: str, expected: str) -> None:
     assert query_terms(query) == expected.split()
 
 
@@ -178,22 +178,22 @@ def test_names_that_look_like_stop_words_stay(query, expected):
         ("我的 it 部门", "it"),
     ],
 )
-def test_other_languages_keep_words_that_look_english(query, kept):
+def test_other_languages_keep_words_that_look_english(query: str, kept: str) -> None:
     assert kept in query_terms(query)
 
 
-def test_accented_words_are_never_english_stop_words():
+def test_accented_words_are_never_english_stop_words() -> None:
     assert query_terms("where is the mẹ") == ["me"]
 
 
-def test_date_is_spelled_in_utc_as_search_terms():
+def test_date_is_spelled_in_utc_as_search_terms() -> None:
     assert date_words(1683504000.0) == ["8", "may", "2023"]
     assert date_words(1683504000.0 - 1, weekday=True) == [*terms("Sunday"), "7", "may", "2023"]
     assert set(date_words(0)) <= set(terms("1 January 1970"))
 
 
 @pytest.mark.parametrize("moment", [1e18, -1e18, float("inf"), float("nan")])
-def test_date_outside_the_calendar_has_no_words(moment):
+def test_date_outside_the_calendar_has_no_words(moment: float) -> None:
     assert date_words(moment) == []
 
 
@@ -201,11 +201,11 @@ def test_date_outside_the_calendar_has_no_words(moment):
     ("text", "tokens"),
     [("", 0), ("a", 1), ("12345678", 2), ("用户喜欢", 4), ("Привет", 3), ("é", 1)],
 )
-def test_tokens_are_estimated_by_script(text, tokens):
+def test_tokens_are_estimated_by_script(text: str, tokens: int) -> None:
     assert estimate_tokens(text) == tokens
 
 
 @given(st.text(), st.text())
-def test_token_estimate_never_shrinks_as_text_grows(left, right):
+def test_token_estimate_never_shrinks_as_text_grows(left: str, right: str) -> None:
     assert estimate_tokens(left) <= estimate_tokens(left + right) <= sys.maxsize
     assert bool(left) == bool(estimate_tokens(left))
