@@ -103,6 +103,7 @@ def test_hash_is_rebuilt_from_its_name() -> None:
     assert again is not None
     assert (again.name, again.dimension) == ("hash-96", 96)
     assert HashEmbedder().name == "hash-256"
+    assert repr(HashEmbedder(96)) == "HashEmbedder(96)"
 
 
 @pytest.mark.parametrize("name", ["", "hash-", "hash-0", "hash-x", "openai/x", "hash-256 "])
@@ -303,6 +304,12 @@ def test_openai_answer_with_too_few_rows_is_an_error(service: Service) -> None:
 def test_openai_server_out_of_reach_is_an_error(service: Service) -> None:
     with pytest.raises(EmbedderError, match="openai/tiny"):
         client(service, base_url="http://127.0.0.1:9", retries=1, timeout=1).embed(["alpha"])
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 0}, {"retries": -1}])
+def test_openai_refuses_settings_that_cannot_work(options: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="at least"):
+        OpenAIEmbedder(api_key=KEY, **options)
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "localhost:8080"])
