@@ -10,6 +10,9 @@ from hypothesis import settings
 
 from bethink import MemoryStore
 
+# The frameworks' own tests run from copies of this folder; see tox.ini.
+collect_ignore = ["upstream"]
+
 FRAMEWORKS = ("numpy", "langchain-core", "crewai", "autogen-agentchat")
 
 settings.register_profile("steady", deadline=None, derandomize=True)
