@@ -32,6 +32,7 @@ from langchain_core.messages import (
 from pydantic import BaseModel
 
 from bethink import MemoryStore, Subtree
+from bethink.fields import MAX_CONTENT
 from bethink_adapters.langchain import ChatMessageHistory
 from bethink_adapters.langchain_messages import decode, encode
 
@@ -182,9 +183,10 @@ def test_a_record_is_searchable_and_says_who_spoke(store: MemoryStore) -> None:
 
 def test_a_huge_message_is_whole_though_its_searchable_text_is_cut(store: MemoryStore) -> None:
     history = ChatMessageHistory(store, "s1")
-    history.add_user_message("word " * 100_000)
-    assert history.messages == [HumanMessage("word " * 100_000)]
-    assert len(history.log.messages()[0].content) == 262_144
+    huge = "word " * (MAX_CONTENT // 4)
+    history.add_user_message(huge)
+    assert history.messages == [HumanMessage(huge)]
+    assert len(history.log.messages()[0].content) == MAX_CONTENT
 
 
 def test_a_record_that_is_no_message_breaks_nothing(
