@@ -27,7 +27,7 @@ def installed(framework: str) -> bool:
 
 def run(example: str, *arguments: object, folder: Path) -> str:
     """Run an example in *folder* and return what it prints; nothing may go to stderr."""
-    command = [sys.executable, EXAMPLES / example, *map(str, arguments)]
+    command = [sys.executable, str(EXAMPLES / example), *map(str, arguments)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
