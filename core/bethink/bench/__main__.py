@@ -15,7 +15,8 @@ from pathlib import Path
 from bethink.bench.corpus import Corpus, build_corpus
 from bethink.bench.embedding import SharedEmbedder
 from bethink.bench.engines import MEMORIES, import_engine
-from bethink.bench.measures import Findings, Plan, Run
+from bethink.bench.findings import Findings
+from bethink.bench.measures import Plan, Run
 from bethink.bench.peers import PEERS
 from bethink.bench.report import as_document, as_text
 

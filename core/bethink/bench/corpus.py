@@ -26,12 +26,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _PLAIN = re.compile(r"[A-Za-z ,.']")
 _QUESTION_OPENINGS = ("what is", "how does", "where is", "why did", "when does", "who uses")
-_SMALL_WORDS = """
-about after also and any are been before but can cannot could does each else even every for from get
-has have how into its just like may more most must not now of one only other our out over same see
-set should since so some such than that the their them then there these they this those to too under
-use used uses using very was were what when where whether which while who why will with would you
-your"""
+_QUESTION_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +163,8 @@ def join_halves(pool: Sequence[str], count: int, *, taken: Iterable[str], seed: 
 
 
 def as_question(text: str, order: random.Random) -> str:
-    """Return a question that asks for a few content words of *text*, in their order."""
-    words = [word.lower() for word in _WORD.findall(text)]
-    small = set(_SMALL_WORDS.split())
-    content = [word for word in words if len(word) > 2 and word not in small] or words
-    wanted = min(len(content), order.randint(3, 5))
-    chosen = sorted(order.sample(range(len(content)), wanted))
-    return f"{order.choice(_QUESTION_OPENINGS)} {' '.join(content[at] for at in chosen)}?"
+    """Return a question around up to eight words of *text* in a row."""
+    words = _WORD.findall(text.lower())
+    start = order.randint(0, max(0, len(words) - _QUESTION_WORDS))
+    asked = words[start : start + _QUESTION_WORDS]
+    return f"{order.choice(_QUESTION_OPENINGS)} {' '.join(asked)}?"

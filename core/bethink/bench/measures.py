@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from bethink.bench.child import Writer, first_recall
 from bethink.bench.corpus import Corpus
 from bethink.bench.embedding import SharedEmbedder
 from bethink.bench.engines import MEMORIES, BareSqlite, Engine, Fills, Stores, open_engine
+from bethink.bench.findings import Findings, Footprint
 from bethink.bench.rounds import Sample, Step, interleave, summed
 
 
@@ -31,27 +32,6 @@ class Plan:
     def fresh(self) -> int:
         """Return how many texts are stored one by one at a size."""
         return 2 * self.rounds + 2 * self.stores
-
-
-@dataclass(frozen=True, slots=True)
-class Footprint:
-    """What one engine occupies after its first recall, in memory and on disk."""
-
-    size: int
-    embedder: str
-    engine: str
-    bytes_per_memory: float
-    rss_mb: float
-    import_rss_mb: float
-    import_cpu_ms: float
-
-
-@dataclass(slots=True)
-class Findings:
-    """All samples and footprints so far."""
-
-    samples: list[Sample] = field(default_factory=list)
-    footprints: list[Footprint] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +108,10 @@ class Run:
         )
 
     def _recall(self, engines: dict[str, Engine]) -> None:
-        """Recall with all data warm, beside one scan of all vectors by numpy."""
+        """Recall from filled indexes, beside one scan of all vectors by numpy.
+
+        Every call comes after another engine's, which has filled the processor's caches.
+        """
         half = self.plan.rounds // 2
         steps = []
         if self.shared:
@@ -140,16 +123,23 @@ class Run:
         for name, engine in engines.items():
             engine.recall(self._question(-1))
             steps.append(self._recall_step(name, engine, "recall"))
-            if name in MEMORIES:
-                steps.append(self._recall_step(name, engine, "recall, no touch", half, touch=False))
-        self._take(steps, self.plan.rounds)
+        steps += [
+            self._recall_step(name, engines[name], "recall, no touch", half, touch=False)
+            for name in MEMORIES
+            if name in engines
+        ]
+        self._take(steps)
 
     def _recall_after_store(self, engines: dict[str, Engine]) -> None:
-        """Alternate between storing and recalling, as an agent does."""
+        """Alternate between storing and recalling, as an agent does.
+
+        An untimed recall goes first, so that the recalls before and after find the same caches.
+        """
         texts, half = self.corpus.fresh, self.plan.rounds // 2
         steps = []
         for name, engine in engines.items():
             steps += [
+                self._recall_step(name, engine, "", -1),
                 self._recall_step(name, engine, "recall before own store"),
                 _store_step(name, engine, "own store", texts),
                 self._recall_step(name, engine, "recall after own store", half),
@@ -171,6 +161,7 @@ class Run:
                 stack.enter_context(closing(writer))
                 engine.recall(self._question(-1))
                 steps += [
+                    self._recall_step(name, engine, "", -1),
                     self._recall_step(name, engine, "recall before foreign store"),
                     _store_step(name, writer, "", texts),
                     self._recall_step(name, engine, "recall after foreign store", half),

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from bethink.bench.measures import Findings
+from bethink.bench.findings import Findings
 from bethink.bench.ratios import ratio_rows
 
 _DISTRIBUTIONS = (
