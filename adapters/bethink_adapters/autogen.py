@@ -229,8 +229,6 @@ async def _run(
     token: CancellationToken | None, call: Callable[..., _T], *args: Any, **kwargs: Any
 ) -> _T:
     """Run a blocking *call* in a thread; cancelling *token* cancels the waiting."""
-    if token is not None and token.is_cancelled():
-        raise asyncio.CancelledError
     future = asyncio.ensure_future(asyncio.to_thread(call, *args, **kwargs))
     if token is not None:
         token.link_future(future)

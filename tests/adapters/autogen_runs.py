@@ -13,9 +13,10 @@ from typing import Any
 
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.base import TaskResult
+from autogen_core import FunctionCall
 from autogen_core.memory import Memory, MemoryContent, MemoryMimeType
 from autogen_core.model_context import UnboundedChatCompletionContext
-from autogen_core.models import CreateResult, ModelInfo, UserMessage
+from autogen_core.models import CreateResult, ModelInfo, RequestUsage, UserMessage
 from autogen_ext.models.replay import ReplayChatCompletionClient
 
 from bethink import MemoryStore, segment
@@ -73,6 +74,18 @@ def assistant(
         "helper", model_client=client, memory=list(memory), system_message="Be brief.", **options
     )
     return agent, client
+
+
+def look(place: str) -> str:
+    """Look somewhere."""
+    return f"nothing in {place}"
+
+
+def call_look(place: str) -> CreateResult:
+    """Answer with a call of `look`."""
+    call = FunctionCall(id="1", name="look", arguments=json.dumps({"place": place}))
+    usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
+    return CreateResult(content=[call], finish_reason="function_calls", usage=usage, cached=False)
 
 
 @dataclass

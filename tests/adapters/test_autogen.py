@@ -27,7 +27,7 @@ from autogen_agentchat.messages import (
     TextMessage,
 )
 from autogen_agentchat.teams import RoundRobinGroupChat
-from autogen_core import CancellationToken, FunctionCall, Image
+from autogen_core import CancellationToken, Image
 from autogen_core.memory import Memory, MemoryContent, MemoryMimeType
 from autogen_core.model_context import (
     BufferedChatCompletionContext,
@@ -37,9 +37,7 @@ from autogen_core.model_context import (
 )
 from autogen_core.models import (
     AssistantMessage,
-    CreateResult,
     ModelInfo,
-    RequestUsage,
     UserMessage,
 )
 from autogen_ext.models.replay import ReplayChatCompletionClient
@@ -62,6 +60,8 @@ from .autogen_runs import (
     add,
     ask,
     assistant,
+    call_look,
+    look,
     model_server,
     prompts,
     query,
@@ -71,6 +71,7 @@ from .autogen_runs import (
 from .contract import FACT, QUESTION, GatedStore
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "autogen_agent.py"
+PICTURE = Image(Picture.new("RGB", (1, 1)))
 CONTEXTS: list[Callable[[], ChatCompletionContext]] = [
     UnboundedChatCompletionContext,
     lambda: BufferedChatCompletionContext(buffer_size=3),
@@ -173,6 +174,7 @@ def test_turns_of_this_conversation_take_no_place_from_others(store: MemoryStore
     agent, client = assistant("There.", memory=[memory])
     ask(agent, QUESTION)
     assert "cobalt flowerpot" in str(prompts(client)[0])
+    assert [record.access_count for record in store.all()] == [0, 1]
 
 
 def test_without_a_hit_nothing_is_shown(memory: AgentMemory) -> None:
@@ -193,8 +195,7 @@ def test_the_last_user_message_is_the_query(memory: AgentMemory) -> None:
 
 def test_the_strings_of_a_message_with_pictures_are_the_query(memory: AgentMemory) -> None:
     add(memory, FACT)
-    picture = Image(Picture.new("RGB", (1, 1)))
-    content: list[str | Image] = ["Where does the", picture, "spare key lie?"]
+    content: list[str | Image] = ["Where does the", PICTURE, "spare key lie?"]
     context = UnboundedChatCompletionContext([UserMessage(content=content, source="user")])
     found = asyncio.run(memory.update_context(context)).memories.results
     assert [content.content for content in found] == [FACT]
@@ -204,25 +205,29 @@ def test_an_empty_context_stays_empty(memory: AgentMemory) -> None:
     add(memory, FACT)
     context = UnboundedChatCompletionContext()
     assert asyncio.run(memory.update_context(context)).memories.results == []
+    asyncio.run(context.add_message(UserMessage(content=QUESTION, source="user")))
+    assert len(asyncio.run(memory.update_context(context)).memories.results) == 1
+    asyncio.run(context.clear())
     assert asyncio.run(context.get_messages()) == []
 
 
 def test_a_tool_loop_sees_the_block_once_in_each_call(memory: AgentMemory) -> None:
-    def look(place: str) -> str:
-        """Look somewhere."""
-        return f"nothing in {place}"
-
     add(memory, FACT)
-    usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
-    call = FunctionCall(id="1", name="look", arguments='{"place": "the drawer"}')
-    tool = CreateResult(content=[call], finish_reason="function_calls", usage=usage, cached=False)
-    agent, client = assistant(
-        tool, "There.", memory=[memory], tools=[look], reflect_on_tool_use=True
-    )
+    options: dict[str, Any] = {"tools": [look], "reflect_on_tool_use": True}
+    agent, client = assistant(call_look("the drawer"), "There.", memory=[memory], **options)
     (result,) = ask(agent, QUESTION)
     assert [str(prompt).count("cobalt flowerpot") for prompt in prompts(client)] == [1, 1]
     assert sources(prompts(client)[1])[:4] == ["system", "memory", "user", "helper"]
     assert sum(isinstance(message, MemoryQueryEvent) for message in result.messages) == 1
+
+
+def test_what_a_tool_said_is_not_shown_again(memory: AgentMemory, store: MemoryStore) -> None:
+    agent, client = assistant(call_look("the drawer"), "Empty.", memory=[memory], tools=[look])
+    (first,) = ask(agent, "Look into the drawer.")
+    asyncio.run(memory.record(first))
+    ask(agent, "What did you see in the drawer?")
+    assert store.count(where={"author": "helper"}) == 1
+    assert str(prompts(client)[-1]).count("nothing in the drawer") == 1
 
 
 def test_every_agent_of_a_team_recalls_on_its_own_turn(memory: AgentMemory) -> None:
@@ -306,13 +311,12 @@ def test_every_result_survives_json(memory: AgentMemory) -> None:
 
 
 def test_bytes_and_pictures_come_back_as_base64(memory: AgentMemory) -> None:
-    picture = Image(Picture.new("RGB", (1, 1)))
     about = {"description": "the spare key"}
     add(memory, MemoryContent(content=b"\xff\x00", mime_type="audio/ogg", metadata=about))
-    add(memory, MemoryContent(content=picture, mime_type=MemoryMimeType.IMAGE, metadata=about))
+    add(memory, MemoryContent(content=PICTURE, mime_type=MemoryMimeType.IMAGE, metadata=about))
     found = {str(content.mime_type): content for content in query(memory, "spare key")}
     assert found["audio/ogg"].content == "/wA="
-    assert found["image/png"].content == picture.to_base64()
+    assert found["image/png"].content == PICTURE.to_base64()
     assert {(content.metadata or {})["encoding"] for content in found.values()} == {"base64"}
 
 
@@ -331,19 +335,15 @@ def test_json_and_markdown_come_back_as_they_went_in(memory: AgentMemory) -> Non
     [
         (MemoryContent(content=b"x", mime_type=MemoryMimeType.BINARY), "Unsupported content type"),
         (MemoryContent(content="x", mime_type=MemoryMimeType.JSON), "JSON content must be a dict"),
+        (FACT, "a MemoryContent is needed, not str"),
     ],
 )
-def test_content_that_cannot_be_recalled_is_refused(
-    memory: AgentMemory, store: MemoryStore, content: MemoryContent, message: str
+def test_what_cannot_be_recalled_is_refused(
+    memory: AgentMemory, store: MemoryStore, content: Any, message: str
 ) -> None:
-    with pytest.raises(ValidationError, match=message):
-        add(memory, content)
+    with pytest.raises((TypeError, ValidationError), match=message):
+        asyncio.run(memory.add(content))
     assert store.count(namespace=EVERYWHERE) == 0
-
-
-def test_plain_text_is_no_memory_content(memory: AgentMemory) -> None:
-    with pytest.raises(TypeError, match="MemoryContent"):
-        asyncio.run(memory.add(FACT))  # type: ignore[arg-type]
 
 
 def test_equal_content_is_stored_once_and_takes_the_new_metadata(
@@ -473,10 +473,9 @@ def test_recalled_and_technical_messages_are_not_recorded(
     memory: AgentMemory, store: MemoryStore
 ) -> None:
     add(memory, FACT)
-    picture = Image(Picture.new("RGB", (1, 1)))
     result = TaskResult(
         messages=[
-            MultiModalMessage(content=["Look", picture, "here"], source="user"),
+            MultiModalMessage(content=["Look", PICTURE, "here"], source="user"),
             MemoryQueryEvent(content=query(memory, QUESTION), source="helper"),
             TextMessage(content="  ", source="helper"),
             HandoffMessage(content="over to you", source="helper", target="other"),
@@ -516,8 +515,8 @@ def test_a_dumped_memory_is_loaded_as_it_was(tmp_path: Path) -> None:
     loaded = Memory.load_component(json.loads(dumped))
     assert isinstance(loaded, AgentMemory)
     assert (loaded.namespace, loaded.k, loaded.inject_as) == ("ann", 3, "system")
-    for each in (memory, loaded):
-        asyncio.run(each.close())
+    asyncio.run(memory.close())
+    asyncio.run(loaded.close())
 
 
 def test_a_dumped_agent_still_knows_in_a_new_process(tmp_path: Path) -> None:
