@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bethink import Subtree, segment
-from bethink.namespaces import unsegment
+from bethink.namespaces import covers, unsegment
 
 
 def clean(scope: str | None) -> str:
@@ -18,7 +18,7 @@ def clean(scope: str | None) -> str:
     return "/" + "/".join(filter(None, (scope or "").split("/")))
 
 
-def covers(scope: str, other: str) -> bool:
+def holds(scope: str, other: str) -> bool:
     """Tell whether the clean scope *other* is *scope* or lies below it."""
     return scope == "/" or other == scope or other.startswith(scope + "/")
 
@@ -45,7 +45,7 @@ class View:
     def namespace_of(self, scope: str | None) -> str:
         """Return the namespace that holds *scope*; outside the view it is a ``ValueError``."""
         wanted = clean(scope)
-        if not covers(self.root, wanted):
+        if not holds(self.root, wanted):
             raise ValueError(f"scope {wanted!r} lies outside {self.root!r}")
         return "/".join([self.namespace, *map(segment, filter(None, wanted.split("/")))])
 
@@ -58,9 +58,13 @@ class View:
         """Return all that the view sees."""
         return Subtree(self.namespace_of(self.root))
 
+    def sees(self, namespace: str | None) -> bool:
+        """Tell whether *namespace* lies in the view."""
+        return namespace is not None and covers(self.everything(), namespace)
+
     def part(self, prefix: str | None) -> Subtree | None:
         """Return what of *prefix* and below lies in the view; None when nothing does."""
         wanted = clean(prefix)
-        if covers(wanted, self.root):
+        if holds(wanted, self.root):
             return self.everything()
-        return Subtree(self.namespace_of(wanted)) if covers(self.root, wanted) else None
+        return Subtree(self.namespace_of(wanted)) if holds(self.root, wanted) else None

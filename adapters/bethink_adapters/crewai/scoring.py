@@ -12,23 +12,25 @@ if TYPE_CHECKING:
 
 
 def scored(
-    records: list[CrewRecord], query: Sequence[float], min_score: float
+    records: Sequence[CrewRecord], query: Sequence[float], *, ranked: bool
 ) -> list[tuple[CrewRecord, float]]:
-    """Pair *records*, best first, with the highest cosine among themselves and those after them.
+    """Pair *records* with their cosine in [0, 1], the highest first.
 
-    crewAI takes the first score for the highest when it looks for near-duplicates.
+    *ranked* records keep their order, and none scores less than those it outranks: crewAI takes
+    the first score for the highest when it looks for near-duplicates.
     """
-    pairs: list[tuple[CrewRecord, float]] = []
-    best = 0.0
-    for record in reversed(records):
-        cosine = _cosine(query, record.embedding or ())
-        if cosine >= min_score:
-            best = max(best, cosine)
-            pairs.append((record, best))
-    return pairs[::-1]
+    pairs = [(record, cosine(query, record.embedding or ())) for record in records]
+    if not ranked:
+        return sorted(pairs, key=lambda pair: pair[1], reverse=True)
+    best, raised = 0.0, []
+    for record, score in reversed(pairs):
+        best = max(best, score)
+        raised.append((record, best))
+    return raised[::-1]
 
 
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the cosine of two vectors, 0 where it is negative or undefined."""
     if len(one) != len(other):
         return 0.0
     a, b = np.asarray(one, dtype=float), np.asarray(other, dtype=float)

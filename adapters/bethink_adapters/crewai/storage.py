@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from bethink import MemoryRecord, MemoryStore
+from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
 
 from .embedder import Embed, RememberingEmbedder
 from .opened import StoreHandle, crew_errors, dimension_error
@@ -49,24 +49,32 @@ class CrewStorage:
         self._dimension = vector_dim
         self._owns = True
         self.write_lock = threading.RLock()
+        self._embeds_like_the_store = embed is None
         self.embedder = RememberingEmbedder(
             embed or (lambda texts: self._store().embedder.embed(texts))
         )
 
     def __repr__(self) -> str:
-        return f"CrewStorage(namespace={self._view.namespace!r}, root={self._view.root!r})"
+        return f"CrewStorage(namespace={self._view.namespace!r}, root={self.root!r})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CrewStorage:
         return self
 
-    def bound(self, root: str) -> CrewStorage:
+    @property
+    def root(self) -> str:
+        """The scope that this storage cannot leave; "/" unless it is bound."""
+        return self._view.root
+
+    def bound(self, root: str, *ids: str) -> CrewStorage:
         """Return a view of *root* and below that nothing can leave: one per user or tenant.
 
-        crewAI itself lets a model choose the scopes to search. Here searches outside *root* fall
-        back to it, records outside do not exist, and writes outside are a ``ValueError``.
+        *ids* are further segments, quoted so that any text makes one: ``bound("/user", user_id)``.
+        crewAI itself lets a model choose the scopes to search. Here searches outside the root fall
+        back to it, records outside do not exist, and writes outside are a ``ValueError``. Give
+        `Memory` the same place: ``Memory(storage=view, root_scope=view.root)``.
         """
         view = copy.copy(self)
-        view._view = self._view.bound(root)
+        view._view = self._view.bound("/".join([root, *map(segment, ids)]))
         view._owns = False
         return view
 
@@ -86,15 +94,33 @@ class CrewStorage:
         latest = {record.id: record for record in records}
         with self.write_lock:
             known = self._own(latest)
-            fresh = [self._fields(latest[id]) | {"id": id} for id in latest if id not in known]
-            self._store().store_many(fresh)
+            try:
+                self._add(latest, known)
+            except ValidationError:
+                if not self._revive(set(latest) - set(known)):
+                    raise
+                known = self._own(latest)
+                self._add(latest, known)
             for stored in known.values():
                 self._replace(stored, latest[stored.id])
+
+    def _add(self, records: Mapping[str, CrewRecord], known: Collection[str]) -> None:
+        fresh = [record for id, record in records.items() if id not in known]
+        self._store().store_many([{"id": record.id, **self._fields(record)} for record in fresh])
+
+    def _revive(self, ids: Iterable[str]) -> int:
+        """Restore those of *ids* that were deleted here, so that they can be replaced."""
+        store = self._store()
+        last = [entry for id in ids for entry in store.log(id=id, limit=1)]
+        gone = [
+            e.id for e in last if e.id and e.action == "forget" and self._view.sees(e.namespace)
+        ]
+        return store.restore(gone) if gone else 0
 
     def _fields(self, record: CrewRecord) -> dict[str, Any]:
         fields = to_fields(record, self._view.namespace_of(record.scope))
         if record.embedding:
-            self._check(record.embedding)
+            self._check(record.embedding, self._dimension)
             fields["vectors"] = {VECTOR: record.embedding}
         return fields
 
@@ -105,8 +131,13 @@ class CrewStorage:
             fields["source"] = stored.source
         if "private" not in record.model_fields_set:
             fields["value"]["private"] = is_private(stored)
-        if not record.embedding and record.content != stored.content:
-            fields["vectors"] = {}
+        vector = self._store().vectors([stored.id], VECTOR).get(stored.id)
+        if vector is not None and record.embedding:
+            self._check(record.embedding, len(vector))
+        elif vector is not None and record.content != stored.content:
+            fields["vectors"] = {
+                VECTOR: vector * 0
+            }  # the old text's vector; this one is found by none
         self._store().update(record.id, **fields)
 
     @crew_errors()
@@ -160,24 +191,46 @@ class CrewStorage:
     ) -> list[tuple[CrewRecord, float]]:
         """Return the best *limit* records with their cosine in [0, 1], best first.
 
-        When `embedder` made the query, its words count as well as its vector, and a record
-        scores no less than those it outranks.
+        When `embedder` made the query, its words count as well as its vector, only relevant
+        records are returned, and none scores less than those it outranks. Otherwise the nearest
+        are, however far.
         """
         if limit < 1 or len(query_embedding) == 0:
             return []
-        self._check(query_embedding)
+        self._check(query_embedding, self._dimension)
         conditions = _metadata_is(metadata_filter)
         if categories:
             conditions.append({"tags": {"$contains_any": list(categories)}})
+        place = self._view.part(scope_prefix) or self._view.everything()
+        text = self.embedder.text_of(query_embedding)
+        records = self._recall(text, query_embedding, place, conditions, limit)
+        if text is None and len(records) < limit:
+            others = [*conditions, {"id": {"$nin": [record.id for record in records]}}]
+            records += self._store().all(
+                namespace=place, where={"$and": others}, order="newest", limit=limit - len(records)
+            )
+        pairs = scored(self._crew(records), query_embedding, ranked=text is not None)
+        return [(record, score) for record, score in pairs if score >= min_score]
+
+    def _recall(
+        self,
+        text: str | None,
+        embedding: Sequence[float],
+        place: Subtree,
+        conditions: list[dict[str, Any]],
+        limit: int,
+    ) -> list[MemoryRecord]:
+        # The store has its own embedder's vector of every text, and knows how to weigh it.
+        known = text is not None and self._embeds_like_the_store
         hits = self._store().recall(
-            self.embedder.text_of(query_embedding),
+            text,
             k=limit,
-            namespace=self._view.part(scope_prefix) or self._view.everything(),
+            namespace=place,
             where={"$and": conditions},
-            vector=(VECTOR, query_embedding),
+            vector=None if known else (VECTOR, embedding),
             touch=False,
         )
-        return scored(self._crew([hit.memory for hit in hits]), query_embedding, min_score)
+        return [hit.memory for hit in hits]
 
     @crew_errors()
     def get_record(self, record_id: str) -> CrewRecord | None:
@@ -287,9 +340,10 @@ class CrewStorage:
     def _scope(self, record: MemoryRecord) -> str:
         return self._view.scope_of(record.namespace)
 
-    def _check(self, embedding: Sequence[float]) -> None:
-        if self._dimension not in (None, len(embedding)):
-            raise dimension_error(self._dimension, len(embedding))
+    @staticmethod
+    def _check(embedding: Sequence[float], dimension: int | None) -> None:
+        if dimension is not None and dimension != len(embedding):
+            raise dimension_error(dimension, len(embedding))
 
 
 def _metadata_is(wanted: Mapping[str, Any] | None) -> list[dict[str, Any]]:
