@@ -65,6 +65,8 @@ class VectorColumn:
         """Return for each position a number no less than its cosine with the unit *query*."""
         error = self._error[: self.size].astype(np.float64)
         error += _ROUNDING + self.dimension * 2.0**-24
+        if not self.size:
+            return error
         if not self._kernel:
             error += self._codes[: self.size] @ query.astype(np.float32)
             return error
