@@ -6,7 +6,7 @@ All checks come first, then one transaction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from .backends import EMBEDDED, Vector
@@ -197,4 +197,5 @@ def _require(wanted: Sequence[str], found: Mapping[str, object]) -> None:
 
 def _told(record: MemoryRecord) -> dict[str, Any]:
     """Return what the journal keeps of a new record: every field that says something."""
-    return {name: value for name, value in asdict(record).items() if value not in (None, (), {})}
+    fields = ((name, getattr(record, name)) for name in MemoryRecord.__slots__)
+    return {name: value for name, value in fields if value not in (None, (), {})}

@@ -207,8 +207,11 @@ class Backend(Protocol):
         """Return what happened after *since*, with the data of live rows in *scopes*."""
         ...
 
-    def load(self, scope: Scope) -> Loading:
-        """Read everything an index of *scope* needs, at one consistent journal position."""
+    def load(self, scope: Scope, loose: int | None = None) -> Loading:
+        """Read everything an index of *scope* needs, at one consistent journal position.
+
+        With a number, read only so many of the first loose rows and no segments.
+        """
         ...
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:

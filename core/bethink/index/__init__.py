@@ -8,6 +8,7 @@ the scope that was not used for longest goes.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -15,6 +16,7 @@ from ..backends import Backend, Changes
 from ..namespaces import EVERYWHERE, Scope, Subtree
 from ..records import MemoryRecord
 from .columns import Column
+from .keyword import FANOUT, SEAL
 from .scope import ScopeIndex
 from .touches import Touches
 
@@ -23,6 +25,7 @@ __all__ = ["Column", "ResidentIndex", "ScopeIndex"]
 MAX_RESIDENT: Final = 4_000_000
 _SCOPE_COST: Final = 500
 _WORTH_SAVING: Final = 512
+_AT_ONCE: Final = FANOUT * SEAL
 
 
 class ResidentIndex:
@@ -35,6 +38,7 @@ class ResidentIndex:
         self._scopes: dict[Scope, ScopeIndex] = {}
         self._seen = backend.head()
         self._unsaved = False
+        self._unindexed: Counter[str] = Counter()
         self.touches = Touches()
 
     def open(self, scope: Scope) -> ScopeIndex:
@@ -54,6 +58,10 @@ class ResidentIndex:
         with self.lock:
             if changes.base == self._seen:
                 self._take(changes)
+            for row in changes.live:
+                if row.record.namespace not in self._scopes:
+                    self._unindexed[row.record.namespace] += 1
+                    self._unsaved |= self._unindexed[row.record.namespace] >= SEAL
 
     def touch(self, row: int, record: MemoryRecord, times: int, at: float) -> None:
         """Count accesses of a record before they are written."""
@@ -62,25 +70,33 @@ class ResidentIndex:
             index.touch(row, times, at)
 
     def save(self, *, closing: bool = False) -> None:
-        """Keep sealed blocks in the file for a faster start.
-
-        When *closing*, seal the tails first.
-        """
+        """Keep sealed blocks in the file for a faster start; when *closing*, seal the tails first."""
         if not (self._unsaved or closing):
             return
         with self.lock:
             self._unsaved = False
+            for namespace in self._unindexed.keys() - self._scopes.keys():
+                if self._unindexed[namespace] >= (_WORTH_SAVING if closing else SEAL):
+                    self._unindexed[namespace] = self._save_loose(namespace, closing=closing)
             for index in self._scopes.values():
-                if (
-                    closing
-                    and index.keyword.loose >= _WORTH_SAVING
-                    and isinstance(index.scope, str)
-                ):
-                    index.keyword.seal()
-                unsaved = index.unsaved(self._seen)
-                numbers = self._backend.save([segment for _, segment in unsaved]) if unsaved else []
-                for (number, _), saved in zip(unsaved, numbers, strict=True):
-                    index.keyword.settle(number, saved)
+                self._save(index, closing=closing)
+
+    def _save_loose(self, namespace: str, *, closing: bool) -> int:
+        """Index the rows of *namespace* that no segment holds; return how many remain loose."""
+        while True:
+            loading = self._backend.load(namespace, loose=_AT_ONCE)
+            index = ScopeIndex.of(namespace, self._dimension(), loading)
+            self._save(index, closing=closing)
+            if len(loading.loose) < _AT_ONCE:
+                return index.keyword.loose
+
+    def _save(self, index: ScopeIndex, *, closing: bool) -> None:
+        if closing and index.keyword.loose >= _WORTH_SAVING:
+            index.keyword.seal()
+        unsaved = index.unsaved(self._seen)
+        numbers = self._backend.save([segment for _, segment in unsaved]) if unsaved else []
+        for (number, _), saved in zip(unsaved, numbers, strict=True):
+            index.keyword.settle(number, saved)
 
     def _catch_up(self) -> None:
         if self._backend.head() != self._seen:

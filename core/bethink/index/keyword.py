@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -88,29 +88,40 @@ class KeywordIndex:
         self.blocks.append(replace(block, start=self._end, saved=(number,), settled=True))
         self._start = self._end = self._end + block.size
 
-    def append(self, terms: Iterable[str]) -> int:
-        """Index the next document; return its length in terms."""
-        counted = Counter(terms)
-        position = self._end - self._start
-        for term, count in counted.items():
+    def extend(self, documents: Sequence[Sequence[str]]) -> None:
+        """Index the next documents, each given as its terms."""
+        start = 0
+        while start < len(documents):
+            if not self.loose and len(documents) - start >= SEAL:
+                self._seal_as(_block(self._end, documents[start : start + SEAL]))
+                start += SEAL
+                continue
+            self._append(documents[start])
+            start += 1
+            if self.loose >= SEAL:
+                self.seal()
+
+    def _append(self, terms: Sequence[str]) -> None:
+        position = self.loose
+        for term, count in Counter(terms).items():
             postings = self._tail.get(term)
             if postings is None:
                 postings = self._tail[term] = (array("i"), array("H"))
             postings[0].append(position)
-            postings[1].append(min(count, _MOST))
+            postings[1].append(count if count < _MOST else _MOST)
         self._end += 1
-        if self.loose >= SEAL:
-            self.seal()
-        return counted.total()
 
     def seal(self) -> None:
         """Turn the tail into a block, and merge where eight blocks of a size class have met."""
-        if not self.loose:
-            return
-        self.blocks.append(_sealed(self._start, self.loose, self._tail))
-        self._tail, self._start = {}, self._end
-        while len(run := _mergeable(self.blocks)) > 1:
-            self.blocks[-len(run) :] = [_merged(run)]
+        if self.loose:
+            self._seal_as(_sealed(self._start, self.loose, self._tail))
+
+    def _seal_as(self, block: Block) -> None:
+        self.blocks.append(block)
+        self._tail, self._start = {}, block.start + block.size
+        self._end = self._start
+        while run := _mergeable(self.blocks):
+            self.blocks[run] = [_merged(self.blocks[run])]
 
     def weigh(
         self, terms: Sequence[str], lengths: Column, alive: Column, live: int, total: int
@@ -185,13 +196,32 @@ def _sealed(start: int, size: int, tail: dict[str, tuple[array[int], array[int]]
     )
 
 
-def _mergeable(blocks: Sequence[Block]) -> Sequence[Block]:
-    """Return the last eight blocks if they are of one size class."""
-    run = blocks[-FANOUT:]
-    together = len(run) == FANOUT and max(block.size for block in run) < FANOUT * min(
-        block.size for block in run
+def _block(start: int, documents: Sequence[Sequence[str]]) -> Block:
+    """Return the block of whole *documents*, each given as its terms."""
+    terms: dict[str, int] = {}
+    numbers = [terms.setdefault(term, len(terms)) for document in documents for term in document]
+    owners = np.repeat(np.arange(len(documents)), [len(document) for document in documents])
+    keys = np.array(numbers, dtype=np.int64) * len(documents) + owners
+    distinct, counts = np.unique(keys, return_counts=True)
+    number, owner = np.divmod(distinct, len(documents))
+    return Block(
+        start=start,
+        size=len(documents),
+        terms=terms,
+        starts=np.searchsorted(number, np.arange(len(terms) + 1)).astype(np.int64),
+        documents=owner.astype(np.int32),
+        counts=np.minimum(counts, _MOST).astype(np.uint16),
     )
-    return run if together else ()
+
+
+def _mergeable(blocks: Sequence[Block]) -> slice | None:
+    """Return where eight neighbouring blocks are of one size class, the last such place."""
+    sizes = [block.size for block in blocks]
+    for end in range(len(sizes), FANOUT - 1, -1):
+        run = sizes[end - FANOUT : end]
+        if max(run) < FANOUT * min(run):
+            return slice(end - FANOUT, end)
+    return None
 
 
 def _merged(blocks: Sequence[Block]) -> Block:

@@ -175,7 +175,9 @@ class ScopeIndex:
         """Append live rows that are new to the scope, ascending; threads are linked later."""
         if not rows:
             return
-        lengths = [self.keyword.append(record_terms(row.record)) for row in rows]
+        documents = [record_terms(row.record) for row in rows]
+        lengths = [len(terms) for terms in documents]
+        self.keyword.extend(documents)
         self.columns.append(
             **table(rows),
             alive=np.ones(len(rows), dtype=bool),

@@ -7,6 +7,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -154,11 +155,15 @@ class SQLiteBackend:
             )
         return Changes(since, entries[-1][0] if entries else since, frozenset(rows), tuple(live))
 
-    def load(self, scope: Scope) -> Loading:
-        """Read everything an index of *scope* needs, at one consistent journal position."""
+    def load(self, scope: Scope, loose: int | None = None) -> Loading:
+        """Read everything an index of *scope* needs, at one consistent journal position.
+
+        With a number, read only so many of the first loose rows and no segments.
+        """
         with self._connections.snapshot() as connection:
             names = [scope] if isinstance(scope, str) else _namespaces(connection, scope)
-            parts = [_load(connection, name) for name in names]
+            load = _load if loose is None else partial(_load_loose, limit=loose)
+            parts = [load(connection, name) for name in names]
             return Loading(
                 head=_head(connection),
                 segments=tuple(segment for part in parts for segment in part.segments),
@@ -269,13 +274,24 @@ def _load(connection: sqlite3.Connection, namespace: str) -> Loading:
         )
         alive[namespace] = frozenset(row for (row,) in found)
     head = min((segment.head for segment in segments), default=0)
-    changed = (
-        _rows(connection, f"{live} AND row <= ? AND revision > ?", namespace, last, head)
-        if segments
-        else []
-    )
+    patched = f"{live} AND row <= ? AND revision > ? AND revision <> row"
+    changed = _rows(connection, patched, namespace, last, head) if segments else []
     loose = _rows(connection, f"{live} AND row > ?", namespace, last)
     return Loading(0, segments, alive, tuple(loose), tuple(changed))
+
+
+def _load_loose(connection: sqlite3.Connection, namespace: str, limit: int) -> Loading:
+    """Read the first rows of one namespace that are in no segment."""
+    (last,) = connection.execute(
+        "SELECT coalesce(max(last), 0) FROM segments WHERE namespace = ?", (namespace,)
+    ).fetchone()
+    (end,) = connection.execute(
+        f"SELECT max(row) FROM (SELECT row FROM records WHERE namespace = ? AND {_LIVE} AND row > ?"
+        " ORDER BY row LIMIT ?)",
+        (namespace, last, limit),
+    ).fetchone()
+    span = f"namespace = ? AND {_LIVE} AND row > ? AND row <= ?"
+    return Loading(0, (), {}, tuple(_rows(connection, span, namespace, last, end or last)), ())
 
 
 def _segments(connection: sqlite3.Connection, namespace: str) -> tuple[Segment, ...]:

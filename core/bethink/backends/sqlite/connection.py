@@ -95,10 +95,22 @@ class Connections:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Hold the reader for single statements."""
+        """Hold a connection for single statements.
+
+        The writer serves when it is free: its page cache stays warm over the store's own writes.
+        """
         self._after_fork()
-        with self._read_lock, explained(self.path):
-            yield self._alive(self._reader)
+        free = self._write_lock.acquire(blocking=self._reader is self._writer)
+        lock, connection = (
+            (self._write_lock, self._writer) if free else (self._read_lock, self._reader)
+        )
+        if not free:
+            lock.acquire()
+        try:
+            with explained(self.path):
+                yield self._alive(connection)
+        finally:
+            lock.release()
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
