@@ -70,7 +70,7 @@ class ResidentIndex:
             index.touch(row, times, at)
 
     def save(self, *, closing: bool = False) -> None:
-        """Keep sealed blocks in the file for a faster start; when *closing*, seal the tails first."""
+        """Keep sealed blocks in the file for a faster start; when *closing*, tails as well."""
         if not (self._unsaved or closing):
             return
         with self.lock:
