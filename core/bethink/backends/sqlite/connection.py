@@ -172,12 +172,18 @@ def explained(path: str) -> Iterator[None]:
 
 
 def _create_private(path: str) -> None:
-    """Create the file readable by its owner only, before SQLite would create it for all."""
+    """Create the file readable by its owner only, before SQLite would create it for all.
+
+    A file that exists is not even opened: closing it again would drop the locks that other
+    connections of this process hold on it.
+    """
     if os.path.isdir(path):
         raise StorageError(path, "is a directory, not a file")
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
     except OSError as error:
         raise StorageError(path, error.strerror or str(error)) from error
 
