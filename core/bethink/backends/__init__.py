@@ -229,7 +229,7 @@ class Backend(Protocol):
     def save(self, segments: Iterable[Segment]) -> list[int | None]:
         """Keep segments for a faster start.
 
-        Return their numbers, None for one that came too late.
+        Return their numbers, None for one that came too late and for those after it.
         """
         ...
 

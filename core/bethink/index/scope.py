@@ -130,11 +130,14 @@ class ScopeIndex:
 
     def unsaved(self, head: int) -> list[tuple[int, Segment]]:
         """Return the blocks that are not saved yet, by number, as segments true at *head*."""
-        if not isinstance(self.scope, str):
-            return []
-        blocks = enumerate(self.keyword.blocks)
+        blocks = self.keyword.blocks
+        late = any(block.settled and not block.saved for block in blocks)
+        if late or not isinstance(self.scope, str):
+            return []  # what follows a block that came too late would leave a gap before it
         return [
-            (number, self._segment(block, head)) for number, block in blocks if not block.settled
+            (number, self._segment(block, head))
+            for number, block in enumerate(blocks)
+            if not block.settled
         ]
 
     def _segment(self, block: Block, head: int) -> Segment:

@@ -194,10 +194,13 @@ class SQLiteBackend:
     def save(self, segments: Iterable[Segment]) -> list[int | None]:
         """Keep segments for a faster start.
 
-        Return their numbers, None for one that came too late.
+        Return their numbers, None for one that came too late and for those after it.
         """
+        numbers: list[int | None] = []
         with self._connections.writing() as connection:
-            return [_save(connection, segment) for segment in segments]
+            for segment in segments:
+                numbers.append(None if None in numbers else _save(connection, segment))
+        return numbers
 
     def log(
         self, limit: int | None, id: str | None, scope: Scope | None, since: int
