@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from .installed import is_installed
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CONVERSATION = EXAMPLES / "data" / "two_friends.jsonl"
@@ -16,13 +17,6 @@ NEEDS = {
     "crewai": "crewai.memory.types",
     "autogen": "autogen_core.memory",
 }
-
-
-def installed(framework: str) -> bool:
-    try:
-        return find_spec(NEEDS[framework]) is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def run(example: str, *arguments: object, folder: Path) -> str:
@@ -62,7 +56,7 @@ def test_a_database_that_is_kept_is_filled_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("adapter", NEEDS)
 def test_a_conversation_goes_through_an_adapter(adapter: str, tmp_path: Path) -> None:
-    if not installed(adapter):
+    if not is_installed(NEEDS[adapter]):
         pytest.skip(f"{NEEDS[adapter]} is not installed")
     output = run("long_conversation.py", CONVERSATION, "--via", adapter, folder=tmp_path)
     assert "remembered 66 turns" in output

@@ -210,3 +210,10 @@ def test_no_file_is_longer_than_six_hundred_lines(path: Path) -> None:
 @pytest.mark.parametrize("package", ["bethink", "bethink_adapters"])
 def test_types_are_shipped(package: str) -> None:
     assert (files(package) / "py.typed").is_file()
+
+
+def test_every_adapter_test_has_an_environment_that_runs_it() -> None:
+    named = (ROOT / "tox.ini").read_text(encoding="utf-8").split()
+    assert [
+        path for path in map(place, ROOT.glob("tests/adapters/test_*.py")) if path not in named
+    ] == []

@@ -6,11 +6,12 @@ import configparser
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
+
+from .installed import is_installed
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -39,13 +40,6 @@ GIVEN = {
 tox = configparser.ConfigParser(interpolation=None)
 tox.read(ROOT / "tox.ini", encoding="utf-8")
 PINS = re.findall(r"^(\w+): ([\w-]+)==(\S+)", tox["testenv"]["deps"], re.MULTILINE)
-
-
-def is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def runnable(block: str) -> str:
