@@ -39,7 +39,7 @@ class History(ChatMessageHistory):
     __hash__ = None  # type: ignore[assignment]
 
 
-langchain_core.chat_history.InMemoryChatMessageHistory = History
+langchain_core.chat_history.InMemoryChatMessageHistory = History  # type: ignore[assignment, misc]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
