@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
+import pytest
+
 for name in ("OPENAI_API_KEY", "OPENAI_MODEL_NAME", "MODEL"):
     os.environ.pop(name, None)
 os.environ.update(
@@ -33,6 +35,23 @@ with warnings.catch_warnings():
 
 RELEASE = tuple(int(part) for part in version("crewai").split(".")[:2])
 UNIFIED = RELEASE >= (1, 10)
+
+unified = pytest.mark.skipif(not UNIFIED, reason="crewAI has a unified memory since 1.10")
+rooted = pytest.mark.skipif(RELEASE < (1, 12), reason="root_scope came with crewAI 1.12")
+external = pytest.mark.skipif(UNIFIED, reason="crewAI 1.10 dropped its external memory")
+
+X, Y = [1.0, 0.0], [0.0, 1.0]
+
+
+def record(content: str = "a fact", scope: str = "/", **fields: Any) -> Any:
+    """Make a record of crewAI's; its embedding points along x unless *fields* say otherwise."""
+    from crewai.memory.types import MemoryRecord
+
+    return MemoryRecord(content=content, scope=scope, **{"embedding": X, **fields})
+
+
+def contents(records: Any) -> list[str]:
+    return [r.content for r in records]
 
 
 @dataclass
@@ -137,8 +156,6 @@ def no_network() -> Iterator[list[Any]]:
             raise OSError("no network here")
         connect(self, address)
 
-    socket.socket.connect = refuse  # type: ignore[method-assign]
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", refuse)
         yield attempts
-    finally:
-        socket.socket.connect = connect  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""bethink behind crewAI: the unified memory from 1.10 on, the external memory before."""
+"""The storage behind crewAI's unified memory, on crewAI's own records."""
 
 from __future__ import annotations
 
@@ -7,50 +7,35 @@ import copy
 import importlib
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 pytest.importorskip("crewai")
 
-import crewai
-
-from bethink import EVERYWHERE, MemoryStore, StorageError, segment
-from bethink_adapters.crewai import CrewExternalStorage, CrewStorage, RememberingEmbedder
+from bethink import EVERYWHERE, MemoryStore, StorageError
+from bethink_adapters.crewai import CrewStorage, RememberingEmbedder
 from bethink_adapters.crewai.scoring import cosine
 
-from .contract import AdapterContract, GatedStore, cancel_at_gate
-from .crewai_offline import RELEASE, UNIFIED, OfflineLLM, crew, embed, no_network
+from .crewai_offline import X, Y, contents, embed, record, unified
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-unified = pytest.mark.skipif(not UNIFIED, reason="crewAI has a unified memory since 1.10")
-rooted = pytest.mark.skipif(RELEASE < (1, 12), reason="root_scope came with crewAI 1.12")
-external = pytest.mark.skipif(UNIFIED, reason="crewAI 1.10 dropped its external memory")
 
-X, Y = [1.0, 0.0], [0.0, 1.0]
 DAY = datetime(2026, 3, 1, 12, 30, 15, 123456)
 OLD = datetime(2020, 1, 1)
 WEST = datetime(2019, 12, 31, 23, tzinfo=timezone(-timedelta(hours=2)))  # an hour after OLD
 
 
-def record(content: str = "a fact", scope: str = "/", **fields: Any) -> Any:
-    """Make a record of crewAI's; its embedding points along x unless *fields* say otherwise."""
-    from crewai.memory.types import MemoryRecord
-
-    return MemoryRecord(content=content, scope=scope, **{"embedding": X, **fields})
-
-
-def contents(records: Any) -> list[str]:
-    return [r.content for r in records]
-
-
 def found(storage: CrewStorage, **options: Any) -> list[str]:
     return [r.content for r, _ in storage.search(X, **options)]
+
+
+def get(storage: CrewStorage, id: str) -> Any:
+    return storage.get_record(id)
 
 
 def fields(record: Any) -> dict[str, Any]:
@@ -61,30 +46,6 @@ def fields(record: Any) -> dict[str, Any]:
 @pytest.fixture
 def storage(store: MemoryStore) -> CrewStorage:
     return CrewStorage(store)
-
-
-@pytest.fixture
-def llm() -> OfflineLLM:
-    return OfflineLLM("Acme's launch is on 3 March 2027.")
-
-
-@pytest.fixture
-def remember_in(llm: OfflineLLM) -> Iterator[Callable[..., Any]]:
-    """Make crewAI memories, and close them after the test."""
-    with ExitStack() as closing:
-
-        def make(storage: CrewStorage, **options: Any) -> Any:
-            options = {"llm": llm, "embedder": embed, **options}
-            memory = crewai.Memory(storage=storage, **options)
-            closing.callback(getattr(memory, "close", memory.drain_writes))
-            return memory
-
-        yield make
-
-
-def state(memory: Any, text: str, scope: str = "/facts", **options: Any) -> Any:
-    """Remember *text* with all fields given, so that no model is asked about them."""
-    return memory.remember(text, scope=scope, categories=["c"], importance=0.5, **options)
 
 
 @unified
@@ -136,7 +97,7 @@ class TestRecords:
         storage.save([record("old", "/a", id="r"), record("old", "/a", id="other")])
         storage.save([record("first", "/b", id="r"), record("last", "/b", id="r")])
         assert sorted(contents(storage.list_records())) == ["last", "old"]
-        assert storage.get_record("r").scope == "/b"  # type: ignore[union-attr]
+        assert get(storage, "r").scope == "/b"
 
     def test_a_deleted_record_can_be_saved_again(self, storage: CrewStorage) -> None:
         storage.save([record("first", "/a", id="r")])
@@ -178,7 +139,7 @@ class TestRecords:
             storage.save([record(id="r", last_accessed=datetime(1970, 1, 1))])
             now[0] = 2_000.0
             storage.touch_records(["r", "unknown"])
-            assert storage.get_record("r").last_accessed == datetime(1970, 1, 1, 0, 33, 20)  # type: ignore[union-attr]
+            assert get(storage, "r").last_accessed == datetime(1970, 1, 1, 0, 33, 20)
 
     def test_writes_may_nest_in_the_write_lock(self, storage: CrewStorage) -> None:
         with storage.write_lock, storage.write_lock:
@@ -326,7 +287,7 @@ class TestSearch:
     def test_searching_does_not_count_as_use(self, storage: CrewStorage) -> None:
         storage.save([record(id="r", last_accessed=DAY)])
         storage.search(X)
-        assert storage.get_record("r").last_accessed == DAY  # type: ignore[union-attr]
+        assert get(storage, "r").last_accessed == DAY
 
 
 @unified
@@ -413,13 +374,6 @@ class TestHybrid:
         [query] = storage.embedder(["Who owns the launch?"])
         assert contents(r for r, _ in storage.search(query)) == ["Dana owns the launch."]
 
-    def test_crewai_finds_by_words(
-        self, hybrid: CrewStorage, remember_in: Callable[..., Any]
-    ) -> None:
-        memory = remember_in(hybrid, embedder=hybrid.embedder)
-        [match] = memory.recall("What is E4711?", depth="shallow", limit=1)
-        assert "E4711" in match.record.content
-
 
 class TestEmbedder:
     def test_default_is_the_stores_own(self, store: MemoryStore) -> None:
@@ -497,14 +451,15 @@ class TestBound:
         assert fields(storage.get_record("theirs")) == before
 
     def test_writes_outside_are_refused(self, storage: CrewStorage, one: CrewStorage) -> None:
-        moved = storage.get_record("mine").model_copy(update={"scope": "/user/2"})  # type: ignore[union-attr]
-        for write in (
+        moved = get(storage, "mine").model_copy(update={"scope": "/user/2"})
+        writes: tuple[Callable[[], object], ...] = (
             lambda: one.save([record("planted", "/user/2")]),
             lambda: one.save([record("fine", "/user/1"), record("planted", "/")]),
             lambda: one.save([record("overwritten", "/user/1", id="theirs")]),
             lambda: one.update(record("overwritten", "/user/1", id="theirs")),
             lambda: one.update(moved),
-        ):
+        )
+        for write in writes:
             with pytest.raises(ValueError, match=r"theirs|outside"):
                 write()
         assert sorted(contents(storage.list_records())) == ["mine", "root", "ten", "theirs"]
@@ -538,109 +493,20 @@ class TestBound:
         storage.save([record()])
         storage.close()
 
-    @rooted
-    def test_model_cannot_lead_a_recall_outside(
-        self, store: MemoryStore, llm: OfflineLLM, remember_in: Callable[..., Any]
-    ) -> None:
-        storage = CrewStorage(store)
-        for user in "12":
-            view = storage.bound("/user", user)
-            state(
-                remember_in(view, root_scope=view.root), f"The code of user {user} is {user}{user}."
-            )
-        llm.script.scopes = ("/user/2", "/user/2/facts")
-        view = storage.bound("/user", "1")
-        matches = remember_in(view, root_scope=view.root).recall("What is the code? " * 20)
-        assert contents(m.record for m in matches) == ["The code of user 1 is 11."]
-        assert "QueryAnalysis" in [kind for kind, _ in llm.script.asked]
-
 
 @unified
 class TestPrivacy:
     def test_rebuilt_records_stay_private(self, storage: CrewStorage) -> None:
         storage.save([record("Alice earns 90k.", id="r", source="alice", private=True)])
         storage.update(record("Alice earns 95k.", id="r"))
-        kept = storage.get_record("r")
-        assert kept is not None
+        kept = get(storage, "r")
         assert (kept.content, kept.source, kept.private) == ("Alice earns 95k.", "alice", True)
 
     def test_privacy_can_be_lifted_on_purpose(self, storage: CrewStorage) -> None:
         storage.save([record("Alice earns 90k.", id="r", source="alice", private=True)])
         storage.update(record("Alice earns 90k.", id="r", source="hr", private=False))
-        kept = storage.get_record("r")
-        assert kept is not None
+        kept = get(storage, "r")
         assert (kept.source, kept.private) == ("hr", False)
-
-    def test_consolidation_keeps_a_secret(
-        self, storage: CrewStorage, llm: OfflineLLM, remember_in: Callable[..., Any]
-    ) -> None:
-        memory = remember_in(storage)
-        secret = "Alice's salary is 90k."
-        first = state(memory, secret, source="alice", private=True)
-        update = {"action": "update", "record_id": first.id, "new_content": secret + " Really."}
-        llm.script.plan = lambda prompt: {"actions": [update], "insert_new": False}
-        state(memory, secret, source="alice", private=True)
-        assert contents(storage.list_records()) == [secret + " Really."]
-        seen = {
-            source: len(memory.recall(secret, depth="shallow", source=source))
-            for source in ("alice", "bob")
-        }
-        assert seen == {"alice": 1, "bob": 0}
-
-
-@unified
-class TestMemory:
-    """crewAI's own Memory on top."""
-
-    def test_deep_recall_accepts_aware_times(
-        self, storage: CrewStorage, remember_in: Callable[..., Any]
-    ) -> None:
-        [vector] = embed(["Dana owns the launch."])
-        when = datetime(2026, 1, 1, tzinfo=UTC)
-        storage.save([record("Dana owns the launch.", "/a", embedding=vector, created_at=when)])
-        [match] = remember_in(storage).recall("Who owns the launch?")
-        assert match.record.content == "Dana owns the launch."
-
-    def test_same_text_twice_is_consolidated(
-        self, storage: CrewStorage, llm: OfflineLLM, remember_in: Callable[..., Any]
-    ) -> None:
-        memory = remember_in(storage, embedder=storage.embedder)
-        for _ in range(2):
-            state(memory, "Dana owns the launch.")
-        assert storage.count() == 1
-        assert [kind for kind, _ in llm.script.asked] == ["ConsolidationPlan"]
-
-    def test_changing_the_importance_keeps_a_memory_findable(
-        self, storage: CrewStorage, remember_in: Callable[..., Any]
-    ) -> None:
-        memory = remember_in(storage)
-        kept = state(memory, "Dana owns the launch.")
-        memory.update(kept.id, importance=0.9)
-        [match] = memory.recall("Dana owns the launch.", depth="shallow")
-        assert match.record.importance == 0.9
-
-    @pytest.mark.skipif(RELEASE < (1, 12), reason="1.10 asks for the key at once")
-    def test_no_key_is_needed_when_all_is_given(self, storage: CrewStorage) -> None:
-        memory = crewai.Memory(storage=storage, embedder=storage.embedder)
-        with no_network() as attempts:
-            state(memory, "Dana owns the launch.")
-            matches = memory.recall("Who owns the launch?", depth="shallow")
-        assert contents(m.record for m in matches) == ["Dana owns the launch."]
-        assert attempts == []
-
-    def test_saves_after_closing_still_arrive(
-        self, tmp_path: Path, remember_in: Callable[..., Any]
-    ) -> None:
-        storage = CrewStorage(tmp_path / "crew.db")
-        memory = remember_in(storage)
-        state(memory, "Dana owns the launch.")
-        storage.close()
-        state(memory, "The venue is Lyon.")
-        assert sorted(contents(storage.list_records())) == [
-            "Dana owns the launch.",
-            "The venue is Lyon.",
-        ]
-        storage.close()
 
 
 @unified
@@ -714,205 +580,3 @@ for n in range(20):
     )])
 assert "crewai" not in sys.modules
 """
-
-
-@unified
-def test_crew_remembers_what_it_did(
-    tmp_path: Path, llm: OfflineLLM, remember_in: Callable[..., Any]
-) -> None:
-    place = {"root_scope": "/crew/acme"} if RELEASE >= (1, 12) else {}
-    with no_network() as attempts, MemoryStore(tmp_path / "crew.db") as store:
-        storage = CrewStorage(store)
-        memory = remember_in(storage, embedder=storage.embedder, **place)
-        for _ in range(2):
-            crew(llm, "When does Acme launch?", memory=memory).kickoff()
-            memory.drain_writes()
-    first, second = llm.script.prompts()
-    assert "Relevant memories" not in first
-    assert second.count("3 March 2027") == 1
-    with MemoryStore(tmp_path / "crew.db") as store:
-        storage = CrewStorage(store)
-        [kept] = storage.list_records()
-        scope = "/crew/acme/agent/planner/facts" if place else "/facts"
-        assert (kept.content, kept.scope) == (llm.script.answer, scope)
-        memory = remember_in(storage, embedder=storage.embedder)
-        [match] = memory.recall("When is Acme's launch?", depth="shallow")
-        assert match.record.content == llm.script.answer
-    assert attempts == []
-
-
-class CrewContract(AdapterContract):
-    """What both memories share: a crew of one agent for each turn."""
-
-    not_applicable: ClassVar[Mapping[str, str]] = {
-        "dump": "crewAI cannot serialise a memory that holds any storage object",
-        "budget": "crewAI writes the block itself, and has no budget for it",
-    }
-    failure = StorageError
-    # crewAI feeds nothing but its memory to later runs: there the fact stands once.
-    remembered_in_history = 1
-
-    def setup_method(self) -> None:
-        self.models: dict[str, OfflineLLM] = {}
-        self.last: dict[str, Any] = {}
-
-    def memory(self, store: MemoryStore, user: str) -> Any:
-        raise NotImplementedError
-
-    def run(self, store: MemoryStore, user: str, text: str, reply: str) -> str:
-        model = self.models.setdefault(user, OfflineLLM())
-        model.script.answer = reply
-        self.last[user] = crew(model, text, **self.memory(store, user))
-        # Before 1.15 a crew that is done may raise what a save still under way raises.
-        with suppress(*[StorageError] if RELEASE < (1, 15) else []):
-            self.last[user].kickoff()
-        return str(model.script.prompts()[-1])
-
-    def framework_history(self, store: MemoryStore, user: str) -> str:
-        return "\n".join(contents(store.all(namespace=EVERYWHERE)))
-
-
-@unified
-class TestContract(CrewContract):
-    if (1, 12) <= RELEASE < (1, 15):
-        failure_is_loud = (
-            "these releases end a run with what its last save in the background raised"
-        )
-
-    def storage(self, store: MemoryStore, user: str) -> CrewStorage:
-        """Give each user a bound view, or before `root_scope` existed a namespace."""
-        if RELEASE >= (1, 12):
-            return CrewStorage(store).bound("/user", user)
-        return CrewStorage(store, namespace=f"crew/{segment(user)}")
-
-    def memory(self, store: MemoryStore, user: str) -> Any:
-        storage = self.storage(store, user)
-        place = {"root_scope": storage.root} if RELEASE >= (1, 12) else {}
-        model = self.models[user]
-        return {
-            "memory": crewai.Memory(storage=storage, llm=model, embedder=storage.embedder, **place)
-        }
-
-    def ingest(self, store: MemoryStore, user: str) -> None:
-        """Repeat what the crew did after its task; it has ingested the turn by then."""
-        done = self.last[user]
-        memory = done.memory
-        memory.drain_writes()
-        task = done.tasks[0]
-        turn = f"Task: {task.description}\nAgent: Planner\nResult: {task.output.raw}"
-        memory.remember_many(memory.extract_memories(turn))
-        memory.drain_writes()
-
-    def remember(self, store: MemoryStore, user: str, text: str) -> None:
-        storage = self.storage(store, user)
-        [vector] = storage.embedder([text])
-        storage.save([record(text, f"{storage.root}/facts", embedding=vector)])
-
-    def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
-        storage = self.storage(store, user)
-        return contents(r for r, _ in storage.search(storage.embedder([query])[0], limit=50))
-
-    def cancel_mid_recall(self, store: GatedStore, user: str, query: str) -> None:
-        storage = self.storage(store, user)
-        asyncio.run(cancel_at_gate(store, storage.asearch(storage.embedder([query])[0])))
-
-
-@external
-class TestExternalContract(CrewContract):
-    def storage(self, store: MemoryStore, user: str) -> CrewExternalStorage:
-        return CrewExternalStorage(store, namespace=f"crew_external/{segment(user)}")
-
-    def memory(self, store: MemoryStore, user: str) -> Any:
-        module = importlib.import_module("crewai.memory.external.external_memory")
-        return {"external_memory": module.ExternalMemory(storage=self.storage(store, user))}
-
-    def ingest(self, store: MemoryStore, user: str) -> None:
-        """Save what was said: of its own accord this crewAI keeps the results of tasks only."""
-        [task] = self.last[user].tasks
-        if "?" not in task.description:
-            self.last[user].external_memory.save(task.description, {"agent": "Planner"})
-
-    def remember(self, store: MemoryStore, user: str, text: str) -> None:
-        self.storage(store, user).save(text, {})
-
-    def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
-        return [hit["content"] for hit in self.storage(store, user).search(query, 50, 0.6)]
-
-    def cancel_mid_recall(self, store: GatedStore, user: str, query: str) -> None:
-        asyncio.run(cancel_at_gate(store, self.storage(store, user).asearch(query, 5, 0.6)))
-
-
-class TestExternal:
-    @pytest.fixture
-    def old(self, store: MemoryStore) -> CrewExternalStorage:
-        return CrewExternalStorage(store)
-
-    def test_results_answer_to_every_name(self, old: CrewExternalStorage) -> None:
-        old.save("The launch is on 3 March.", {"agent": "Planner"})
-        [hit] = old.search("When is the launch?", 3, 0.35)
-        assert hit["content"] == hit["context"] == hit["memory"] == "The launch is on 3 March."
-        assert hit["metadata"] == {"agent": "Planner"}
-        assert 0 < hit["score"] <= 1
-
-    def test_transcripts_are_dropped(self, old: CrewExternalStorage) -> None:
-        messages = [{"role": "user", "content": "secret"}]
-        old.save("The launch is on 3 March.", {"description": "When?", "messages": messages})
-        assert old.search("launch")[0]["metadata"] == {"description": "When?"}
-
-    def test_any_value_can_be_saved(self, store: MemoryStore, old: CrewExternalStorage) -> None:
-        old.save({"launch": DAY}, {"at": DAY})
-        old.save("  ", {})
-        assert contents(store.all(namespace="crew_external")) == [f'{{"launch": "{DAY}"}}']
-
-    def test_the_same_text_is_kept_once(self, store: MemoryStore, old: CrewExternalStorage) -> None:
-        for _ in range(2):
-            old.save("The launch is on 3 March.", {})
-        assert store.count(namespace="crew_external") == 1
-
-    def test_reset_forgets_all_of_it(self, store: MemoryStore, old: CrewExternalStorage) -> None:
-        store.store("not external")
-        old.save("The launch is on 3 March.", {})
-        old.reset()
-        assert old.search("launch") == []
-        assert store.count() == 1
-
-    def test_awaitable_twins_do_the_same(self, old: CrewExternalStorage) -> None:
-        async def use() -> Any:
-            await old.asave("The launch is on 3 March.", {})
-            return await old.asearch("launch", 5, 0.6)
-
-        assert [hit["content"] for hit in asyncio.run(use())] == ["The launch is on 3 March."]
-
-    def test_own_store_is_closed_and_opened_again(self, tmp_path: Path) -> None:
-        old = CrewExternalStorage(tmp_path / "old.db")
-        old.save("The launch is on 3 March.", {})
-        old.close()
-        assert len(old.search("launch")) == 1
-        old.close()
-
-    @external
-    @pytest.mark.parametrize("kickoff", ["kickoff", "akickoff"])
-    def test_crew_remembers_what_it_did(
-        self, tmp_path: Path, llm: OfflineLLM, kickoff: str
-    ) -> None:
-        module = importlib.import_module("crewai.memory.external.external_memory")
-        for _ in range(2):
-            with no_network() as attempts, MemoryStore(tmp_path / "crew.db") as store:
-                memory = module.ExternalMemory(storage=CrewExternalStorage(store))
-                started = crew(llm, "When does Acme launch?", external_memory=memory)
-                done = getattr(started, kickoff)()
-                if kickoff == "akickoff":
-                    asyncio.run(done)
-                assert attempts == []
-        first, second = llm.script.prompts()
-        assert "External memories" not in first
-        assert second.count("3 March 2027") == 1
-
-    @external
-    def test_crew_resets_it(self, store: MemoryStore, llm: OfflineLLM) -> None:
-        module = importlib.import_module("crewai.memory.external.external_memory")
-        old = CrewExternalStorage(store)
-        old.save("The launch is on 3 March.", {})
-        memory = module.ExternalMemory(storage=old)
-        crew(llm, "When?", external_memory=memory).reset_memories("external")
-        assert old.search("launch") == []

@@ -20,9 +20,8 @@ class StoreHandle:
     """
 
     def __init__(self, store: MemoryStore | str | os.PathLike[str]) -> None:
-        given = isinstance(store, MemoryStore)
-        self._store: MemoryStore | None = store if given else None
-        self._location = None if given else os.fspath(store)
+        self._store = store if isinstance(store, MemoryStore) else None
+        self._location = None if isinstance(store, MemoryStore) else os.fspath(store)
         self._lock = threading.Lock()
 
     def __call__(self) -> MemoryStore:
