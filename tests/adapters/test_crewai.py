@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("crewai")
@@ -264,6 +265,18 @@ class TestSearch:
         assert found(storage, limit=2) == ["same", "near"]
         assert found(storage, min_score=0.6) == ["same", "near"]
 
+    def test_best_are_the_best_of_all(self, storage: CrewStorage) -> None:
+        random = np.random.default_rng(7)
+        rows, query = random.normal(size=(300, 8)), random.normal(size=8)
+        nearness = rows @ query / np.linalg.norm(rows, axis=1)
+        importance = random.random(300)
+        storage.save(
+            [record(str(n), embedding=list(rows[n]), importance=importance[n]) for n in range(300)]
+        )
+        best = [str(n) for n in np.argsort(-nearness)]
+        for limit in (1, 10, 60):
+            assert contents(r for r, _ in storage.search(list(query), limit=limit)) == best[:limit]
+
     def test_rare_category_is_found_among_many(self, storage: CrewStorage) -> None:
         storage.save([record(f"common {n}", categories=["common"]) for n in range(60)])
         storage.save([record("rare one", categories=["rare"], embedding=[0.1, 1.0])])
@@ -274,10 +287,12 @@ class TestSearch:
         storage.save([record("en", metadata={"lang": "en", "n": 1}, embedding=Y)])
         assert found(storage, metadata_filter={"lang": "en", "n": 1}, limit=1) == ["en"]
 
-    def test_importance_and_age_do_not_change_the_order(self, storage: CrewStorage) -> None:
+    @pytest.mark.parametrize("limit", [1, 2, 3])
+    def test_nearness_alone_decides(self, storage: CrewStorage, limit: int) -> None:
         storage.save([record("near", importance=0.0, created_at=OLD)])
         storage.save([record("far", importance=1.0, embedding=[0.99, 0.1])])
-        assert found(storage) == ["near", "far"]
+        storage.save([record("farther", importance=1.0, embedding=[0.9, 0.1])])
+        assert found(storage, limit=limit) == ["near", "far", "farther"][:limit]
 
     def test_searching_nothing_finds_nothing(self, storage: CrewStorage) -> None:
         assert storage.search(X) == []

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.floating[Any]]
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord as CrewRecord
@@ -29,7 +32,7 @@ def scored(
     return raised[::-1]
 
 
-def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+def cosine(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> float:
     """Return the cosine of two vectors, 0 where it is negative or undefined."""
     if len(one) != len(other):
         return 0.0

@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
+from bethink import MemoryRecord, MemoryStore, ValidationError, segment
 
 from .embedder import Embed, RememberingEmbedder
+from .finding import Finder
 from .opened import StoreHandle, crew_errors, dimension_error
 from .scopes import View, children, clean
 from .scoring import scored
@@ -49,7 +50,7 @@ class CrewStorage:
         self._dimension = vector_dim
         self._owns = True
         self.write_lock = threading.RLock()
-        self._embeds_like_the_store = embed is None
+        self._foreign = embed is not None
         self.embedder = RememberingEmbedder(
             embed or (lambda texts: self._store().embedder.embed(texts))
         )
@@ -202,35 +203,14 @@ class CrewStorage:
         if categories:
             conditions.append({"tags": {"$contains_any": list(categories)}})
         place = self._view.part(scope_prefix) or self._view.everything()
+        finder = Finder(self._store(), place, conditions, limit)
         text = self.embedder.text_of(query_embedding)
-        records = self._recall(text, query_embedding, place, conditions, limit)
-        if text is None and len(records) < limit:
-            others = [*conditions, {"id": {"$nin": [record.id for record in records]}}]
-            records += self._store().all(
-                namespace=place, where={"$and": others}, order="newest", limit=limit - len(records)
-            )
+        if text is None:
+            records = finder.nearest(query_embedding)
+        else:
+            records = finder.relevant(text, query_embedding if self._foreign else None)
         pairs = scored(self._crew(records), query_embedding, ranked=text is not None)
-        return [(record, score) for record, score in pairs if score >= min_score]
-
-    def _recall(
-        self,
-        text: str | None,
-        embedding: Sequence[float],
-        place: Subtree,
-        conditions: list[dict[str, Any]],
-        limit: int,
-    ) -> list[MemoryRecord]:
-        # The store has its own embedder's vector of every text, and knows how to weigh it.
-        known = text is not None and self._embeds_like_the_store
-        hits = self._store().recall(
-            text,
-            k=limit,
-            namespace=place,
-            where={"$and": conditions},
-            vector=None if known else (VECTOR, embedding),
-            touch=False,
-        )
-        return [hit.memory for hit in hits]
+        return [(record, score) for record, score in pairs[:limit] if score >= min_score]
 
     @crew_errors()
     def get_record(self, record_id: str) -> CrewRecord | None:

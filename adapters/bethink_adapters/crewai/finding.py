@@ -1,0 +1,66 @@
+"""Which records a search returns: those relevant to words, or those nearest to a vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bethink import MemoryRecord, MemoryStore, Subtree
+
+from .scoring import cosine
+from .translate import VECTOR
+
+ALL: Final = 1 << 30
+CLOSE: Final = 1e-6  # cosines nearer than this count as equal
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """Find at most *limit* records of *place* that pass every one of *conditions*."""
+
+    store: MemoryStore
+    place: Subtree
+    conditions: Sequence[Mapping[str, Any]]
+    limit: int
+
+    def relevant(self, text: str, embedding: Sequence[float] | None) -> list[MemoryRecord]:
+        """Return the records most relevant to *text*, best first.
+
+        With an *embedding* its neighbours are relevant, else those the store's embedder sees.
+        """
+        return self._recall(text, embedding, self.limit)
+
+    def nearest(self, embedding: Sequence[float]) -> list[MemoryRecord]:
+        """Return the nearest records, however far, and perhaps some more, in no order."""
+        found = self._recall(None, embedding, self.limit)
+        if len(found) < self.limit:
+            return found + self._others(found)
+        # The store ranks by a little more than nearness: add what is nearer than its last choice.
+        vectors = self.store.vectors([record.id for record in found], VECTOR)
+        farthest = min((cosine(embedding, vector) for vector in vectors.values()), default=1.0)
+        nearer = self._recall(None, embedding, ALL, min(farthest + CLOSE, 1.0))
+        return list({record.id: record for record in (*nearer, *found)}.values())
+
+    def _others(self, found: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+        unlike = {"id": {"$nin": [record.id for record in found]}}
+        return self.store.all(
+            namespace=self.place,
+            where={"$and": [*self.conditions, unlike]},
+            order="newest",
+            limit=self.limit - len(found),
+        )
+
+    def _recall(
+        self, text: str | None, embedding: Sequence[float] | None, k: int, least: float = 0.0
+    ) -> list[MemoryRecord]:
+        hits = self.store.recall(
+            text,
+            k=k,
+            namespace=self.place,
+            where={"$and": self.conditions} if self.conditions else None,
+            vector=None if embedding is None else (VECTOR, embedding),
+            min_similarity=least,
+            touch=False,
+        )
+        return [hit.memory for hit in hits]
