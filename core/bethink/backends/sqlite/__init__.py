@@ -17,7 +17,7 @@ from ...namespaces import EVERYWHERE, Scope
 from ...records import LogEntry, MemoryRecord
 from .. import EMBEDDED, Changes, Loading, Row, Rows, Segment, Vector
 from .connection import Connections, Durability
-from .rows import COLUMNS, to_record, to_vector, within, within_any
+from .rows import COLUMNS, from_json, to_record, to_vector, within, within_any
 from .where import condition
 from .writer import SQLiteWriter
 
@@ -146,7 +146,7 @@ class SQLiteBackend:
             ).fetchall()
             rows = {row for _, *pair, _ in entries for row in pair if row is not None}
             for *_, touched in entries:
-                rows.update(json.loads(touched)["rows"] if touched else ())
+                rows.update(from_json(touched)["rows"] if touched else ())
             live = _rows(
                 connection,
                 f"row IN {_GIVEN} AND state = 'live' AND {inside}",
@@ -220,7 +220,7 @@ class SQLiteBackend:
                 ),
             ).fetchall()
         return [
-            LogEntry(seq, at, action, id, namespace, json.loads(changes) if changes else {})
+            LogEntry(seq, at, action, id, namespace, from_json(changes) if changes else {})
             for seq, at, action, id, namespace, changes in found
         ]
 

@@ -169,6 +169,8 @@ def explained(path: str) -> Iterator[None]:
         if "malformed" in str(error):
             raise CorruptStoreError(path, str(error)) from error
         raise
+    except UnicodeDecodeError as error:  # sqlite3 cannot even read what SQLite says of the damage
+        raise CorruptStoreError(path) from error
 
 
 def _create_private(path: str) -> None:

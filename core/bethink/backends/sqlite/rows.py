@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...errors import CorruptStoreError
 from ...fields import to_json
 from ...namespaces import Scope, Subtree
 from ...records import MemoryRecord
@@ -33,10 +34,18 @@ def to_record(values: Sequence[Any]) -> MemoryRecord:
     """Return the record of a row whose columns come in the order of ``FIELDS``."""
     columns = list(values)
     if columns[_VALUE] is not None:
-        columns[_VALUE] = json.loads(columns[_VALUE])
-    columns[_TAGS] = () if columns[_TAGS] == "[]" else tuple(json.loads(columns[_TAGS]))
-    columns[_METADATA] = {} if columns[_METADATA] == "{}" else json.loads(columns[_METADATA])
+        columns[_VALUE] = from_json(columns[_VALUE])
+    columns[_TAGS] = () if columns[_TAGS] == "[]" else tuple(from_json(columns[_TAGS]))
+    columns[_METADATA] = {} if columns[_METADATA] == "{}" else from_json(columns[_METADATA])
     return MemoryRecord(*columns)
+
+
+def from_json(text: str) -> Any:
+    """Return the value that *text* spells; raise ``CorruptStoreError`` if it spells none."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError) as error:
+        raise CorruptStoreError(None, f"damaged JSON in the store: {error}") from error
 
 
 def to_blob(vector: Vector) -> bytes:
