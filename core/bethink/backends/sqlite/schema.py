@@ -84,14 +84,15 @@ LATEST: Final = len(MIGRATIONS)
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
     """Return the schema version of the file, 0 when it is new; refuse foreign and newer files."""
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-    if application != APPLICATION_ID and not (empty and application == 0):
+    application, version, tables = connection.execute(  # at one moment: others may be opening it
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
+    if application != APPLICATION_ID and (tables or application):
         raise NotABethinkFileError(path, "it is an SQLite database of another program")
     if version > LATEST:
         raise SchemaTooNewError(version, LATEST, path)
-    return version
+    return int(version)
 
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:
