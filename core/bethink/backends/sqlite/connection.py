@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, Literal
 
@@ -18,7 +18,7 @@ from ...errors import (
     StoreBusyError,
     StoreClosedError,
 )
-from .schema import migrate, version_of
+from .schema import APPLICATION_ID, migrate, version_of
 
 Durability = Literal["full", "normal"]
 
@@ -50,6 +50,9 @@ class Connections:
         self._pid = os.getpid()
         self._write_lock = threading.Lock()
         with explained(self.path):
+            if self.path != ":memory:":
+                _create_private(self.path)
+                _refuse_foreign(self.path)
             self._writer = self._connect()
             migrate(self._writer, self.path)
             memory = self.path == ":memory:"
@@ -57,8 +60,6 @@ class Connections:
         self._read_lock = self._write_lock if memory else threading.Lock()
 
     def _connect(self) -> sqlite3.Connection:
-        if self.path != ":memory:":
-            _create_private(self.path)
         connection = sqlite3.connect(
             self.path,
             timeout=BUSY_SECONDS,
@@ -185,9 +186,18 @@ def _create_private(path: str) -> None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
-        return
+        if os.path.isfile(path) and os.path.getsize(path) == 1:  # which SQLite takes for empty
+            raise NotABethinkFileError(path) from None
     except OSError as error:
         raise StorageError(path, error.strerror or str(error)) from error
+
+
+def _refuse_foreign(path: str) -> None:
+    """Refuse another program's file by its pages alone: opened as usual, its log is replayed."""
+    pages = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(pages, uri=True)) as connection:
+        if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
+            version_of(connection, path)
 
 
 def _enter_wal(connection: sqlite3.Connection) -> None:
