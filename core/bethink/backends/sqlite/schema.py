@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Final
 
 from ...errors import NotABethinkFileError, SchemaTooNewError
@@ -97,14 +100,14 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:
     """Bring the file to the latest version in one transaction; an older one is copied first."""
-    version = version_of(connection, path)
-    if version == LATEST:
+    if version_of(connection, path) == LATEST:
         return
-    if version and path != ":memory:":
-        connection.execute("VACUUM INTO ?", (f"{path}.v{version}.backup",))
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in MIGRATIONS[version_of(connection, path) :]:
+        version = version_of(connection, path)
+        if 0 < version < LATEST and path != ":memory:":
+            _back_up(path, f"{path}.v{version}.backup")
+        for step in MIGRATIONS[version:]:
             for statement in step.split(";\n"):
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -113,3 +116,12 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def _back_up(path: str, copy: str) -> None:
+    """Copy the file as others see it; *copy* is only there when it is whole, and private."""
+    Path(f"{copy}.part").unlink(missing_ok=True)
+    os.close(os.open(f"{copy}.part", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    with closing(sqlite3.connect(path)) as reader:
+        reader.execute("VACUUM INTO ?", (f"{copy}.part",))
+    os.replace(f"{copy}.part", copy)
