@@ -1,8 +1,9 @@
-"""crewAI without a network or a model: import this before crewAI."""
+"""crewAI without a network or a model; import it before crewAI, whose import it prepares."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import math
 import os
 import re
@@ -28,6 +29,7 @@ os.environ.update(
     OTEL_SDK_DISABLED="true",
 )
 
+pytest.importorskip("crewai")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import crewai
@@ -133,6 +135,17 @@ def embed(texts: list[str], dimension: int = 128) -> list[list[float]]:
         length = math.sqrt(sum(x * x for x in row)) or 1.0
         rows.append([x / length for x in row])
     return rows
+
+
+def memory_on(storage: Any, **options: Any) -> Any:
+    """Return crewAI's memory on *storage*."""
+    return crewai.Memory(storage=storage, **options)
+
+
+def external_memory_on(storage: Any) -> Any:
+    """Return the external memory of crewAI before 1.10 on *storage*."""
+    module = importlib.import_module("crewai.memory.external.external_memory")
+    return module.ExternalMemory(storage=storage)
 
 
 def crew(llm: OfflineLLM, task: str, **options: Any) -> Any:

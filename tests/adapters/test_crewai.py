@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("crewai")
-
 from bethink import EVERYWHERE, MemoryStore, StorageError
 from bethink_adapters.crewai import CrewStorage, RememberingEmbedder
 from bethink_adapters.crewai.scoring import cosine
@@ -128,6 +126,14 @@ class TestRecords:
         with pytest.raises(TypeError, match="not JSON serializable"):
             storage.update(given.model_copy(update={"content": "new", "metadata": {"at": DAY}}))
         assert fields(storage.get_record(given.id)) == fields(given)
+
+    def test_many_records_are_replaced_and_deleted_by_id(self, storage: CrewStorage) -> None:
+        ids = [f"r{n}" for n in range(1200)]
+        storage.save([record("old", id=id, embedding=None) for id in ids[:600]])
+        storage.save([record("new", id=id, embedding=None) for id in ids])
+        assert contents(storage.list_records(limit=2000)) == ["new"] * 1200
+        assert storage.delete(record_ids=ids[:1100]) == 1100
+        assert storage.count() == 100
 
     def test_blank_categories_are_left_out(self, storage: CrewStorage) -> None:
         storage.save([record(categories=["", "plan", " "])])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import runpy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
@@ -12,10 +11,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-
-pytest.importorskip("crewai")
-
-import crewai
 
 from bethink import EVERYWHERE, MemoryStore, StorageError, segment
 from bethink_adapters.crewai import CrewExternalStorage, CrewStorage
@@ -28,6 +23,8 @@ from .crewai_offline import (
     crew,
     embed,
     external,
+    external_memory_on,
+    memory_on,
     no_network,
     record,
     rooted,
@@ -56,7 +53,7 @@ def remember_in(llm: OfflineLLM) -> Iterator[Callable[..., Any]]:
 
         def make(storage: CrewStorage, **options: Any) -> Any:
             options = {"llm": llm, "embedder": embed, **options}
-            memory = crewai.Memory(storage=storage, **options)
+            memory = memory_on(storage, **options)
             closing.callback(getattr(memory, "close", memory.drain_writes))
             return memory
 
@@ -101,7 +98,7 @@ class TestMemory:
 
     @pytest.mark.skipif(RELEASE < (1, 12), reason="1.10 asks for the key at once")
     def test_no_key_is_needed_when_all_is_given(self, storage: CrewStorage) -> None:
-        memory = crewai.Memory(storage=storage, embedder=storage.embedder)
+        memory = memory_on(storage, embedder=storage.embedder)
         with no_network() as attempts:
             state(memory, "Dana owns the launch.")
             matches = memory.recall("Who owns the launch?", depth="shallow")
@@ -243,10 +240,8 @@ class TestContract(CrewContract):
     def memory(self, store: MemoryStore, user: str) -> Any:
         storage = self.storage(store, user)
         place: dict[str, Any] = {"root_scope": storage.root} if RELEASE >= (1, 12) else {}
-        model = self.models[user]
-        return {
-            "memory": crewai.Memory(storage=storage, llm=model, embedder=storage.embedder, **place)
-        }
+        options = {"llm": self.models[user], "embedder": storage.embedder, **place}
+        return {"memory": memory_on(storage, **options)}
 
     def ingest(self, store: MemoryStore, user: str) -> None:
         """Repeat what the crew did after its task; it has ingested the turn by then."""
@@ -278,8 +273,7 @@ class TestExternalContract(CrewContract):
         return CrewExternalStorage(store, namespace=f"crew_external/{segment(user)}")
 
     def memory(self, store: MemoryStore, user: str) -> Any:
-        module = importlib.import_module("crewai.memory.external.external_memory")
-        return {"external_memory": module.ExternalMemory(storage=self.storage(store, user))}
+        return {"external_memory": external_memory_on(self.storage(store, user))}
 
     def ingest(self, store: MemoryStore, user: str) -> None:
         """Save what was said: of its own accord this crewAI keeps the results of tasks only."""
@@ -350,10 +344,9 @@ class TestExternal:
     def test_crew_remembers_what_it_did(
         self, tmp_path: Path, llm: OfflineLLM, kickoff: str
     ) -> None:
-        module = importlib.import_module("crewai.memory.external.external_memory")
         for _ in range(2):
             with no_network() as attempts, MemoryStore(tmp_path / "crew.db") as store:
-                memory = module.ExternalMemory(storage=CrewExternalStorage(store))
+                memory = external_memory_on(CrewExternalStorage(store))
                 started = crew(llm, "When does Acme launch?", external_memory=memory)
                 done = getattr(started, kickoff)()
                 if kickoff == "akickoff":
@@ -365,9 +358,8 @@ class TestExternal:
 
     @external
     def test_crew_resets_it(self, store: MemoryStore, llm: OfflineLLM) -> None:
-        module = importlib.import_module("crewai.memory.external.external_memory")
         old = CrewExternalStorage(store)
         old.save("The launch is on 3 March.", {})
-        memory = module.ExternalMemory(storage=old)
+        memory = external_memory_on(old)
         crew(llm, "When?", external_memory=memory).reset_memories("external")
         assert old.search("launch") == []

@@ -9,7 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, MemoryStore, ValidationError, segment
 
@@ -23,6 +23,8 @@ from .translate import VECTOR, is_private, naive, seconds, to_crew, to_fields
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord as CrewRecord
     from crewai.memory.types import ScopeInfo
+
+BATCH: Final = 500  # ids asked for at once; a longer list is matched one by one
 
 
 class CrewStorage:
@@ -156,13 +158,14 @@ class CrewStorage:
         """
         part = self._view.part(scope_prefix)
         conditions = _metadata_is(metadata_filter)
-        if record_ids is not None:
-            conditions.append({"id": {"$in": list(record_ids)}})
         if categories is not None:
             conditions.append({"tags": {"$contains_any": list(categories)}})
         if older_than is not None:
             conditions.append({"occurred_at": {"$lt": seconds(older_than)}})
-        return self._store().forget(namespace=part, where={"$and": conditions}) if part else 0
+        ids = None if record_ids is None else list(self._own(record_ids))
+        if part is None:
+            return 0
+        return self._store().forget(ids, namespace=part, where={"$and": conditions})
 
     def reset(self, scope_prefix: str | None = None) -> None:
         """Forget everything in the scope; once all is forgotten any embedder may follow."""
@@ -308,10 +311,10 @@ class CrewStorage:
 
     def _own(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """Return those of *ids* that the view sees, by id."""
-        found = self._store().all(
-            namespace=self._view.everything(), where={"id": {"$in": list(ids)}}
-        )
-        return {record.id: record for record in found}
+        wanted, place = list(ids), self._view.everything()
+        batches = (wanted[i : i + BATCH] for i in range(0, len(wanted), BATCH))
+        found = (self._store().all(namespace=place, where={"id": {"$in": b}}) for b in batches)
+        return {record.id: record for batch in found for record in batch}
 
     def _crew(self, records: Collection[MemoryRecord]) -> list[CrewRecord]:
         vectors = self._store().vectors([record.id for record in records], VECTOR)
