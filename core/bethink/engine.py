@@ -125,7 +125,7 @@ class Engine:
     ) -> None:
         self.backend = backend
         self.embedder = embedder
-        self.clock = clock
+        self.clock: Callable[[], float] = lambda: float(clock())  # as it will be stored
         self.new_id = new_id
         self.index = ResidentIndex(backend, self.dimension)
         self._bound = backend.fact("embedder") is not None
