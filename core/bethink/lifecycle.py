@@ -99,7 +99,9 @@ def restore(engine: Engine, ids: Iterable[str]) -> int:
         for row, record in restored:
             _check_key_free(transaction, record)
             back = replace(record, state="live", superseded_by=None, updated_at=transaction.now)
-            transaction.move(row, record, back, {}, "restore", {"state": "live"})
+            different = sorted(_different(record, back) - {"updated_at"})
+            changes = {name: getattr(back, name) for name in different}
+            transaction.move(row, record, back, {}, "restore", changes)
     return len(restored)
 
 
@@ -198,4 +200,8 @@ def _require(wanted: Sequence[str], found: Mapping[str, object]) -> None:
 def _told(record: MemoryRecord) -> dict[str, Any]:
     """Return what the journal keeps of a new record: every field that says something."""
     fields = ((name, getattr(record, name)) for name in MemoryRecord.__slots__)
-    return {name: value for name, value in fields if value not in (None, (), {})}
+    return {
+        name: value
+        for name, value in fields
+        if value is not None and (name == "value" or value not in ((), {}))
+    }
