@@ -102,7 +102,7 @@ def test_longer_queries_use_pairs_only() -> None:
 
 def test_terms_are_stems_of_plain_words_only() -> None:
     assert terms("Deploying servers naïvely v2beta серверы") == [
-        "deploy", "server", "naiv", "v2beta", "серверы",
+        "deploi", "server", "naiv", "v2beta", "серверы",
     ]  # fmt: skip
 
 
@@ -143,9 +143,9 @@ def test_very_long_words_are_kept_whole() -> None:
     [
         ("What does Anna's sister do for a living?", "anna sister live"),
         ("I don't know who'll come", "know come"),
-        ("deploy deploys deployed", "deploy"),
+        ("deploy deploys deployed", "deploi"),
         ("Is the to-do list done", "todo list done"),
-        ("What did José say about Zoë?", "jose say zoe"),
+        ("What did José say about Zoë?", "jose sai zoe"),
         ("it is what it is", "it is what"),
     ],
 )
@@ -156,8 +156,8 @@ def test_query_drops_repeats_and_words_that_say_nothing(query: str, expected: st
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("What happened in May 2023?", "happen may 2023"),
-        ("when is 8 may", "8 may"),
+        ("What happened in May 2023?", "happen mai 2023"),
+        ("when is 8 may", "8 mai"),
         ("who may enter", "enter"),
         ("Who moved to the US", "move us"),
         ("when did Will call us", "will call"),
@@ -179,7 +179,7 @@ def test_names_that_look_like_stop_words_stay(query: str, expected: str) -> None
     ],
 )
 def test_other_languages_keep_words_that_look_english(query: str, kept: str) -> None:
-    assert kept in query_terms(query)
+    assert set(terms(kept)) <= set(query_terms(query))
 
 
 def test_accented_words_are_never_english_stop_words() -> None:
@@ -187,8 +187,8 @@ def test_accented_words_are_never_english_stop_words() -> None:
 
 
 def test_date_is_spelled_in_utc_as_search_terms() -> None:
-    assert date_words(1683504000.0) == ["8", "may", "2023"]
-    assert date_words(1683504000.0 - 1, weekday=True) == [*terms("Sunday"), "7", "may", "2023"]
+    assert date_words(1683504000.0) == terms("8 May 2023")
+    assert date_words(1683504000.0 - 1, weekday=True) == terms("Sunday, 7 May 2023")
     assert set(date_words(0)) <= set(terms("1 January 1970"))
 
 
