@@ -46,9 +46,12 @@ _NEGATIONS = (
     "wouldnt"
 )
 _QUESTION_WORDS = "what which who whom whose when where why how"
+_QUANTIFIERS = "many much"
 _FILLERS = "about from so than too very just now"
 STOP_WORDS = _set(
-    " ".join((_LUCENE, _PRONOUNS, _AUXILIARIES, _NEGATIONS, _QUESTION_WORDS, _FILLERS))
+    " ".join(
+        (_LUCENE, _PRONOUNS, _AUXILIARIES, _NEGATIONS, _QUESTION_WORDS, _QUANTIFIERS, _FILLERS)
+    )
 )
 """English words left out of queries."""
 

@@ -146,6 +146,8 @@ def test_very_long_words_are_kept_whole() -> None:
         ("deploy deploys deployed", "deploi"),
         ("Is the to-do list done", "todo list done"),
         ("What did José say about Zoë?", "jose sai zoe"),
+        ("How many dogs and how much money?", "dog monei"),
+        ("how much", "how much"),
         ("it is what it is", "it is what"),
     ],
 )
