@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,9 @@ Rows = npt.NDArray[np.int64]
 
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
+
+SEGMENT_FORMAT: Final = 1
+"""Raised when segments change: in layout, or in how text becomes terms. Others are not loaded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 from ...filters import Filter, matches
 from ...namespaces import EVERYWHERE, Scope
 from ...records import LogEntry, MemoryRecord
-from .. import EMBEDDED, Changes, Loading, Row, Rows, Segment, Vector
+from .. import EMBEDDED, SEGMENT_FORMAT, Changes, Loading, Row, Rows, Segment, Vector
 from .connection import Connections, Durability
 from .rows import COLUMNS, from_json, to_record, to_vector, within, within_any
 from .where import condition
@@ -298,19 +298,20 @@ def _load_loose(connection: sqlite3.Connection, namespace: str, limit: int) -> L
 
 
 def _segments(connection: sqlite3.Connection, namespace: str) -> tuple[Segment, ...]:
-    """Return the namespace's segments, or none at all if one of them is damaged."""
+    """Return the namespace's segments, or none at all if one is damaged or of another format."""
     found = connection.execute(
-        "SELECT first, last, count, head, data, number, checksum FROM segments "
+        "SELECT first, last, count, head, data, number, checksum, format FROM segments "
         "WHERE namespace = ? ORDER BY first",
         (namespace,),
     ).fetchall()
-    if any(zlib.crc32(data) != checksum for *_, data, _, checksum in found):
+    expected = [(zlib.crc32(data), SEGMENT_FORMAT) for *_, data, _, _, _ in found]
+    if [(checksum, kind) for *_, checksum, kind in found] != expected:
         return ()
-    return tuple(Segment(namespace, *columns) for *columns, _ in found)
+    return tuple(Segment(namespace, *columns) for *columns, _, _ in found)
 
 
 def _save(connection: sqlite3.Connection, segment: Segment) -> int | None:
-    """Insert *segment* in place of those it replaces.
+    """Insert *segment* in place of those it replaces and of unusable ones.
 
     Do nothing if another writer covered its rows.
     """
@@ -320,6 +321,9 @@ def _save(connection: sqlite3.Connection, segment: Segment) -> int | None:
         f" count(*) FILTER (WHERE number IN {_GIVEN}) FROM segments WHERE namespace = ?",
         (replaced, segment.first, segment.last, replaced, segment.namespace),
     ).fetchone()
+    if overlapping and not _segments(connection, segment.namespace):
+        connection.execute("DELETE FROM segments WHERE namespace = ?", (segment.namespace,))
+        overlapping = 0
     if overlapping or present != len(segment.replaces):
         return None
     connection.execute(f"DELETE FROM segments WHERE number IN {_GIVEN}", (replaced,))
@@ -332,9 +336,10 @@ def _save(connection: sqlite3.Connection, segment: Segment) -> int | None:
         segment.head,
         checksum,
         segment.data,
+        SEGMENT_FORMAT,
     )
     return connection.execute(
-        "INSERT INTO segments (namespace, first, last, count, head, checksum, data) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO segments (namespace, first, last, count, head, checksum, data, format) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         columns,
     ).lastrowid

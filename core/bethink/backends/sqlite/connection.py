@@ -5,32 +5,33 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import time
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Final, Literal
 
-from ...errors import (
-    CorruptStoreError,
-    NotABethinkFileError,
-    StorageError,
-    StoreBusyError,
-    StoreClosedError,
-)
-from .schema import APPLICATION_ID, migrate, version_of
+from ...errors import StoreClosedError
+from .opening import MEMORY, connect, explained, prepare
+from .schema import migrate
+from .turnstile import Turnstile
 
 Durability = Literal["full", "normal"]
 
 BUSY_SECONDS: Final = 30.0
-_PRAGMAS: Final = (
-    "PRAGMA foreign_keys = ON",
-    "PRAGMA secure_delete = ON",
-    "PRAGMA trusted_schema = OFF",
-    "PRAGMA temp_store = MEMORY",
-    "PRAGMA mmap_size = 1073741824",
-    "PRAGMA cache_size = -16384",
-)
+_TOGETHER: Final = 64
+_COMES_SOON: Final = 0.05
+_opened: Final[Counter[tuple[int, int]]] = Counter()
+"""How many stores of this process have a file open, by device and inode."""
+_opening: Final = threading.Lock()
+
+
+class _Group:
+    """The threads whose writes one commit serves."""
+
+    def __init__(self) -> None:
+        self.members = 0
+        self.done = threading.Event()
+        self.error: BaseException | None = None
 
 
 class Connections:
@@ -44,55 +45,113 @@ class Connections:
         self.path = path
         self._synchronous = durability.upper()
         self._closed = False
-        self._open()
+        with _opening, explained(path):
+            self._file = None if path == MEMORY else _identity(path)
+            if path != MEMORY and not (self._file and _opened[self._file]):
+                prepare(path)
+                self._file = _identity(path)
+            self._open()
+            if self._file:
+                _opened[self._file] += 1
 
     def _open(self) -> None:
         self._pid = os.getpid()
-        self._write_lock = threading.Lock()
-        with explained(self.path):
-            if self.path != ":memory:":
-                _create_private(self.path)
-                _refuse_foreign(self.path)
-            self._writer = self._connect()
-            migrate(self._writer, self.path)
-            memory = self.path == ":memory:"
-            self._reader = self._writer if memory else self._connect()
-        self._read_lock = self._write_lock if memory else threading.Lock()
+        self._renew_locks()
+        self._turnstile = Turnstile(self.path, BUSY_SECONDS)
+        self._writer = self._connect()
+        migrate(self._writer, self.path)
+        self._reader = self._writer if self.path == MEMORY else self._connect()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path,
-            timeout=BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=256,
-        )
-        try:
-            version_of(
-                connection, self.path
-            )  # a foreign file is refused before anything touches it
-            _enter_wal(connection)
-            for pragma in (*_PRAGMAS, f"PRAGMA synchronous = {self._synchronous}"):
-                connection.execute(pragma)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        return connect(self.path, self._synchronous, BUSY_SECONDS)
+
+    def _renew_locks(self) -> None:
+        self._write_lock = threading.Lock()
+        self._read_lock = self._write_lock if self.path == MEMORY else threading.Lock()
+        self._counting = threading.Lock()
+        self._waiting = 0
+        self._group: _Group | None = None
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Hold the write transaction; commit at the end, roll back on any exception."""
+        """Hold the write transaction; what the body did is committed at the end or undone.
+
+        Threads that wait for their turn meanwhile are let into the same transaction, and one commit
+        serves them all; each returns once it is done. A body that fails undoes only its own work.
+        """
         self._after_fork()
-        with self._write_lock, explained(self.path):
-            connection = self._alive(self._writer)
-            connection.execute("BEGIN IMMEDIATE")
+        with explained(self.path):
+            group = self._join()
             try:
-                yield connection
-                connection.execute("COMMIT")
+                yield self._writer
             except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                self._leave(group, undo=True)
                 raise
+            self._leave(group)
+            self._await(group)
+
+    def _join(self) -> _Group:
+        """Enter the open transaction, or begin one."""
+        with self._counting:
+            self._waiting += 1
+        try:
+            self._write_lock.acquire()
+        finally:
+            with self._counting:
+                self._waiting -= 1
+        try:
+            connection = self._alive(self._writer)
+            if self._group is None:
+                self._turnstile.begin(connection)
+                self._group = _Group()
+            else:
+                connection.execute("SAVEPOINT member")
+            self._group.members += 1
+            return self._group
+        except BaseException:
+            self._write_lock.release()
+            raise
+
+    def _leave(self, group: _Group, *, undo: bool = False) -> None:
+        """End this thread's part; commit unless another thread takes the transaction over."""
+        try:
+            if group.members > 1:
+                if undo:
+                    self._writer.execute("ROLLBACK TO member")
+                self._writer.execute("RELEASE member")
+            elif undo:
+                self._group = None
+                self._writer.execute("ROLLBACK")
+            if self._group is not None and not self._taken_over(group):
+                self._commit(group)
+        finally:
+            self._write_lock.release()
+
+    def _taken_over(self, group: _Group) -> bool:
+        shared = self._reader is self._writer  # a reader would see what is not committed yet
+        return self._waiting > 0 and group.members < _TOGETHER and not shared
+
+    def _await(self, group: _Group) -> None:
+        """Wait for the commit; make it if the thread that was to take over never came."""
+        while not group.done.wait(_COMES_SOON):
+            if self._write_lock.acquire(blocking=False):
+                try:
+                    if self._group is group:
+                        self._commit(group)
+                finally:
+                    self._write_lock.release()
+        if group.error is not None:
+            raise group.error
+
+    def _commit(self, group: _Group) -> None:
+        self._group = None
+        try:
+            self._writer.execute("COMMIT")
+        except BaseException as error:
+            group.error = error
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+        group.done.set()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -101,11 +160,13 @@ class Connections:
         The writer serves when it is free: its page cache stays warm over the store's own writes.
         """
         self._after_fork()
-        free = self._write_lock.acquire(blocking=self._reader is self._writer)
-        lock, connection = (
-            (self._write_lock, self._writer) if free else (self._read_lock, self._reader)
-        )
+        lock, connection = self._write_lock, self._writer
+        free = lock.acquire(blocking=self._reader is self._writer)
+        if free and self._group is not None:  # in the middle of a transaction
+            lock.release()
+            free = False
         if not free:
+            lock, connection = self._read_lock, self._reader
             lock.acquire()
         try:
             with explained(self.path):
@@ -115,7 +176,7 @@ class Connections:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Hold the reader for several statements that see one state of the file."""
+        """Hold a connection for several statements that see one state of the file."""
         with self.reading() as connection:
             connection.execute("BEGIN")
             try:
@@ -129,11 +190,17 @@ class Connections:
             return
         self._after_fork()
         with self._write_lock:
+            if self._group is not None:
+                self._commit(self._group)
             self._closed = True
             self._writer.close()
+            self._turnstile.remove()
         if self._reader is not self._writer:
             with self._read_lock:
                 self._reader.close()
+        with _opening:
+            if self._file:
+                _opened[self._file] -= 1
 
     def _alive(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         if self._closed:
@@ -143,71 +210,20 @@ class Connections:
     def _after_fork(self) -> None:
         if self._pid == os.getpid() or self._closed:
             return
-        if self.path == ":memory:":
+        if self.path == MEMORY:
             self._pid = os.getpid()
-            self._write_lock = self._read_lock = threading.Lock()
+            self._renew_locks()
             return
-        self._inherited = (
-            self._writer,
-            self._reader,
-        )  # closing them here would drop the parent's locks
-        self._open()
+        # Closing the inherited ones here would drop the parent's locks.
+        self._inherited = (self._writer, self._reader)
+        with explained(self.path):
+            self._open()
 
 
-@contextmanager
-def explained(path: str) -> Iterator[None]:
-    """Turn sqlite3's errors into the store's own."""
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return what names the file whatever its path, None if there is none."""
     try:
-        yield
-    except sqlite3.OperationalError as error:
-        reason = str(error)
-        if "locked" in reason or "busy" in reason:
-            raise StoreBusyError(path) from error
-        raise StorageError(path, reason) from error
-    except sqlite3.DatabaseError as error:
-        if "not a database" in str(error):
-            raise NotABethinkFileError(path) from error
-        if "malformed" in str(error):
-            raise CorruptStoreError(path, str(error)) from error
-        raise
-    except UnicodeDecodeError as error:  # sqlite3 cannot even read what SQLite says of the damage
-        raise CorruptStoreError(path) from error
-
-
-def _create_private(path: str) -> None:
-    """Create the file readable by its owner only, before SQLite would create it for all.
-
-    A file that exists is not even opened: closing it again would drop the locks that other
-    connections of this process hold on it.
-    """
-    if os.path.isdir(path):
-        raise StorageError(path, "is a directory, not a file")
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        if os.path.isfile(path) and os.path.getsize(path) == 1:  # which SQLite takes for empty
-            raise NotABethinkFileError(path) from None
-    except OSError as error:
-        raise StorageError(path, error.strerror or str(error)) from error
-
-
-def _refuse_foreign(path: str) -> None:
-    """Refuse another program's file by its pages alone: opened as usual, its log is replayed."""
-    pages = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"
-    with closing(sqlite3.connect(pages, uri=True)) as connection:
-        if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
-            version_of(connection, path)
-
-
-def _enter_wal(connection: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging; SQLite's busy handler does not cover this step."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -70,6 +70,7 @@ CREATE INDEX journal_id ON journal (id, seq);
 
 CREATE TABLE segments (
     number INTEGER PRIMARY KEY,
+    format INTEGER NOT NULL,
     namespace TEXT NOT NULL,
     first INTEGER NOT NULL,
     last INTEGER NOT NULL,

@@ -1,0 +1,104 @@
+"""Opening a file: made private, refused if it is another program's, set up for durable writes."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+from ...errors import CorruptStoreError, NotABethinkFileError, StorageError, StoreBusyError
+from .schema import APPLICATION_ID, version_of
+
+MEMORY: Final = ":memory:"
+_PRAGMAS: Final = (
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA secure_delete = ON",
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA mmap_size = 1073741824",
+    "PRAGMA cache_size = -16384",
+)
+
+
+def prepare(path: str) -> None:
+    """Create the file at *path* if there is none; refuse what is not a bethink file, untouched.
+
+    Nothing else in this process may have the file open: closing a descriptor of it here would drop
+    the locks that the other connections hold.
+    """
+    _create_private(path)
+    pages = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"  # or its log would be replayed
+    with closing(sqlite3.connect(pages, uri=True)) as connection:
+        if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
+            version_of(connection, path)
+
+
+def connect(path: str, synchronous: str, patience: float) -> sqlite3.Connection:
+    """Return a connection in autocommit mode that waits *patience* seconds for locks."""
+    connection = sqlite3.connect(
+        path,
+        timeout=patience,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+    try:
+        version_of(connection, path)
+        _enter_wal(connection, patience)
+        for pragma in (*_PRAGMAS, f"PRAGMA synchronous = {synchronous}"):
+            connection.execute(pragma)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def explained(path: str) -> Iterator[None]:
+    """Turn sqlite3's errors into the store's own."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        reason = str(error)
+        if "locked" in reason or "busy" in reason:
+            raise StoreBusyError(path) from error
+        raise StorageError(path, reason) from error
+    except sqlite3.DatabaseError as error:
+        if "not a database" in str(error):
+            raise NotABethinkFileError(path) from error
+        if "malformed" in str(error):
+            raise CorruptStoreError(path, str(error)) from error
+        raise
+    except UnicodeDecodeError as error:  # sqlite3 cannot even read what SQLite says of the damage
+        raise CorruptStoreError(path) from error
+
+
+def _create_private(path: str) -> None:
+    """Create the file readable by its owner only, before SQLite would create it for all."""
+    if os.path.isdir(path):
+        raise StorageError(path, "is a directory, not a file")
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        if os.path.isfile(path) and os.path.getsize(path) == 1:  # which SQLite takes for empty
+            raise NotABethinkFileError(path) from None
+    except OSError as error:
+        raise StorageError(path, error.strerror or str(error)) from error
+
+
+def _enter_wal(connection: sqlite3.Connection, patience: float) -> None:
+    """Switch to write-ahead logging; SQLite's busy handler does not cover this step."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
