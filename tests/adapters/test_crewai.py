@@ -7,7 +7,8 @@ import copy
 import importlib
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bethink import EVERYWHERE, MemoryStore, StorageError
+from bethink import EVERYWHERE, MemoryStore, StorageError, StoreClosedError
 from bethink_adapters.crewai import CrewStorage, RememberingEmbedder
 from bethink_adapters.crewai.scoring import cosine
 
@@ -45,6 +46,17 @@ def fields(record: Any) -> dict[str, Any]:
 @pytest.fixture
 def storage(store: MemoryStore) -> CrewStorage:
     return CrewStorage(store)
+
+
+@pytest.fixture
+def far_from_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    if sys.platform == "win32":
+        pytest.skip("the time zone of a process cannot be changed")
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Kathmandu")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 @unified
@@ -87,7 +99,9 @@ class TestRecords:
         assert (kept.content, kept.importance) == ("Dana owns it.", 0.9)
 
     @pytest.mark.parametrize("when", [DAY.replace(tzinfo=UTC), DAY])
-    def test_times_come_back_naive(self, storage: CrewStorage, when: datetime) -> None:
+    def test_times_come_back_naive(
+        self, storage: CrewStorage, when: datetime, far_from_utc: None
+    ) -> None:
         storage.save([record(created_at=when, last_accessed=when)])
         [kept] = storage.list_records()
         assert (kept.created_at, kept.last_accessed) == (DAY, DAY)
@@ -104,6 +118,15 @@ class TestRecords:
         assert storage.get_record("r") is None
         storage.save([record("second", "/b", id="r", embedding=Y)])
         assert [(r.content, r.scope, s) for r, s in storage.search(Y)] == [("second", "/b", 1.0)]
+
+    def test_a_failing_save_brings_nothing_back(self, storage: CrewStorage) -> None:
+        storage.save([record("deleted", id="r"), record("kept")])
+        storage.delete(record_ids=["r"])
+        longer = record("longer", id="r", embedding=[1.0, 0.0, 0.0])
+        for wrong in ([longer], [record(id="r"), record(id=" ")]):
+            with pytest.raises(ValueError, match=r"dimension|empty"):
+                storage.save(wrong)
+        assert contents(storage.list_records()) == ["kept"]
 
     def test_update_without_embedding_keeps_the_vector(self, storage: CrewStorage) -> None:
         given = record("same text")
@@ -510,9 +533,12 @@ class TestBound:
 
     def test_closing_a_view_leaves_the_store_open(self, tmp_path: Path) -> None:
         storage = CrewStorage(tmp_path / "crew.db")
+        store = storage._store()
         storage.bound("/user/1").close()
-        storage.save([record()])
+        assert store.count(namespace="crew") == 0
         storage.close()
+        with pytest.raises(StoreClosedError):
+            store.count(namespace="crew")
 
 
 @unified

@@ -100,10 +100,11 @@ class CrewStorage:
             try:
                 self._add(latest, known)
             except ValidationError:
-                if not self._revive(set(latest) - set(known)):
+                deleted = self._deleted(id for id in latest if id not in known)
+                if not deleted:
                     raise
-                known = self._own(latest)
-                self._add(latest, known)
+                self._add(latest, {*known, *deleted})
+                self._bring_back(deleted, latest)
             for stored in known.values():
                 self._replace(stored, latest[stored.id])
 
@@ -111,14 +112,20 @@ class CrewStorage:
         fresh = [record for id, record in records.items() if id not in known]
         self._store().store_many([{"id": record.id, **self._fields(record)} for record in fresh])
 
-    def _revive(self, ids: Iterable[str]) -> int:
-        """Restore those of *ids* that were deleted here, so that they can be replaced."""
-        store = self._store()
-        last = [entry for id in ids for entry in store.log(id=id, limit=1)]
-        gone = [
-            e.id for e in last if e.id and e.action == "forget" and self._view.sees(e.namespace)
-        ]
-        return store.restore(gone) if gone else 0
+    def _deleted(self, ids: Iterable[str]) -> list[str]:
+        """Return those of *ids* whose records were deleted here: the store still knows them."""
+        last = [entry for id in ids for entry in self._store().log(id=id, limit=1)]
+        gone = (entry for entry in last if entry.action == "forget")
+        return [entry.id for entry in gone if entry.id and self._view.sees(entry.namespace)]
+
+    def _bring_back(self, ids: list[str], records: Mapping[str, CrewRecord]) -> None:
+        self._store().restore(ids)
+        try:
+            for stored in self._own(ids).values():
+                self._replace(stored, records[stored.id])
+        except BaseException:
+            self._store().forget(ids)
+            raise
 
     def _fields(self, record: CrewRecord) -> dict[str, Any]:
         fields = to_fields(record, self._view.namespace_of(record.scope))
@@ -138,9 +145,8 @@ class CrewStorage:
         if vector is not None and record.embedding:
             self._check(record.embedding, len(vector))
         elif vector is not None and record.content != stored.content:
-            fields["vectors"] = {
-                VECTOR: vector * 0
-            }  # the old text's vector; this one is found by none
+            # The vector was the old text's; zeros are near to nothing.
+            fields["vectors"] = {VECTOR: vector * 0}
         self._store().update(record.id, **fields)
 
     @crew_errors()
