@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import dataclasses
+import pickle
+
+import pytest
+
+from bethink import Explanation, MemoryRecord, RecallResult
+
+RECORD = MemoryRecord("1", "default", "a red cat", 1.0, 2.0, 3.0)
+
+
+def test_a_record_does_not_change() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        RECORD.content = "a blue cat"  # type: ignore[misc]
+    assert not hasattr(RECORD, "__dict__")
+
+
+def test_what_is_not_told_of_a_record_is_neutral() -> None:
+    assert (RECORD.importance, RECORD.confidence, RECORD.outcome) == (0.5, 1.0, 0.0)
+    assert (RECORD.tags, RECORD.metadata, RECORD.state) == ((), {}, "live")
+    assert RECORD.metadata is not MemoryRecord("2", "default", "x", 1.0, 2.0, 3.0).metadata
+
+
+def test_a_record_survives_pickling() -> None:
+    assert pickle.loads(pickle.dumps(RECORD)) == RECORD
+
+
+def test_record_is_another_name_of_memory() -> None:
+    result = RecallResult(RECORD, 0.5, Explanation(0.5, {}, {}))
+    assert result.record is result.memory is RECORD
+    assert result.explain() is result.explanation
+
+
+def test_an_explanation_reads_as_a_sum() -> None:
+    told = Explanation(0.75, {"keyword": 1.0}, {"keyword": 0.5, "vector": 0.0, "recency": 0.25})
+    assert str(told) == "0.750 = keyword 0.500 + recency 0.250"
+    assert str(Explanation(0.0, {}, {"keyword": 0.0})) == "0.000 = 0"
