@@ -1,0 +1,388 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from bethink import (
+    EVERYWHERE,
+    HashEmbedder,
+    MemoryStore,
+    NotFoundError,
+    Subtree,
+    ValidationError,
+    WeightedSum,
+)
+from bethink import index as resident
+from bethink.index import keyword, scope, vectors
+from bethink.ranking import Evidence, Parts
+
+from .twin import Answer, Asked, Twin
+
+NOW = 1.7e9
+DAY = 86_400.0
+WORDS = ["red", "cat", "dog", "house", "paris", "run", "runs", "running", "the", "東京", "color42"]
+NAMESPACES = ("default", "a", "a/b", "a/b/c", "ab")
+
+phrases = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+long_texts = st.sampled_from(["cat " * 150, "red house " * 120])
+directions = st.lists(st.integers(-4, 4), min_size=3, max_size=3)
+picks = st.integers(0, 7)
+sides = st.integers(0, 1)
+changes = st.fixed_dictionaries(
+    {},
+    optional={
+        "content": phrases | long_texts,
+        "namespace": st.sampled_from(NAMESPACES),
+        "thread": st.sampled_from(["s", "t", None]),
+        "author": st.sampled_from(["Ann", "red", None]),
+        "occurred_at": st.integers(-40, 40).map(lambda days: NOW + days * DAY),
+        "importance": st.sampled_from([0.0, 0.3, 1.0]),
+        "category": st.sampled_from(["x", "y"]),
+        "expires_at": st.sampled_from([NOW - 5, NOW + 50, NOW + 500 * DAY, None]),
+        "vectors": st.fixed_dictionaries({"v": directions}),
+    },
+)
+items = st.builds(lambda content, given: {**given, "content": content}, phrases, changes)
+filters = st.sampled_from(
+    [None, None, None, {"category": "x"}, {"importance": {"$gt": 0.2}}, {"author": {"$ne": "Ann"}}]
+)
+questions = st.builds(
+    Asked,
+    query=phrases,
+    k=st.sampled_from([1, 2, 5, 50]),
+    namespace=st.sampled_from([*NAMESPACES, Subtree("a"), Subtree("a/b"), EVERYWHERE]),
+    mode=st.sampled_from(["hybrid", "keyword", "semantic"]),
+    where=filters,
+    min_score=st.sampled_from([0.0, 0.0, 0.25]),
+    min_similarity=st.sampled_from([0.0, 0.0, 0.15]),
+    now=st.sampled_from([NOW, NOW - DAY, NOW + 3.5 * DAY]),
+)
+by_vector = st.builds(
+    lambda asked, query, vector: replace(asked, query=query, vector=("v", vector)),
+    questions,
+    phrases | st.none(),
+    directions,
+)
+
+
+def assert_same(found: Answer, expected: Answer) -> None:
+    assert [id for id, _ in found] == [id for id, _ in expected]
+    assert [score for _, score in found] == pytest.approx([s for _, s in expected], abs=1e-9)
+
+
+class Recalling(RuleBasedStateMachine):
+    """Two stores on one file, written to in turn, answer like their twins all the while.
+
+    The index is told to seal, merge, save and drop what it holds every few records.
+    """
+
+    kernel: Callable[[], Any] = staticmethod(vectors._kernel)
+    resident = 40
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patch = pytest.MonkeyPatch()
+        for module, name, small in (
+            (keyword, "SEAL", 4),
+            (keyword, "FANOUT", 2),
+            (resident, "SEAL", 4),
+            (resident, "_AT_ONCE", 8),
+            (resident, "_WORTH_SAVING", 2),
+            (resident, "_SCOPE_COST", 1),
+            (resident, "MAX_RESIDENT", self.resident),
+            (scope, "BULK", 3),
+            (vectors, "_kernel", self.kernel),
+        ):
+            self.patch.setattr(module, name, small)
+        self.now, self.ids, self.numbers = NOW, [""], count(1)
+        self.folder = TemporaryDirectory()
+        self.stores = [self.opened(), self.opened()]
+        first = self.stores[0].store("", value=0, namespace="else", vectors={"v": [1, 2, 3]})
+        self.ids = [first.id]
+
+    def opened(self) -> MemoryStore:
+        return MemoryStore(
+            Path(self.folder.name) / "memories.db",
+            embedder=HashEmbedder(16),
+            ranking=WeightedSum.classic(),
+            clock=self.later,
+            durability="normal",
+            new_id=lambda: f"{next(self.numbers) * 7919 % 10_007:05d}",
+        )
+
+    def later(self) -> float:
+        self.now += 100
+        return self.now
+
+    def teardown(self) -> None:
+        for store in self.stores:
+            store.close()
+        self.folder.cleanup()
+        self.patch.undo()
+
+    def id(self, pick: int) -> str:
+        return self.ids[-1 - pick % len(self.ids)]
+
+    @rule(side=sides, batch=st.lists(items, min_size=1, max_size=5), key=st.sampled_from("kl "))
+    def store(self, side: int, batch: list[dict[str, Any]], key: str) -> None:
+        if key.strip():
+            batch = [{**batch[0], "key": key}, *batch[1:]]
+        self.ids += [record.id for record in self.stores[side].store_many(batch)]
+
+    @rule(side=sides, pick=picks, given=changes)
+    def update(self, side: int, pick: int, given: dict[str, Any]) -> None:
+        with suppress(NotFoundError, ValidationError):
+            self.stores[side].update(self.id(pick), **given)
+
+    @rule(side=sides, pick=picks)
+    def forget(self, side: int, pick: int) -> None:
+        self.stores[side].forget(self.id(pick))
+
+    @rule(side=sides, pick=picks)
+    def restore(self, side: int, pick: int) -> None:
+        with suppress(ValidationError):
+            self.stores[side].restore(self.id(pick))
+
+    @rule(side=sides, pick=picks)
+    def touch(self, side: int, pick: int) -> None:
+        self.stores[side].touch(self.id(pick))
+
+    @rule(side=sides)
+    def reopen(self, side: int) -> None:
+        self.stores[side].close()
+        self.stores[side] = self.opened()
+
+    @rule(side=sides, asked=questions | by_vector, touch=st.booleans())
+    def recall(self, side: int, asked: Asked, touch: bool) -> None:
+        store = self.stores[side]
+        expected = Twin.of(store, "v").recall(asked)
+        assert_same(asked.of(store, touch=touch), expected)
+
+    @invariant()
+    def answers_like_its_twin(self) -> None:
+        for store in self.stores:
+            twin = Twin.of(store)
+            for namespace in ("a", EVERYWHERE):
+                asked = Asked("red cat in tokyo", k=9, namespace=namespace, now=self.now)
+                assert_same(asked.of(store), twin.recall(asked))
+
+
+class RecallingWithoutSimsimd(Recalling):
+    kernel = staticmethod(lambda: None)
+    resident = 1_000_000
+
+
+for machine in (Recalling, RecallingWithoutSimsimd):
+    machine.TestCase.settings = settings(max_examples=15, stateful_step_count=30, deadline=None)
+TestRecalling = Recalling.TestCase
+TestRecallingWithoutSimsimd = RecallingWithoutSimsimd.TestCase
+
+
+def opened(**options: Any) -> MemoryStore:
+    numbers = count()
+    given = {"clock": lambda: NOW, "new_id": lambda: f"{next(numbers):06d}", **options}
+    return MemoryStore(**given)
+
+
+@pytest.fixture
+def store() -> Iterator[MemoryStore]:
+    with opened() as store:
+        yield store
+
+
+def ids(answer: Answer) -> list[str]:
+    return [id for id, _ in answer]
+
+
+@pytest.mark.parametrize("kernel", [vectors._kernel, lambda: None], ids=["installed", "numpy"])
+def test_six_thousand_memories_are_ranked_as_by_the_twin(
+    kernel: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_kernel", kernel)
+    dice = random.Random(7)
+    texts = (" ".join(dice.choices(WORDS, k=dice.randint(1, 9))) for _ in range(6000))
+    memories = [
+        {"content": f"{text} {number}", "thread": str(number % 900), "importance": dice.random()}
+        for number, text in enumerate(texts)
+    ]
+    with opened(embedder=HashEmbedder(32)) as store:
+        asked = Asked("red cat in tokyo 4321", k=40, now=NOW)
+        store.store_many(memories[:1000])
+        store.recall("red", touch=False)
+        store.store_many(memories[1000:])
+        store.forget([record.id for record in store.all(where={"importance": {"$lt": 0.1}})])
+        twin = Twin.of(store)
+        for each in (asked, replace(asked, mode="semantic"), replace(asked, mode="keyword")):
+            assert_same(each.of(store), twin.recall(each))
+
+
+def test_thousands_of_ties_are_ordered_by_id() -> None:
+    names = [f"{number * 7919 % 10_007:05d}" for number in range(3000)]
+    with opened() as store:
+        store.store_many({"id": name, "content": "a red cat"} for name in names)
+        for mode in ("hybrid", "keyword", "semantic"):
+            asked = Asked("red cat", k=30, now=NOW, mode=mode)
+            assert ids(asked.of(store)) == sorted(names)[:30]
+
+
+@pytest.mark.parametrize("kernel", [vectors._kernel, lambda: None], ids=["installed", "numpy"])
+def test_vectors_that_are_mostly_zero_find_the_others(
+    kernel: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_kernel", kernel)
+    with opened() as store:
+        store.store_many([*["?!"] * 400, "a red cat", *["..."] * 400, "some red dogs"])
+        asked = Asked("red cats", k=600, mode="semantic", now=NOW)
+        assert ids(asked.of(store)) == ["000400", "000801"]
+        assert_same(asked.of(store), Twin.of(store).recall(asked))
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+def test_contributions_sum_to_the_score(store: MemoryStore, mode: Any) -> None:
+    store.store_many(["the red cat", "a red dog", "green paint", "catalogue of cats"])
+    hits = store.recall("red cats", mode=mode)
+    assert hits
+    for hit in hits:
+        explained = hit.explain()
+        assert explained.score == hit.score
+        assert sum(explained.contributions.values()) == pytest.approx(hit.score, abs=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+def test_an_unrelated_query_finds_nothing_however_important(store: MemoryStore, mode: Any) -> None:
+    store.store("the ferry leaves at noon", importance=1.0)
+    assert store.recall("quantum zebra", mode=mode) == []
+    assert store.recall("", mode=mode) == []
+
+
+def test_min_score_cuts_on_the_number_shown(store: MemoryStore) -> None:
+    store.store_many(["red cat", "red dog and a long story of a journey", "red paint house"])
+    hits = store.recall("red cat")
+    scores = [hit.score for hit in hits]
+    assert len(scores) == 3
+    for cut, score in enumerate(scores):
+        shown = store.recall("red cat", min_score=score, touch=False)
+        assert [hit.score for hit in shown] == scores[: cut + 1]
+        above = store.recall("red cat", min_score=score + 1e-9, touch=False)
+        assert [hit.score for hit in above] == scores[:cut]
+
+
+def test_min_similarity_cuts_on_likeness_alone(store: MemoryStore) -> None:
+    store.store("red cat", importance=0.0)
+    store.store("red dog and a long story of a journey", importance=1.0)
+    near, far = store.recall("red cat")
+    floor = far.explain().signals["similarity"]
+    assert [hit.memory.id for hit in store.recall("red cat", min_similarity=floor)] == ["000000"]
+    assert near.explain().signals["similarity"] > floor
+
+
+def test_nothing_is_asked_of_k_zero(store: MemoryStore) -> None:
+    store.store("a red cat")
+    assert store.recall("red cat", k=0) == []
+    assert store.get("000000") == store.all()[0]
+    assert store.all()[0].access_count == 0
+
+
+def test_k_counts_what_may_be_returned(store: MemoryStore) -> None:
+    store.store_many({"content": f"red cat {n}", "category": "xy"[n % 2]} for n in range(40))
+    hits = store.recall("red cat", k=7, where={"category": "y"})
+    assert len(hits) == 7
+    assert {hit.memory.category for hit in hits} == {"y"}
+
+
+def test_what_has_expired_is_not_recalled(store: MemoryStore) -> None:
+    store.store("a red cat", expires_at=NOW + 10)
+    assert len(store.recall("red cat", now=NOW + 9.9, touch=False)) == 1
+    assert store.recall("red cat", now=NOW + 10) == []
+
+
+def test_keyword_mode_sees_no_vectors_and_semantic_mode_no_words(store: MemoryStore) -> None:
+    store.store("notebooks", vectors={"v": [1, 0]})
+    assert store.recall("notebook cover", mode="keyword")[0].explain().signals["vector"] == 0
+    hit = store.recall("notebook", mode="semantic", vector=("v", [1, 1]))[0]
+    assert hit.explain().signals["keyword"] == 0
+    assert hit.explain().signals["vector"] == pytest.approx(0.5**0.5)
+
+
+def test_a_vector_alone_is_a_query(store: MemoryStore) -> None:
+    store.store_many({"content": "x", "vectors": {"v": [1, n]}} for n in range(5))
+    hits = store.recall(None, vector=("v", [0, 9]), k=2)
+    assert [hit.memory.id for hit in hits] == ["000004", "000003"]
+    assert store.recall(None, vector=("w", [0, 9])) == []
+    assert store.recall(None, vector=("v", [0, 0])) == []
+
+
+def test_a_vector_joins_the_words_of_a_query(store: MemoryStore) -> None:
+    store.store("red cat", vectors={"v": [0, 1]})
+    store.store("red dog", vectors={"v": [1, 0]})
+    store.store("red fox")
+    hits = store.recall("red", vector=("v", [1, 0]))
+    assert [hit.memory.content for hit in hits] == ["red dog", "red cat", "red fox"]
+    assert hits[1].score == hits[2].score
+
+
+def test_a_right_angle_is_no_likeness(store: MemoryStore) -> None:
+    for x in range(1, 12):
+        for y in range(1, 12):
+            store.store("x", namespace=f"{x}/{y}", vectors={"v": [-y, x]})
+            assert store.recall(None, namespace=f"{x}/{y}", vector=("v", [x, y])) == []
+
+
+def test_a_short_turn_is_found_by_the_turn_before_it(store: MemoryStore) -> None:
+    store.store_many(["which paint for the boat?", "the blue one", "unrelated"], thread="s")
+    store.store("the blue one")
+    found = store.recall("paint for the boat", k=9)
+    assert [hit.memory.id for hit in found][:2] == ["000000", "000001"]
+    assert "000003" not in [hit.memory.id for hit in found]
+
+
+def test_the_same_thread_name_elsewhere_is_another_thread(store: MemoryStore) -> None:
+    store.store("which paint for the boat?", thread="s", namespace="a")
+    store.store("the blue one", thread="s", namespace="b")
+    found = store.recall("paint for the boat", namespace=EVERYWHERE)
+    assert [hit.memory.id for hit in found] == ["000000"]
+
+
+def test_a_date_is_found_where_it_was_told(store: MemoryStore) -> None:
+    store.store("we met", occurred_at=0.0)
+    store.store("we met")
+    found = store.recall("what happened in January 1970?")
+    assert [hit.memory.id for hit in found] == ["000000"]
+
+
+class MostConfident:
+    """Rank by confidence alone."""
+
+    def rank(self, evidence: Evidence) -> Parts:
+        return Parts({"confidence": evidence.confidence}, {"confidence": evidence.confidence})
+
+
+def test_a_ranking_of_ones_own_is_exact_too() -> None:
+    with opened(ranking=MostConfident()) as store:
+        store.store_many(
+            {"content": f"red cat {n}", "confidence": n * 7 % 100 / 100} for n in range(100)
+        )
+        hits = store.recall("red cat", k=3)
+        assert [hit.score for hit in hits] == [0.99, 0.98, 0.97]
+        assert hits[0].explain().contributions == {"confidence": 0.99}
+
+
+def test_the_answer_is_the_same_after_reopening(tmp_path: Path) -> None:
+    asked = Asked("red cat in tokyo", k=20, now=NOW + DAY)
+    dice = random.Random(3)
+    with opened(location=tmp_path / "m.db", durability="normal") as store:
+        store.store_many(" ".join(dice.choices(WORDS, k=5)) for _ in range(700))
+        before = asked.of(store)
+    with opened(location=tmp_path / "m.db") as store:
+        assert asked.of(store) == before

@@ -1,0 +1,201 @@
+"""Recall as its documentation states it: plain Python over a list of records, slow and plain."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bethink import Embedder, MemoryRecord, MemoryStore, Subtree, WeightedSum
+from bethink.filters import matches, parse
+from bethink.index.document import embedded_text, record_terms
+from bethink.index.keyword import K1, B
+from bethink.index.threads import BORROW_WORDS, LEND_BACK, LEND_ONWARD, REACH, THREAD_BONUS
+from bethink.namespaces import EVERYWHERE, Scope
+from bethink.reading import DEFAULT_SHARE
+from bethink.recall import DIGITS
+from bethink.text import query_terms
+
+DAY = 86_400
+Vector = Sequence[float] | npt.NDArray[np.floating[Any]]
+Answer = list[tuple[str, float]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The arguments of one recall."""
+
+    query: str | None = None
+    k: int = 5
+    namespace: Scope = "default"
+    mode: str = "hybrid"
+    where: Mapping[str, Any] | None = None
+    min_score: float = 0.0
+    min_similarity: float = 0.0
+    now: float = 0.0
+    vector: tuple[str, Vector] | None = None
+
+    def of(self, store: MemoryStore, *, touch: bool = False) -> Answer:
+        """Return what *store* answers."""
+        hits = store.recall(**vars(self), touch=touch)
+        return [(hit.memory.id, hit.score) for hit in hits]
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A memory that reads every live record anew for every question."""
+
+    records: Sequence[MemoryRecord]
+    embedder: Embedder
+    ranking: WeightedSum = field(default_factory=WeightedSum)
+    named: Mapping[str, Mapping[str, Vector]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, store: MemoryStore, *names: str) -> Twin:
+        """Return the twin of *store*, with the vectors called *names*."""
+        records = store.all(namespace=EVERYWHERE)
+        ids = [record.id for record in records]
+        assert isinstance(store.ranking, WeightedSum)
+        named = {name: store.vectors(ids, name) for name in names}
+        return cls(records, store.embedder, store.ranking, named)
+
+    def recall(self, asked: Asked) -> Answer:
+        """Return ids and scores, best first, ties by id."""
+        records = [record for record in self.records if covers(asked.namespace, record.namespace)]
+        words = query_terms(asked.query) if asked.query and asked.mode != "semantic" else []
+        keyword = keyword_scores(records, words)
+        share, vector = self.vector_signals(records, asked)
+        found = []
+        for record, said, meant in zip(records, keyword, vector, strict=True):
+            similarity = (1 - share) * said + share * meant
+            score = round(self.score(record, similarity, asked.now), DIGITS)
+            if (
+                similarity > asked.min_similarity
+                and score >= asked.min_score
+                and (record.expires_at is None or record.expires_at > asked.now)
+                and matches(parse(asked.where), record)
+            ):
+                found.append((record.id, score))
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))[: asked.k]
+
+    def score(self, record: MemoryRecord, similarity: float, now: float) -> float:
+        """Weigh similarity, recency, importance and outcome."""
+        weights = self.ranking
+        last = max(record.occurred_at, record.last_accessed_at or -math.inf)
+        recency = 2 ** (-max(now - last, 0) / (weights.half_life * DAY))
+        total = weights.similarity + weights.recency + weights.importance + weights.outcome
+        return (
+            weights.similarity * similarity
+            + weights.recency * recency
+            + weights.importance * record.importance
+            + weights.outcome * (record.outcome + 1) / 2
+        ) / total
+
+    def vector_signals(
+        self, records: Sequence[MemoryRecord], asked: Asked
+    ) -> tuple[float, list[float]]:
+        """Return the vector's share of the similarity, and each record's calibrated cosine."""
+        nothing = 0.0, [0.0] * len(records)
+        if asked.mode == "keyword":
+            return nothing
+        query: Vector
+        alone = asked.query is None or asked.mode == "semantic"
+        if asked.vector is not None:
+            name, query = asked.vector[0], np.array(asked.vector[1], dtype=np.float32)
+            vectors = [self.named.get(name, {}).get(record.id) for record in records]
+            share, floor = 1.0 if alone else DEFAULT_SHARE, 0.0
+            if not self.named.get(name):
+                return nothing
+        else:
+            assert asked.query is not None
+            query = self.embedder.embed([asked.query])[0]
+            vectors = [self.embedded(record) for record in records]
+            share = 1.0 if alone else getattr(self.embedder, "share", DEFAULT_SHARE)
+            floor = getattr(self.embedder, "floor", 0.0)
+        if not any(query):
+            return nothing
+        cosines = [0.0 if vector is None else cosine(vector, query) for vector in vectors]
+        return share, [min(max((each - floor) / (1 - floor), 0.0), 1.0) for each in cosines]
+
+    def embedded(self, record: MemoryRecord) -> Vector | None:
+        """Embed a record as it was embedded when it was stored."""
+        return self.embedder.embed([embedded_text(record)])[0] if record.content else None
+
+
+def covers(scope: Scope, namespace: str) -> bool:
+    """Tell whether *scope* sees *namespace*, whole segment by whole segment."""
+    if isinstance(scope, Subtree):
+        path = scope.path.split("/")
+        return namespace.split("/")[: len(path)] == path
+    return scope is EVERYWHERE or scope == namespace
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    """Return the cosine of two vectors, 0 when one of them is zero."""
+    a, b = [float(x) for x in one], [float(x) for x in other]
+    length = math.hypot(*a) * math.hypot(*b)
+    return math.fsum(x * y for x, y in zip(a, b, strict=True)) / length if length else 0.0
+
+
+def keyword_scores(records: Sequence[MemoryRecord], words: Sequence[str]) -> list[float]:
+    """Return BM25 by what the query could at most attain, with what thread neighbours lend."""
+    counts = [Counter(record_terms(record)) for record in records]
+    lengths = [sum(count.values()) for count in counts]
+    average = sum(lengths) / len(records) if any(lengths) else 1.0
+    threads = turns_by_thread(records)
+    attained, attainable = [0.0] * len(records), 0.0
+    for word in words:
+        frequency = sum(word in count for count in counts)
+        idf = math.log(1 + (len(records) - frequency + 0.5) / (frequency + 0.5))
+        shares = [
+            count[word] / (count[word] + K1 * (1 - B + B * length / average))
+            for count, length in zip(counts, lengths, strict=True)
+        ]
+        attainable += idf
+        for position, evidence in enumerate(spread(shares, records, threads)):
+            attained[position] += idf * evidence
+    scores = [each / attainable if attainable else 0.0 for each in attained]
+    return lifted(scores, threads)
+
+
+def turns_by_thread(records: Sequence[MemoryRecord]) -> list[list[int]]:
+    """Return the positions of every thread's turns, by time, then insertion."""
+    threads = defaultdict(list)
+    for position, record in enumerate(records):
+        if record.thread is not None:
+            threads[record.namespace, record.thread].append(position)
+    return [
+        sorted(turns, key=lambda at: (records[at].occurred_at, at)) for turns in threads.values()
+    ]
+
+
+def spread(
+    shares: Sequence[float], records: Sequence[MemoryRecord], threads: Sequence[Sequence[int]]
+) -> list[float]:
+    """Return each turn's evidence of one term, its neighbours' damped evidence included."""
+    missing = [1 - share for share in shares]
+    for turns in threads:
+        for at, turn in enumerate(turns):
+            damping = min(1.0, BORROW_WORDS / max(1, len(records[turn].content.split())))
+            for distance in range(1, REACH + 1):
+                for lend, neighbour in ((LEND_ONWARD, at - distance), (LEND_BACK, at + distance)):
+                    if 0 <= neighbour < len(turns):
+                        lent = lend / distance * shares[turns[neighbour]]
+                        missing[turn] *= 1 - lent * damping
+    return [1 - each for each in missing]
+
+
+def lifted(scores: Sequence[float], threads: Sequence[Sequence[int]]) -> list[float]:
+    """Lift every turn that scores by the best score of its thread."""
+    raised = list(scores)
+    for turns in threads:
+        best = max(scores[turn] for turn in turns)
+        for turn in turns:
+            if scores[turn] > 0:
+                raised[turn] = 1 - (1 - scores[turn]) * (1 - THREAD_BONUS * best)
+    return raised
