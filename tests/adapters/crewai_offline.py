@@ -56,6 +56,19 @@ def contents(records: Any) -> list[str]:
     return [r.content for r in records]
 
 
+def found(storage: Any, **options: Any) -> list[str]:
+    return [r.content for r, _ in storage.search(X, **options)]
+
+
+def get(storage: Any, id: str) -> Any:
+    return storage.get_record(id)
+
+
+def fields(record: Any) -> dict[str, Any]:
+    """Return all of a record; crewAI leaves the embedding out of its own dumps."""
+    return {**record.model_dump(), "embedding": record.embedding}
+
+
 @dataclass
 class Script:
     """What the model will say, and what it was asked: pairs of (kind, prompt)."""

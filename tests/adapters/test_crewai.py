@@ -8,7 +8,7 @@ import importlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -17,30 +17,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bethink import EVERYWHERE, MemoryStore, StorageError, StoreClosedError
+from bethink import EVERYWHERE, MemoryStore, StorageError
 from bethink_adapters.crewai import CrewStorage, RememberingEmbedder
 from bethink_adapters.crewai.scoring import cosine
 
-from .crewai_offline import X, Y, contents, embed, record, unified
+from .crewai_offline import X, Y, contents, embed, fields, found, get, record, unified
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 DAY = datetime(2026, 3, 1, 12, 30, 15, 123456)
 OLD = datetime(2020, 1, 1)
 WEST = datetime(2019, 12, 31, 23, tzinfo=timezone(-timedelta(hours=2)))  # an hour after OLD
-
-
-def found(storage: CrewStorage, **options: Any) -> list[str]:
-    return [r.content for r, _ in storage.search(X, **options)]
-
-
-def get(storage: CrewStorage, id: str) -> Any:
-    return storage.get_record(id)
-
-
-def fields(record: Any) -> dict[str, Any]:
-    """Return all of a record; crewAI leaves the embedding out of its own dumps."""
-    return {**record.model_dump(), "embedding": record.embedding}
 
 
 @pytest.fixture
@@ -457,88 +444,6 @@ class TestEmbedder:
     def test_room_for_nothing_is_refused(self) -> None:
         with pytest.raises(ValueError, match="capacity"):
             RememberingEmbedder(embed, capacity=0)
-
-
-@unified
-class TestBound:
-    """A bound view is a wall, whatever scopes a model asks for."""
-
-    @pytest.fixture
-    def one(self, storage: CrewStorage) -> CrewStorage:
-        storage.save([record("root", "/", id="root"), record("mine", "/user/1/notes", id="mine")])
-        storage.save([record("theirs", "/user/2/notes", id="theirs", categories=["secret"])])
-        storage.save([record("ten", "/user/10", id="ten")])
-        return storage.bound("/user/1")
-
-    @pytest.mark.parametrize("prefix", [None, "/", "/user", "/user/1", "/user/2", "/user/10", "x"])
-    def test_searches_stay_inside(self, one: CrewStorage, prefix: str | None) -> None:
-        assert found(one, scope_prefix=prefix) == ["mine"]
-
-    @pytest.mark.parametrize("prefix", [None, "/", "/user", "/user/1/notes", "/user/2"])
-    def test_lists_show_what_is_inside(self, one: CrewStorage, prefix: str | None) -> None:
-        seen = ["mine"] if prefix != "/user/2" else []
-        assert contents(one.list_records(prefix)) == seen
-        assert one.count(prefix) == one.get_scope_info(prefix or "/").record_count == len(seen)
-        assert one.list_categories(prefix) == {}
-
-    def test_other_branches_of_the_tree_are_hidden(self, one: CrewStorage) -> None:
-        assert one.list_scopes("/") == ["/user"]
-        assert one.list_scopes("/user") == ["/user/1"]
-        assert one.list_scopes("/user/2") == []
-
-    def test_foreign_ids_do_not_exist(self, storage: CrewStorage, one: CrewStorage) -> None:
-        before = fields(storage.get_record("theirs"))
-        one.touch_records(["theirs"])
-        assert one.get_record("theirs") is None
-        assert one.delete(record_ids=["theirs", "root"]) == 0
-        assert one.delete("/user/2") == one.delete(categories=["secret"]) == 0
-        assert fields(storage.get_record("theirs")) == before
-
-    def test_writes_outside_are_refused(self, storage: CrewStorage, one: CrewStorage) -> None:
-        moved = get(storage, "mine").model_copy(update={"scope": "/user/2"})
-        writes: tuple[Callable[[], object], ...] = (
-            lambda: one.save([record("planted", "/user/2")]),
-            lambda: one.save([record("fine", "/user/1"), record("planted", "/")]),
-            lambda: one.save([record("overwritten", "/user/1", id="theirs")]),
-            lambda: one.update(record("overwritten", "/user/1", id="theirs")),
-            lambda: one.update(moved),
-        )
-        for write in writes:
-            with pytest.raises(ValueError, match=r"theirs|outside"):
-                write()
-        assert sorted(contents(storage.list_records())) == ["mine", "root", "ten", "theirs"]
-
-    @pytest.mark.parametrize("prefix", [None, "/", "/user", "/user/1"])
-    def test_reset_is_confined(
-        self, storage: CrewStorage, one: CrewStorage, prefix: str | None
-    ) -> None:
-        one.reset("/user/2")
-        one.reset(prefix)
-        assert sorted(contents(storage.list_records())) == ["root", "ten", "theirs"]
-
-    def test_views_narrow_and_never_widen(self, one: CrewStorage) -> None:
-        assert one.bound("/user/1/notes").root == "/user/1/notes"
-        with pytest.raises(ValueError, match="outside"):
-            one.bound("/user/2")
-
-    @pytest.mark.parametrize("user", ["", "/", "..", "1/notes", "%", "\x00"])
-    def test_any_id_makes_a_root_of_its_own(self, one: CrewStorage, user: str) -> None:
-        storage = CrewStorage(one._store())
-        view = storage.bound("/user", user)
-        assert view.list_records() == []
-        view.save([record("hers", view.root)])
-        assert (
-            contents(view.list_records()) == contents(storage.list_records(view.root)) == ["hers"]
-        )
-
-    def test_closing_a_view_leaves_the_store_open(self, tmp_path: Path) -> None:
-        storage = CrewStorage(tmp_path / "crew.db")
-        store = storage._store()
-        storage.bound("/user/1").close()
-        assert store.count(namespace="crew") == 0
-        storage.close()
-        with pytest.raises(StoreClosedError):
-            store.count(namespace="crew")
 
 
 @unified

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from bethink import EVERYWHERE, MemoryStore, StorageError, segment
+from bethink import EVERYWHERE, MemoryStore, StorageError, StoreClosedError, segment
 from bethink_adapters.crewai import CrewExternalStorage, CrewStorage
 
 from .contract import AdapterContract, GatedStore, cancel_at_gate
@@ -24,6 +24,9 @@ from .crewai_offline import (
     embed,
     external,
     external_memory_on,
+    fields,
+    found,
+    get,
     memory_on,
     no_network,
     record,
@@ -129,22 +132,6 @@ class TestMemory:
         [match] = memory.recall("What does E4711 mean?", depth="shallow", limit=1)
         assert match.record.content.startswith("Error E4711")
 
-    @rooted
-    def test_model_cannot_lead_a_recall_outside(
-        self, store: MemoryStore, llm: OfflineLLM, remember_in: Callable[..., Any]
-    ) -> None:
-        storage = CrewStorage(store)
-        for user in "12":
-            view = storage.bound("/user", user)
-            state(
-                remember_in(view, root_scope=view.root), f"The code of user {user} is {user}{user}."
-            )
-        llm.script.scopes = ("/user/2", "/user/2/facts")
-        view = storage.bound("/user", "1")
-        matches = remember_in(view, root_scope=view.root).recall("What is the code? " * 20)
-        assert contents(m.record for m in matches) == ["The code of user 1 is 11."]
-        assert "QueryAnalysis" in [kind for kind, _ in llm.script.asked]
-
     def test_consolidation_keeps_a_secret(
         self, storage: CrewStorage, llm: OfflineLLM, remember_in: Callable[..., Any]
     ) -> None:
@@ -160,6 +147,104 @@ class TestMemory:
             for source in ("alice", "bob")
         }
         assert seen == {"alice": 1, "bob": 0}
+
+
+@unified
+class TestBound:
+    """A bound view is a wall, whatever scopes a model asks for."""
+
+    @pytest.fixture
+    def one(self, storage: CrewStorage) -> CrewStorage:
+        storage.save([record("root", "/", id="root"), record("mine", "/user/1/notes", id="mine")])
+        storage.save([record("theirs", "/user/2/notes", id="theirs", categories=["secret"])])
+        storage.save([record("ten", "/user/10", id="ten")])
+        return storage.bound("/user/1")
+
+    @pytest.mark.parametrize("prefix", [None, "/", "/user", "/user/1", "/user/2", "/user/10", "x"])
+    def test_searches_stay_inside(self, one: CrewStorage, prefix: str | None) -> None:
+        assert found(one, scope_prefix=prefix) == ["mine"]
+
+    @pytest.mark.parametrize("prefix", [None, "/", "/user", "/user/1/notes", "/user/2"])
+    def test_lists_show_what_is_inside(self, one: CrewStorage, prefix: str | None) -> None:
+        seen = ["mine"] if prefix != "/user/2" else []
+        assert contents(one.list_records(prefix)) == seen
+        assert one.count(prefix) == one.get_scope_info(prefix or "/").record_count == len(seen)
+        assert one.list_categories(prefix) == {}
+
+    def test_other_branches_of_the_tree_are_hidden(self, one: CrewStorage) -> None:
+        assert one.list_scopes("/") == ["/user"]
+        assert one.list_scopes("/user") == ["/user/1"]
+        assert one.list_scopes("/user/2") == []
+
+    def test_foreign_ids_do_not_exist(self, storage: CrewStorage, one: CrewStorage) -> None:
+        before = fields(storage.get_record("theirs"))
+        one.touch_records(["theirs"])
+        assert one.get_record("theirs") is None
+        assert one.delete(record_ids=["theirs", "root"]) == 0
+        assert one.delete("/user/2") == one.delete(categories=["secret"]) == 0
+        assert fields(storage.get_record("theirs")) == before
+
+    def test_writes_outside_are_refused(self, storage: CrewStorage, one: CrewStorage) -> None:
+        moved = get(storage, "mine").model_copy(update={"scope": "/user/2"})
+        writes: tuple[Callable[[], object], ...] = (
+            lambda: one.save([record("planted", "/user/2")]),
+            lambda: one.save([record("fine", "/user/1"), record("planted", "/")]),
+            lambda: one.save([record("overwritten", "/user/1", id="theirs")]),
+            lambda: one.update(record("overwritten", "/user/1", id="theirs")),
+            lambda: one.update(moved),
+        )
+        for write in writes:
+            with pytest.raises(ValueError, match=r"theirs|outside"):
+                write()
+        assert sorted(contents(storage.list_records())) == ["mine", "root", "ten", "theirs"]
+
+    @pytest.mark.parametrize("prefix", [None, "/", "/user", "/user/1"])
+    def test_reset_is_confined(
+        self, storage: CrewStorage, one: CrewStorage, prefix: str | None
+    ) -> None:
+        one.reset("/user/2")
+        one.reset(prefix)
+        assert sorted(contents(storage.list_records())) == ["root", "ten", "theirs"]
+
+    def test_views_narrow_and_never_widen(self, one: CrewStorage) -> None:
+        assert one.bound("/user/1/notes").root == "/user/1/notes"
+        with pytest.raises(ValueError, match="outside"):
+            one.bound("/user/2")
+
+    @pytest.mark.parametrize("user", ["", "/", "..", "1/notes", "%", "\x00"])
+    def test_any_id_makes_a_root_of_its_own(self, one: CrewStorage, user: str) -> None:
+        storage = CrewStorage(one._store())
+        view = storage.bound("/user", user)
+        assert view.list_records() == []
+        view.save([record("hers", view.root)])
+        assert (
+            contents(view.list_records()) == contents(storage.list_records(view.root)) == ["hers"]
+        )
+
+    def test_closing_a_view_leaves_the_store_open(self, tmp_path: Path) -> None:
+        storage = CrewStorage(tmp_path / "crew.db")
+        store = storage._store()
+        storage.bound("/user/1").close()
+        assert store.count(namespace="crew") == 0
+        storage.close()
+        with pytest.raises(StoreClosedError):
+            store.count(namespace="crew")
+
+    @rooted
+    def test_model_cannot_lead_a_recall_outside(
+        self, store: MemoryStore, llm: OfflineLLM, remember_in: Callable[..., Any]
+    ) -> None:
+        storage = CrewStorage(store)
+        for user in "12":
+            view = storage.bound("/user", user)
+            state(
+                remember_in(view, root_scope=view.root), f"The code of user {user} is {user}{user}."
+            )
+        llm.script.scopes = ("/user/2", "/user/2/facts")
+        view = storage.bound("/user", "1")
+        matches = remember_in(view, root_scope=view.root).recall("What is the code? " * 20)
+        assert contents(m.record for m in matches) == ["The code of user 1 is 11."]
+        assert "QueryAnalysis" in [kind for kind, _ in llm.script.asked]
 
 
 @unified
