@@ -155,6 +155,7 @@ class Engine:
         except BaseException:
             self.index.touches.put_back(touches)
             raise
+        self._bound = True
         self.index.apply(changes)
 
     def embed(self, records: Sequence[MemoryRecord]) -> list[Vector]:

@@ -63,6 +63,11 @@ class Parts:
 class Ranking(Protocol):
     """A policy that turns evidence into a score; the score must not fall when ``vector`` rises."""
 
+    @property
+    def spread(self) -> float:
+        """How much less alike a record may be and still outrank another; infinity if unknown."""
+        ...
+
     def rank(self, evidence: Evidence) -> Parts:
         """Return signals and contributions for every candidate."""
         ...
@@ -94,6 +99,12 @@ class WeightedSum:
     def classic(cls) -> WeightedSum:
         """Return the .65/.15/.10/.10 mix with a half-life of seven days."""
         return cls(0.65, 0.15, 0.10, 0.10, half_life=7.0)
+
+    @property
+    def spread(self) -> float:
+        """How much less alike a record may be and still outrank another."""
+        rest = self.recency + self.importance + self.outcome
+        return rest / self.similarity if self.similarity else np.inf
 
     def rank(self, evidence: Evidence) -> Parts:
         """Return signals and contributions for every candidate."""

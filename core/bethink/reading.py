@@ -84,9 +84,8 @@ def touch(engine: Engine, ids: Sequence[str]) -> None:
     rows, now = engine.backend.rows_of(ids), engine.clock()
     found = engine.backend.get(ids)
     with engine.index.lock:
-        for id, record in found.items():
-            if record.state == "live":
-                engine.index.touch(rows[id], record, 1, now)
+        live = [(rows[id], record) for id, record in found.items() if record.state == "live"]
+        engine.index.touch(live, now)
 
 
 def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallResult]:
@@ -112,8 +111,7 @@ def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallRes
         hits = search(index, question, ranking, engine.backend.vectors)
         results = _results(engine, hits, request.k)
         if request.touch:
-            for row, result in results:
-                engine.index.touch(row, result.memory, 1, now)
+            engine.index.touch([(row, result.memory) for row, result in results], now)
     return [result for _, result in results]
 
 
@@ -122,7 +120,8 @@ def _allowed(
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
     if request.where is None:
         return None
-    return index.positions(engine.backend.matching(request.scope, request.where))
+    positions = index.positions(engine.backend.matching(request.scope, request.where))
+    return positions[positions >= 0]
 
 
 def _probe(engine: Engine, request: Request) -> Probe | None:

@@ -26,6 +26,9 @@ Positions = npt.NDArray[np.int64]
 DIGITS: Final = 12
 """Scores are rounded to so many decimals, so that rounding errors cannot decide an order."""
 
+_FEW: Final = 8
+_BLOCK: Final = 512
+
 
 @dataclass(frozen=True, slots=True)
 class Probe:
@@ -84,48 +87,83 @@ class _Search:
         self._question = question
         self._ranking = ranking
         self._fetch = fetch
+        self._probe = question.probe
         self._keyword = index.keyword_scores(question.terms)
-        self._upper = self._bound()
+        self._cosine, self._margin = self._scan()
 
     def hits(self) -> list[Hit]:
         candidates = self._candidates()
         if not len(candidates) or not self._question.k:
             return []
-        bound = self._ranking.rank(self._evidence(candidates, self._upper)).score
-        if self._question.probe is None:
-            return self._chosen(candidates)
-        return self._chosen(self._survivors(candidates, bound))
+        if self._probe is not None:
+            candidates = self._survivors(candidates)
+        return self._chosen(candidates)
 
-    def _bound(self) -> Floats | None:
-        """Return an upper bound of every position's vector signal."""
-        probe = self._question.probe
-        if probe is None:
-            return None
-        column = self._index.vector_column(probe.name, len(probe.query), self._fetch)
-        return probe.signal(column.upper(probe.query))
+    def _scan(self) -> tuple[Floats, float]:
+        """Return an upper bound of every position's cosine, and the width of the bound."""
+        if self._probe is None:
+            return np.empty(0), 0.0
+        dimension = len(self._probe.query)
+        column = self._index.vector_column(self._probe.name, dimension, self._fetch)
+        cosine, margin = column.scan(self._probe.query)
+        cosine += margin
+        return cosine, 2 * margin
 
     def _candidates(self) -> Positions:
-        """Return the positions that may count: alive, in time, allowed, and possibly alike."""
-        columns, question = self._index.columns, self._question
-        similar = self._keyword
-        if question.probe is not None and self._upper is not None:
-            similar = (
-                1 - question.probe.share
-            ) * self._keyword + question.probe.share * self._upper
-        found = np.flatnonzero(similar > question.min_similarity)
-        found = found[columns["alive"][found] & (columns["expires"][found] > question.now)]
-        if question.allowed is not None:
-            permitted = np.zeros(self._index.size, dtype=bool)
-            permitted[question.allowed] = True
-            found = found[permitted[found]]
-        return found
+        """Return the positions that may count: alive, in time, allowed, and alike enough."""
+        similar, least = self._similar(), self._question.min_similarity
+        barred = self._barred()
+        if barred is not None:
+            similar[barred] = -1.0
+        if len(similar) > _FEW * (self._question.k + 16):
+            least = max(least, self._cutoff(similar))
+        return np.flatnonzero(similar > least)
 
-    def _evidence(self, positions: Positions, vector: Floats | None) -> Evidence:
-        columns, probe = self._index.columns, self._question.probe
+    def _similar(self) -> Floats:
+        """Return an upper bound of every position's similarity."""
+        if self._probe is None:
+            return self._keyword.copy()
+        similar = self._cosine - self._probe.floor
+        similar *= self._probe.share / (1 - self._probe.floor)
+        np.maximum(similar, 0.0, out=similar)
+        similar += (1 - self._probe.share) * self._keyword
+        return similar
+
+    def _barred(self) -> npt.NDArray[np.bool_] | None:
+        """Return which positions may not be returned, None if all may."""
+        index, question = self._index, self._question
+        barred = None if index.live == index.size else ~index.columns["alive"]
+        if index.mortal:
+            expired = index.columns["expires"] <= question.now
+            barred = expired if barred is None else barred | expired
+        if question.allowed is not None:
+            others = np.ones(index.size, dtype=bool)
+            others[question.allowed] = False
+            barred = others if barred is None else barred | others
+        return barred
+
+    def _cutoff(self, similar: Floats) -> float:
+        """Return a similarity at or below which nothing can be in the top k.
+
+        The k positions with the highest bound are at least as alike as their bound less its width;
+        what is less alike than they are by more than the ranking's spread, they all outrank.
+        """
+        width = 0.0
+        if self._probe is not None:
+            width = self._margin * self._probe.share / (1 - self._probe.floor)
+        certain = _kth(similar, self._question.k) - width
+        alike = certain > self._question.min_similarity
+        return certain - self._ranking.spread - 1e-9 if alike else 0.0
+
+    def _evidence(self, positions: Positions) -> Evidence:
+        columns = self._index.columns
         latest = np.maximum(columns["occurred"][positions], columns["accessed"][positions])
+        probe = self._probe
         return Evidence(
             keyword=self._keyword[positions],
-            vector=np.zeros(len(positions)) if vector is None else vector[positions],
+            vector=(
+                np.zeros(len(positions)) if probe is None else probe.signal(self._cosine[positions])
+            ),
             share=0.0 if probe is None else probe.share,
             age=np.maximum(self._question.now - latest, 0.0),
             importance=columns["importance"][positions],
@@ -134,42 +172,38 @@ class _Search:
             accesses=columns["accesses"][positions].astype(np.float64),
         )
 
-    def _survivors(self, candidates: Positions, bound: Floats) -> Positions:
-        """Return all candidates that may be in the top k, with their exact signal in place."""
+    def _survivors(self, candidates: Positions) -> Positions:
+        """Return all candidates that may be in the top k, with their exact cosine in place."""
         question, known = self._question, np.empty(0)
+        bound = self._ranking.rank(self._evidence(candidates)).score
         tried = np.zeros(len(candidates), dtype=bool)
-        batch = _top(bound, 2 * question.k + 16)
+        batch = _top(bound, question.k + 8)
         while len(batch):
             tried[batch] = True
-            exact = self._exact(candidates[batch])
-            known = np.sort(np.concatenate([known, exact]))[-question.k :]
-            least = known[0] if len(known) == question.k else question.min_score
+            known = np.sort(np.concatenate([known, self._exact(candidates[batch])]))
+            known = known[-question.k :]
+            full = len(known) == question.k
+            least = known[0] if full else question.min_score
             rest = np.flatnonzero(~tried & (bound >= least - 10.0**-DIGITS))
-            size = len(rest) if len(known) == question.k else 4 * int(tried.sum())
-            batch = rest[_top(bound[rest], size)]
+            batch = rest if full else rest[_top(bound[rest], 4 * int(tried.sum()))]
         return candidates[tried]
 
     def _exact(self, positions: Positions) -> Floats:
-        """Replace the bound of *positions* by the exact signal.
-
-        Return the scores of those that are alike.
-        """
-        probe = self._question.probe
-        assert probe is not None
-        assert self._upper is not None
+        """Replace the bound of *positions* by their cosine; return the scores of those alike."""
+        assert self._probe is not None
         rows = self._index.columns["row"][positions].tolist()
-        found = self._fetch(rows, probe.name)
-        absent = np.zeros(len(probe.query), dtype=np.float32)
+        found = self._fetch(rows, self._probe.name)
+        absent = np.zeros(len(self._probe.query), dtype=np.float32)
         vectors = np.array([found.get(row, absent) for row in rows])
-        self._upper[positions] = probe.signal(cosines(vectors, probe.query))
-        evidence = self._evidence(positions, self._upper)
+        self._cosine[positions] = cosines(vectors, self._probe.query)
+        evidence = self._evidence(positions)
         scores = self._ranking.rank(evidence).score
         return scores[evidence.similarity > self._question.min_similarity]
 
     def _chosen(self, positions: Positions) -> list[Hit]:
         """Return the best k of exactly known *positions* and all that tie with the last."""
         question = self._question
-        evidence = self._evidence(positions, self._upper)
+        evidence = self._evidence(positions)
         parts = self._ranking.rank(evidence)
         score = np.round(parts.score, DIGITS)
         passing = np.flatnonzero(
@@ -179,18 +213,36 @@ class _Search:
             last = score[passing[_top(score[passing], question.k)]].min()
             passing = passing[score[passing] >= last]
         order = passing[np.argsort(-score[passing], kind="stable")]
-        rows = self._index.columns["row"][positions]
-        return [_hit(int(rows[at]), float(score[at]), parts, int(at)) for at in order]
+        rows = self._index.columns["row"][positions[order]]
+        return _hits(rows, score[order], parts, order)
 
 
-def _hit(row: int, score: float, parts: Parts, at: int) -> Hit:
-    signals = {name: float(column[at]) for name, column in parts.signals.items()}
-    return Hit(
-        row,
-        score,
-        signals,
-        {name: float(column[at]) for name, column in parts.contributions.items()},
-    )
+def _hits(rows: Positions, scores: Floats, parts: Parts, order: Positions) -> list[Hit]:
+    signals = [column[order].tolist() for column in parts.signals.values()]
+    added = [column[order].tolist() for column in parts.contributions.values()]
+    return [
+        Hit(
+            row,
+            score,
+            dict(zip(parts.signals, each_signal, strict=True)),
+            dict(zip(parts.contributions, each_added, strict=True)),
+        )
+        for row, score, each_signal, each_added in zip(
+            rows.tolist(),
+            scores.tolist(),
+            zip(*signals, strict=True),
+            zip(*added, strict=True),
+            strict=True,
+        )
+    ]
+
+
+def _kth(values: Floats, k: int) -> float:
+    """Return a number no greater than the k-th largest value, near it: by the maxima of blocks."""
+    blocks = len(values) // _BLOCK
+    if blocks > k:
+        values = values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+    return float(np.partition(values, -k)[-k])
 
 
 def _top(values: Floats, count: int) -> Positions:

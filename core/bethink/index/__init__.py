@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from ..backends import Backend, Changes
@@ -48,7 +49,7 @@ class ResidentIndex:
         if index is None:
             index = ScopeIndex.of(scope, self._dimension(), self._backend.load(scope))
             for row, times, at in self.touches.by_row():
-                index.touch(row, times, at)
+                index.touch([row], times, at)
             self._make_room(index)
         self._scopes[scope] = index
         return index
@@ -63,11 +64,15 @@ class ResidentIndex:
                     self._unindexed[row.record.namespace] += 1
                     self._unsaved |= self._unindexed[row.record.namespace] >= SEAL
 
-    def touch(self, row: int, record: MemoryRecord, times: int, at: float) -> None:
-        """Count accesses of a record before they are written."""
-        self.touches.add(record.id, row, times, at)
-        for index in self._covering({record.namespace}):
-            index.touch(row, times, at)
+    def touch(self, found: Sequence[tuple[int, MemoryRecord]], at: float) -> None:
+        """Count an access *at* of each row and record before it is written."""
+        self.touches.add(found, at)
+        by_namespace: dict[str, list[int]] = {}
+        for row, record in found:
+            by_namespace.setdefault(record.namespace, []).append(row)
+        for namespace, rows in by_namespace.items():
+            for index in self._covering({namespace}):
+                index.touch(rows, 1, at)
 
     def save(self, *, closing: bool = False) -> None:
         """Keep sealed blocks in the file for a faster start; when *closing*, tails as well."""
@@ -103,6 +108,7 @@ class ResidentIndex:
             self._take(self._backend.changes(self._seen, tuple(self._scopes)))
 
     def _take(self, changes: Changes) -> None:
+        changes = replace(changes, live=tuple(map(self.touches.counted, changes.live)))
         affected = (
             self._scopes.values()
             if changes.namespaces is None

@@ -36,22 +36,22 @@ MUTABLE: Final = ("accessed", "accesses", "expires", "importance", "confidence",
 class Columns:
     """The numbers of every memory in a scope, by position."""
 
-    def __init__(self, types: Mapping[str, type[np.generic]] = TYPES) -> None:
+    def __init__(self, room: int = 64) -> None:
         self.size = 0
         self._arrays: dict[str, Column] = {
-            name: np.empty(64, dtype=kind) for name, kind in types.items()
+            name: np.empty(room, dtype=kind) for name, kind in TYPES.items()
         }
 
     def __getitem__(self, name: str) -> Column:
         return self._arrays[name][: self.size]
 
-    def append(self, **values: npt.ArrayLike) -> None:
-        """Append as many positions as the longest of *values* has; scalars are repeated."""
-        arrays = {name: np.asarray(value) for name, value in values.items()}
-        end = self.size + max(array.size for array in arrays.values())
-        for name, array in arrays.items():
-            self._arrays[name] = grown(self._arrays[name], end)
-            self._arrays[name][self.size : end] = array
+    def append(self, count: int, **values: npt.ArrayLike) -> None:
+        """Append *count* positions, with as many values for every column."""
+        end = self.size + count
+        if end > len(self._arrays["row"]):
+            self._arrays = {name: grown(array, end) for name, array in self._arrays.items()}
+        for name, value in values.items():
+            self._arrays[name][self.size : end] = value
         self.size = end
 
 
@@ -76,12 +76,12 @@ def numbers(record: MemoryRecord) -> dict[str, float]:
     }
 
 
-def table(rows: Sequence[Row]) -> dict[str, Column]:
+def table(rows: Sequence[Row]) -> dict[str, Sequence[float]]:
     """Return the columns that *rows* bring along themselves."""
     mutable = [numbers(row.record) for row in rows]
     return {
-        "row": np.array([row.row for row in rows], dtype=np.int64),
-        "ordinal": np.array([row.ordinal for row in rows], dtype=np.int64),
-        "occurred": np.array([row.record.occurred_at for row in rows]),
-        **{name: np.array([each[name] for each in mutable], dtype=TYPES[name]) for name in MUTABLE},
+        "row": [row.row for row in rows],
+        "ordinal": [row.ordinal for row in rows],
+        "occurred": [row.record.occurred_at for row in rows],
+        **{name: [each[name] for each in mutable] for name in MUTABLE},
     }

@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from ..backends import EMBEDDED, Changes, Loading, Row, Rows, Segment, Vector
 from ..namespaces import Scope, covers
 from ..records import MemoryRecord
-from .columns import Column, Columns, numbers, table
+from .columns import FOREVER, Columns, numbers, table
 from .document import record_terms
 from .keyword import Block, Floats, KeywordIndex
 from .segments import STORED, Piece, pack, unpack
 from .threads import Threads
 from .vectors import VectorColumn
+
+Positions = npt.NDArray[np.int64]
 
 BULK = 256
 """From this many new rows on, threads are linked all at once."""
@@ -28,28 +31,33 @@ BULK = 256
 class ScopeIndex:
     """Everything that recall needs to know about the live memories of *scope*."""
 
-    def __init__(self, scope: Scope, dimension: int) -> None:
+    def __init__(self, scope: Scope, dimension: int, room: int = 64) -> None:
         self.scope = scope
-        self.columns = Columns()
+        self.columns = Columns(room)
         self.keyword = KeywordIndex()
         self.threads = Threads()
-        self.vectors: dict[str, VectorColumn] = {EMBEDDED: VectorColumn(dimension)}
+        self.vectors: dict[str, VectorColumn] = {EMBEDDED: VectorColumn(dimension, room)}
         self.live = 0
         self.total = 0
+        self.mortal = False
         self._sorted: Rows = np.empty(0, dtype=np.int64)
         self._order: Rows = np.empty(0, dtype=np.int64)
 
     @classmethod
     def of(cls, scope: Scope, dimension: int, loading: Loading) -> ScopeIndex:
         """Build the index from what a backend loaded."""
-        index = cls(scope, dimension)
-        for segment in loading.segments:
-            index._adopt(segment, loading.alive.get(segment.namespace))
+        pieces = [(segment, unpack(segment.data)) for segment in loading.segments]
+        held = sum(piece.block.size for _, piece in pieces) + len(loading.loose)
+        index = cls(scope, dimension, held + held // 8 + 64)
+        for segment, piece in pieces:
+            index._adopt(segment, piece, loading.alive.get(segment.namespace))
         index._append(loading.loose)
         index._index_rows()
         index._link()
-        for row in loading.changed:
-            index.patch(row.row, row.record)
+        places = index.positions([row.row for row in loading.changed])
+        for row, position in zip(loading.changed, places, strict=True):
+            if position >= 0:
+                index._patch(int(position), row.record)
         return index
 
     @property
@@ -57,52 +65,51 @@ class ScopeIndex:
         """How many positions there are, dead ones included."""
         return self.columns.size
 
-    def position(self, row: int) -> int | None:
-        """Return the position of *row*, None if the scope has never held it."""
+    def positions(self, rows: Sequence[int] | Rows) -> Positions:
+        """Return the position of each of *rows*, -1 for one that the scope has never held."""
+        wanted = np.asarray(rows, dtype=np.int64)
         base = len(self._sorted)
-        rows, offset = (
-            (self._sorted, 0)
-            if base and row <= self._sorted[-1]
-            else (self.columns["row"][base:], base)
-        )
-        found = int(np.searchsorted(rows, row))
-        if found == len(rows) or rows[found] != row:
-            return None
-        return found + offset if offset or not base else int(self._order[found])
-
-    def positions(self, rows: Rows) -> Column:
-        """Return the positions of those of *rows* that the scope holds."""
-        found = (self.position(int(row)) for row in rows)
-        return np.array([position for position in found if position is not None], dtype=np.int64)
+        found = np.full(len(wanted), -1, dtype=np.int64)
+        later = wanted > (self._sorted[-1] if base else 0)
+        place, known = _search(self.columns["row"][base:], wanted[later])
+        found[later] = np.where(known, base + place, -1)
+        if base:
+            place, known = _search(self._sorted, wanted[~later])
+            found[~later] = np.where(known, self._order[place], -1)
+        return found
 
     def apply(self, changes: Changes) -> None:
         """Take in *changes*; taking them in twice does no harm."""
-        living = {row.row: row for row in changes.live if covers(self.scope, row.record.namespace)}
-        for number in sorted(changes.rows):
-            position = self.position(number)
-            if position is not None and number not in living:
-                self._kill(position)
-        fresh = [row for row in living.values() if self.position(row.row) is None]
-        for row in living.values():
-            self.patch(row.row, row.record)
+        living = sorted(
+            (row for row in changes.live if covers(self.scope, row.record.namespace)),
+            key=lambda row: row.row,
+        )
+        dead = changes.rows.difference(row.row for row in living)
+        for position in self.positions(list(dead)) if dead else ():
+            if position >= 0:
+                self._kill(int(position))
+        positions = self.positions([row.row for row in living])
+        fresh = [row for row, position in zip(living, positions, strict=True) if position < 0]
+        for row, position in zip(living, positions, strict=True):
+            if position >= 0:
+                self._patch(int(position), row.record)
         if fresh:
-            self._append(sorted(fresh, key=lambda row: row.row))
+            self._append(fresh)
             self._link(len(fresh))
 
-    def patch(self, row: int, record: MemoryRecord) -> None:
-        """Overwrite the numbers of *row* that can change in place."""
-        position = self.position(row)
-        if position is not None:
-            for name, value in numbers(record).items():
-                self.columns[name][position] = value
+    def touch(self, rows: Sequence[int], times: int, at: float) -> None:
+        """Count *times* more accesses of each of *rows*, the last one *at*."""
+        positions = self.positions(rows)
+        positions = positions[positions >= 0]
+        self.columns["accesses"][positions] += times
+        accessed = self.columns["accessed"]
+        accessed[positions] = np.maximum(accessed[positions], at)
 
-    def touch(self, row: int, times: int, at: float) -> None:
-        """Count *times* more accesses of *row*, the last one *at*."""
-        position = self.position(row)
-        if position is not None:
-            self.columns["accesses"][position] += times
-            accessed = self.columns["accessed"]
-            accessed[position] = max(accessed[position], at)
+    def _patch(self, position: int, record: MemoryRecord) -> None:
+        """Overwrite the numbers that can change in place."""
+        self.mortal |= record.expires_at is not None
+        for name, value in numbers(record).items():
+            self.columns[name][position] = value
 
     def keyword_scores(self, terms: Sequence[str]) -> Floats:
         """Return every position's keyword score for the query *terms*, in [0, 1]."""
@@ -158,8 +165,7 @@ class ScopeIndex:
             str(self.scope), int(rows[0]), int(rows[-1]), count, head, pack(piece), 0, block.saved
         )
 
-    def _adopt(self, segment: Segment, alive: frozenset[int] | None) -> None:
-        piece = unpack(segment.data)
+    def _adopt(self, segment: Segment, piece: Piece, alive: frozenset[int] | None) -> None:
         rows = piece.columns["row"]
         living = piece.columns["alive"] if alive is None else np.isin(rows, list(alive))
         codes = np.array(
@@ -167,10 +173,12 @@ class ScopeIndex:
             dtype=np.int32,
         )
         self.columns.append(
-            **{**piece.columns, "thread": codes[piece.columns["thread"]], "alive": living}
+            len(rows),
+            **{**piece.columns, "thread": codes[piece.columns["thread"]], "alive": living},
         )
         self.keyword.adopt(piece.block, segment.number)
         self.vectors[EMBEDDED].adopt(*piece.vectors)
+        self.mortal |= bool((piece.columns["expires"] < FOREVER).any())
         self.live += int(living.sum())
         self.total += int(piece.columns["length"][living].sum())
 
@@ -182,14 +190,16 @@ class ScopeIndex:
         lengths = [len(terms) for terms in documents]
         self.keyword.extend(documents)
         self.columns.append(
+            len(rows),
             **table(rows),
-            alive=np.ones(len(rows), dtype=bool),
+            alive=True,
             length=lengths,
             words=[len(row.record.content.split()) for row in rows],
             thread=[self._thread(row.record) for row in rows],
         )
         for name, column in self.vectors.items():
             column.append(_stacked([row.vectors.get(name) for row in rows], column.dimension))
+        self.mortal |= any(row.record.expires_at is not None for row in rows)
         self.live += len(rows)
         self.total += sum(lengths)
 
@@ -221,6 +231,14 @@ class ScopeIndex:
             self.threads.remove(position, int(columns["thread"][position]))
             self.live -= 1
             self.total -= int(columns["length"][position])
+
+
+def _search(ascending: Rows, wanted: Rows) -> tuple[Positions, npt.NDArray[np.bool_]]:
+    """Return where each of *wanted* stands in *ascending* rows, and whether it does."""
+    if not len(ascending):
+        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
+    place = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return place, ascending[place] == wanted
 
 
 def _stacked(vectors: Sequence[Vector | None], dimension: int) -> Vector:

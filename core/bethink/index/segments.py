@@ -24,7 +24,7 @@ class Piece:
     columns: Mapping[str, Column]
     block: Block
     threads: Sequence[str]
-    vectors: tuple[Column, Column, Column]
+    vectors: tuple[Column, Column, float]
 
 
 def pack(piece: Piece) -> bytes:
@@ -39,10 +39,9 @@ def pack(piece: Piece) -> bytes:
         "terms": np.frombuffer("\n".join(block.terms).encode(), dtype=np.uint8),
         "codes": codes,
         "scale": scale,
-        "error": error,
     }
     shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
-    header = json.dumps({"arrays": shapes, "threads": list(piece.threads)}).encode()
+    header = json.dumps({"arrays": shapes, "threads": list(piece.threads), "error": error}).encode()
     return b"".join(
         [
             len(header).to_bytes(8, "little"),
@@ -53,7 +52,7 @@ def pack(piece: Piece) -> bytes:
 
 
 def unpack(data: bytes) -> Piece:
-    """Return the piece that ``pack`` wrote; its arrays are read-only views of *data*."""
+    """Return the piece that ``pack`` wrote; all but the postings are views of *data*."""
     start = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:start])
     arrays = {}
@@ -66,8 +65,13 @@ def unpack(data: bytes) -> Piece:
     return Piece(
         columns={name: arrays[name] for name in STORED},
         block=Block(
-            0, len(arrays["row"]), numbers, arrays["starts"], arrays["documents"], arrays["counts"]
+            start=0,
+            size=len(arrays["row"]),
+            terms=numbers,
+            starts=arrays["starts"].copy(),
+            documents=arrays["documents"].copy(),
+            counts=arrays["counts"].copy(),
         ),
         threads=header["threads"],
-        vectors=(arrays["codes"], arrays["scale"], arrays["error"]),
+        vectors=(arrays["codes"], arrays["scale"], header["error"]),
     )

@@ -23,8 +23,8 @@ from .writer import SQLiteWriter
 
 __all__ = ["SQLiteBackend"]
 
-_WITH_VECTOR = f"SELECT row, ordinal, vector, {COLUMNS} FROM records LEFT JOIN vectors USING (row)"
 _LIVE = "state = 'live'"
+_A_FEW = 64
 _GIVEN = "(SELECT value FROM json_each(?))"
 
 
@@ -64,10 +64,10 @@ class SQLiteBackend:
 
     def at(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records whose current row is among *rows*."""
+        given, parameters = _listed(rows)
         with self._connections.reading() as connection:
             found = connection.execute(
-                f"SELECT row, {COLUMNS} FROM records WHERE row IN {_GIVEN}",
-                (json.dumps(list(rows)),),
+                f"SELECT row, {COLUMNS} FROM records WHERE row IN {given}", parameters
             ).fetchall()
         return {row: to_record(values) for row, *values in found}
 
@@ -152,6 +152,7 @@ class SQLiteBackend:
                 f"row IN {_GIVEN} AND state = 'live' AND {inside}",
                 json.dumps(list(rows)),
                 *parameters,
+                by_row=True,
             )
         return Changes(since, entries[-1][0] if entries else since, frozenset(rows), tuple(live))
 
@@ -175,10 +176,11 @@ class SQLiteBackend:
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         """Return the vectors called *name* of *rows*; rows without one are absent."""
         table, named = ("vectors", "") if name == EMBEDDED else ("named_vectors", "AND name = ?")
+        given, parameters = _listed([int(row) for row in rows])
         with self._connections.reading() as connection:
             found = connection.execute(
-                f"SELECT row, vector FROM {table} WHERE row IN {_GIVEN} {named}",
-                (json.dumps([int(row) for row in rows]), *((name,) if named else ())),
+                f"SELECT row, vector FROM {table} WHERE row IN {given} {named}",
+                (*parameters, *((name,) if named else ())),
             ).fetchall()
         return {row: to_vector(blob) for row, blob in found}
 
@@ -229,6 +231,13 @@ class SQLiteBackend:
         self._connections.close()
 
 
+def _listed(rows: Sequence[int]) -> tuple[str, tuple[object, ...]]:
+    """Return the SQL list that *rows* make, and its parameters; for a few, SQLite is faster so."""
+    if len(rows) <= _A_FEW:
+        return f"({','.join('?' * len(rows))})", tuple(rows)
+    return _GIVEN, (json.dumps(list(rows)),)
+
+
 def _head(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0])
 
@@ -244,16 +253,26 @@ def _namespaces(connection: sqlite3.Connection, scope: Scope) -> dict[str, int]:
     )
 
 
-def _rows(connection: sqlite3.Connection, sql: str, *parameters: object) -> list[Row]:
-    """Return the live rows that satisfy *sql*, ascending, with all their vectors."""
+def _rows(
+    connection: sqlite3.Connection, sql: str, *parameters: object, by_row: bool = False
+) -> list[Row]:
+    """Return the live rows that satisfy *sql*, ascending, with all their vectors.
+
+    *by_row* looks rows up one by one, where an index would read a whole namespace.
+    """
+    records = "records NOT INDEXED" if by_row else "records"
     named: dict[int, dict[str, Vector]] = {}
     for row, name, blob in connection.execute(
-        "SELECT row, named_vectors.name, vector FROM named_vectors JOIN records USING (row) "
+        f"SELECT row, named_vectors.name, vector FROM {records} JOIN named_vectors USING (row) "
         f"WHERE {sql}",
         parameters,
     ):
         named.setdefault(row, {})[name] = to_vector(blob)
-    found = connection.execute(f"{_WITH_VECTOR} WHERE {sql} ORDER BY row", parameters)
+    found = connection.execute(
+        f"SELECT row, ordinal, vector, {COLUMNS} FROM {records} LEFT JOIN vectors USING (row) "
+        f"WHERE {sql} ORDER BY row",
+        parameters,
+    )
     return [
         Row(row, ordinal, to_record(values), {EMBEDDED: to_vector(blob), **named.get(row, {})})
         if blob is not None

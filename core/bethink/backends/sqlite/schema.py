@@ -43,7 +43,8 @@ CREATE TABLE records (
     state TEXT NOT NULL,
     code BLOB                     -- authentication code, when the store has a key
 );
-CREATE INDEX records_scope ON records (namespace, state, ordinal, revision);
+CREATE INDEX records_scope ON records (namespace, state, ordinal);
+CREATE INDEX records_patched ON records (namespace, revision) WHERE revision <> row;
 CREATE UNIQUE INDEX records_key ON records (namespace, key)
     WHERE state = 'live' AND key IS NOT NULL;
 
