@@ -364,6 +364,8 @@ def test_a_date_is_found_where_it_was_told(store: MemoryStore) -> None:
 class MostConfident:
     """Rank by confidence alone."""
 
+    spread = float("inf")
+
     def rank(self, evidence: Evidence) -> Parts:
         return Parts({"confidence": evidence.confidence}, {"confidence": evidence.confidence})
 

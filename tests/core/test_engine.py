@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bethink import EmbedderMismatchError, HashEmbedder, MemoryStore, ValidationError
+from bethink.embedders import CallableEmbedder
+from bethink.engine import embedder_for
+
+
+def test_a_new_file_takes_the_embedder_it_is_given() -> None:
+    given = HashEmbedder(16)
+    assert embedder_for(None, given) is given
+    assert embedder_for("hash-16", given) is given
+
+
+def test_a_file_gets_its_embedder_back_if_its_name_tells_how() -> None:
+    assert embedder_for("hash-64", None).name == "hash-64"
+    with pytest.raises(EmbedderMismatchError) as caught:
+        embedder_for("openai/some-model", None)
+    assert caught.value.stored == "openai/some-model"
+
+
+def test_another_embedder_is_refused() -> None:
+    with pytest.raises(EmbedderMismatchError, match="reembed"):
+        embedder_for("hash-64", HashEmbedder(32))
+
+
+def test_a_file_that_is_only_read_takes_no_embedder(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "m.db", embedder=HashEmbedder(16)) as store:
+        assert store.recall("cat") == []
+    with MemoryStore(tmp_path / "m.db", embedder=HashEmbedder(32)) as store:
+        store.store("a cat")
+    with MemoryStore(tmp_path / "m.db") as store:
+        assert store.embedder.name == "hash-32"
+
+
+def test_a_store_that_cannot_be_made_leaves_the_file_free(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "m.db", embedder=HashEmbedder(16)) as store:
+        store.store("a cat")
+    with pytest.raises(EmbedderMismatchError):
+        MemoryStore(tmp_path / "m.db", embedder=HashEmbedder(32))
+    assert [file.name for file in tmp_path.iterdir()] == ["m.db"]
+
+
+def test_what_has_no_content_is_never_embedded() -> None:
+    seen: list[str] = []
+
+    def embed(texts: Any) -> Any:
+        seen.extend(texts)
+        return np.ones((len(texts), 4))
+
+    embedder = CallableEmbedder(embed, dimension=4, name="counting")
+    with MemoryStore(embedder=embedder) as store:
+        store.store("", value=1, author="Ann")
+        assert seen == []
+        store.store_many([{"content": "", "value": 1}, {"content": "x", "author": "Ann"}, "y"])
+        assert seen == ["Ann: x", "y"]
+
+
+def test_a_batch_is_embedded_at_once() -> None:
+    calls: list[int] = []
+
+    def embed(texts: Any) -> Any:
+        calls.append(len(texts))
+        return np.ones((len(texts), 4))
+
+    with MemoryStore(embedder=CallableEmbedder(embed, dimension=4, name="counting")) as store:
+        ids = [record.id for record in store.store_many(["a", "b", "c"])]
+        store.update(ids[0], importance=1.0)
+        assert calls == [3]
+        store.update(ids[0], content="d")
+        assert calls == [3, 1]
+
+
+def test_an_update_that_meets_an_emptied_record_ends() -> None:
+    class Meddling(HashEmbedder):
+        store: MemoryStore
+
+        def embed(self, texts: Any) -> Any:
+            if list(texts) == ["Ann: a red cat"]:
+                self.store.update("1", content="", value=1)
+            return super().embed(texts)
+
+    embedder = Meddling()
+    store = MemoryStore(embedder=embedder)
+    embedder.store = store
+    store.store("a red cat", id="1")
+    update = threading.Thread(target=lambda: store.update("1", author="Ann"), daemon=True)
+    update.start()
+    update.join(10)
+    assert not update.is_alive()
+    assert [record.author for record in store.all()] == ["Ann"]
+    store.close()
+
+
+@pytest.mark.parametrize("reading", [5, np.float64(5), np.float32(5)])
+def test_a_clock_may_tell_any_number(reading: Any) -> None:
+    with MemoryStore(clock=lambda: reading) as store:
+        record = store.store("x")
+        assert type(record.created_at) is float
+        assert store.get(record.id) == record
+
+
+def test_an_id_that_is_made_twice_is_refused() -> None:
+    with MemoryStore(new_id=lambda: "same") as store:
+        store.store("x")
+        with pytest.raises(ValidationError):
+            store.store("y")
+        with pytest.raises(ValidationError):
+            store.store_many(["y", "z"])
+        assert store.count() == 1

@@ -1,0 +1,521 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from bethink import (
+    EVERYWHERE,
+    HashEmbedder,
+    MemoryRecord,
+    MemoryStore,
+    NotFoundError,
+    Subtree,
+    ValidationError,
+)
+
+
+class Clock:
+    """A clock that a test moves by hand."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(clock: Clock) -> Iterator[MemoryStore]:
+    numbers = count()
+    with MemoryStore(clock=clock, new_id=lambda: f"{next(numbers):03d}") as store:
+        yield store
+
+
+def contents(store: MemoryStore, **narrowed: Any) -> list[str]:
+    return [record.content for record in store.all(**narrowed)]
+
+
+def actions(store: MemoryStore, **narrowed: Any) -> list[str]:
+    return [entry.action for entry in store.log(**narrowed)][::-1]
+
+
+def test_what_is_stored_comes_back_in_full(store: MemoryStore) -> None:
+    given: dict[str, Any] = {
+        "namespace": "users/42",
+        "key": "theme",
+        "value": {"dark": True},
+        "thread": "s1",
+        "author": "Ann",
+        "category": "preference",
+        "tags": ("ui", "colour"),
+        "importance": 0.9,
+        "confidence": 0.8,
+        "source": "chat",
+        "metadata": {"turn": 3},
+        "occurred_at": 5.0,
+        "expires_at": 2e9,
+    }
+    record = store.store("prefers dark mode", **given)
+    assert record == MemoryRecord(
+        "000", content="prefers dark mode", created_at=1000.0, updated_at=1000.0, **given
+    )
+    assert store.get("000") == record
+
+
+def test_a_memory_happened_when_it_is_stored_unless_told(store: MemoryStore) -> None:
+    assert store.store("now").occurred_at == 1000.0
+    assert store.store("now", occurred_at=None).occurred_at == 1000.0
+    assert store.store("then", occurred_at=-5).occurred_at == -5.0
+
+
+def test_an_id_of_ones_own_is_kept_and_unique(store: MemoryStore) -> None:
+    assert store.store("x", id="mine").id == "mine"
+    with pytest.raises(ValidationError, match="update"):
+        store.store("y", id="mine")
+    store.forget("mine")
+    with pytest.raises(ValidationError, match="update"):
+        store.store("y", id="mine", namespace="elsewhere")
+
+
+def test_shared_fields_hold_where_an_item_says_nothing(store: MemoryStore) -> None:
+    items: list[Any] = ["a", {"content": "b", "author": "Bob"}, {"content": "c", "author": None}]
+    stored = store.store_many(items, author="Ann", thread="s")
+    assert [record.author for record in stored] == ["Ann", "Bob", None]
+    assert {record.thread for record in stored} == {"s"}
+    assert store.store_many(iter(["d"]))[0].content == "d"
+    assert store.store_many([]) == []
+
+
+@pytest.mark.parametrize("items", ["abc", {"content": "x"}, 3, None])
+def test_many_are_a_list(store: MemoryStore, items: Any) -> None:
+    with pytest.raises(ValidationError, match="list"):
+        store.store_many(items)
+
+
+def broken() -> Iterator[str]:
+    yield "fine"
+    raise OSError("the source broke")
+
+
+@pytest.mark.parametrize(
+    ("items", "error"),
+    [
+        (["fine", {"content": "x", "importance": 9}, "fine"], ValidationError),
+        (["fine", 3, "fine"], ValidationError),
+        (["fine", "", "fine"], ValidationError),
+        (["fine", {"content": "x", "colour": 1}], ValidationError),
+        ([{"content": "x", "id": "a"}, {"content": "y", "id": "a"}], ValidationError),
+        (["fine", {"content": "y", "id": "000"}], ValidationError),
+        (["fine", {"content": "y", "vectors": {"v": [1, 2, 3]}}], ValidationError),
+        (broken(), OSError),
+    ],
+)
+def test_many_are_stored_or_none(store: MemoryStore, items: Any, error: type[Exception]) -> None:
+    first = store.store("first", vectors={"v": [1, 2]})
+    store.recall("fine", touch=False)
+    with pytest.raises(error):
+        store.store_many(items)
+    assert store.all() == [first]
+    assert actions(store) == ["store"]
+    assert store.recall("fine") == []
+    store.store("fine again")
+    assert len(store.recall("fine")) == 1
+
+
+class Failing(HashEmbedder):
+    """Fail on texts about failure."""
+
+    def embed(self, texts: Any) -> Any:
+        if any("fail" in text for text in texts):
+            raise TimeoutError("no answer")
+        return super().embed(texts)
+
+
+OTHER_PROCESS = """
+import sys
+from bethink import MemoryStore
+with MemoryStore(sys.argv[1]) as store:
+    store.store("from another process")
+"""
+
+
+def test_a_failing_embedder_leaves_nothing_open(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with MemoryStore(path, embedder=Failing()) as store:
+        kept = store.store("kept")
+        with pytest.raises(TimeoutError):
+            store.store_many(["fine", "will fail"])
+        with pytest.raises(TimeoutError):
+            store.update(kept.id, content="will fail")
+        with pytest.raises(TimeoutError):
+            store.recall("fail")
+        subprocess.run([sys.executable, "-c", OTHER_PROCESS, path], check=True, timeout=60)
+        assert contents(store) == ["kept", "from another process"]
+
+
+def rows(*shape: int, fill: float = 1.0) -> Any:
+    return lambda texts: np.full((len(texts), *shape), fill, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "embed",
+    [
+        lambda texts: None,
+        lambda texts: np.ones((len(texts) - 1, 4), np.float32),
+        lambda texts: np.ones((len(texts) + 1, 4), np.float32),
+        rows(3),
+        rows(),
+        rows(4, fill=float("nan")),
+        rows(4, fill=float("inf")),
+    ],
+    ids=["none", "too few", "too many", "short", "flat", "nan", "inf"],
+)
+def test_an_embedder_that_misbehaves_is_an_error(embed: Any) -> None:
+    class Misbehaving:
+        name, dimension = "misbehaving", 4
+
+        def embed(self, texts: Any) -> Any:
+            return embed(texts)
+
+    with MemoryStore(embedder=Misbehaving()) as store:
+        with pytest.raises(ValidationError):
+            store.store_many(["a cat", "a dog"])
+        with pytest.raises(ValidationError):
+            store.recall("a cat")
+        assert store.log() == []
+
+
+def test_a_key_supersedes(store: MemoryStore, clock: Clock) -> None:
+    old = store.store("light", key="theme")
+    clock.now += 5
+    new = store.store("dark", key="theme")
+    gone = replace(old, state="superseded", superseded_by=new.id, updated_at=1005.0)
+    assert store.get(key="theme") == new
+    assert store.get(old.id) == gone
+    assert store.all() == [new]
+    assert actions(store) == ["store", "supersede", "store"]
+
+
+def test_a_key_belongs_to_its_namespace(store: MemoryStore) -> None:
+    store.store("a", key="theme", namespace="a")
+    store.store("b", key="theme", namespace="b")
+    assert store.namespaces() == {"a": 1, "b": 1}
+    assert store.get(key="theme") is None
+
+
+def test_the_last_of_a_batch_holds_the_key(store: MemoryStore) -> None:
+    store.store("zero cats", key="k")
+    store.recall("cats", touch=False)
+    store.store_many([{"content": f"{n} cats", "key": "k"} for n in ("one", "two")])
+    assert contents(store) == ["two cats"]
+    assert [hit.memory.content for hit in store.recall("cats", touch=False)] == ["two cats"]
+    superseded = store.get("001")
+    assert superseded is not None
+    assert (superseded.state, superseded.superseded_by) == ("superseded", "002")
+    assert actions(store) == ["store", "supersede", "store", "supersede", "store"]
+
+
+def test_an_update_changes_what_is_passed_and_no_more(store: MemoryStore, clock: Clock) -> None:
+    before = store.store("x", author="Ann", tags=["t"], vectors={"v": [1, 2]})
+    clock.now += 1
+    after = store.update(before.id, importance=0.75, author=None)
+    assert after == replace(before, importance=0.75, author=None, updated_at=1001.0)
+    assert store.get(before.id) == after
+    assert store.log()[0].changes == {"importance": 0.75, "author": None}
+    assert store.vectors([before.id], "v")[before.id].tolist() == [1, 2]
+
+
+def test_an_update_keeps_the_statistics_and_the_place(store: MemoryStore) -> None:
+    first = store.store("first cat")
+    store.store("second cat")
+    store.touch(first.id)
+    store.recall("cat")
+    after = store.update(first.id, content="still the first cat")
+    assert (after.access_count, after.last_accessed_at) == (2, 1000.0)
+    assert after.created_at == first.created_at
+    assert contents(store) == ["still the first cat", "second cat"]
+
+
+def test_an_update_is_found_by_its_new_words_only(store: MemoryStore) -> None:
+    record = store.store("a red cat")
+    store.recall("cat", touch=False)
+    store.update(record.id, content="a blue ferry")
+    assert store.recall("red cat") == []
+    assert [hit.memory.id for hit in store.recall("ferry", mode="semantic")] == [record.id]
+
+
+def test_an_update_moves_between_namespaces(store: MemoryStore) -> None:
+    record = store.store("a cat", namespace="a", key="k", vectors={"v": [1, 0]})
+    for namespace in ("a", "b"):
+        store.recall("cat", namespace=namespace, touch=False)
+    store.update(record.id, namespace="b")
+    assert store.recall("cat", namespace="a") == []
+    assert len(store.recall(None, namespace="b", vector=("v", [1, 0]))) == 1
+    assert store.get(namespace="b", key="k") is not None
+
+
+def test_an_update_may_not_take_a_key_from_another(store: MemoryStore) -> None:
+    store.store("x", key="k")
+    other = store.store("y", namespace="b", key="k")
+    third = store.store("z")
+    for changes in ({"namespace": "default"}, {"namespace": "default", "content": "new"}):
+        with pytest.raises(ValidationError, match="held by"):
+            store.update(other.id, **changes)  # type: ignore[arg-type]
+    with pytest.raises(ValidationError, match="held by"):
+        store.update(third.id, key="k")
+    assert store.update(third.id, key="free").key == "free"
+    assert store.update(third.id, key=None).key is None
+    assert store.update(other.id, key="k").key == "k"
+
+
+def test_an_update_without_an_occurrence_falls_back_to_creation(store: MemoryStore) -> None:
+    record = store.store("x", occurred_at=5.0)
+    assert store.update(record.id, occurred_at=None).occurred_at == 1000.0
+
+
+def test_an_update_leaves_something_held(store: MemoryStore) -> None:
+    record = store.store("x")
+    for changes in ({"content": ""}, {"content": " "}):
+        with pytest.raises(ValidationError, match="empty"):
+            store.update(record.id, **changes)  # type: ignore[arg-type]
+    assert store.update(record.id, content="", value=1).content == ""
+    with pytest.raises(ValidationError, match="empty"):
+        store.update(record.id, value=None)
+
+
+def test_an_update_that_changes_nothing_is_noted(store: MemoryStore) -> None:
+    record = store.store("x")
+    assert store.update(record.id, content="x") == record
+    assert store.update(record.id) == record
+    assert [entry.changes for entry in store.log(limit=2)] == [{}, {}]
+
+
+def test_an_id_stays(store: MemoryStore) -> None:
+    record = store.store("x")
+    changes: Any = {"id": "y"}
+    with pytest.raises((TypeError, ValidationError)):
+        store.update(record.id, **changes)
+
+
+def test_only_what_lives_can_be_updated(store: MemoryStore) -> None:
+    forgotten, superseded = store.store("x"), store.store("y", key="k")
+    store.forget(forgotten.id)
+    store.store("z", key="k")
+    for id in (forgotten.id, superseded.id, "unknown"):
+        with pytest.raises(NotFoundError) as caught:
+            store.update(id, content="w")
+        assert caught.value.id == id
+
+
+def test_a_changed_author_is_embedded_anew(store: MemoryStore) -> None:
+    record = store.store("hello there")
+    store.update(record.id, author="Zebediah")
+    assert len(store.recall("Zebediah", mode="semantic")) == 1
+
+
+def test_an_update_that_meets_another_embeds_what_is_written() -> None:
+    class Meddling(HashEmbedder):
+        store: MemoryStore
+
+        def embed(self, texts: Any) -> Any:
+            if list(texts) == ["Ann: a red cat"]:
+                self.store.update("1", content="a blue ferry")
+            return super().embed(texts)
+
+    embedder = Meddling()
+    with MemoryStore(embedder=embedder) as store:
+        embedder.store = store
+        store.store("a red cat", id="1")
+        assert store.update("1", author="Ann").content == "a blue ferry"
+        assert len(store.recall("ferry", mode="semantic")) == 1
+        assert store.recall("red cat", mode="semantic") == []
+
+
+def test_forgetting_narrows_by_every_criterion(store: MemoryStore) -> None:
+    for namespace in ("a", "a/b", "ab"):
+        store.store_many(["x", {"content": "y", "category": "c"}], namespace=namespace)
+    assert store.forget(["000", "002"], namespace="a") == 1
+    assert store.forget(namespace=Subtree("a"), where={"category": "c"}) == 2
+    assert store.namespaces() == {"a/b": 1, "ab": 2}
+    assert store.forget(where={"category": "c"}) == 1
+    assert store.forget(namespace=EVERYWHERE) == 2
+    assert store.count(namespace=EVERYWHERE) == 0
+    assert actions(store) == ["store"] * 6 + ["forget"] * 6
+
+
+def test_forgetting_needs_a_criterion(store: MemoryStore) -> None:
+    store.store("x")
+    with pytest.raises(ValidationError):
+        store.forget()
+    assert store.forget([]) == 0
+    assert store.count() == 1
+
+
+def test_an_unknown_id_forgets_nothing(store: MemoryStore) -> None:
+    known = store.store("x")
+    for wrong in ("unknown", [known.id, "unknown"]):
+        with pytest.raises(NotFoundError):
+            store.forget(wrong)
+        with pytest.raises(NotFoundError):
+            store.restore(wrong)
+    assert store.get(known.id) == known
+
+
+def test_forgetting_twice_counts_once(store: MemoryStore) -> None:
+    record = store.store("x")
+    assert store.forget([record.id, record.id]) == 1
+    assert store.forget(record.id) == 0
+    assert actions(store) == ["store", "forget"]
+
+
+def test_what_is_forgotten_is_nowhere_and_comes_back(store: MemoryStore, clock: Clock) -> None:
+    record = store.store("a red cat", key="k", vectors={"v": [1, 2]})
+    store.recall("cat", touch=False)
+    store.forget(record.id)
+    assert store.get(record.id) is None
+    assert store.get(key="k") is None
+    assert (store.all(), store.recall("cat"), store.namespaces()) == ([], [], {})
+    clock.now += 1
+    assert store.restore(record.id) == 1
+    assert store.get(key="k") == replace(record, updated_at=1001.0)
+    assert len(store.recall("cat", vector=("v", [1, 2]))) == 1
+    assert store.restore(record.id) == 0
+
+
+def test_what_comes_back_stands_where_it_stood(store: MemoryStore) -> None:
+    store.store_many(["a", "b", "c"])
+    store.forget(["000", "001"])
+    assert store.restore(["001", "000"]) == 2
+    assert contents(store) == ["a", "b", "c"]
+
+
+def test_what_was_superseded_can_be_forgotten_and_come_back_alone(store: MemoryStore) -> None:
+    old, new = (store.store(content, key="k") for content in ("old", "new"))
+    assert store.restore(old.id) == 0
+    assert store.forget(old.id) == 1
+    with pytest.raises(ValidationError, match="held by"):
+        store.restore(old.id)
+    store.forget(new.id)
+    with pytest.raises(ValidationError, match="held by"):
+        store.restore([old.id, new.id])
+    assert store.all() == []
+    store.restore(old.id)
+    restored = store.get(key="k")
+    assert restored is not None
+    assert (restored.id, restored.superseded_by, restored.state) == (old.id, None, "live")
+
+
+facts = st.sampled_from([None, "k", "l"])
+spaces = st.sampled_from(["a", "a/b"])
+picks = st.integers(0, 5)
+
+
+class Living(RuleBasedStateMachine):
+    """The store keeps what a plain dict keeps, and one journal entry for each change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock, self.numbers = Clock(), count()
+        self.store = MemoryStore(clock=self.clock, new_id=lambda: str(next(self.numbers)))
+        self.known: dict[str, MemoryRecord] = {}
+        self.entries = 0
+
+    def teardown(self) -> None:
+        self.store.close()
+
+    def holder(self, namespace: str, key: str | None) -> MemoryRecord | None:
+        for record in self.known.values():
+            if key and (record.namespace, record.key, record.state) == (namespace, key, "live"):
+                return record
+        return None
+
+    def change(self, record: MemoryRecord, **changes: Any) -> None:
+        self.entries += 1
+        changes["updated_at"] = self.clock.now
+        self.known[record.id] = replace(self.known.get(record.id, record), **changes)
+
+    def pick(self, pick: int) -> str:
+        ids = list(self.known) or ["unknown"]
+        return ids[-1 - pick % len(ids)]
+
+    @rule(namespace=spaces, keys=st.lists(facts, min_size=1, max_size=3))
+    def store_many(self, namespace: str, keys: list[str | None]) -> None:
+        self.clock.now += 1
+        stored = self.store.store_many([{"content": "x", "key": key} for key in keys],
+                                       namespace=namespace)  # fmt: skip
+        for record in stored:
+            if held := self.holder(namespace, record.key):
+                self.change(held, state="superseded", superseded_by=record.id)
+            self.change(record)
+
+    @rule(pick=picks, changes=st.fixed_dictionaries(
+        {}, optional={"namespace": spaces, "key": facts, "author": st.sampled_from("AB")}
+    ))  # fmt: skip
+    def update(self, pick: int, changes: dict[str, Any]) -> None:
+        self.clock.now += 1
+        record = self.known.get(self.pick(pick))
+        if record is None or record.state != "live":
+            with pytest.raises(NotFoundError):
+                self.store.update(self.pick(pick), **changes)
+            return
+        after = replace(record, **changes)
+        if (self.holder(after.namespace, after.key) or record).id != record.id:
+            with pytest.raises(ValidationError):
+                self.store.update(record.id, **changes)
+            return
+        self.change(record, **changes)
+        assert self.store.update(record.id, **changes) == self.known[record.id]
+
+    @rule(pick=picks)
+    def forget(self, pick: int) -> None:
+        self.clock.now += 1
+        record = self.known.get(self.pick(pick))
+        if record is not None:
+            gone = record.state != "forgotten"
+            assert self.store.forget(record.id) == gone
+            if gone:
+                self.change(record, state="forgotten")
+
+    @rule(pick=picks)
+    def restore(self, pick: int) -> None:
+        self.clock.now += 1
+        record = self.known.get(self.pick(pick))
+        if record is None or record.state != "forgotten":
+            return
+        if self.holder(record.namespace, record.key):
+            with pytest.raises(ValidationError):
+                self.store.restore(record.id)
+        else:
+            assert self.store.restore(record.id) == 1
+            self.change(record, state="live", superseded_by=None)
+
+    @invariant()
+    def keeps_what_the_dict_keeps(self) -> None:
+        live = [record for record in self.known.values() if record.state == "live"]
+        assert self.store.all(namespace=EVERYWHERE) == live
+        assert {hit.memory.id for hit in self.store.recall(
+            "x", namespace=EVERYWHERE, k=999, touch=False
+        )} == {record.id for record in live}  # fmt: skip
+        for record in self.known.values():
+            shown = None if record.state == "forgotten" else record
+            assert self.store.get(record.id) == shown
+        assert [entry.seq for entry in self.store.log(limit=None)] == [*range(self.entries, 0, -1)]
+
+
+Living.TestCase.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestLiving = Living.TestCase

@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bethink import EVERYWHERE, MemoryStore, WeightedSum
+
+from .twin import Asked, Twin
+
+
+class Clock:
+    """A clock that a test moves by hand."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "m.db"
+
+
+@pytest.fixture
+def store(path: Path, clock: Clock) -> Iterator[MemoryStore]:
+    with MemoryStore(path, clock=clock, durability="normal") as store:
+        yield store
+
+
+def accesses(store: MemoryStore, id: str) -> tuple[int, float | None]:
+    record = store.get(id)
+    assert record is not None
+    return record.access_count, record.last_accessed_at
+
+
+def actions(store: MemoryStore) -> list[str]:
+    return [entry.action for entry in store.log(limit=None)][::-1]
+
+
+def test_what_is_unknown_is_none(store: MemoryStore) -> None:
+    assert store.get("unknown") is None
+    assert store.get(key="unknown") is None
+
+
+def test_an_access_shows_at_once_everywhere(store: MemoryStore, clock: Clock) -> None:
+    id = store.store("a red cat", key="k").id
+    clock.now += 5
+    store.touch(id)
+    clock.now += 5
+    store.touch([id])
+    found = [store.get(id), store.get(key="k"), store.all()[0]]
+    found += [hit.memory for hit in store.recall("cat", touch=False)]
+    assert [(one.access_count, one.last_accessed_at) for one in found if one] == [(2, 1010.0)] * 4
+
+
+def test_recall_counts_as_an_access_of_what_it_returns(store: MemoryStore, clock: Clock) -> None:
+    cat, dog = store.store_many(["a red cat", "a red dog"])
+    clock.now += 5
+    assert store.recall("red cat", k=1)[0].memory.access_count == 0
+    assert (accesses(store, cat.id), accesses(store, dog.id)) == ((1, 1005.0), (0, None))
+    store.recall("red cat", k=1, touch=False)
+    assert accesses(store, cat.id) == (1, 1005.0)
+
+
+def test_reading_writes_nothing(store: MemoryStore) -> None:
+    id = store.store("a red cat").id
+    store.recall("cat")
+    store.touch(id)
+    store.get(id)
+    assert actions(store) == ["store"]
+
+
+def test_reading_waits_for_no_writer(store: MemoryStore) -> None:
+    id = store.store("a red cat").id
+    done = threading.Event()
+
+    def read() -> None:
+        store.recall("cat")
+        store.touch(id)
+        done.set()
+
+    with store._engine.backend.write():
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        assert done.wait(20)
+    reader.join()
+
+
+def test_one_call_counts_once(store: MemoryStore) -> None:
+    id = store.store("a red cat").id
+    store.touch([id, id])
+    assert accesses(store, id) == (1, 1000.0)
+
+
+def test_the_next_write_takes_accesses_along(store: MemoryStore, path: Path) -> None:
+    id = store.store("a red cat").id
+    store.recall("cat")
+    store.touch(id)
+    with MemoryStore(path) as other:
+        assert accesses(other, id) == (0, None)
+        store.store("a dog")
+        assert accesses(other, id) == (2, 1000.0)
+    assert actions(store) == ["store", "touch", "store"]
+    assert store.log()[1].changes["accesses"] == {id: [2, 1000.0]}
+    assert accesses(store, id) == (2, 1000.0)
+
+
+def test_accesses_survive_closing(path: Path) -> None:
+    with MemoryStore(path, clock=lambda: 7.0) as store:
+        id = store.store("a red cat").id
+        store.recall("cat")
+    with MemoryStore(path) as store:
+        assert accesses(store, id) == (1, 7.0)
+
+
+def test_accesses_survive_a_write_that_fails(store: MemoryStore) -> None:
+    id = store.store("a red cat").id
+    store.touch(id)
+    with pytest.raises(LookupError):
+        store.forget("unknown")
+    assert (accesses(store, id), actions(store)) == ((1, 1000.0), ["store"])
+    store.store("a dog")
+    assert (accesses(store, id), actions(store)) == ((1, 1000.0), ["store", "touch", "store"])
+
+
+def test_only_the_living_are_accessed(store: MemoryStore) -> None:
+    id = store.store("a red cat").id
+    store.forget(id)
+    store.touch([id, "unknown"])
+    store.restore(id)
+    assert accesses(store, id) == (0, None)
+
+
+def test_an_access_of_what_is_forgotten_meanwhile_is_dropped(
+    store: MemoryStore, path: Path
+) -> None:
+    id = store.store("a red cat").id
+    store.touch(id)
+    with MemoryStore(path) as other:
+        other.forget(id)
+    store.store("a dog")
+    assert actions(store) == ["store", "forget", "store"]
+
+
+def test_an_access_makes_a_memory_recent(store: MemoryStore, clock: Clock) -> None:
+    first, second = store.store_many(["a red cat", "a red cat"])
+    clock.now += 1e6
+    store.touch(second.id)
+    assert [hit.memory.id for hit in store.recall("red cat")] == [second.id, first.id]
+
+
+@pytest.mark.parametrize("change", [{"importance": 0.9}, {"author": "Ann"}, {"namespace": "b"}])
+def test_an_access_counts_when_another_store_changes_the_record(
+    path: Path, clock: Clock, change: dict[str, str]
+) -> None:
+    ranking = WeightedSum.classic()
+    with (
+        MemoryStore(path, clock=clock, ranking=ranking) as one,
+        MemoryStore(path, clock=clock) as other,
+    ):
+        id = one.store("a red cat").id
+        one.recall("cat", namespace=EVERYWHERE, touch=False)
+        clock.now += 1e6
+        one.touch(id)
+        other.update(id, **change)  # type: ignore[arg-type]
+        asked = Asked("red cat", namespace=EVERYWHERE, now=clock.now)
+        assert asked.of(one) == Twin.of(one).recall(asked)
+
+
+def test_an_access_counts_in_a_scope_that_is_loaded_after_the_change(
+    path: Path, clock: Clock
+) -> None:
+    with MemoryStore(path, clock=clock) as one, MemoryStore(path, clock=clock) as other:
+        id = one.store("a red cat").id
+        clock.now += 1e6
+        one.touch(id)
+        other.update(id, author="Ann")
+        asked = Asked("red cat", now=clock.now)
+        assert asked.of(one) == Twin.of(one).recall(asked)
+
+
+def test_many_threads_lose_no_access(store: MemoryStore) -> None:
+    id = store.store("a red cat").id
+
+    def access() -> None:
+        for _ in range(20):
+            store.touch(id)
+            store.store("a dog")
+
+    threads = [threading.Thread(target=access) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert accesses(store, id) == (80, 1000.0)
+    asked = Asked("red cat", now=1000.0)
+    assert asked.of(store) == Twin.of(store).recall(asked)
+
+
+def test_named_vectors_come_back_as_float32(store: MemoryStore) -> None:
+    cat = store.store("a cat", vectors={"v": [1, 0.1], "w": [3]})
+    dog = store.store("a dog", vectors={"v": [2, 0]})
+    found = store.vectors([cat.id, dog.id, "unknown"], "v")
+    assert {id: vector.tolist() for id, vector in found.items()} == {
+        cat.id: pytest.approx([1, 0.1]),
+        dog.id: [2, 0],
+    }
+    assert {vector.dtype.name for vector in found.values()} == {"float32"}
+    assert list(store.vectors(dog.id, "w")) == []
+
+
+def test_an_update_adds_and_replaces_vectors(store: MemoryStore) -> None:
+    id = store.store("a cat", vectors={"v": [1, 0]}).id
+    store.recall(None, vector=("v", [1, 0]))
+    store.update(id, vectors={"v": [0, 1], "w": [3, 3, 3]})
+    assert store.vectors(id, "w")[id].tolist() == [3, 3, 3]
+    assert store.recall(None, vector=("v", [1, 0])) == []
+    assert len(store.recall(None, vector=("v", [0, 1]))) == 1
+
+
+def test_a_dimension_that_nothing_has_any_more_may_change(store: MemoryStore) -> None:
+    id = store.store("a cat", vectors={"v": [1, 0]}).id
+    store.recall(None, vector=("v", [1, 0]))
+    store.forget(id)
+    store.store("a dog", vectors={"v": [1, 0, 0]})
+    assert len(store.recall(None, vector=("v", [1, 0, 0]))) == 1
+
+
+def test_recall_narrows_by_its_filter(store: MemoryStore, path: Path) -> None:
+    store.store_many({"content": f"red cat {n}", "metadata": {"n": n % 4}} for n in range(40))
+    for where, expected in (({"metadata.n": 1}, 10), ({"metadata.n": {"$gt": 1}}, 20)):
+        assert len(store.recall("cat", k=99, where=where)) == expected
+    with MemoryStore(path) as other:
+        other.store("red cat 41", metadata={"n": 1})
+    assert len(store.recall("cat", k=99, where={"metadata.n": 1})) == 11
