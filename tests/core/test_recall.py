@@ -22,6 +22,7 @@ from bethink import (
     Subtree,
     ValidationError,
     WeightedSum,
+    recall,
 )
 from bethink import index as resident
 from bethink.index import keyword, scope, vectors
@@ -225,6 +226,45 @@ def test_six_thousand_memories_are_ranked_as_by_the_twin(
         twin = Twin.of(store)
         for each in (asked, replace(asked, mode="semantic"), replace(asked, mode="keyword")):
             assert_same(each.of(store), twin.recall(each))
+
+
+@pytest.mark.parametrize(
+    "ranking",
+    [WeightedSum(), WeightedSum.classic(), WeightedSum(1, 2, 3, 0), WeightedSum(0, 1, 1, 0)],
+    ids=["default", "classic", "mostly importance", "without similarity"],
+)
+@pytest.mark.parametrize("kernel", [vectors._kernel, lambda: None], ids=["installed", "numpy"])
+def test_what_is_left_unscored_would_not_have_made_it(
+    kernel: Callable[[], Any], ranking: WeightedSum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_kernel", kernel)
+    monkeypatch.setattr(recall, "_BLOCK", 16)
+    dice = random.Random(5)
+    with opened(embedder=HashEmbedder(8), ranking=ranking) as store:
+        store.store_many(
+            {
+                "content": " ".join(dice.choices(WORDS, k=dice.randint(1, 6))),
+                "importance": dice.choice([0.0, 0.5, 1.0]),
+                "occurred_at": NOW - dice.choice([0, 1, 30, 300]) * DAY,
+                "expires_at": dice.choice([None, None, None, NOW - 1, NOW + 1]),
+                "category": dice.choice("xy"),
+                "vectors": {"v": [dice.gauss(0, 1) for _ in range(3)]},
+            }
+            for _ in range(400)
+        )
+        twin = Twin.of(store, "v")
+        for k in (1, 4, 20):
+            for where in (None, {"category": "x"}):
+                asked = Asked("red cat in tokyo", k=k, where=where, now=NOW)
+                direction = ("v", [dice.gauss(0, 1) for _ in range(3)])
+                for each in (
+                    asked,
+                    replace(asked, mode="semantic"),
+                    replace(asked, mode="keyword", query="house"),
+                    replace(asked, vector=direction, min_score=0.4),
+                    replace(asked, vector=direction, query=None, min_similarity=0.3),
+                ):
+                    assert_same(each.of(store), twin.recall(each))
 
 
 def test_thousands_of_ties_are_ordered_by_id() -> None:

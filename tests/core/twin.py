@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ class Twin:
         else:
             assert asked.query is not None
             query = self.embedder.embed([asked.query])[0]
-            vectors = [self.embedded(record) for record in records]
+            vectors = [self.embedded.get(record.id) for record in records]
             share = 1.0 if alone else getattr(self.embedder, "share", DEFAULT_SHARE)
             floor = getattr(self.embedder, "floor", 0.0)
         if not any(query):
@@ -122,9 +123,12 @@ class Twin:
         cosines = [0.0 if vector is None else cosine(vector, query) for vector in vectors]
         return share, [min(max((each - floor) / (1 - floor), 0.0), 1.0) for each in cosines]
 
-    def embedded(self, record: MemoryRecord) -> Vector | None:
-        """Embed a record as it was embedded when it was stored."""
-        return self.embedder.embed([embedded_text(record)])[0] if record.content else None
+    @cached_property
+    def embedded(self) -> Mapping[str, Vector]:
+        """Embed every record that has a content."""
+        said = [record for record in self.records if record.content]
+        rows = self.embedder.embed([embedded_text(record) for record in said])
+        return {record.id: row for record, row in zip(said, rows, strict=True)}
 
 
 def covers(scope: Scope, namespace: str) -> bool:
