@@ -101,12 +101,13 @@ def test_one_call_counts_once(store: MemoryStore) -> None:
     assert accesses(store, id) == (1, 1000.0)
 
 
-def test_the_next_write_takes_accesses_along(store: MemoryStore, path: Path) -> None:
+def test_a_later_write_takes_accesses_along(store: MemoryStore, path: Path, clock: Clock) -> None:
     id = store.store("a red cat").id
     store.recall("cat")
     store.touch(id)
     with MemoryStore(path) as other:
         assert accesses(other, id) == (0, None)
+        clock.now += 3600
         store.store("a dog")
         assert accesses(other, id) == (2, 1000.0)
     assert actions(store) == ["store", "touch", "store"]
@@ -122,9 +123,10 @@ def test_accesses_survive_closing(path: Path) -> None:
         assert accesses(store, id) == (1, 7.0)
 
 
-def test_accesses_survive_a_write_that_fails(store: MemoryStore) -> None:
+def test_accesses_survive_a_write_that_fails(store: MemoryStore, clock: Clock) -> None:
     id = store.store("a red cat").id
     store.touch(id)
+    clock.now += 3600
     with pytest.raises(LookupError):
         store.forget("unknown")
     assert (accesses(store, id), actions(store)) == ((1, 1000.0), ["store"])
@@ -141,12 +143,13 @@ def test_only_the_living_are_accessed(store: MemoryStore) -> None:
 
 
 def test_an_access_of_what_is_forgotten_meanwhile_is_dropped(
-    store: MemoryStore, path: Path
+    store: MemoryStore, path: Path, clock: Clock
 ) -> None:
     id = store.store("a red cat").id
     store.touch(id)
     with MemoryStore(path) as other:
         other.forget(id)
+    clock.now += 3600
     store.store("a dog")
     assert actions(store) == ["store", "forget", "store"]
 
@@ -186,6 +189,15 @@ def test_an_access_counts_in_a_scope_that_is_loaded_after_the_change(
         other.update(id, author="Ann")
         asked = Asked("red cat", now=clock.now)
         assert asked.of(one) == Twin.of(one).recall(asked)
+
+
+def test_many_accesses_are_written_together(store: MemoryStore, clock: Clock) -> None:
+    stored = store.store_many(f"cat {n}" for n in range(200))
+    store.recall("cat", k=200)
+    clock.now += 3600
+    store.store("a dog")
+    assert actions(store) == ["store"] * 200 + ["touch", "store"]
+    assert {accesses(store, record.id) for record in stored} == {(1, 1000.0)}
 
 
 def test_many_threads_lose_no_access(store: MemoryStore) -> None:

@@ -123,7 +123,7 @@ class Recalling(RuleBasedStateMachine):
         )
 
     def later(self) -> float:
-        self.now += 100
+        self.now += 7
         return self.now
 
     def teardown(self) -> None:
