@@ -145,6 +145,7 @@ def _features(term: str, dimension: int) -> tuple[npt.NDArray[np.int64], npt.NDA
     return np.array([(h >> 1) % dimension for h in hashes], np.int64), np.array(signed)
 
 
+@lru_cache(maxsize=1 << 16)
 def _hash(feature: str) -> int:
     data = feature.encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")

@@ -137,8 +137,8 @@ class Engine:
         return self.backend.dimension(EMBEDDED) or self.embedder.dimension
 
     @contextmanager
-    def writing(self) -> Iterator[Transaction]:
-        """Open a transaction, pending accesses first.
+    def writing(self, *, closing: bool = False) -> Iterator[Transaction]:
+        """Open a transaction, first of all for accesses that are due (all when *closing*).
 
         Once it is committed the index takes it in.
         """
@@ -148,7 +148,7 @@ class Engine:
             with self.backend.write() as writer:
                 self._bind(writer)
                 transaction = Transaction(writer, self.clock(), writer.head())
-                touches = self.index.touches.take()
+                touches = self.index.touches.take(None if closing else transaction.now)
                 transaction.touch({id: (times, at) for id, (_, times, at) in touches.items()})
                 yield transaction
                 changes = transaction.changes()
@@ -185,7 +185,7 @@ class Engine:
                 return
             try:
                 if self.index.touches:
-                    with self.writing():
+                    with self.writing(closing=True):
                         pass
                 self.index.save(closing=True)
             finally:

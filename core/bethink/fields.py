@@ -21,6 +21,7 @@ Choice = TypeVar("Choice", bound=str)
 MAX_CONTENT: Final = 524_288
 MAX_LABEL: Final = 1024
 _LARGEST: Final = 1e18  # so that lengths stay finite, too
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -172,7 +173,7 @@ def plain(name: str, value: object) -> Any:
 
 def to_json(value: object) -> str:
     """Return *value* as compact JSON that can be encoded as UTF-8."""
-    encoded = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    encoded = _COMPACT.encode(value)
     return json.dumps(value, separators=(",", ":")) if _SURROGATE.search(encoded) else encoded
 
 

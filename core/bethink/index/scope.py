@@ -40,6 +40,7 @@ class ScopeIndex:
         self.live = 0
         self.total = 0
         self.mortal = False
+        self._last = 0
         self._sorted: Rows = np.empty(0, dtype=np.int64)
         self._order: Rows = np.empty(0, dtype=np.int64)
 
@@ -80,22 +81,24 @@ class ScopeIndex:
 
     def apply(self, changes: Changes) -> None:
         """Take in *changes*; taking them in twice does no harm."""
-        living = sorted(
-            (row for row in changes.live if covers(self.scope, row.record.namespace)),
-            key=lambda row: row.row,
-        )
-        dead = changes.rows.difference(row.row for row in living)
-        for position in self.positions(list(dead)) if dead else ():
-            if position >= 0:
-                self._kill(int(position))
-        positions = self.positions([row.row for row in living])
-        fresh = [row for row, position in zip(living, positions, strict=True) if position < 0]
-        for row, position in zip(living, positions, strict=True):
-            if position >= 0:
-                self._patch(int(position), row.record)
+        fresh, living = [], set()
+        for row in changes.live:
+            if covers(self.scope, row.record.namespace):
+                living.add(row.row)
+                position = -1 if row.row > self._last else self._position(row.row)
+                if position < 0:
+                    fresh.append(row)
+                else:
+                    self._patch(position, row.record)
+        for number in changes.rows - living:
+            if number <= self._last and (position := self._position(number)) >= 0:
+                self._kill(position)
         if fresh:
-            self._append(fresh)
+            self._append(sorted(fresh, key=lambda row: row.row))
             self._link(len(fresh))
+
+    def _position(self, row: int) -> int:
+        return int(self.positions([row])[0])
 
     def touch(self, rows: Sequence[int], times: int, at: float) -> None:
         """Count *times* more accesses of each of *rows*, the last one *at*."""
@@ -178,6 +181,7 @@ class ScopeIndex:
         )
         self.keyword.adopt(piece.block, segment.number)
         self.vectors[EMBEDDED].adopt(*piece.vectors)
+        self._last = max(self._last, segment.last)
         self.mortal |= bool((piece.columns["expires"] < FOREVER).any())
         self.live += int(living.sum())
         self.total += int(piece.columns["length"][living].sum())
@@ -199,6 +203,7 @@ class ScopeIndex:
         )
         for name, column in self.vectors.items():
             column.append(_stacked([row.vectors.get(name) for row in rows], column.dimension))
+        self._last = max(self._last, rows[-1].row)
         self.mortal |= any(row.record.expires_at is not None for row in rows)
         self.live += len(rows)
         self.total += sum(lengths)

@@ -1,4 +1,8 @@
-"""Accesses that are not written yet: a recall only notes them, the next write takes them along."""
+"""Accesses that are not written yet: a recall only notes them, a later write takes them along.
+
+They are gathered until there are many, or for a minute, because every one of them dirties a page of
+the file.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import replace
 from operator import attrgetter
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ..backends import Row
 from ..records import MemoryRecord
@@ -16,12 +20,16 @@ _values = attrgetter(*_NAMES)  # many times faster than dataclasses.replace
 
 Pending: TypeAlias = dict[str, tuple[int, int, float]]
 
+MANY: Final = 128
+SECONDS: Final = 60.0
+
 
 class Touches:
     """Pending accesses by record id: its row, how many times, and when last; safe for threads."""
 
     def __init__(self) -> None:
         self._pending: Pending = {}
+        self._since = 0.0
         self._lock = threading.Lock()
 
     def __bool__(self) -> bool:
@@ -30,6 +38,8 @@ class Touches:
     def add(self, found: Iterable[tuple[int, MemoryRecord]], at: float) -> None:
         """Note an access *at* of each row and record."""
         with self._lock:
+            if not self._pending:
+                self._since = at
             for row, record in found:
                 _, earlier, last = self._pending.get(record.id, (row, 0, at))
                 self._pending[record.id] = (row, earlier + 1, max(last, at))
@@ -39,9 +49,12 @@ class Touches:
         with self._lock:
             return list(self._pending.values())
 
-    def take(self) -> Pending:
-        """Remove and return everything pending."""
+    def take(self, now: float | None = None) -> Pending:
+        """Remove and return everything pending; with a time only if it is due by then."""
         with self._lock:
+            early = now is not None and self._since <= now < self._since + SECONDS
+            if early and len(self._pending) < MANY:
+                return {}
             taken, self._pending = self._pending, {}
         return taken
 
