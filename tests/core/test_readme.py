@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import re
 import subprocess
 import sys
@@ -37,9 +36,8 @@ GIVEN = {
     """,
 }
 
-tox = configparser.ConfigParser(interpolation=None)
-tox.read(ROOT / "tox.ini", encoding="utf-8")
-PINS = re.findall(r"^(\w+): ([\w-]+)==(\S+)", tox["testenv"]["deps"], re.MULTILINE)
+TOX = (ROOT / "tox.ini").read_text(encoding="utf-8")
+PINS = re.findall(r"^ +([a-z]+\d+): ([\w-]+)==(\S+)$", TOX, re.MULTILINE)
 
 
 def runnable(block: str) -> str:
