@@ -36,7 +36,7 @@ FRAMEWORKS = {
 ROWS = (
     ("errors",),
     ("records", "namespaces", "fields", "ids", "journal"),
-    ("text", "stemming", "filters", "embedders"),
+    ("text", "stemming", "filters", "embedders", "static", "minilm"),
     ("backends", "ranking"),
     ("index",),
     ("recall",),
