@@ -1,0 +1,88 @@
+"""Texts into vectors with a table that comes with bethink: no model to run, nothing to download.
+
+The table gives a vector for every word piece of an English vocabulary; ``make.py`` beside it says
+how it was made. A text's vector is the sum of its pieces' vectors, brought to length 1. A piece
+that says much about what a text is about has a long vector, one that says little a short one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..embedders import Embedder, _checked_texts, normalised
+from .wordpiece import WordPieces, vocabulary
+
+DIMENSION: Final = 128
+HIGHEST: Final = 7
+"""Numbers are kept in four bits each, from -HIGHEST to HIGHEST, and a scale for each piece."""
+
+_BLOCK: Final = 64
+_LONGEST: Final = 16_384
+
+
+class StaticEmbedder(Embedder):
+    """Look up the meaning of English words in a table: fast, offline, the same everywhere.
+
+    Words of other scripts add nothing: they are left to the keywords. Of a long text the first
+    16,384 characters count.
+    """
+
+    floor = 0.4  # of two texts without a common word, 1 pair in 6,000 comes out above
+    share = 0.15
+
+    def __repr__(self) -> str:
+        return "StaticEmbedder()"
+
+    @property
+    def name(self) -> str:
+        """Say which table the vectors come from."""
+        return "static-minilm-128-v1"
+
+    @property
+    def dimension(self) -> int:
+        """Give the length of each vector."""
+        return DIMENSION
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Embed the texts; a text without any word of the vocabulary gives a zero row."""
+        texts = _checked_texts(texts)
+        blocks = [_embedded(texts[i : i + _BLOCK]) for i in range(0, len(texts), _BLOCK)]
+        return np.concatenate(blocks) if blocks else np.zeros((0, self.dimension), np.float32)
+
+
+def _embedded(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    codes, scale = _table()
+    cut = word_pieces()
+    found = [cut(text[:_LONGEST]) for text in texts]
+    sizes = np.fromiter(map(len, found), np.int64, len(found))
+    pieces = np.fromiter(chain.from_iterable(found), np.int64, int(sizes.sum()))
+    vectors = codes[pieces] * scale[pieces, None]
+    told = np.flatnonzero(sizes)
+    sums = np.zeros((len(texts), DIMENSION), np.float32)
+    if len(told):
+        sums[told] = np.add.reduceat(vectors, (np.cumsum(sizes) - sizes)[told])
+    return normalised(sums)
+
+
+@cache
+def word_pieces() -> WordPieces:
+    """Return the cutter for the vocabulary that comes with bethink."""
+    return WordPieces(vocabulary())
+
+
+@cache
+def _table() -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
+    """Return each piece's numbers and its scale."""
+    table = np.load(Path(__file__).with_name("table.npy"))
+    codes = np.empty((len(table), DIMENSION), np.int8)
+    codes[:, ::2] = table["codes"] & 15
+    codes[:, 1::2] = table["codes"] >> 4
+    codes -= HIGHEST + 1
+    return codes, table["scale"].astype(np.float32)

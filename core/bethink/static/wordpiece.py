@@ -1,0 +1,118 @@
+"""Text into the word pieces of BERT's uncased vocabulary.
+
+A word is looked for whole; if it is not there it is cut, from the left, into the longest pieces
+that are. ``##`` marks a piece that continues a word. A word always gives the same pieces, so what
+was found is kept by word.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+UNKNOWN: Final = 100
+"""The piece that stands for a word the vocabulary cannot spell."""
+
+_LONGEST_WORD: Final = 100
+_KEPT_WORDS: Final = 1 << 16
+_ASCII_MARKS: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_IDEOGRAPHS: Final = (
+    range(0x3400, 0x4DC0),
+    range(0x4E00, 0xA000),
+    range(0xF900, 0xFB00),
+    range(0x20000, 0x2A6E0),
+    range(0x2A700, 0x2B740),
+    range(0x2B740, 0x2B820),
+    range(0x2B920, 0x2CEB0),
+    range(0x2F800, 0x2FA20),
+)
+
+
+class WordPieces:
+    """Cut texts into the pieces of *vocabulary*, which lists them by number."""
+
+    def __init__(self, vocabulary: Iterable[str]) -> None:
+        self._words = _Words(vocabulary)
+
+    def __call__(self, text: str) -> list[int]:
+        """Return the numbers of the pieces of *text*, in order, without markers around them."""
+        return list(chain.from_iterable(map(self._words.__getitem__, split(text))))
+
+
+def vocabulary() -> list[str]:
+    """Return the pieces that come with bethink, by number."""
+    path = Path(__file__).with_name("vocabulary.txt")
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def split(text: str) -> list[str]:
+    """Split *text* into words, lower-case and without accents; marks and ideographs stand alone."""
+    return text.translate(_characters).split(" ")
+
+
+class _Words(dict[str, tuple[int, ...]]):
+    """The pieces of each word seen so far."""
+
+    def __init__(self, vocabulary: Iterable[str]) -> None:
+        super().__init__({"": ()})
+        self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        if len(word) > _LONGEST_WORD:
+            return (UNKNOWN,)
+        found = self._cut(word)
+        if len(self) >= _KEPT_WORDS:
+            self.clear()
+            self[""] = ()
+        self[word] = found
+        return found
+
+    def _cut(self, word: str) -> tuple[int, ...]:
+        found: list[int] = []
+        start = 0
+        while start < len(word):
+            lead = "##" if start else ""
+            for end in range(len(word), start, -1):
+                number = self._numbers.get(lead + word[start:end])
+                if number is not None:
+                    break
+            else:
+                return (UNKNOWN,)
+            found.append(number)
+            start = end
+        return tuple(found)
+
+
+class _Characters(dict[int, str]):
+    """What each character becomes; worked out when it is first seen."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = _folded(chr(code))
+        return self[code]
+
+
+_characters = _Characters()
+
+
+def _folded(character: str) -> str:
+    category = unicodedata.category(character)
+    if character in "\t\n\r" or category in ("Zs", "Zl", "Zp"):
+        return " "
+    if category in ("Cc", "Cf", "Co", "Cs") or character == "\ufffd":
+        return ""
+    parts = unicodedata.normalize("NFD", character)
+    kept = "".join(part.lower() for part in parts if unicodedata.category(part) != "Mn")
+    if _stands_alone(character, kept):
+        return f" {kept} "
+    return kept
+
+
+def _stands_alone(character: str, folded: str) -> bool:
+    return (
+        any(ord(character) in block for block in _IDEOGRAPHS)
+        or folded in _ASCII_MARKS
+        or unicodedata.category(folded[:1] or "a").startswith("P")
+    )
