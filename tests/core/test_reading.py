@@ -8,7 +8,7 @@ import pytest
 
 from bethink import EVERYWHERE, MemoryStore, WeightedSum
 
-from .twin import Asked, Twin
+from .twin import Asked, Twin, assert_same
 
 
 class Clock:
@@ -176,7 +176,7 @@ def test_an_access_counts_when_another_store_changes_the_record(
         one.touch(id)
         other.update(id, **change)  # type: ignore[arg-type]
         asked = Asked("red cat", namespace=EVERYWHERE, now=clock.now)
-        assert asked.of(one) == Twin.of(one).recall(asked)
+        assert_same(asked.of(one), Twin.of(one).recall(asked))
 
 
 def test_an_access_counts_in_a_scope_that_is_loaded_after_the_change(
@@ -188,7 +188,7 @@ def test_an_access_counts_in_a_scope_that_is_loaded_after_the_change(
         one.touch(id)
         other.update(id, author="Ann")
         asked = Asked("red cat", now=clock.now)
-        assert asked.of(one) == Twin.of(one).recall(asked)
+        assert_same(asked.of(one), Twin.of(one).recall(asked))
 
 
 def test_many_accesses_are_written_together(store: MemoryStore, clock: Clock) -> None:
@@ -215,7 +215,7 @@ def test_many_threads_lose_no_access(store: MemoryStore) -> None:
         thread.join()
     assert accesses(store, id) == (80, 1000.0)
     asked = Asked("red cat", now=1000.0)
-    assert asked.of(store) == Twin.of(store).recall(asked)
+    assert_same(asked.of(store), Twin.of(store).recall(asked))
 
 
 def test_named_vectors_come_back_as_float32(store: MemoryStore) -> None:

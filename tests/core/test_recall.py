@@ -28,7 +28,7 @@ from bethink import index as resident
 from bethink.index import keyword, scope, vectors
 from bethink.ranking import Evidence, Parts
 
-from .twin import Answer, Asked, Twin
+from .twin import Answer, Asked, Twin, assert_same
 
 NOW = 1.7e9
 DAY = 86_400.0
@@ -75,11 +75,6 @@ by_vector = st.builds(
     phrases | st.none(),
     directions,
 )
-
-
-def assert_same(found: Answer, expected: Answer) -> None:
-    assert [id for id, _ in found] == [id for id, _ in expected]
-    assert [score for _, score in found] == pytest.approx([s for _, s in expected], abs=1e-9)
 
 
 class Recalling(RuleBasedStateMachine):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from bethink import Embedder, MemoryRecord, MemoryStore, Subtree, WeightedSum
 from bethink.filters import matches, parse
@@ -129,6 +130,12 @@ class Twin:
         said = [record for record in self.records if record.content]
         rows = self.embedder.embed([embedded_text(record) for record in said])
         return {record.id: row for record, row in zip(said, rows, strict=True)}
+
+
+def assert_same(found: Answer, expected: Answer) -> None:
+    """Compare two answers: the same order, and scores equal to nine digits."""
+    assert [id for id, _ in found] == [id for id, _ in expected]
+    assert [score for _, score in found] == pytest.approx([s for _, s in expected], abs=1e-9)
 
 
 def covers(scope: Scope, namespace: str) -> bool:

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import numpy as np
+
+from bethink import MemoryRecord
+from bethink.backends import Row
+from bethink.index.columns import FOREVER, NEVER, Columns, grown, numbers, table
+
+PLAIN = MemoryRecord("1", "a", "x", created_at=1.0, occurred_at=2.0, updated_at=3.0)
+TOLD = MemoryRecord(
+    "2", "a", "y", 1.0, 5.0, 3.0, expires_at=9.0, last_accessed_at=7.0, access_count=2
+)
+
+
+def test_columns_grow_and_keep_what_they_held() -> None:
+    columns = Columns(room=2)
+    columns.append(1, row=[1], importance=[0.5])
+    columns.append(2, row=[2, 3], importance=0.25)
+    columns.append(500, row=np.arange(4, 504), importance=np.linspace(0, 1, 500))
+    assert columns.size == len(columns["row"]) == 503
+    assert columns["row"].tolist() == list(range(1, 504))
+    assert columns["importance"][:4].tolist() == [0.5, 0.25, 0.25, 0.0]
+
+
+def test_a_column_can_be_written_in_place() -> None:
+    columns = Columns()
+    columns.append(3, row=[1, 2, 3], alive=True)
+    columns["alive"][1] = False
+    assert columns["alive"].tolist() == [True, False, True]
+
+
+def test_growing_at_least_doubles() -> None:
+    array = np.arange(4)
+    assert grown(array, 4) is array
+    assert len(grown(array, 5)) == 8
+    assert len(grown(array, 50)) == 50
+    assert grown(np.ones((2, 3)), 3).shape == (4, 3)
+
+
+def test_what_never_happened_is_infinitely_far() -> None:
+    assert numbers(PLAIN)["accessed"] == NEVER == -np.inf
+    assert numbers(PLAIN)["expires"] == FOREVER == np.inf
+    assert (numbers(TOLD)["accessed"], numbers(TOLD)["expires"]) == (7.0, 9.0)
+
+
+def test_rows_become_columns() -> None:
+    found = table([Row(8, 3, PLAIN, {}), Row(9, 4, TOLD, {})])
+    assert list(found["row"]) == [8, 9]
+    assert list(found["ordinal"]) == [3, 4]
+    assert list(found["occurred"]) == [2.0, 5.0]
+    assert list(found["accesses"]) == [0, 2]

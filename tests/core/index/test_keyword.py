@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bethink.index import keyword
+from bethink.index.keyword import K1, B, Block, KeywordIndex
+
+Documents = list[list[str]]
+
+documents = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=5), max_size=9)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyword, "SEAL", 4)
+    monkeypatch.setattr(keyword, "FANOUT", 2)
+
+
+def shares(index: KeywordIndex, kept: Documents, alive: list[bool], term: str) -> dict[int, float]:
+    """Return the share of *term* by position, as the index weighs it; check its idf, too."""
+    lengths = np.array([len(each) for each in kept], dtype=np.int32)
+    living = np.array(alive, dtype=bool)
+    total = int(lengths[living].sum())
+    weighed = index.weigh([term], lengths, living, int(living.sum()), total)
+    frequency = sum(term in each for each, lives in zip(kept, alive, strict=True) if lives)
+    if weighed:
+        expected = math.log(1 + (sum(alive) - frequency + 0.5) / (frequency + 0.5))
+        assert weighed[0].idf == pytest.approx(expected)
+    found = [(one.documents.tolist(), one.shares.tolist()) for one in weighed]
+    return {at: share for ats, each in found for at, share in zip(ats, each, strict=True) if share}
+
+
+def naive(kept: Documents, alive: list[bool], term: str) -> dict[int, float]:
+    living = [each for each, lives in zip(kept, alive, strict=True) if lives]
+    average = sum(map(len, living)) / len(living) if any(living) else 1.0
+    return {
+        at: Counter(each)[term] / (Counter(each)[term] + K1 * (1 - B + B * len(each) / average))
+        for at, each in enumerate(kept)
+        if alive[at] and term in each
+    }
+
+
+@given(st.lists(documents, max_size=6), st.randoms(use_true_random=False))
+def test_postings_are_exact_however_they_came_in(batches: list[Documents], dice: object) -> None:
+    index, kept = KeywordIndex(), []
+    for batch in batches:
+        index.extend(batch)
+        kept += batch
+        alive = [dice.random() < 0.7 for _ in kept]  # type: ignore[attr-defined]
+        for term in "abz":
+            assert shares(index, kept, alive, term) == pytest.approx(naive(kept, alive, term))
+    if batches and dice.random() < 0.5:  # type: ignore[attr-defined]
+        index.seal()
+        assert index.loose == 0
+        alive = [True] * len(kept)
+        assert shares(index, kept, alive, "a") == pytest.approx(naive(kept, alive, "a"))
+
+
+def test_a_full_tail_is_sealed_and_equals_merge() -> None:
+    index = KeywordIndex()
+    sizes = []
+    for _ in range(16):
+        index.extend([["a"]])
+        sizes.append([block.size for block in index.blocks])
+    assert sizes[2:4] == [[], [4]]
+    assert sizes[7] == [8]
+    assert sizes[15] == [16]
+
+
+def test_a_whole_batch_is_sealed_as_it_is() -> None:
+    one, other = KeywordIndex(), KeywordIndex()
+    batch = [["a", "b"], ["b"], [], ["c", "c"]]
+    one.extend(batch)
+    for each in batch:
+        other.extend([each])
+    assert [block.size for block in one.blocks] == [4]
+    for name in ("starts", "documents", "counts"):
+        arrays = [getattr(index.blocks[0], name) for index in (one, other)]
+        assert arrays[0].tolist() == arrays[1].tolist()
+        assert arrays[0].dtype == arrays[1].dtype
+    assert one.blocks[0].terms == other.blocks[0].terms
+
+
+def test_documents_without_terms_can_be_sealed_and_merged() -> None:
+    index = KeywordIndex()
+    index.extend([[]] * 16)
+    index.extend([["a"]])
+    index.seal()
+    assert sum(block.size for block in index.blocks) == 17
+    assert list(shares(index, [[]] * 16 + [["a"]], [True] * 17, "a")) == [16]
+
+
+def test_sealing_nothing_makes_no_block() -> None:
+    index = KeywordIndex()
+    index.seal()
+    assert index.blocks == []
+    assert not index.unsettled
+
+
+def test_a_block_is_settled_once_and_again_after_merging() -> None:
+    index = KeywordIndex()
+    index.extend([["a"]] * 4)
+    assert index.unsettled
+    index.settle(0, 7)
+    assert not index.unsettled
+    assert index.blocks[0].saved == (7,)
+    index.extend([["b"]] * 4)
+    assert index.unsettled
+    assert index.blocks[0].saved == (7,)
+    index.settle(0, None)
+    assert (index.unsettled, index.blocks[0].saved) == (False, ())
+
+
+def test_an_adopted_block_comes_before_what_follows() -> None:
+    saved = KeywordIndex()
+    saved.extend([["a"], ["b"], ["a", "b"], []])
+    index = KeywordIndex()
+    index.adopt(saved.blocks[0], 3)
+    index.adopt(saved.blocks[0], 4)
+    index.extend([["b"]])
+    kept = [["a"], ["b"], ["a", "b"], []] * 2 + [["b"]]
+    assert [block.saved for block in index.blocks] == [(3,), (4,)]
+    for term in "ab":
+        alive = [True] * 9
+        assert shares(index, kept, alive, term) == pytest.approx(naive(kept, alive, term))
+
+
+def test_nothing_is_weighed_when_nothing_lives_or_matches() -> None:
+    index = KeywordIndex()
+    index.extend([["a"]])
+    one = np.ones(1, dtype=np.int32)
+    assert index.weigh(["z"], one, one.astype(bool), 1, 1) == []
+    assert index.weigh(["a"], one, ~one.astype(bool), 0, 0) == []
+    assert index.weigh([], one, one.astype(bool), 1, 1) == []
+
+
+def test_a_block_does_not_change() -> None:
+    block = Block(0, 0, {}, np.zeros(1), np.empty(0), np.empty(0))
+    with pytest.raises(AttributeError):
+        block.size = 1  # type: ignore[misc]

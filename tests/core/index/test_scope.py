@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bethink import EVERYWHERE, MemoryRecord, Subtree
+from bethink.backends import EMBEDDED, Changes, Loading, Row, Segment
+from bethink.index import keyword
+from bethink.index.scope import ScopeIndex
+from bethink.namespaces import Scope
+
+TEXTS = ("red cat", "red dog", "a long story of a cat", "blue ferry", "cat", "dog")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyword, "SEAL", 3)
+    monkeypatch.setattr(keyword, "FANOUT", 2)
+
+
+def row(number: int, text: str = "", namespace: str = "a", thread: str | None = "s") -> Row:
+    record = MemoryRecord(
+        str(number), namespace, text or TEXTS[number % len(TEXTS)], 1.0, 1.0, 1.0, thread=thread
+    )
+    vector = np.array([1, number], dtype=np.float32)
+    return Row(number, number, record, {EMBEDDED: vector, "v": vector[::-1]})
+
+
+ROWS = [row(number) for number in range(1, 12)]
+
+
+def loaded(rows: Sequence[Row], scope: Scope = "a", **given: tuple[Segment, ...]) -> ScopeIndex:
+    alive: dict[str, frozenset[int]] = {}
+    return ScopeIndex.of(scope, 2, Loading(0, given.get("segments", ()), alive, tuple(rows), ()))
+
+
+def changes(*live: Row, dead: Sequence[int] = ()) -> Changes:
+    rows = frozenset([*(each.row for each in live), *dead])
+    return Changes(0, 1, rows, live, frozenset({"a"}))
+
+
+def told(index: ScopeIndex) -> dict[int, float]:
+    """Return the keyword score of every live row."""
+    found = index.keyword_scores(["cat", "red"])
+    living = index.columns["alive"]
+    return dict(zip(index.columns["row"][living].tolist(), found[living].tolist(), strict=True))
+
+
+def test_what_is_written_one_by_one_is_as_if_loaded_at_once() -> None:
+    index = loaded(ROWS[:2])
+    for each in ROWS[2:]:
+        index.apply(changes(each))
+    assert told(index) == pytest.approx(told(loaded(ROWS)))
+    assert (index.live, index.total) == (11, loaded(ROWS).total)
+
+
+def test_what_died_leaves_no_trace_in_the_scores() -> None:
+    index = loaded(ROWS)
+    index.apply(changes(dead=[2, 5, 11, 99]))
+    rest = [each for each in ROWS if each.row not in (2, 5, 11)]
+    assert told(index) == pytest.approx(told(loaded(rest)))
+
+
+def test_taking_changes_in_twice_does_no_harm() -> None:
+    index = loaded(ROWS[:9])
+    for _ in range(2):
+        index.apply(changes(*ROWS[8:], dead=[1, 3]))
+    rest = [each for each in ROWS if each.row not in (1, 3)]
+    assert told(index) == pytest.approx(told(loaded(rest)))
+    assert index.live == 9
+
+
+def test_a_patched_row_keeps_its_place() -> None:
+    index = loaded(ROWS)
+    patched = replace(ROWS[4].record, importance=0.9, expires_at=7.0)
+    index.apply(changes(replace(ROWS[4], record=patched)))
+    assert index.size == index.live == 11
+    position = index.positions([5])[0]
+    assert index.columns["importance"][position] == 0.9
+    assert index.columns["expires"][position] == 7.0
+
+
+def test_rows_have_positions_whatever_order_they_were_loaded_in() -> None:
+    mixed = [row(3, namespace="a"), row(9, namespace="a"), row(2, namespace="b")]
+    index = loaded(mixed, EVERYWHERE)
+    index.apply(changes(row(10)))
+    positions = index.positions([10, 2, 9, 3, 1, 5, 99])
+    assert [int(index.columns["row"][at]) if at >= 0 else None for at in positions] == [
+        10,
+        2,
+        9,
+        3,
+        None,
+        None,
+        None,
+    ]
+    assert loaded([]).positions([1]).tolist() == [-1]
+
+
+def test_a_scope_takes_what_it_covers() -> None:
+    index = loaded([], Subtree("a"))
+    index.apply(changes(row(1, namespace="a"), row(2, namespace="a/b"), row(3, namespace="ab")))
+    assert index.columns["row"].tolist() == [1, 2]
+
+
+def test_an_access_counts_in_place() -> None:
+    index = loaded(ROWS)
+    index.touch([2, 99], 2, 50.0)
+    index.touch([2], 1, 40.0)
+    position = index.positions([2])[0]
+    assert index.columns["accesses"][position] == 3
+    assert index.columns["accessed"][position] == 50.0
+
+
+def saved(index: ScopeIndex) -> tuple[Segment, ...]:
+    """Return the sealed blocks as segments, as if a backend had kept them."""
+    segments = []
+    for number, segment in index.unsaved(head=1):
+        index.keyword.settle(number, number + 1)
+        segments.append(replace(segment, number=number + 1))
+    return tuple(segments)
+
+
+def test_what_is_saved_is_as_if_loaded_at_once() -> None:
+    index = loaded(ROWS)
+    index.keyword.seal()
+    segments = saved(index)
+    assert sum(segment.count for segment in segments) == 11
+    again = loaded([], segments=segments)
+    assert told(again) == pytest.approx(told(index))
+    assert (again.live, again.total) == (index.live, index.total)
+    query = np.array([0.6, 0.8])
+    for one, other in zip(
+        again.vectors[EMBEDDED].scan(query), index.vectors[EMBEDDED].scan(query), strict=True
+    ):
+        assert one == pytest.approx(other, abs=1e-6)
+    assert index.unsaved(head=1) == []
+
+
+def test_what_died_since_it_was_saved_stays_dead() -> None:
+    index = loaded(ROWS[:6])
+    loading = Loading(0, saved(index), {"a": frozenset({1, 2, 4})}, (row(12),), ())
+    again = ScopeIndex.of("a", 2, loading)
+    assert told(again) == pytest.approx(told(loaded([row(n) for n in (1, 2, 4, 12)])))
+
+
+def test_what_was_patched_since_it_was_saved_is_patched() -> None:
+    index = loaded(ROWS[:6])
+    patched = replace(ROWS[1], record=replace(ROWS[1].record, importance=0.9))
+    again = ScopeIndex.of("a", 2, Loading(0, saved(index), {}, (), (patched, row(50))))
+    assert again.columns["importance"].tolist() == [0.5, 0.9, 0.5, 0.5, 0.5, 0.5]
+
+
+def test_threads_of_several_namespaces_stay_apart_in_segments() -> None:
+    one = loaded([row(n, namespace="a") for n in (1, 2, 3)])
+    other = loaded([row(n, namespace="b") for n in (4, 5, 6)], "b")
+    index = loaded([], EVERYWHERE, segments=saved(one) + saved(other))
+    names = index.threads.names(index.columns["thread"])
+    assert names == [("a", "s")] * 3 + [("b", "s")] * 3
+
+
+def test_only_a_single_namespace_is_saved() -> None:
+    index = loaded(ROWS, EVERYWHERE)
+    index.keyword.seal()
+    assert index.keyword.unsettled
+    assert index.unsaved(head=1) == []
+
+
+def test_nothing_is_saved_after_a_block_that_came_too_late() -> None:
+    index = loaded(ROWS[:3])
+    ((number, _),) = index.unsaved(head=1)
+    index.keyword.settle(number, None)
+    index.apply(changes(ROWS[3]))
+    index.keyword.seal()
+    assert index.unsaved(head=1) == []
+
+
+def test_named_vectors_are_read_on_first_use_and_kept_current() -> None:
+    index, asked = loaded(ROWS[:2]), list[str]()
+
+    def fetch(rows: Sequence[int], name: str) -> dict[int, np.ndarray]:
+        asked.append(name)
+        return {1: np.array([3, 4], np.float32)}
+
+    assert index.vector_column("v", 2, fetch).size == 2
+    index.apply(changes(ROWS[2]))
+    column = index.vector_column("v", 2, fetch)
+    assert (column.size, asked) == (3, ["v"])
+    near, margin = column.scan(np.array([0.6, 0.8]))
+    assert near == pytest.approx([1.0, 0.0, (3 * 0.6 + 0.8) / 10**0.5], abs=margin)
+    assert index.vector_column("v", 5, fetch).dimension == 5

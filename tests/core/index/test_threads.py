@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bethink import MemoryStore
+from bethink.index.keyword import Weighed
+from bethink.index.threads import BORROW_WORDS, LEND_BACK, LEND_ONWARD, THREAD_BONUS, Threads
+
+NAMES = [("a", "s"), ("a", "t"), ("b", "s")]
+
+turns = st.lists(
+    st.tuples(st.sampled_from([-1, 0, 1, 2]), st.sampled_from([1.0, 2.0, 3.0])), max_size=12
+)
+
+
+def columns(given: list[tuple[int, float]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    threads = np.array([thread for thread, _ in given], dtype=np.int32)
+    occurred = np.array([at for _, at in given])
+    return threads, occurred, np.arange(len(given))
+
+
+def order(links: Threads, given: list[tuple[int, float]], alive: list[bool]) -> list[list[int]]:
+    """Return every thread's turns, read off its links forward; check that they agree backward."""
+    found = []
+    for thread in range(len(NAMES)):
+        turn, backward = links._last[thread], list[int]()
+        while turn >= 0:
+            backward.append(turn)
+            turn = int(links._before[turn])
+        forward = backward[::-1]
+        assert [int(links._after[turn]) for turn in forward] == [*forward[1:], -1][: len(forward)]
+        found.append(forward)
+    return found
+
+
+def expected(given: list[tuple[int, float]], alive: list[bool]) -> list[list[int]]:
+    return [
+        sorted(
+            (at for at, (code, _) in enumerate(given) if code == thread and alive[at]),
+            key=lambda at: (given[at][1], at),
+        )
+        for thread in range(len(NAMES))
+    ]
+
+
+@given(turns, st.sets(st.integers(0, 11)), st.integers(0, 12))
+def test_links_follow_time_then_insertion(
+    given: list[tuple[int, float]], dead: set[int], start: int
+) -> None:
+    links = Threads()
+    for name in NAMES:
+        links.code(name)
+    threads, occurred, ordinals = columns(given)
+    start = min(start, len(given))
+    alive = np.ones(len(given), dtype=bool)
+    links.rebuild(threads[:start], occurred[:start], ordinals[:start], alive[:start])
+    for turn in range(start, len(given)):
+        links.append(turn, threads, occurred, ordinals)
+    assert order(links, given, alive.tolist()) == expected(given, alive.tolist())
+    for turn in dead & set(range(len(given))):
+        alive[turn] = False
+        links.remove(turn, int(threads[turn]))
+    assert order(links, given, alive.tolist()) == expected(given, alive.tolist())
+    links.rebuild(threads, occurred, ordinals, alive)
+    assert order(links, given, alive.tolist()) == expected(given, alive.tolist())
+
+
+def test_a_thread_keeps_its_number() -> None:
+    links = Threads()
+    assert [links.code(name) for name in (*NAMES, *NAMES)] == [0, 1, 2, 0, 1, 2]
+    assert links.names(np.array([2, 0])) == [("b", "s"), ("a", "s")]
+
+
+def scores(words: list[int], share: dict[int, float]) -> np.ndarray:
+    """Return the scores of one thread whose turn at each key has a share of the only term."""
+    links, size = Threads(), len(words)
+    links.code(NAMES[0])
+    threads = np.zeros(size, dtype=np.int32)
+    links.rebuild(threads, np.arange(size), np.arange(size), np.ones(size, dtype=bool))
+    term = Weighed(2.0, np.array(list(share), dtype=np.int32), np.array(list(share.values())))
+    return links.score([term], threads, np.array(words))
+
+
+def lifted(score: float, best: float) -> float:
+    return 1 - (1 - score) * (1 - THREAD_BONUS * best)
+
+
+def test_a_turn_lends_three_steps_onward_and_back() -> None:
+    found = scores([1] * 9, {4: 0.6})
+    lent = [LEND_BACK / 3, LEND_BACK / 2, LEND_BACK, 1, LEND_ONWARD, LEND_ONWARD / 2]
+    for turn, weight in zip(range(1, 7), lent, strict=True):
+        assert found[turn] == pytest.approx(lifted(0.6 * weight, 0.6))
+    assert found[7] == pytest.approx(lifted(0.6 * LEND_ONWARD / 3, 0.6))
+    assert found[0] == found[8] == 0
+
+
+def test_a_long_turn_borrows_less() -> None:
+    found = scores([1, 4 * BORROW_WORDS], {0: 0.5})
+    assert found[1] == pytest.approx(lifted(0.5 * LEND_ONWARD / 4, 0.5))
+
+
+def test_evidence_from_several_turns_adds_up_as_chances_do() -> None:
+    found = scores([1, 1, 1], {0: 0.5, 2: 0.5})
+    alone = 1 - (1 - 0.5 * LEND_ONWARD) * (1 - 0.5 * LEND_BACK)
+    ends = [1 - 0.5 * (1 - 0.5 * lend / 2) for lend in (LEND_BACK, LEND_ONWARD)]
+    assert found[1] == pytest.approx(lifted(alone, max(ends)))
+
+
+def test_a_turn_without_a_thread_gets_nothing_from_others() -> None:
+    with MemoryStore() as store:
+        store.store_many(["paint for the boat", "the blue one"])
+        plain = store.recall("boat paint", k=9)
+        assert [hit.memory.content for hit in plain] == ["paint for the boat"]
+
+
+def test_a_turn_that_comes_late_is_linked_where_it_belongs() -> None:
+    with MemoryStore() as store:
+        store.store("the first words", thread="s", occurred_at=1.0)
+        store.store("the blue one", thread="s", occurred_at=3.0)
+        store.recall("boat", touch=False)
+        store.store("paint for the boat?", thread="s", occurred_at=2.0)
+        found = store.recall("boat paint", k=9, mode="keyword")
+        assert [hit.memory.content for hit in found] == [
+            "paint for the boat?",
+            "the blue one",
+            "the first words",
+        ]

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bethink import MemoryRecord
+from bethink.index.touches import Touches
+
+ONE = MemoryRecord("1", "a", "x", 1.0, 1.0, 1.0)
+OTHER = replace(ONE, id="2", access_count=3, last_accessed_at=50.0)
+
+
+def noted(*times: float) -> Touches:
+    touches = Touches()
+    for at in times:
+        touches.add([(1, ONE), (2, OTHER)], at)
+    return touches
+
+
+def test_accesses_are_counted_in() -> None:
+    touches = noted(10.0, 70.0, 60.0)
+    assert touches
+    assert touches.on(ONE) == replace(ONE, access_count=3, last_accessed_at=70.0)
+    assert touches.on(OTHER) == replace(OTHER, access_count=6, last_accessed_at=70.0)
+    assert noted(10.0).on(OTHER).last_accessed_at == 50.0
+
+
+def test_only_the_living_are_accessed() -> None:
+    gone = replace(ONE, state="forgotten")
+    assert noted(1.0).on(gone) == gone
+    assert Touches().on(ONE) is ONE
+
+
+def test_what_is_taken_is_gone_until_it_is_put_back() -> None:
+    touches = noted(10.0, 20.0)
+    taken = touches.take()
+    assert set(taken) == {"1", "2"}
+    assert not touches
+    touches.add([(1, ONE)], 15.0)
+    touches.put_back(taken)
+    assert touches.on(ONE) == replace(ONE, access_count=3, last_accessed_at=20.0)
+    assert touches.on(OTHER).access_count == 5

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from bethink.index import vectors
+from bethink.index.vectors import VectorColumn, cosines, unit
+
+Matrix = npt.NDArray[np.float32]
+
+KERNELS: dict[str, Callable[[], Any]] = {"installed": vectors._kernel, "numpy": lambda: None}
+values = st.floats(-(2.0**59), 2.0**59, width=32) | st.sampled_from([0.0, 1e-40, 1.0, -1.0])
+matrices = st.integers(1, 24).flatmap(
+    lambda size: st.tuples(
+        arrays(np.float32, st.tuples(st.integers(1, 6), st.just(size)), elements=values),
+        arrays(np.float32, size, elements=values).filter(lambda vector: vector.any()),
+    )
+)
+
+
+def column(name: str, dimension: int) -> VectorColumn:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vectors, "_kernel", KERNELS[name])
+        return VectorColumn(dimension, 2)
+
+
+def direction(vector: Matrix) -> npt.NDArray[np.float64]:
+    exact = vector.astype(np.float64)
+    found: npt.NDArray[np.float64] = exact / np.linalg.norm(exact)
+    return found
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@given(given=matrices)
+def test_the_scan_is_never_further_off_than_it_says(
+    name: str, given: tuple[Matrix, Matrix]
+) -> None:
+    matrix, query = given
+    scanned = column(name, len(query))
+    scanned.append(matrix[:1])
+    scanned.append(matrix[1:])
+    near, margin = scanned.scan(direction(query))
+    assert np.abs(near - cosines(matrix, direction(query))).max() <= margin
+    assert margin < 0.2
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_margin_is_small_for_usual_vectors(name: str) -> None:
+    matrix = np.random.default_rng(1).normal(size=(200, 384)).astype(np.float32)
+    scanned = column(name, 384)
+    scanned.append(matrix)
+    near, margin = scanned.scan(direction(matrix[0]))
+    assert near.shape == (200,)
+    assert margin < 0.03
+    assert near.argmax() == 0
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_an_empty_column_scans_to_nothing(name: str) -> None:
+    near, _ = column(name, 3).scan(np.array([1.0, 0.0, 0.0]))
+    assert near.shape == (0,)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("other", KERNELS)
+def test_what_is_quantised_can_be_adopted_with_or_without_the_kernel(name: str, other: str) -> None:
+    matrix = np.random.default_rng(2).normal(size=(9, 16)).astype(np.float32)
+    matrix[4] = 0
+    one, adopting = column(name, 16), column(other, 16)
+    one.append(matrix)
+    adopting.append(matrix[:2])
+    adopting.adopt(*one.quantised(2, 7))
+    assert (adopting.size, adopting.error) == (7, one.error)
+    codes, scale, _ = adopting.quantised(0, 7)
+    assert codes.dtype == np.int8
+    assert codes.tolist() == one.quantised(0, 7)[0].tolist()
+    assert scale.tolist() == one.quantised(0, 7)[1].tolist()
+    near, margin = adopting.scan(direction(matrix[3]))
+    assert np.abs(near - cosines(matrix[:7], direction(matrix[3]))).max() <= margin
+
+
+def test_a_zero_vector_is_like_nothing() -> None:
+    assert cosines(np.zeros((1, 3), np.float32), np.array([1.0, 0, 0])).tolist() == [0.0]
+    assert unit(np.zeros((1, 3), np.float32)).tolist() == [[0, 0, 0]]
+
+
+def test_a_right_angle_is_exactly_zero() -> None:
+    assert cosines(np.array([[-5, 2]], np.float32), direction(np.array([2, 5]))).tolist() == [0.0]
+
+
+def test_units_have_length_one_whatever_their_size() -> None:
+    rows = np.array([[3, 4], [1e18, 1e18], [1e-30, 0]], np.float32)
+    assert np.linalg.norm(unit(rows), axis=1) == pytest.approx([1, 1, 1], abs=1e-6)
+
+
+def test_without_simsimd_there_is_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(vectors, "import_module", missing)
+    assert vectors._kernel() is None
