@@ -227,7 +227,8 @@ def remember(face: Face, turns: dict[str, list[Line]]) -> None:
         face.remember(batch[0]["corpus"], batch)
     spent = time.perf_counter() - started
     known = f"; {len(turns) - len(new)} known already" if len(new) < len(turns) else ""
-    print(f"remembered {total} turns of {len(new)} conversations in {spent:.2f} s{known}")
+    several = "" if len(new) == 1 else "s"
+    print(f"remembered {total} turns of {len(new)} conversation{several} in {spent:.2f} s{known}")
 
 
 def ask(face: Face, questions: dict[str, list[Line]], k: int) -> None:
