@@ -189,7 +189,7 @@ class _LazyEmbedder(Embedder):
         return matrix
 
     def _rows(self, texts: list[str]) -> _Matrix:
-        return normalised(_checked_rows(self._compute(texts), len(texts), self._dimension))
+        return normalised(checked_rows(self._compute(texts), len(texts), self._dimension))
 
     @abstractmethod
     def _compute(self, texts: list[str]) -> npt.ArrayLike:
@@ -298,7 +298,7 @@ class OpenAIEmbedder(_LazyEmbedder):
         for start in range(0, len(texts), size):
             batch = texts[start : start + size]
             found = self._parsed(self._answer(self._request(batch)))
-            vectors += _checked_rows(found, len(batch), self._dimension).tolist()
+            vectors += checked_rows(found, len(batch), self._dimension).tolist()
         return vectors
 
     def _request(self, texts: list[str]) -> Request:
@@ -369,8 +369,8 @@ def _checked_texts(texts: Sequence[str]) -> Sequence[str]:
     return texts
 
 
-def _checked_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> _Matrix:
-    """Refuse what an embedder should not have returned."""
+def checked_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> _Matrix:
+    """Return what an embedder returned as float32 rows, or refuse it: a wrong shape, no numbers."""
     try:
         with np.errstate(over="ignore"):
             rows = np.asarray(vectors, dtype=np.float32)

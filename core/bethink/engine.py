@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .backends import EMBEDDED, Backend, Changes, Row, Vector, Writer
-from .embedders import Embedder, HashEmbedder, embedder_from_name
+from .embedders import Embedder, HashEmbedder, checked_rows, embedder_from_name
 from .errors import EmbedderMismatchError, StoreClosedError
 from .index import ResidentIndex
 from .index.document import embedded_text
 from .records import MemoryRecord
+
+Matrix = npt.NDArray[np.float32]
 
 
 def embedder_for(stored: str | None, given: Embedder | None) -> Embedder:
@@ -149,7 +152,7 @@ class Engine:
                 self._bind(writer)
                 transaction = Transaction(writer, self.clock(), writer.head())
                 touches = self.index.touches.take(None if closing else transaction.now)
-                transaction.touch({id: (times, at) for id, (_, times, at) in touches.items()})
+                transaction.touch(touches)
                 yield transaction
                 changes = transaction.changes()
         except BaseException:
@@ -160,14 +163,16 @@ class Engine:
 
     def embed(self, records: Sequence[MemoryRecord]) -> list[Vector]:
         """Return one vector for each record; a record without content gets zeros."""
-        wanted = [record for record in records if record.content]
-        vectors = iter(
-            self.embedder.embed([embedded_text(record) for record in wanted]) if wanted else ()
-        )
-        return [
-            next(vectors) if record.content else np.zeros(self.dimension(), np.float32)
-            for record in records
-        ]
+        wanted = [embedded_text(record) for record in records if record.content]
+        vectors = iter(self.vectors(wanted) if wanted else ())
+        absent = np.zeros(self.dimension(), np.float32)
+        return [next(vectors) if record.content else absent for record in records]
+
+    def vectors(self, texts: Sequence[str]) -> Matrix:
+        """Return the embedder's vectors of *texts*, refusing what it should not have returned."""
+        if not self._bound:
+            self._check_embedder(self.backend.fact("embedder"))
+        return checked_rows(self.embedder.embed(texts), len(texts), self.dimension())
 
     def current(self, record: MemoryRecord) -> MemoryRecord:
         """Return *record* with the accesses that are not written yet."""
@@ -196,8 +201,10 @@ class Engine:
         """Note the embedder on the first write; refuse to mix two."""
         if self._bound:
             return
-        stored = writer.fact("embedder")
-        if stored is not None and stored != self.embedder.name:
-            raise EmbedderMismatchError(stored, self.embedder.name)
+        self._check_embedder(writer.fact("embedder"))
         writer.set("embedder", self.embedder.name)
         writer.dimension(EMBEDDED, self.embedder.dimension)
+
+    def _check_embedder(self, stored: str | None) -> None:
+        if stored is not None and stored != self.embedder.name:
+            raise EmbedderMismatchError(stored, self.embedder.name)

@@ -20,6 +20,9 @@ Choice = TypeVar("Choice", bound=str)
 
 MAX_CONTENT: Final = 524_288
 MAX_LABEL: Final = 1024
+MAX_DEPTH: Final = 128
+_LARGEST_INT: Final = 2**61
+_LONGEST_INT: Final = 10**4000  # Python reads no more than 4,300 digits
 _LARGEST: Final = 1e18  # so that lengths stay finite, too
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -85,18 +88,23 @@ def number(name: str, value: object, low: float, high: float) -> float:
     """Return *value* as a finite float within [low, high]."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValidationError(f"{name} must be a number, not {type(value).__name__}")
-    if not low <= value <= high or math.isinf(value):
-        raise ValidationError(f"{name} must lie in [{low:g}, {high:g}], not {value!r}")
+    if not low <= value <= high:
+        raise ValidationError(f"{name} must lie in [{low:g}, {high:g}], not {_shown(value)}")
     return float(value)
 
 
 def integer(name: str, value: object, low: int) -> int:
-    """Return *value* as an int of at least *low*."""
+    """Return *value* as an int of at least *low*; one beyond all counting is cut down."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValidationError(f"{name} must be an int, not {type(value).__name__}")
     if value < low:
-        raise ValidationError(f"{name} must be at least {low}, not {value}")
-    return value
+        raise ValidationError(f"{name} must be at least {low}, not {_shown(value)}")
+    return min(value, _LARGEST_INT)
+
+
+def limit(name: str, value: object) -> int | None:
+    """Return *value* as the most that may be returned, None for no limit."""
+    return None if value is None else integer(name, value, 0)
 
 
 def timestamp(name: str, value: object) -> float:
@@ -154,9 +162,15 @@ def fail(message: str) -> NoReturn:
     raise ValidationError(message)
 
 
-def plain(name: str, value: object) -> Any:
+def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
     """Return a deep copy of *value* made of JSON types only (tuples become lists)."""
-    if value is None or isinstance(value, str | bool | int):
+    if value is None or isinstance(value, str | bool):
+        return value
+    if not depth:
+        raise ValidationError(f"{name} is nested too deeply or contains itself")
+    if isinstance(value, int):
+        if abs(value) > _LONGEST_INT:
+            raise ValidationError(f"{name} holds {_shown(value)}, too long to be read again")
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -165,10 +179,15 @@ def plain(name: str, value: object) -> Any:
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise ValidationError(f"{name} has a key that is not a str")
-        return {key: plain(name, item) for key, item in value.items()}
+        return {key: plain(name, item, depth - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(name, item) for item in value]
+        return [plain(name, item, depth - 1) for item in value]
     raise ValidationError(f"{name} holds a {type(value).__name__}, which JSON cannot")
+
+
+def storable(value: object) -> bool:
+    """Tell whether *value*, made of JSON types, holds only text that any storage can hold."""
+    return not _SURROGATE.search(_COMPACT.encode(value))
 
 
 def to_json(value: object) -> str:
@@ -182,11 +201,11 @@ def _content(name: str, value: object) -> str:
     return content if content.strip() else ""
 
 
-def _value(name: str, value: object) -> Any:
-    try:
-        return plain(name, value)
-    except RecursionError:
-        raise ValidationError(f"{name} is nested too deeply or contains itself") from None
+def _shown(value: object) -> str:
+    huge = isinstance(value, int) and abs(value) > _LONGEST_INT
+    return (
+        f"a number of {value.bit_length()} bits" if isinstance(value, int) and huge else repr(value)
+    )
 
 
 def _metadata(name: str, value: object) -> dict[str, Any]:
@@ -194,7 +213,7 @@ def _metadata(name: str, value: object) -> dict[str, Any]:
         return {}
     if not isinstance(value, Mapping):
         raise ValidationError(f"{name} must be a mapping, not {type(value).__name__}")
-    copied: dict[str, Any] = _value(name, value)
+    copied: dict[str, Any] = plain(name, value)
     return copied
 
 
@@ -212,7 +231,7 @@ def vector(name: str, value: object) -> Vector:
     """Return *value*, a list of finite numbers, as a float32 vector."""
     try:
         numbers = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValidationError(f"vector {name!r} is not a list of numbers") from None
     if numbers.ndim != 1 or not len(numbers):
         raise ValidationError(f"vector {name!r} must be a flat list of at least one number")
@@ -240,7 +259,7 @@ CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "content": _content,
     "namespace": lambda _, value: check_namespace(value),
     "key": _optional(label),
-    "value": _value,
+    "value": lambda name, value: plain(name, value),
     "thread": _optional(text),
     "author": _optional(text),
     "category": _optional(label),

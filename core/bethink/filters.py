@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from .errors import ValidationError
-from .fields import plain, timestamp
+from .fields import plain, storable, timestamp
 from .records import MemoryRecord
 
 TEXT_FIELDS: Final = ("id", "namespace", "key", "thread", "author", "category", "source")
@@ -121,6 +121,8 @@ def _whole(where: object) -> Filter:
 
 def _path(name: str) -> tuple[str, ...]:
     root, *rest = name.split(".")
+    if not storable(name):
+        raise ValidationError(f"filter field {name!r} holds a lone surrogate")
     if root in ROOTS and all(rest) and (rest or root == "value"):
         return (root, *rest)
     if not rest and (root in COLUMNS or root == "tags"):
@@ -150,7 +152,10 @@ def _compare(path: tuple[str, ...], operator: str, operand: object) -> Filter:
 def _operand(path: tuple[str, ...], operand: object) -> Any:
     if path[0] in TIME_FIELDS and isinstance(operand, datetime):
         return timestamp(path[0], operand)
-    return plain(".".join(path), operand)
+    checked = plain(".".join(path), operand)
+    if not storable(checked):
+        raise ValidationError(f"the filter on {'.'.join(path)!r} holds a lone surrogate")
+    return checked
 
 
 def _lookup(record: MemoryRecord, path: tuple[str, ...]) -> Any:

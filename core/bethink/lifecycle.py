@@ -51,19 +51,21 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
     named = fields.pop("vectors", {})
     if "id" in fields:
         raise ValidationError("an id cannot be changed")
-    known = _live(engine.backend.get([id]), id)
-    after = _after(known, fields, known.updated_at)
-    check_held(after.content, after.value)
-    vectors = dict(named)
-    if _EMBEDDED_FIELDS & _different(known, after):
-        vectors[EMBEDDED] = engine.embed([after])[0]
-    with engine.writing() as transaction:
-        found = transaction.writer.find([id])
-        before = _live({key: record for key, (_, record) in found.items()}, id)
-        if before.content != known.content or before.author != known.author:
-            after = _after(before, fields, before.updated_at)
+    while True:  # until no one else changes the text while it is being embedded
+        known = _live(engine.backend.get([id]), id)
+        after = _after(known, fields, known.updated_at)
+        check_held(after.content, after.value)
+        vectors = dict(named)
+        if _EMBEDDED_FIELDS & _different(known, after):
             vectors[EMBEDDED] = engine.embed([after])[0]
-        return _update(transaction, found[id][0], before, fields, vectors)
+        with engine.writing() as transaction:
+            found = transaction.writer.find([id])
+            before = _live({key: record for key, (_, record) in found.items()}, id)
+            same = (before.content, before.author) == (known.content, known.author)
+            if same:
+                after = _update(transaction, found[id][0], before, fields, vectors)
+        if same:
+            return engine.current(after)
 
 
 def forget(

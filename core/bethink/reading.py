@@ -142,7 +142,7 @@ def _probe(engine: Engine, request: Request) -> Probe | None:
     embedder = engine.embedder
     share = 1.0 if request.mode == "semantic" else getattr(embedder, "share", DEFAULT_SHARE)
     return _unit_probe(
-        EMBEDDED, embedder.embed([request.query])[0], share, getattr(embedder, "floor", 0.0)
+        EMBEDDED, engine.vectors([request.query])[0], share, getattr(embedder, "floor", 0.0)
     )
 
 

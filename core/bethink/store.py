@@ -105,16 +105,13 @@ class MemoryStore:
         order: Literal["oldest", "newest"] = "oldest",
     ) -> list[MemoryRecord]:
         """Return the live records of *namespace* that pass *where*, in order of insertion."""
-        if limit is not None:
-            fields.integer("limit", limit, 0)
-        fields.integer("offset", offset, 0)
         fields.one_of("order", order, ("oldest", "newest"))
         return reading.listed(
             self._engine,
             check_scope(namespace),
             parse(where),
-            limit,
-            offset,
+            fields.limit("limit", limit),
+            fields.integer("offset", offset, 0),
             newest_first=order == "newest",
         )
 
@@ -196,7 +193,7 @@ class MemoryStore:
         return reading.recall(self._engine, self.ranking, request)
 
     def touch(self, ids: str | Iterable[str]) -> None:
-        """Count an access of each record now; it is written along with the next write."""
+        """Count an access of each record now; a later write takes it along."""
         reading.touch(self._engine, fields.ids(ids))
 
     def vectors(self, ids: str | Iterable[str], name: str) -> dict[str, npt.NDArray[np.float32]]:
@@ -213,10 +210,9 @@ class MemoryStore:
     ) -> list[LogEntry]:
         """Return the journal, newest first: of a record, of a namespace, after entry *since*."""
         self._engine.check_open()
-        if limit is not None:
-            fields.integer("limit", limit, 0)
         scope = None if namespace is None else check_scope(namespace)
-        return self._engine.backend.log(limit, id, scope, fields.integer("since", since, 0))
+        most = fields.limit("limit", limit)
+        return self._engine.backend.log(most, id, scope, fields.integer("since", since, 0))
 
     def close(self) -> None:
         """Write what is pending and release the file; closing twice is fine."""

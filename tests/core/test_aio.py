@@ -40,7 +40,7 @@ def test_the_verbs_do_what_the_verbs_do() -> None:
             assert list(await store.vectors(dog.id, "v")) == [dog.id]
             assert await store.forget(cat.id) == 1
             assert await store.restore(cat.id) == 1
-            assert len(await store.log()) == 6
+            assert len(await store.log()) == 5
         with pytest.raises(StoreClosedError):
             await store.count()
 

@@ -48,8 +48,9 @@ class ResidentIndex:
         index = self._scopes.pop(scope, None)
         if index is None:
             index = ScopeIndex.of(scope, self._dimension(), self._backend.load(scope))
-            for row, times, at in self.touches.by_row():
-                index.touch([row], times, at)
+            pending = self.touches.items()
+            for id, row in self._backend.rows_of(list(pending)).items():
+                index.touch([row], *pending[id])
             self._make_room(index)
         self._scopes[scope] = index
         return index
@@ -66,7 +67,7 @@ class ResidentIndex:
 
     def touch(self, found: Sequence[tuple[int, MemoryRecord]], at: float) -> None:
         """Count an access *at* of each row and record before it is written."""
-        self.touches.add(found, at)
+        self.touches.add((record.id for _, record in found), at)
         by_namespace: dict[str, list[int]] = {}
         for row, record in found:
             by_namespace.setdefault(record.namespace, []).append(row)

@@ -18,14 +18,14 @@ from ..records import MemoryRecord
 _NAMES = MemoryRecord.__slots__
 _values = attrgetter(*_NAMES)  # many times faster than dataclasses.replace
 
-Pending: TypeAlias = dict[str, tuple[int, int, float]]
+Pending: TypeAlias = dict[str, tuple[int, float]]
 
 MANY: Final = 128
 SECONDS: Final = 60.0
 
 
 class Touches:
-    """Pending accesses by record id: its row, how many times, and when last; safe for threads."""
+    """Pending accesses by record id: how many times, and when last; safe for threads."""
 
     def __init__(self) -> None:
         self._pending: Pending = {}
@@ -35,19 +35,19 @@ class Touches:
     def __bool__(self) -> bool:
         return bool(self._pending)
 
-    def add(self, found: Iterable[tuple[int, MemoryRecord]], at: float) -> None:
-        """Note an access *at* of each row and record."""
+    def add(self, ids: Iterable[str], at: float) -> None:
+        """Note an access *at* of each record."""
         with self._lock:
             if not self._pending:
                 self._since = at
-            for row, record in found:
-                _, earlier, last = self._pending.get(record.id, (row, 0, at))
-                self._pending[record.id] = (row, earlier + 1, max(last, at))
+            for id in ids:
+                earlier, last = self._pending.get(id, (0, at))
+                self._pending[id] = (earlier + 1, max(last, at))
 
-    def by_row(self) -> Iterable[tuple[int, int, float]]:
-        """Return row, times and last access of every pending record."""
+    def items(self) -> Pending:
+        """Return everything pending."""
         with self._lock:
-            return list(self._pending.values())
+            return dict(self._pending)
 
     def take(self, now: float | None = None) -> Pending:
         """Remove and return everything pending; with a time only if it is due by then."""
@@ -61,24 +61,20 @@ class Touches:
     def put_back(self, taken: Pending) -> None:
         """Note again what could not be written."""
         with self._lock:
-            for id, (row, times, at) in taken.items():
-                _, since, last = self._pending.get(id, (row, 0, at))
-                self._pending[id] = (row, times + since, max(last, at))
+            for id, (times, at) in taken.items():
+                since, last = self._pending.get(id, (0, at))
+                self._pending[id] = (times + since, max(last, at))
 
     def counted(self, row: Row) -> Row:
-        """Return a row that has changed with its pending accesses counted in, and follow it."""
-        with self._lock:
-            if (pending := self._pending.get(row.record.id)) is None:
-                return row
-            self._pending[row.record.id] = (row.row, *pending[1:])
-        return replace(row, record=self.on(row.record))
+        """Return a row that has changed with its pending accesses counted in."""
+        return replace(row, record=self.on(row.record)) if row.record.id in self._pending else row
 
     def on(self, record: MemoryRecord) -> MemoryRecord:
         """Return *record* with its pending accesses counted in."""
         pending = self._pending.get(record.id)
         if pending is None or record.state != "live":
             return record
-        _, times, at = pending
+        times, at = pending
         values = dict(zip(_NAMES, _values(record), strict=True))
         values["access_count"] += times
         values["last_accessed_at"] = max(at, record.last_accessed_at or at)

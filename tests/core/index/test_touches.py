@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from bethink import MemoryRecord
 from bethink.index.touches import Touches
 
@@ -12,7 +14,7 @@ OTHER = replace(ONE, id="2", access_count=3, last_accessed_at=50.0)
 def noted(*times: float) -> Touches:
     touches = Touches()
     for at in times:
-        touches.add([(1, ONE), (2, OTHER)], at)
+        touches.add(["1", "2"], at)
     return touches
 
 
@@ -35,7 +37,16 @@ def test_what_is_taken_is_gone_until_it_is_put_back() -> None:
     taken = touches.take()
     assert set(taken) == {"1", "2"}
     assert not touches
-    touches.add([(1, ONE)], 15.0)
+    touches.add(["1"], 15.0)
     touches.put_back(taken)
     assert touches.on(ONE) == replace(ONE, access_count=3, last_accessed_at=20.0)
     assert touches.on(OTHER).access_count == 5
+
+
+def test_accesses_are_due_when_they_are_many_or_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bethink.index.touches.MANY", 3)
+    touches = noted(10.0)
+    assert touches.take(now=69.0) == {}
+    assert touches.take(now=70.0) == {"1": (1, 10.0), "2": (1, 10.0)}
+    touches.add(["1", "2", "3"], 10.0)
+    assert len(touches.take(now=10.0)) == 3

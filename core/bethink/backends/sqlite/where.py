@@ -7,6 +7,7 @@ the rest is left open.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,19 +27,29 @@ class Condition:
 
 _OPEN = Condition(exact=False)
 _NEVER = Condition("0")
+_DEEPEST = 10
+_MOST_PARTS = 20
+_EXACT_INTEGERS = 2**53
+_PLAIN = re.compile("[A-Za-z0-9_ -]+")
 
 
-def condition(where: Filter | None) -> Condition:
-    """Compile *where*."""
+def condition(where: Filter | None, depth: int = _DEEPEST) -> Condition:
+    """Compile *where*, leaving open what is nested or listed beyond what SQLite parses."""
     match where:
         case None:
             return Condition()
+        case _ if not depth:
+            return _OPEN
         case All(parts):
-            return _joined([condition(part) for part in parts], " AND ", "1")
+            conditions = [condition(part, depth - 1) for part in parts[:_MOST_PARTS]]
+            more = [_OPEN] if len(parts) > _MOST_PARTS else []
+            return _joined(conditions + more, " AND ", "1")
+        case Any_(parts) if len(parts) > _MOST_PARTS:
+            return _OPEN
         case Any_(parts):
-            return _joined([condition(part) for part in parts], " OR ", "0")
+            return _joined([condition(part, depth - 1) for part in parts], " OR ", "0")
         case Not(part):
-            inner = condition(part)
+            inner = condition(part, depth - 1)
             return Condition(f"NOT ({inner.sql})", inner.parameters) if inner.exact else _OPEN
         case Compare((column,), operator, operand) if column not in ("tags", "metadata", "value"):
             return _on_column(column, operator, operand)
@@ -60,6 +71,8 @@ def _on_column(column: str, operator: str, operand: Any) -> Condition:
     if operator == "$exists":
         return Condition(f"{column} IS {'NOT ' if operand else ''}NULL")
     if operator in ("$in", "$nin"):
+        if any(isinstance(item, int) and abs(item) >= _EXACT_INTEGERS for item in operand):
+            return _OPEN
         fitting = tuple(item for item in operand if _fits(column, item))
         marks = ",".join("?" * len(fitting))
         if len(fitting) > 500 or None in operand:
@@ -74,6 +87,8 @@ def _on_column(column: str, operator: str, operand: Any) -> Condition:
             if operator == "$eq"
             else Condition(f"{column} IS NOT NULL")
         )
+    if isinstance(operand, int) and abs(operand) >= _EXACT_INTEGERS:
+        return _OPEN
     if not _fits(column, operand):
         return Condition(f"{column} IS NOT NULL") if operator == "$ne" else _NEVER
     return Condition(f"{column} IS NOT NULL AND {column} {_SYMBOLS[operator]} ?", (operand,))
@@ -81,21 +96,22 @@ def _on_column(column: str, operator: str, operand: Any) -> Condition:
 
 def _fits(column: str, operand: Any) -> bool:
     if column in NUMBER_FIELDS or column in TIME_FIELDS:
-        small = not isinstance(operand, int) or abs(operand) < 2**53
+        small = not isinstance(operand, int) or abs(operand) < _EXACT_INTEGERS
         return isinstance(operand, int | float) and not isinstance(operand, bool) and small
     return isinstance(operand, str)
 
 
 def _inside_json(path: tuple[str, ...], operator: str, operand: Any) -> Condition:
     """Narrow by equality with one text at a single, plainly named step; leave all else open."""
-    if path == ("tags",) and operator == "$contains" and isinstance(operand, str):
+    if not isinstance(operand, str) or "\x00" in operand:
+        return _OPEN
+    if path == ("tags",) and operator == "$contains":
         return Condition(
             "EXISTS (SELECT 1 FROM json_each(tags) WHERE json_each.value = ?)",
             (operand,),
             exact=False,
         )
-    simple = len(path) == 2 and '"' not in path[1] and "\\" not in path[1]
-    if simple and operator == "$eq" and isinstance(operand, str) and "\x00" not in operand:
+    if len(path) == 2 and operator == "$eq" and _PLAIN.fullmatch(path[1]):
         return Condition(
             f"json_extract({path[0]}, ?) = ?", (f'$."{path[1]}"', operand), exact=False
         )
