@@ -22,7 +22,7 @@ from bethink.static import StaticEmbedder, word_pieces
 from bethink.static.wordpiece import WordPieces, split, vocabulary
 
 HERE = Path(bethink.static.__file__).parent
-TABLE = "b91d8034b9b893aea90d4723a4eb020fc99cab67cb0641894c4a7d62bd2e977f"
+TABLE = "1ab209597a6b59c4433dd581555d035995bff37ea7469971b9eb064431f07fa9"
 
 
 def pieces(text: str) -> list[str]:

@@ -1,8 +1,11 @@
-"""Make ``table.npy``, by hand: ``python -m bethink.static.make FOLDER``, with the sources there.
+"""Make ``table.npy``, by hand, with the sources in one folder.
+
+    OPENBLAS_NUM_THREADS=1 python -m bethink.static.make FOLDER
 
 The table is fitted so that the cosine of two sentences comes near the one that the sentence model
 all-MiniLM-L6-v2 gives them. The sentences are definitions and examples from WordNet and turns of
-everyday conversations. It takes minutes, and is the same on the same kind of machine.
+everyday conversations. It takes minutes. The same bytes come out with one thread on the same kind
+of machine; elsewhere the last digit of a few numbers may differ.
 """
 
 from __future__ import annotations
