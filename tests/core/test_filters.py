@@ -275,6 +275,8 @@ def test_storage_lets_pass_what_the_language_says(
         {"metadata.nul": "a\x00b"},
         {"author": "a\x00b"},
         {"importance": {"$lt": 2**60}},
+        {"importance": {"$nin": [2**60, 0.4]}},
+        {"importance": {"$in": [2**60, 0.5]}},
         {"access_count": {"$gt": -(2**63) - 1}},
         {"occurred_at": {"$lte": 10**30}},
     ],
