@@ -42,7 +42,7 @@ class Connections:
     """
 
     def __init__(self, path: str, durability: Durability) -> None:
-        self.path = path
+        self.path = path if path == ":memory:" else os.path.abspath(path)
         self._synchronous = durability.upper()
         self._closed = False
         with _opening, explained(path):
