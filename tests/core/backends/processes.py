@@ -11,25 +11,51 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
+from types import TracebackType
+from typing import Any, Generic, NoReturn, Self, TypeAlias, TypeVar
+
+import pytest
 
 Result = TypeVar("Result")
 Say: TypeAlias = Callable[[object], None]
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 PATIENCE = 120.0
+_QUESTION = "?"
+_answers: int
 
 
 class Child(Generic[Result]):
-    """A forked process that runs ``work(say)``; what it says is kept even when it is killed."""
+    """A forked process that runs ``work(say)``; what it says is kept even when it is killed.
+
+    As a context it is killed at the end.
+    """
 
     def __init__(self, work: Callable[[Say], Result]) -> None:
         self._outlet, inlet = os.pipe()
+        answers, self._answers = os.pipe()
         with warnings.catch_warnings():  # Python 3.12 and later warn when threads are about
             warnings.simplefilter("ignore", DeprecationWarning)
             self.pid = os.fork()
         if self.pid == 0:
-            _run(work, inlet)
+            _run(work, inlet, answers)
         os.close(inlet)
+        os.close(answers)
         self._heard = bytearray()
+        self._questions = 0
+        self._over = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.kill()
+        self.hear()
 
     def kill(self) -> None:
         """Kill it as ``kill -9`` does."""
@@ -38,18 +64,24 @@ class Child(Generic[Result]):
     def listen(self, seconds: float) -> bool:
         """Collect what it says for at most *seconds*; tell whether it has ended."""
         deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
+        while not self._over and (left := deadline - time.monotonic()) > 0:
             if select.select([self._outlet], [], [], left)[0]:
-                if not (heard := os.read(self._outlet, 65_536)):
-                    return True
+                heard = os.read(self._outlet, 65_536)
+                self._over = not heard
                 self._heard += heard
-        return False
+        return self._over
 
-    def listen_for(self, count: int) -> None:
-        """Wait until it has said *count* things."""
+    def wait_for_question(self) -> None:
+        """Wait until it asks whether to go on; see ``ask``."""
+        self._questions += 1
         deadline = time.monotonic() + PATIENCE
-        while len(_parts(self._heard)) < count and time.monotonic() < deadline:
+        while _parts(self._heard).count(_QUESTION) < self._questions:
             assert not self.listen(0.01), _parts(self._heard)
+            assert time.monotonic() < deadline, "a process hung"
+
+    def answer(self) -> None:
+        """Let it go on."""
+        os.write(self._answers, b"!")
 
     def hear(self, patience: float = PATIENCE) -> list[Any]:
         """Wait for the end and return all that was said; the last thing is the outcome, if any."""
@@ -57,6 +89,7 @@ class Child(Generic[Result]):
         if not ended:
             self.kill()
         os.close(self._outlet)
+        os.close(self._answers)
         os.waitpid(self.pid, 0)
         assert ended, f"a process said {_parts(self._heard)[-3:]} and hung"
         return _parts(self._heard)
@@ -71,25 +104,34 @@ class Child(Generic[Result]):
         return returned
 
 
+def ask(say: Say) -> None:
+    """In a child, ask whether to go on and wait for the answer."""
+    say(_QUESTION)
+    os.read(_answers, 1)
+
+
 def together(works: Sequence[Callable[[], Result]], patience: float = PATIENCE) -> list[Result]:
     """Run every one of *works* in a process of its own, all let loose at the same moment."""
-    gate, opener = os.pipe()
 
     def held(work: Callable[[], Result]) -> Callable[[Say], Result]:
-        def run(_: Say) -> Result:
-            os.close(opener)
-            os.read(gate, 1)
+        def run(say: Say) -> Result:
+            ask(say)
             return work()
 
         return run
 
     children = [Child(held(work)) for work in works]
-    os.close(opener)
-    os.close(gate)
+    for child in children:
+        child.wait_for_question()
+    for child in children:
+        child.answer()
     return [child.result(patience) for child in children]
 
 
-def _run(work: Callable[[Say], object], inlet: int) -> NoReturn:
+def _run(work: Callable[[Say], object], inlet: int, answers: int) -> NoReturn:
+    global _answers
+    _answers = answers
+
     def say(value: object) -> None:
         os.write(inlet, pickle.dumps(value))
 

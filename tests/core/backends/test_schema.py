@@ -15,7 +15,7 @@ from bethink.backends import Backend, open_backend
 from bethink.backends.sqlite import schema
 from bethink.backends.sqlite.schema import APPLICATION_ID, VERSION_1, version_of
 
-from .processes import together
+from .processes import forks, together
 
 VERSION_2 = """
 CREATE TABLE extra (row INTEGER PRIMARY KEY, note TEXT);
@@ -126,6 +126,7 @@ def test_what_an_interrupted_upgrade_left_is_no_obstacle(path: Path) -> None:
     assert len(list(path.parent.iterdir())) == 2
 
 
+@forks
 @pytest.mark.usefixtures("_version_2")
 def test_processes_that_upgrade_at_once_do_it_once(path: Path) -> None:
     def count() -> int:

@@ -18,7 +18,7 @@ from bethink.backends.sqlite.connection import Connections
 from bethink.backends.sqlite.schema import APPLICATION_ID, LATEST
 
 from .contract import BackendContract, DurableContract
-from .processes import Child, Say
+from .processes import Child, Say, ask, forks
 from .samples import insert, record
 
 NOBODY = 65_534
@@ -173,6 +173,7 @@ def test_stores_in_memory_are_separate() -> None:
         assert (one.count(), two.count()) == (1, 0)
 
 
+@forks
 def test_a_write_that_waits_too_long_is_an_error(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,18 +183,16 @@ def test_a_write_that_waits_too_long_is_an_error(
     def hold(say: Say) -> None:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("BEGIN IMMEDIATE")
-            say("held")
-            os.read(held, 1)
+            ask(say)
 
-    held, release = os.pipe()
     holder = Child(hold)
-    holder.listen_for(1)
+    holder.wait_for_question()
     with closing(open_backend(path)) as backend:
         with pytest.raises(StoreBusyError, match="write lock") as caught:
             insert(backend, record("r1"))
         assert caught.value.path == str(path)
         assert backend.count("default", None) == 0
-        os.write(release, b"x")
+        holder.answer()
         holder.result()
         assert insert(backend, record("r1"))[0].row == 1
 

@@ -1,0 +1,219 @@
+"""A store that is open when its process forks."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bethink import MemoryStore
+from bethink.backends.sqlite import connection as connections
+
+from .processes import Child, Say, ask, forks
+from .replay import assert_journal_is_state, unverified
+
+pytestmark = forks
+
+believed = pytest.mark.xfail(
+    strict=True,
+    reason="a child believes the locks that SQLite remembers from its parent, and holds none",
+)
+at_work = pytest.mark.xfail(
+    strict=True, reason="a child keeps the locks and the pending accesses of its parent's threads"
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+def contents(path: Path) -> set[str]:
+    with MemoryStore(path) as store:
+        assert_journal_is_state(store)
+        found = {record.content for record in store.all()}
+    assert unverified(path) == []
+    return found
+
+
+def test_parent_and_child_go_on_with_the_same_store(path: Path) -> None:
+    with MemoryStore(path) as store:
+        store.store("before the whale")
+
+        def go_on(_: Say) -> list[str]:
+            for n in range(5):
+                store.store(f"child whale {n}")
+            return [hit.memory.content for hit in store.recall("whale", k=20)]
+
+        child = Child(go_on)
+        for n in range(5):
+            store.store(f"parent whale {n}")
+        told = child.result()
+        assert {"before the whale", "child whale 4"} <= set(told)
+        assert len(store.recall("whale", k=20)) == 11
+    assert len(contents(path)) == 11
+
+
+def test_a_child_that_closes_leaves_its_parent_open(path: Path) -> None:
+    with MemoryStore(path) as store:
+        store.store("one")
+        Child(lambda _: store.close()).result()
+        store.store("two")
+        assert store.count() == 2
+    assert contents(path) == {"one", "two"}
+
+
+def test_a_child_of_a_child_goes_on_too(path: Path) -> None:
+    with MemoryStore(path) as store:
+        store.store("parent")
+
+        def go_on(_: Say) -> int:
+            store.store("child")
+            Child(lambda _: store.store("grandchild")).result()
+            return store.count()
+
+        assert Child(go_on).result() == 3
+    assert contents(path) == {"parent", "child", "grandchild"}
+
+
+@believed
+def test_a_child_keeps_its_writes_when_its_parent_closes(path: Path) -> None:
+    store = MemoryStore(path)
+    store.store("parent")
+
+    def go_on(say: Say) -> None:
+        store.store("child, parent open")
+        ask(say)
+        store.store("child, parent closed")
+        ask(say)
+
+    with Child(go_on) as child:
+        child.wait_for_question()
+        store.close()
+        child.answer()
+        child.wait_for_question()
+    assert contents(path) == {"parent", "child, parent open", "child, parent closed"}
+
+
+@believed
+def test_a_child_with_a_store_of_its_own_keeps_its_writes(path: Path) -> None:
+    store = MemoryStore(path)
+    store.store("parent")
+
+    def go_on(say: Say) -> None:
+        own = MemoryStore(path)
+        own.store("child, parent open")
+        ask(say)
+        own.store("child, parent closed")
+        ask(say)
+
+    with Child(go_on) as child:
+        child.wait_for_question()
+        store.close()
+        child.answer()
+        child.wait_for_question()
+    assert contents(path) == {"parent", "child, parent open", "child, parent closed"}
+
+
+def test_a_file_that_is_opened_twice_stays_locked(path: Path) -> None:
+    def go_on(say: Say) -> None:
+        first = MemoryStore(path)
+        MemoryStore(path).close()
+        first.store("one")
+        ask(say)
+        first.store("two")
+        ask(say)
+
+    with Child(go_on) as child:
+        child.wait_for_question()
+        MemoryStore(path).close()
+        child.answer()
+        child.wait_for_question()
+    assert contents(path) == {"one", "two"}
+
+
+@contextmanager
+def busy(store: MemoryStore) -> Iterator[None]:
+    """Write, recall and list in threads all the while."""
+    done = threading.Event()
+
+    def repeat(verb: str) -> None:
+        while not done.is_set():
+            if verb == "store":
+                store.store("by a thread")
+            elif verb == "recall":
+                store.recall("thread")
+            else:
+                store.all(limit=3)
+
+    threads = [threading.Thread(target=repeat, args=(verb,)) for verb in ("store", "recall", "all")]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+
+
+@at_work
+def test_a_child_goes_on_while_threads_of_its_parent_were_at_work(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 2.0)
+    with MemoryStore(path, durability="normal") as store, busy(store):
+        for n in range(10):
+
+            def go_on(_: Say, n: int = n) -> int:
+                store.store(f"child {n}")
+                return len(store.recall(f"child {n}"))
+
+            assert Child(go_on).result(patience=4) > 0
+    assert {f"child {n}" for n in range(10)} <= contents(path)
+
+
+@at_work
+def test_accesses_that_wait_to_be_written_are_counted_once(path: Path) -> None:
+    with MemoryStore(path) as store:
+        whale = store.store("a whale")
+        store.recall("whale")
+        Child(lambda _: store.close()).result()
+        Child(lambda _: store.store("by a child")).result()
+    with MemoryStore(path) as store:
+        found = store.get(whale.id)
+        assert found is not None
+        assert found.access_count == 1
+
+
+def test_memories_in_memory_part_ways() -> None:
+    with MemoryStore() as store:
+        store.store("before")
+
+        def go_on(_: Say) -> int:
+            store.store("child")
+            return len(store.recall("child before", k=9))
+
+        assert Child(go_on).result() == 2
+        assert store.count() == 1
+
+
+def test_a_relative_path_means_the_same_file_in_a_child(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "below").mkdir()
+    with MemoryStore("memory.db") as store:
+        store.store("parent")
+
+        def go_on(_: Say) -> int:
+            os.chdir(tmp_path / "below")
+            store.store("child")
+            return store.count()
+
+        assert Child(go_on).result() == 2
+    assert contents(tmp_path / "memory.db") == {"parent", "child"}
