@@ -12,6 +12,7 @@ from .errors import (
     BethinkError,
     CorruptStoreError,
     DimensionError,
+    EmbedderError,
     EmbedderMismatchError,
     MissingExtraError,
     NotABethinkFileError,
@@ -25,9 +26,11 @@ from .errors import (
     ValidationError,
 )
 from .messages import MessageLog
-from .namespaces import EVERYWHERE, Subtree, segment
+from .minilm import MiniLMEmbedder
+from .namespaces import EVERYWHERE, Subtree, segment, unsegment
 from .ranking import Ranking, WeightedSum
 from .records import Explanation, LogEntry, MemoryRecord, RecallResult
+from .static import StaticEmbedder
 from .store import MemoryStore
 
 __version__ = "0.1.0"
@@ -40,6 +43,7 @@ __all__ = [
     "CorruptStoreError",
     "DimensionError",
     "Embedder",
+    "EmbedderError",
     "EmbedderMismatchError",
     "Explanation",
     "HashEmbedder",
@@ -47,6 +51,7 @@ __all__ = [
     "MemoryRecord",
     "MemoryStore",
     "MessageLog",
+    "MiniLMEmbedder",
     "MissingExtraError",
     "NotABethinkFileError",
     "NotFoundError",
@@ -57,6 +62,7 @@ __all__ = [
     "SchemaTooNewError",
     "SentenceTransformerEmbedder",
     "SimilarMemoryError",
+    "StaticEmbedder",
     "StorageError",
     "StoreBusyError",
     "StoreClosedError",
@@ -64,4 +70,5 @@ __all__ = [
     "ValidationError",
     "WeightedSum",
     "segment",
+    "unsegment",
 ]

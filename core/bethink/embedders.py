@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import threading
 import time
 from abc import abstractmethod
@@ -38,8 +37,9 @@ _Matrix = npt.NDArray[np.float32]
 class Embedder(Protocol):
     """Turn texts into vectors that are near each other when the texts are about the same.
 
-    An embedder may also have ``floor: float``, the cosine below which two texts count as unrelated;
-    without it the floor is 0.
+    Three optional attributes calibrate it: two texts without a common word count as related only
+    above the cosine ``floor`` (default 0); the vector signal rises from 0 at the cosine ``zero``
+    (default: the floor); ``share`` is its part of hybrid similarity (default .4).
     """
 
     @property
@@ -100,7 +100,7 @@ class HashEmbedder(Embedder):
 
     def embed(self, texts: Sequence[str]) -> _Matrix:
         """Embed the texts; a text without any word gives a zero row."""
-        texts = _checked_texts(texts)
+        texts = checked_texts(texts)
         blocks = [self._block(texts[i : i + _BLOCK]) for i in range(0, len(texts), _BLOCK)]
         return np.concatenate(blocks) if blocks else np.zeros((0, self._dimension), np.float32)
 
@@ -151,7 +151,7 @@ def _hash(feature: str) -> int:
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
 
 
-class _LazyEmbedder(Embedder):
+class LazyEmbedder(Embedder):
     """Share what embedders with a model behind them have in common.
 
     Blank text never reaches the model: its row is zero. A dimension that was not given is found
@@ -169,16 +169,19 @@ class _LazyEmbedder(Embedder):
 
     @property
     def name(self) -> str:
+        """Name the model."""
         return self._name
 
     @property
     def dimension(self) -> int:
+        """Give the length of each vector; asking may load the model."""
         if self._dimension is None:
             self._dimension = self._rows(["dimension"]).shape[1]
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> _Matrix:
-        texts = _checked_texts(texts)
+        """Embed the texts as rows of length one; blank ones as zeros."""
+        texts = checked_texts(texts)
         told = [row for row, text in enumerate(texts) if text.strip()]
         found = self._rows([texts[row] for row in told]) if told else None
         if found is not None and self._dimension is None:
@@ -196,7 +199,7 @@ class _LazyEmbedder(Embedder):
         """Give one vector for each of one or more texts, none of them blank."""
 
 
-class CallableEmbedder(_LazyEmbedder):
+class CallableEmbedder(LazyEmbedder):
     """Use your own function: texts in, one vector for each out.
 
     *name* is kept in the store's file, so change it whenever the function's vectors change.
@@ -216,7 +219,7 @@ class CallableEmbedder(_LazyEmbedder):
         return self._fn(texts)
 
 
-class SentenceTransformerEmbedder(_LazyEmbedder):
+class SentenceTransformerEmbedder(LazyEmbedder):
     """Use a sentence-transformers model; *options* go to ``SentenceTransformer`` as they are."""
 
     def __init__(self, model: str = "all-MiniLM-L6-v2", **options: Any) -> None:
@@ -255,7 +258,7 @@ _OPENAI_DIMENSIONS = {
 }
 
 
-class OpenAIEmbedder(_LazyEmbedder):
+class OpenAIEmbedder(LazyEmbedder):
     """Ask OpenAI, or any server that speaks its ``/v1/embeddings``.
 
     *base_url* and *api_key* fall back to ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``, read at each
@@ -354,13 +357,8 @@ class OpenAIEmbedder(_LazyEmbedder):
         return EmbedderError(self._name, reason.replace(key, "***") if key else reason)
 
 
-def embedder_from_name(name: str) -> Embedder | None:
-    """Rebuild an embedder from its name alone; None for those that need more than a name."""
-    match = re.fullmatch("hash-([1-9][0-9]{0,4})", name)
-    return HashEmbedder(int(match[1])) if match else None
-
-
-def _checked_texts(texts: Sequence[str]) -> Sequence[str]:
+def checked_texts(texts: Sequence[str]) -> Sequence[str]:
+    """Return *texts* if they are a list of strings; refuse one string alone."""
     if isinstance(texts, str):
         raise ValidationError("texts must be a list of strings, not one string")
     for text in texts:

@@ -15,23 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .backends import EMBEDDED, Backend, Changes, Row, Vector, Writer
-from .embedders import Embedder, HashEmbedder, checked_rows, embedder_from_name
+from .embedders import Embedder, checked_rows
 from .errors import EmbedderMismatchError, StoreClosedError
 from .index import ResidentIndex
 from .index.document import embedded_text
 from .records import MemoryRecord
 
 Matrix = npt.NDArray[np.float32]
-
-
-def embedder_for(stored: str | None, given: Embedder | None) -> Embedder:
-    """Return the embedder for a file that was made with *stored*; refuse one that does not fit."""
-    if stored is None:
-        return HashEmbedder() if given is None else given
-    chosen = embedder_from_name(stored) if given is None else given
-    if chosen is None or chosen.name != stored:
-        raise EmbedderMismatchError(stored, HashEmbedder().name if chosen is None else chosen.name)
-    return chosen
 
 
 @dataclass

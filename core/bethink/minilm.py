@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from .embedders import _LazyEmbedder, normalised
+from .embedders import LazyEmbedder, normalised
 from .errors import EmbedderError, MissingExtraError
 from .static import word_pieces
 from .static.wordpiece import UNKNOWN, vocabulary
@@ -31,7 +31,7 @@ _PIECES_AT_ONCE: Final = 4096
 _loading = Lock()
 
 
-class MiniLMEmbedder(_LazyEmbedder):
+class MiniLMEmbedder(LazyEmbedder):
     """Use the sentence model all-MiniLM-L6-v2; of a long text the first 254 word pieces count.
 
     It reads English. Text that is mostly in another script gives zeros and is left to the keywords.

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from .backends import EMBEDDED, Vector
+from .embedders import Embedder
 from .engine import Engine
 from .errors import DimensionError, ValidationError
 from .filters import Filter
@@ -126,30 +127,27 @@ def _allowed(
 
 def _probe(engine: Engine, request: Request) -> Probe | None:
     """Return the vector side of *request*; None when there is nothing to compare with."""
+    alone = request.query is None or request.mode == "semantic"
     if request.vector is not None:
-        share = 1.0 if request.query is None or request.mode == "semantic" else DEFAULT_SHARE
         name, vector = request.vector
         stored = engine.backend.dimension(name)
         if stored is not None and stored != len(vector):
             raise DimensionError(stored, len(vector), name)
-        return (
-            None
-            if stored is None or request.mode == "keyword"
-            else _unit_probe(name, vector, share, 0.0)
-        )
+        used = stored is not None and request.mode != "keyword"
+        return _unit_probe(name, vector, None, alone) if used else None
     if request.query is None or request.mode == "keyword" or not request.query.strip():
         return None
-    embedder = engine.embedder
-    share = 1.0 if request.mode == "semantic" else getattr(embedder, "share", DEFAULT_SHARE)
-    return _unit_probe(
-        EMBEDDED, engine.vectors([request.query])[0], share, getattr(embedder, "floor", 0.0)
-    )
+    return _unit_probe(EMBEDDED, engine.vectors([request.query])[0], engine.embedder, alone)
 
 
-def _unit_probe(name: str, vector: Vector, share: float, floor: float) -> Probe | None:
+def _unit_probe(name: str, vector: Vector, embedder: Embedder | None, alone: bool) -> Probe | None:
+    """Return the probe for *vector*, calibrated as its *embedder* says (None: not at all)."""
     query = vector.astype(np.float64)
     length = float(np.linalg.norm(query))
-    return Probe(name, query / length, share, floor) if length else None
+    floor = getattr(embedder, "floor", 0.0)
+    share = 1.0 if alone else getattr(embedder, "share", DEFAULT_SHARE)
+    zero = getattr(embedder, "zero", floor)
+    return Probe(name, query / length, share, floor, zero) if length else None
 
 
 def _results(engine: Engine, hits: Sequence[Hit], k: int) -> list[tuple[int, RecallResult]]:

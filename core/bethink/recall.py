@@ -34,18 +34,27 @@ _BLOCK: Final = 512
 class Probe:
     """The vector side of a query: a unit vector to compare with the vectors called ``name``.
 
-    ``share`` is the vector's share of the similarity; a cosine of ``floor`` or less counts as
-    unrelated.
+    ``share`` is the vector's share of the similarity. Its signal rises from 0 at the cosine
+    ``zero`` to 1 for the same direction; a record without any word of the query counts only above
+    ``floor``.
     """
 
     name: str
     query: Floats
     share: float
     floor: float
+    zero: float
 
-    def signal(self, cosine: Floats) -> Floats:
-        """Return the cosine calibrated to [0, 1]: 0 up to the floor, 1 for the same direction."""
-        return np.clip((cosine - self.floor) / (1 - self.floor), 0.0, 1.0)
+    def signal(self, cosine: Floats, keyword: Floats) -> Floats:
+        """Return the vector signal of records with these cosines and keyword scores."""
+        signal = np.clip((cosine - self.zero) / (1 - self.zero), 0.0, 1.0)
+        signal[(keyword <= 0) & (cosine <= self.floor)] = 0.0
+        return signal
+
+    @property
+    def slope(self) -> float:
+        """How much similarity a step of the cosine adds."""
+        return self.share / (1 - self.zero)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +130,15 @@ class _Search:
 
     def _similar(self) -> Floats:
         """Return an upper bound of every position's similarity."""
-        if self._probe is None:
+        probe = self._probe
+        if probe is None:
             return self._keyword.copy()
-        similar = self._cosine - self._probe.floor
-        similar *= self._probe.share / (1 - self._probe.floor)
+        similar = self._cosine - probe.zero
+        similar *= probe.slope
         np.maximum(similar, 0.0, out=similar)
-        similar += (1 - self._probe.share) * self._keyword
+        if probe.floor > probe.zero:
+            similar[(self._cosine <= probe.floor) & (self._keyword <= 0)] = 0.0
+        similar += (1 - probe.share) * self._keyword
         return similar
 
     def _barred(self) -> npt.NDArray[np.bool_] | None:
@@ -148,21 +160,23 @@ class _Search:
         The k positions with the highest bound are at least as alike as their bound less its width;
         what is less alike than they are by more than the ranking's spread, they all outrank.
         """
-        width = 0.0
+        certain, least = _kth(similar, self._question.k), self._question.min_similarity
         if self._probe is not None:
-            width = self._margin * self._probe.share / (1 - self._probe.floor)
-        certain = _kth(similar, self._question.k) - width
-        alike = certain > self._question.min_similarity
-        return certain - self._ranking.spread - 1e-9 if alike else 0.0
+            certain -= self._margin * self._probe.slope
+            below = self._probe.slope * (self._probe.floor - self._probe.zero)
+            least = max(least, below)  # up to there a record may turn out to be unrelated
+        return certain - self._ranking.spread - 1e-9 if certain > least else 0.0
 
     def _evidence(self, positions: Positions) -> Evidence:
         columns = self._index.columns
         latest = np.maximum(columns["occurred"][positions], columns["accessed"][positions])
-        probe = self._probe
+        probe, keyword = self._probe, self._keyword[positions]
         return Evidence(
-            keyword=self._keyword[positions],
+            keyword=keyword,
             vector=(
-                np.zeros(len(positions)) if probe is None else probe.signal(self._cosine[positions])
+                np.zeros(len(positions))
+                if probe is None
+                else probe.signal(self._cosine[positions], keyword)
             ),
             share=0.0 if probe is None else probe.share,
             age=np.maximum(self._question.now - latest, 0.0),

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from . import fields, lifecycle, reading
 from .backends import open_backend
+from .catalogue import embedder_for
 from .embedders import Embedder
-from .engine import Engine, embedder_for
+from .engine import Engine
 from .fields import Changes, Fields
 from .filters import parse
 from .ids import IdFactory

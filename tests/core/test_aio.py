@@ -34,7 +34,7 @@ def test_the_verbs_do_what_the_verbs_do() -> None:
             assert await store.all() == [cat, dog]
             assert await store.count() == 2
             assert await store.namespaces() == {"default": 2}
-            assert (await store.recall("cat"))[0].memory == cat
+            assert (await store.recall("cat", touch=False))[0].memory == cat
             await store.touch(dog.id)
             assert (await store.update(dog.id, author="Ann")).access_count == 1
             assert list(await store.vectors(dog.id, "v")) == [dog.id]

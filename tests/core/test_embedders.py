@@ -22,7 +22,6 @@ from bethink.embedders import (
     HashEmbedder,
     OpenAIEmbedder,
     SentenceTransformerEmbedder,
-    embedder_from_name,
     normalised,
 )
 from bethink.errors import DimensionError, EmbedderError, ValidationError
@@ -96,19 +95,6 @@ def test_hash_larger_than_a_block_keeps_the_order() -> None:
     texts = [f"text number {n}" for n in range(1200)]
     rows = HashEmbedder(32).embed(texts)
     assert np.array_equal(rows[1100], HashEmbedder(32).embed([texts[1100]])[0])
-
-
-def test_hash_is_rebuilt_from_its_name() -> None:
-    again = embedder_from_name(HashEmbedder(96).name)
-    assert again is not None
-    assert (again.name, again.dimension) == ("hash-96", 96)
-    assert HashEmbedder().name == "hash-256"
-    assert repr(HashEmbedder(96)) == "HashEmbedder(96)"
-
-
-@pytest.mark.parametrize("name", ["", "hash-", "hash-0", "hash-x", "openai/x", "hash-256 "])
-def test_other_names_need_more_than_a_name(name: str) -> None:
-    assert embedder_from_name(name) is None
 
 
 @pytest.mark.parametrize("embedder", [HashEmbedder(), CallableEmbedder(len, name="own")])

@@ -9,25 +9,6 @@ import pytest
 
 from bethink import EmbedderMismatchError, HashEmbedder, MemoryStore, ValidationError
 from bethink.embedders import CallableEmbedder
-from bethink.engine import embedder_for
-
-
-def test_a_new_file_takes_the_embedder_it_is_given() -> None:
-    given = HashEmbedder(16)
-    assert embedder_for(None, given) is given
-    assert embedder_for("hash-16", given) is given
-
-
-def test_a_file_gets_its_embedder_back_if_its_name_tells_how() -> None:
-    assert embedder_for("hash-64", None).name == "hash-64"
-    with pytest.raises(EmbedderMismatchError) as caught:
-        embedder_for("openai/some-model", None)
-    assert caught.value.stored == "openai/some-model"
-
-
-def test_another_embedder_is_refused() -> None:
-    with pytest.raises(EmbedderMismatchError, match="reembed"):
-        embedder_for("hash-64", HashEmbedder(32))
 
 
 def test_a_file_that_is_only_read_takes_no_embedder(tmp_path: Path) -> None:

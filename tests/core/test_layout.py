@@ -37,7 +37,7 @@ ROWS = (
     ("errors",),
     ("records", "namespaces", "fields", "ids", "journal"),
     ("text", "stemming", "filters", "embedders", "static", "minilm"),
-    ("backends", "ranking"),
+    ("backends", "catalogue", "ranking"),
     ("index",),
     ("recall",),
     ("engine",),

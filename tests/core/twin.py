@@ -71,7 +71,7 @@ class Twin:
         records = [record for record in self.records if covers(asked.namespace, record.namespace)]
         words = query_terms(asked.query) if asked.query and asked.mode != "semantic" else []
         keyword = keyword_scores(records, words)
-        share, vector = self.vector_signals(records, asked)
+        share, vector = self.vector_signals(records, asked, keyword)
         found = []
         for record, said, meant in zip(records, keyword, vector, strict=True):
             similarity = (1 - share) * said + share * meant
@@ -99,7 +99,7 @@ class Twin:
         ) / total
 
     def vector_signals(
-        self, records: Sequence[MemoryRecord], asked: Asked
+        self, records: Sequence[MemoryRecord], asked: Asked, keyword: Sequence[float]
     ) -> tuple[float, list[float]]:
         """Return the vector's share of the similarity, and each record's calibrated cosine."""
         nothing = 0.0, [0.0] * len(records)
@@ -110,7 +110,7 @@ class Twin:
         if asked.vector is not None:
             name, query = asked.vector[0], np.array(asked.vector[1], dtype=np.float32)
             vectors = [self.named.get(name, {}).get(record.id) for record in records]
-            share, floor = 1.0 if alone else DEFAULT_SHARE, 0.0
+            share, floor, zero = 1.0 if alone else DEFAULT_SHARE, 0.0, 0.0
             if not self.named.get(name):
                 return nothing
         else:
@@ -119,10 +119,14 @@ class Twin:
             vectors = [self.embedded.get(record.id) for record in records]
             share = 1.0 if alone else getattr(self.embedder, "share", DEFAULT_SHARE)
             floor = getattr(self.embedder, "floor", 0.0)
+            zero = getattr(self.embedder, "zero", floor)
         if not any(query):
             return nothing
         cosines = [0.0 if vector is None else cosine(vector, query) for vector in vectors]
-        return share, [min(max((each - floor) / (1 - floor), 0.0), 1.0) for each in cosines]
+        return share, [
+            min(max((each - zero) / (1 - zero), 0.0), 1.0) if said or each > floor else 0.0
+            for each, said in zip(cosines, keyword, strict=True)
+        ]
 
     @cached_property
     def embedded(self) -> Mapping[str, Vector]:
