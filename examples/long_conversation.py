@@ -129,9 +129,8 @@ class Crew(Face):
             MemoryRecord(
                 content=text,
                 embedding=vector,
-                source=turn.get("session") or None,
                 created_at=datetime.fromtimestamp(turn.get("time") or 0, UTC).replace(tzinfo=None),
-                metadata={"source_id": turn["id"]},
+                metadata={"source_id": turn["id"], "thread": turn.get("session")},
             )
             for turn, text, vector in zip(turns, texts, storage.embedder(texts), strict=True)
         ]
