@@ -33,8 +33,12 @@ def prepare(path: str) -> None:
     _create_private(path)
     pages = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"  # or its log would be replayed
     with closing(sqlite3.connect(pages, uri=True)) as connection:
-        if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
-            version_of(connection, path)
+        try:
+            if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
+                version_of(connection, path)
+        except sqlite3.DatabaseError as error:
+            if "malformed" not in str(error):
+                raise  # if a crash cut a checkpoint short, the log mends it
 
 
 def connect(path: str, synchronous: str, patience: float) -> sqlite3.Connection:
