@@ -121,13 +121,19 @@ class Engine:
         self.clock: Callable[[], float] = lambda: float(clock())  # as it will be stored
         self.new_id = new_id
         self.index = ResidentIndex(backend, self.dimension)
+        self._dimension: int | None = None
         self._bound = backend.fact("embedder") is not None
         self._closed = False
         self._closing = threading.Lock()
 
     def dimension(self) -> int:
         """Return the dimension of the embedder's vectors, as the file knows it if it does."""
-        return self.backend.dimension(EMBEDDED) or self.embedder.dimension
+        if self._dimension is None:
+            stored = self.backend.dimension(EMBEDDED)
+            if stored is None:
+                return self.embedder.dimension
+            self._dimension = stored
+        return self._dimension
 
     @contextmanager
     def writing(self, *, closing: bool = False) -> Iterator[Transaction]:

@@ -101,12 +101,19 @@ class _Search:
         self._cosine, self._margin = self._scan()
 
     def hits(self) -> list[Hit]:
-        candidates = self._candidates()
-        if not len(candidates) or not self._question.k:
+        positions = self._candidates()
+        if not len(positions) or not self._question.k:
             return []
-        if self._probe is not None:
-            candidates = self._survivors(candidates)
-        return self._chosen(candidates)
+        evidence = self._evidence(positions)
+        parts, exact = self._settled(positions, evidence)
+        k, score = self._question.k, np.round(parts.score, DIGITS)
+        passing = np.flatnonzero(exact & self._passes(evidence, score))
+        if len(passing) > k:
+            last = score[passing[_top(score[passing], k)]].min()
+            passing = passing[score[passing] >= last]
+        order = passing[np.argsort(-score[passing], kind="stable")]
+        rows = self._index.columns["row"][positions[order]]
+        return _hits(rows, score[order], parts, order)
 
     def _scan(self) -> tuple[Floats, float]:
         """Return an upper bound of every position's cosine, and the width of the bound."""
@@ -186,49 +193,42 @@ class _Search:
             accesses=columns["accesses"][positions].astype(np.float64),
         )
 
-    def _survivors(self, candidates: Positions) -> Positions:
-        """Return all candidates that may be in the top k, with their exact cosine in place."""
-        question, known = self._question, np.empty(0)
-        bound = self._ranking.rank(self._evidence(candidates)).score
-        tried = np.zeros(len(candidates), dtype=bool)
-        batch = _top(bound, question.k + 8)
-        while len(batch):
-            tried[batch] = True
-            known = np.sort(np.concatenate([known, self._exact(candidates[batch])]))
-            known = known[-question.k :]
-            full = len(known) == question.k
-            least = known[0] if full else question.min_score
-            rest = np.flatnonzero(~tried & (bound >= least - 10.0**-DIGITS))
-            batch = rest if full else rest[_top(bound[rest], 4 * int(tried.sum()))]
-        return candidates[tried]
+    def _settled(
+        self, positions: Positions, evidence: Evidence
+    ) -> tuple[Parts, npt.NDArray[np.bool_]]:
+        """Replace bounds by exact signals until no bound is left that could reach the top k.
 
-    def _exact(self, positions: Positions) -> Floats:
-        """Replace the bound of *positions* by their cosine; return the scores of those alike."""
+        Return the ranking of all *positions*, and which of them it is exact for.
+        """
+        question, parts = self._question, self._ranking.rank(evidence)
+        exact = np.full(len(positions), self._probe is None)
+        batch = _top(parts.score, 0 if self._probe is None else question.k + 8)
+        while len(batch):
+            exact[batch] = True
+            self._settle(positions[batch], evidence, batch)
+            parts = self._ranking.rank(evidence)
+            score = parts.score
+            passing = score[exact & self._passes(evidence, score)]
+            full = len(passing) >= question.k
+            least = np.partition(passing, -question.k)[-question.k] if full else question.min_score
+            rest = np.flatnonzero(~exact & (score >= least - 10.0**-DIGITS))
+            batch = rest if full else rest[_top(score[rest], 4 * int(exact.sum()))]
+        return parts, exact
+
+    def _settle(self, positions: Positions, evidence: Evidence, places: Positions) -> None:
+        """Put the exact vector signal of *positions* into their *places* in *evidence*."""
         assert self._probe is not None
         rows = self._index.columns["row"][positions].tolist()
         found = self._fetch(rows, self._probe.name)
         absent = np.zeros(len(self._probe.query), dtype=np.float32)
         vectors = np.array([found.get(row, absent) for row in rows])
-        self._cosine[positions] = cosines(vectors, self._probe.query)
-        evidence = self._evidence(positions)
-        scores = self._ranking.rank(evidence).score
-        return scores[evidence.similarity > self._question.min_similarity]
+        cosine = cosines(vectors, self._probe.query)
+        evidence.vector[places] = self._probe.signal(cosine, evidence.keyword[places])
 
-    def _chosen(self, positions: Positions) -> list[Hit]:
-        """Return the best k of exactly known *positions* and all that tie with the last."""
-        question = self._question
-        evidence = self._evidence(positions)
-        parts = self._ranking.rank(evidence)
-        score = np.round(parts.score, DIGITS)
-        passing = np.flatnonzero(
-            (evidence.similarity > question.min_similarity) & (score >= question.min_score)
-        )
-        if len(passing) > question.k:
-            last = score[passing[_top(score[passing], question.k)]].min()
-            passing = passing[score[passing] >= last]
-        order = passing[np.argsort(-score[passing], kind="stable")]
-        rows = self._index.columns["row"][positions[order]]
-        return _hits(rows, score[order], parts, order)
+    def _passes(self, evidence: Evidence, score: Floats) -> npt.NDArray[np.bool_]:
+        alike = evidence.similarity > self._question.min_similarity
+        passing: npt.NDArray[np.bool_] = alike & (score >= self._question.min_score)
+        return passing
 
 
 def _hits(rows: Positions, scores: Floats, parts: Parts, order: Positions) -> list[Hit]:

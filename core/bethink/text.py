@@ -157,17 +157,18 @@ def query_terms(text: str) -> list[str]:
     only looks like a stop word ("May 2023", "the US") stays, and so does all if nothing is left.
     """
     chunks = _chunks(text)
-    every = dict.fromkeys(term for chunk in chunks for _, term in _words_and_terms(chunk))
+    pairs = [list(_words_and_terms(chunk)) for chunk in chunks]
+    every = [term for pair in pairs for _, term in pair]
     if not _looks_english(chunks):
-        return list(every)
+        return list(dict.fromkeys(every))
     names = _names(chunks)
-    telling = dict.fromkeys(
+    telling = [
         term
-        for position, chunk in enumerate(chunks)
-        for word, term in _words_and_terms(chunk)
+        for position, (chunk, pair) in enumerate(zip(chunks, pairs, strict=True))
+        for word, term in pair
         if word not in STOP_WORDS or position in names or not chunk.isascii()
-    )
-    return list(telling or every)
+    ]
+    return list(dict.fromkeys(telling or every))
 
 
 def date_words(timestamp: float, *, weekday: bool = False) -> list[str]:

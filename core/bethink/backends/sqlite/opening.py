@@ -19,7 +19,6 @@ _PRAGMAS: Final = (
     "PRAGMA secure_delete = ON",
     "PRAGMA trusted_schema = OFF",
     "PRAGMA temp_store = MEMORY",
-    "PRAGMA mmap_size = 1073741824",
     "PRAGMA cache_size = -16384",
 )
 
