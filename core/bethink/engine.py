@@ -17,6 +17,7 @@ import numpy.typing as npt
 from .backends import EMBEDDED, Backend, Changes, Row, Vector, Writer
 from .embedders import Embedder, checked_rows
 from .errors import EmbedderMismatchError, StoreClosedError
+from .forks import watch
 from .index import ResidentIndex
 from .index.document import embedded_text
 from .records import MemoryRecord
@@ -125,6 +126,7 @@ class Engine:
         self._bound = backend.fact("embedder") is not None
         self._closed = False
         self._closing = threading.Lock()
+        watch(self)
 
     def dimension(self) -> int:
         """Return the dimension of the embedder's vectors, as the file knows it if it does."""
@@ -178,6 +180,20 @@ class Engine:
         """Raise ``StoreClosedError`` once the store is closed."""
         if self._closed:
             raise StoreClosedError
+
+    def before_fork(self) -> None:
+        """Come to rest and hold still."""
+        self.index.lock.acquire()
+        self.backend.sleep()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Go on; the accesses that wait to be written are the parent's to write."""
+        self.backend.resume(in_child=in_child)
+        if in_child:
+            self.index.start_anew()
+            self._closing = threading.Lock()
+        else:
+            self.index.lock.release()
 
     def close(self) -> None:
         """Write what is pending, keep the index for the next start, release the backend."""

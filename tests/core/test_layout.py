@@ -35,7 +35,7 @@ FRAMEWORKS = {
 # A module imports from its own row or from the rows above it, never from below.
 ROWS = (
     ("errors",),
-    ("records", "namespaces", "fields", "ids", "journal"),
+    ("records", "namespaces", "fields", "ids", "journal", "forks"),
     ("text", "stemming", "filters", "embedders", "static", "minilm"),
     ("backends", "catalogue", "ranking"),
     ("index",),

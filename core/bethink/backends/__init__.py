@@ -242,6 +242,14 @@ class Backend(Protocol):
         """Return journal entries, newest first."""
         ...
 
+    def sleep(self) -> None:
+        """Let what is being done end, let go of everything and hold still, for a fork."""
+        ...
+
+    def resume(self, *, in_child: bool) -> None:
+        """Go on after ``sleep``, in the parent or in the child."""
+        ...
+
     def close(self) -> None:
         """Release every resource; closing twice is fine."""
         ...

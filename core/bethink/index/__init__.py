@@ -42,6 +42,11 @@ class ResidentIndex:
         self._unindexed: Counter[str] = Counter()
         self.touches = Touches()
 
+    def start_anew(self) -> None:
+        """Go on in a forked child: with its own lock, without the parent's pending accesses."""
+        self.lock = threading.RLock()
+        self.touches = Touches()
+
     def open(self, scope: Scope) -> ScopeIndex:
         """Return the current index of *scope*."""
         self._catch_up()

@@ -18,14 +18,6 @@ from .replay import assert_journal_is_state, unverified
 
 pytestmark = forks
 
-believed = pytest.mark.xfail(
-    strict=True,
-    reason="a child believes the locks that SQLite remembers from its parent, and holds none",
-)
-at_work = pytest.mark.xfail(
-    strict=True, reason="a child keeps the locks and the pending accesses of its parent's threads"
-)
-
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -80,7 +72,6 @@ def test_a_child_of_a_child_goes_on_too(path: Path) -> None:
     assert contents(path) == {"parent", "child", "grandchild"}
 
 
-@believed
 def test_a_child_keeps_its_writes_when_its_parent_closes(path: Path) -> None:
     store = MemoryStore(path)
     store.store("parent")
@@ -99,7 +90,6 @@ def test_a_child_keeps_its_writes_when_its_parent_closes(path: Path) -> None:
     assert contents(path) == {"parent", "child, parent open", "child, parent closed"}
 
 
-@believed
 def test_a_child_with_a_store_of_its_own_keeps_its_writes(path: Path) -> None:
     store = MemoryStore(path)
     store.store("parent")
@@ -161,7 +151,6 @@ def busy(store: MemoryStore) -> Iterator[None]:
             thread.join()
 
 
-@at_work
 def test_a_child_goes_on_while_threads_of_its_parent_were_at_work(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,7 +166,6 @@ def test_a_child_goes_on_while_threads_of_its_parent_were_at_work(
     assert {f"child {n}" for n in range(10)} <= contents(path)
 
 
-@at_work
 def test_accesses_that_wait_to_be_written_are_counted_once(path: Path) -> None:
     with MemoryStore(path) as store:
         whale = store.store("a whale")

@@ -226,6 +226,14 @@ class SQLiteBackend:
             for seq, at, action, id, namespace, changes in found
         ]
 
+    def sleep(self) -> None:
+        """Let go of the file and hold still, for a fork."""
+        self._connections.sleep()
+
+    def resume(self, *, in_child: bool) -> None:
+        """Go on after ``sleep``."""
+        self._connections.resume(in_child=in_child)
+
     def close(self) -> None:
         """Release every resource; closing twice is fine."""
         self._connections.close()

@@ -37,8 +37,7 @@ class _Group:
 class Connections:
     """Open, guard and close the connections to the file at *path* (or ":memory:").
 
-    Each connection is used by one thread at a time. A forked child opens its own and never touches
-    the ones it inherited.
+    Each connection is used by one thread at a time. Asleep, there is none; the next use opens them.
     """
 
     def __init__(self, path: str, durability: Durability) -> None:
@@ -50,17 +49,17 @@ class Connections:
             if path != MEMORY and not (self._file and _opened[self._file]):
                 prepare(path)
                 self._file = _identity(path)
+            self._renew_locks()
+            self._turnstile = Turnstile(path, BUSY_SECONDS)
             self._open()
             if self._file:
                 _opened[self._file] += 1
 
     def _open(self) -> None:
-        self._pid = os.getpid()
-        self._renew_locks()
-        self._turnstile = Turnstile(self.path, BUSY_SECONDS)
         self._writer = self._connect()
         migrate(self._writer, self.path)
         self._reader = self._writer if self.path == MEMORY else self._connect()
+        self._asleep = False
 
     def _connect(self) -> sqlite3.Connection:
         return connect(self.path, self._synchronous, BUSY_SECONDS)
@@ -69,6 +68,7 @@ class Connections:
         self._write_lock = threading.Lock()
         self._read_lock = self._write_lock if self.path == MEMORY else threading.Lock()
         self._counting = threading.Lock()
+        self._waking = threading.Lock()
         self._waiting = 0
         self._group: _Group | None = None
 
@@ -79,7 +79,6 @@ class Connections:
         Threads that wait for their turn meanwhile are let into the same transaction, and one commit
         serves them all; each returns once it is done. A body that fails undoes only its own work.
         """
-        self._after_fork()
         with explained(self.path):
             group = self._join()
             try:
@@ -100,12 +99,12 @@ class Connections:
             with self._counting:
                 self._waiting -= 1
         try:
-            connection = self._alive(self._writer)
+            self._wake()
             if self._group is None:
-                self._turnstile.begin(connection)
+                self._turnstile.begin(self._writer)
                 self._group = _Group()
             else:
-                connection.execute("SAVEPOINT member")
+                self._writer.execute("SAVEPOINT member")
             self._group.members += 1
             return self._group
         except BaseException:
@@ -159,18 +158,18 @@ class Connections:
 
         The writer serves when it is free: its page cache stays warm over the store's own writes.
         """
-        self._after_fork()
-        lock, connection = self._write_lock, self._writer
-        free = lock.acquire(blocking=self._reader is self._writer)
+        lock = self._write_lock
+        free = lock.acquire(blocking=self.path == MEMORY)
         if free and self._group is not None:  # in the middle of a transaction
             lock.release()
             free = False
         if not free:
-            lock, connection = self._read_lock, self._reader
+            lock = self._read_lock
             lock.acquire()
         try:
             with explained(self.path):
-                yield self._alive(connection)
+                self._wake()
+                yield self._writer if free else self._reader
         finally:
             lock.release()
 
@@ -186,38 +185,51 @@ class Connections:
 
     def close(self) -> None:
         """Close both connections; closing twice is fine."""
-        if self._closed:
-            return
-        self._after_fork()
         with self._write_lock:
+            if self._closed:
+                return
             if self._group is not None:
                 self._commit(self._group)
             self._closed = True
             self._writer.close()
             self._turnstile.remove()
-        if self._reader is not self._writer:
+        if self.path != MEMORY:
             with self._read_lock:
                 self._reader.close()
         with _opening:
             if self._file:
                 _opened[self._file] -= 1
 
-    def _alive(self, connection: sqlite3.Connection) -> sqlite3.Connection:
-        if self._closed:
-            raise StoreClosedError
-        return connection
-
-    def _after_fork(self) -> None:
-        if self._pid == os.getpid() or self._closed:
-            return
+    def sleep(self) -> None:
+        """Let what is being done end, close the connections and hold still until ``resume``."""
+        self._write_lock.acquire()
+        if self._group is not None:
+            self._commit(self._group)
         if self.path == MEMORY:
-            self._pid = os.getpid()
+            return
+        self._read_lock.acquire()
+        if not (self._closed or self._asleep):
+            self._asleep = True
+            self._writer.close()
+            self._reader.close()
+
+    def resume(self, *, in_child: bool) -> None:
+        """Go on after ``sleep``; a child makes its locks anew."""
+        if in_child:
             self._renew_locks()
             return
-        # Closing the inherited ones here would drop the parent's locks.
-        self._inherited = (self._writer, self._reader)
-        with explained(self.path):
-            self._open()
+        if self.path != MEMORY:
+            self._read_lock.release()
+        self._write_lock.release()
+
+    def _wake(self) -> None:
+        """Open the connections if they are asleep; called with a lock held."""
+        if self._closed:
+            raise StoreClosedError
+        if self._asleep:
+            with self._waking:
+                if self._asleep:
+                    self._open()
 
 
 def _identity(path: str) -> tuple[int, int] | None:
