@@ -203,7 +203,7 @@ class ScopeIndex:
         )
         for name, column in self.vectors.items():
             column.append(_stacked([row.vectors.get(name) for row in rows], column.dimension))
-        self._last = max(self._last, rows[-1].row)
+        self._last = max(self._last, max(row.row for row in rows))
         self.mortal |= any(row.record.expires_at is not None for row in rows)
         self.live += len(rows)
         self.total += sum(lengths)
