@@ -8,7 +8,8 @@ parent and child open it again when they next need it.
 from __future__ import annotations
 
 import os
-from typing import Protocol
+import threading
+from typing import Final, Protocol
 from weakref import WeakSet
 
 
@@ -24,6 +25,9 @@ class Forkable(Protocol):
         ...
 
 
+opening: Final = threading.RLock()
+"""Held while a store is opened, so that none is half open, and unknown here, at a fork."""
+
 _known: WeakSet[Forkable] = WeakSet()
 _resting: list[Forkable] = []
 
@@ -34,6 +38,7 @@ def watch(forkable: Forkable) -> None:
 
 
 def _before() -> None:
+    opening.acquire()
     for forkable in list(_known):
         forkable.before_fork()
         _resting.append(forkable)
@@ -42,6 +47,7 @@ def _before() -> None:
 def _after(*, in_child: bool) -> None:
     while _resting:
         _resting.pop().after_fork(in_child=in_child)
+    opening.release()
 
 
 if hasattr(os, "register_at_fork"):

@@ -18,6 +18,7 @@ from .embedders import Embedder
 from .engine import Engine
 from .fields import Changes, Fields
 from .filters import parse
+from .forks import opening
 from .ids import IdFactory
 from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
 from .ranking import Ranking, WeightedSum
@@ -51,13 +52,14 @@ class MemoryStore:
         durability: Literal["full", "normal"] = "full",
         new_id: Callable[[], str] | None = None,
     ) -> None:
-        backend = open_backend(location, durability)
-        try:
-            chosen = embedder_for(backend.fact("embedder"), embedder)
-            self._engine = Engine(backend, chosen, clock, new_id or IdFactory(clock))
-        except BaseException:
-            backend.close()
-            raise
+        with opening:
+            backend = open_backend(location, durability)
+            try:
+                chosen = embedder_for(backend.fact("embedder"), embedder)
+                self._engine = Engine(backend, chosen, clock, new_id or IdFactory(clock))
+            except BaseException:
+                backend.close()
+                raise
         self.location = backend.location
         self.embedder = chosen
         self.ranking: Ranking = WeightedSum() if ranking is None else ranking

@@ -166,6 +166,32 @@ def test_a_child_goes_on_while_threads_of_its_parent_were_at_work(
     assert {f"child {n}" for n in range(10)} <= contents(path)
 
 
+def test_a_child_can_open_a_store_while_its_parent_was_opening_some(tmp_path: Path) -> None:
+    done = threading.Event()
+
+    def open_and_close(name: str) -> None:
+        while not done.is_set():
+            with MemoryStore(tmp_path / name, durability="normal") as store:
+                store.store("by a thread")
+
+    threads = [threading.Thread(target=open_and_close, args=(name,)) for name in ("a.db", "b.db")]
+    for thread in threads:
+        thread.start()
+    try:
+        for n in range(10):
+
+            def go_on(_: Say, n: int = n) -> None:
+                with MemoryStore(tmp_path / "a.db") as store:
+                    store.store(f"child {n}")
+
+            Child(go_on).result(patience=8)
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert {f"child {n}" for n in range(10)} <= contents(tmp_path / "a.db")
+
+
 def test_accesses_that_wait_to_be_written_are_counted_once(path: Path) -> None:
     with MemoryStore(path) as store:
         whale = store.store("a whale")

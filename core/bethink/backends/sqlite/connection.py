@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Final, Literal
 
 from ...errors import StoreClosedError
+from ...forks import opening
 from .opening import MEMORY, connect, explained, prepare
 from .schema import migrate
 from .turnstile import Turnstile
@@ -22,7 +23,6 @@ _TOGETHER: Final = 64
 _COMES_SOON: Final = 0.05
 _opened: Final[Counter[tuple[int, int]]] = Counter()
 """How many stores of this process have a file open, by device and inode."""
-_opening: Final = threading.Lock()
 
 
 class _Group:
@@ -44,7 +44,7 @@ class Connections:
         self.path = path if path == ":memory:" else os.path.abspath(path)
         self._synchronous = durability.upper()
         self._closed = False
-        with _opening, explained(path):
+        with opening, explained(path):
             self._file = None if path == MEMORY else _identity(path)
             if path != MEMORY and not (self._file and _opened[self._file]):
                 prepare(path)
@@ -193,10 +193,10 @@ class Connections:
             self._closed = True
             self._writer.close()
             self._turnstile.remove()
-        if self.path != MEMORY:
-            with self._read_lock:
-                self._reader.close()
-        with _opening:
+            if self.path != MEMORY:
+                with self._read_lock:
+                    self._reader.close()
+        with opening:
             if self._file:
                 _opened[self._file] -= 1
 
