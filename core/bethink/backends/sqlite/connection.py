@@ -57,8 +57,12 @@ class Connections:
 
     def _open(self) -> None:
         self._writer = self._connect()
-        migrate(self._writer, self.path)
-        self._reader = self._writer if self.path == MEMORY else self._connect()
+        try:
+            migrate(self._writer, self.path)
+            self._reader = self._writer if self.path == MEMORY else self._connect()
+        except BaseException:
+            self._writer.close()
+            raise
         self._asleep = False
 
     def _connect(self) -> sqlite3.Connection:
