@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -118,7 +119,10 @@ class Connections:
     def _leave(self, group: _Group, *, undo: bool = False) -> None:
         """End this thread's part; commit unless another thread takes the transaction over."""
         try:
-            if group.members > 1:
+            if undo and not self._writer.in_transaction:  # SQLite undid it all: the disk is full
+                self._group, group.error = None, sys.exception()
+                group.done.set()
+            elif group.members > 1:
                 if undo:
                     self._writer.execute("ROLLBACK TO member")
                 self._writer.execute("RELEASE member")
