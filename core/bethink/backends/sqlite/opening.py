@@ -75,7 +75,7 @@ def explained(path: str) -> Iterator[None]:
             raise NotABethinkFileError(path) from error
         if "malformed" in str(error):
             raise CorruptStoreError(path, str(error)) from error
-        raise
+        raise StorageError(path, str(error)) from error
     except UnicodeDecodeError as error:  # sqlite3 cannot even read what SQLite says of the damage
         raise CorruptStoreError(path) from error
 
