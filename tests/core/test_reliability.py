@@ -29,7 +29,9 @@ from bethink import (
     ValidationError,
 )
 from bethink.backends import Changes
+from bethink.backends.sqlite import SQLiteBackend
 from bethink.backends.sqlite import connection as connections
+from bethink.backends.sqlite.connection import Connections
 from bethink.namespaces import Scope
 
 from .backends.processes import Child, Say, ask, forks, together
@@ -183,9 +185,15 @@ def test_a_refused_call_changes_nothing(
     assert_journal_is_state(store)
 
 
+def connections_of(store: MemoryStore) -> Connections:
+    backend = store._engine.backend
+    assert isinstance(backend, SQLiteBackend)
+    return backend._connections
+
+
 def limit(store: MemoryStore, pages: int | None = None) -> None:
     """Let the file grow to so many pages, or not at all."""
-    writer = store._engine.backend._connections._writer  # type: ignore[attr-defined]
+    writer = connections_of(store)._writer
     used = writer.execute("PRAGMA page_count").fetchone()[0]
     writer.execute(f"PRAGMA max_page_count = {used if pages is None else pages}")
 
@@ -222,6 +230,27 @@ def test_threads_on_a_full_disk_know_what_was_stored(store: MemoryStore, path: P
     store.store("now it fits")
     assert_journal_is_state(store)
     assert (integrity(path), unverified(path)) == ([("ok",)], [])
+
+
+def test_a_commit_that_fails_fails_all_it_was_to_serve(path: Path) -> None:
+    with opened(path) as store:
+        writer = connections_of(store)._writer
+        writer.set_authorizer(lambda _, what, *__: int(what == "COMMIT"))
+        with ThreadPoolExecutor(4) as threads:
+            tries = [threads.submit(store.store, f"memory {n}") for n in range(12)]
+        assert all(isinstance(each.exception(), StorageError) for each in tries)
+        writer.set_authorizer(None)
+        assert (store.count(), store.log()) == (0, [])
+        store.store("a memory")
+        assert_journal_is_state(store)
+
+
+def test_a_write_does_not_wait_for_a_thread_that_never_comes(store: MemoryStore) -> None:
+    connections_of(store)._waiting += 1
+    store.store("another")
+    connections_of(store)._waiting -= 1
+    assert store.count() == 2
+    assert_unlocked(Path(store.location))
 
 
 def test_accesses_outlast_a_write_that_fails(store: MemoryStore) -> None:

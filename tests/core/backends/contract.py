@@ -376,6 +376,20 @@ class BackendContract(ABC):
         assert (told(None, None, Subtree("a")), told(1, None, "default")) == ([2], [3])
         assert (told(None, None, None, 2), told(None, "r1", "default", 1)) == ([3], [])
 
+    @pytest.mark.parametrize("in_child", [False, True])
+    def test_a_backend_goes_on_after_a_sleep(self, backend: Backend, in_child: bool) -> None:
+        insert(backend, record("r1"))
+        for _ in range(2):
+            backend.sleep()
+            backend.resume(in_child=in_child)
+        assert list(backend.get(["r1"])) == ["r1"]
+        assert insert(backend, record("r2"))[0].row == 2
+        backend.sleep()
+        backend.resume(in_child=in_child)
+        backend.close()
+        with pytest.raises(StoreClosedError):
+            backend.head()
+
     def test_a_closed_backend_refuses_every_call(self, backend: Backend) -> None:
         backend.close()
         backend.close()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from bethink import (
     EVERYWHERE,
     BethinkError,
     CorruptStoreError,
+    HashEmbedder,
     MemoryStore,
     NotABethinkFileError,
     SchemaTooNewError,
@@ -132,9 +135,20 @@ def test_a_file_without_its_tables_is_an_error(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """Return the bytes of a store that has something in every table."""
+    """Return the bytes of a store that has something in every table, the same every time."""
     path = tmp_path_factory.mktemp("whole") / "memory.db"
-    with MemoryStore(path, durability="normal") as store:
+    ticks, chance = count(1_000_000), random.Random(5)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        MemoryStore(
+            path,
+            embedder=HashEmbedder(64),
+            durability="normal",
+            clock=lambda: float(next(ticks)),
+            new_id=lambda: f"r{next(ticks)}",
+        ) as store,
+    ):
+        patch.setattr(os, "urandom", chance.randbytes)
         for n in range(600):
             store.store(
                 f"memory {n} of whales and parrots",
