@@ -77,6 +77,15 @@ def test_what_another_store_wrote_is_caught_up_with(path: Path, loads: list[Scop
         assert loads == ["a"]
 
 
+def test_what_another_store_wrote_before_ones_own_is_not_passed_over(path: Path) -> None:
+    with opened(path) as one, opened(path) as other:
+        fill(one, 2)
+        assert_like_its_twin(one, "a")
+        fill(other, 2)
+        fill(one, 2)
+        assert_like_its_twin(one, "a")
+
+
 def test_the_scope_unused_for_longest_makes_room(
     loads: list[Scope], monkeypatch: pytest.MonkeyPatch
 ) -> None:
