@@ -253,10 +253,10 @@ def _hits(rows: Positions, scores: Floats, parts: Parts, order: Positions) -> li
 
 def _kth(values: Floats, k: int) -> float:
     """Return a number no greater than the k-th largest value, near it: by the maxima of blocks."""
-    blocks = len(values) // _BLOCK
-    if blocks > k:
-        values = values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
-    return float(np.partition(values, -k)[-k])
+    block = min(len(values) // (_FEW * (k + 16)), _BLOCK)
+    if block > 1:
+        values = values[: len(values) // block * block].reshape(-1, block).max(axis=1)
+    return float(np.sort(values)[-k])
 
 
 def _top(values: Floats, count: int) -> Positions:
