@@ -51,7 +51,7 @@ class Connections:
                 prepare(path)
                 self._file = _identity(path)
             self._renew_locks()
-            self._turnstile = Turnstile(path, BUSY_SECONDS)
+            self._turnstile = Turnstile(self.path, BUSY_SECONDS)
             self._open()
             if self._file:
                 _opened[self._file] += 1
