@@ -5,6 +5,7 @@ import sqlite3
 import stat
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal
@@ -205,3 +206,26 @@ def test_a_reader_does_not_wait_for_a_writer(path: Path, monkeypatch: pytest.Mon
             writer.insert(record("r2"), {})
             assert list(reading.get(["r1", "r2"])) == ["r1"]
             assert list(writing.get(["r1", "r2"])) == ["r1"]
+
+
+@forks
+def test_stores_that_meet_leave_nothing_where_the_process_has_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with (
+        closing(open_backend("memory.db")) as one,
+        closing(open_backend("memory.db")) as two,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        monkeypatch.chdir(elsewhere)
+        with one.write() as writer:
+            writer.set("name", "value")
+            waiting = thread.submit(insert, two, record("r1"))
+            while not list(tmp_path.rglob("*-gate")):
+                assert not waiting.done()
+        assert waiting.result()[0].row == 1
+        assert list(elsewhere.iterdir()) == []
+    assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["memory.db"]
