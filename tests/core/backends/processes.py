@@ -71,11 +71,18 @@ class Child(Generic[Result]):
                 self._heard += heard
         return self._over
 
+    def wait_for(self, count: int) -> None:
+        """Wait until it has said *count* things."""
+        self._wait(lambda said: len(said) >= count)
+
     def wait_for_question(self) -> None:
         """Wait until it asks whether to go on; see ``ask``."""
         self._questions += 1
+        self._wait(lambda said: said.count(_QUESTION) >= self._questions)
+
+    def _wait(self, enough: Callable[[list[Any]], bool]) -> None:
         deadline = time.monotonic() + PATIENCE
-        while _parts(self._heard).count(_QUESTION) < self._questions:
+        while not enough(_parts(self._heard)):
             assert not self.listen(0.01), _parts(self._heard)
             assert time.monotonic() < deadline, "a process hung"
 

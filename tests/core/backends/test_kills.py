@@ -27,7 +27,7 @@ pytestmark = forks
 
 KILLS = int(os.environ.get("BETHINK_KILLS", "40"))
 WRITERS = ("ann", "ben")
-LONGEST = 0.1
+MOST, LONGEST = 12, 0.01  # steps, then seconds before the kill
 
 
 def write(
@@ -65,6 +65,7 @@ def test_no_acknowledged_write_is_lost(
             for name in WRITERS
         }
         for child in children.values():
+            child.wait_for(chance.randrange(MOST))
             child.listen(chance.uniform(0, LONGEST))
             child.kill()
         acknowledged = {name: len(child.hear()) for name, child in children.items()}
@@ -79,7 +80,6 @@ def test_no_acknowledged_write_is_lost(
         assert damage(path) == []
         steps += sum(acknowledged.values())
     print(f"{(seed + 1) * len(WRITERS)} kills, {steps} steps acknowledged, none lost")
-    assert steps > KILLS
 
 
 def test_the_scripts_come_to_everything() -> None:
