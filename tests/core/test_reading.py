@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -254,3 +255,21 @@ def test_recall_narrows_by_its_filter(store: MemoryStore, path: Path) -> None:
     with MemoryStore(path) as other:
         other.store("red cat 41", metadata={"n": 1})
     assert len(store.recall("cat", k=99, where={"metadata.n": 1})) == 11
+
+
+def test_what_is_written_between_index_and_filter_lets_nothing_else_pass(
+    store: MemoryStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bethink.backends.sqlite import SQLiteBackend
+
+    matching = SQLiteBackend.matching
+
+    def late(self: SQLiteBackend, *given: Any) -> Any:
+        with MemoryStore(path) as other:
+            other.store("a late red cat", category="x")
+        return matching(self, *given)
+
+    store.store_many([{"content": "a red cat", "category": "x"}, "a red cat"])
+    monkeypatch.setattr(SQLiteBackend, "matching", late)
+    (hit,) = store.recall("red cat", where={"category": "x"})
+    assert hit.memory.category == "x"

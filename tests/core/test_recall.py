@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -277,6 +278,42 @@ def test_what_is_left_unscored_would_not_have_made_it(
                     replace(asked, vector=direction, query=None, min_similarity=0.3),
                 ):
                     assert_same(each.of(store), twin.recall(each))
+
+
+@pytest.mark.parametrize("kernel", [vectors._kernel, lambda: None], ids=["installed", "numpy"])
+def test_vectors_closer_than_the_scan_can_tell_are_told_apart(
+    kernel: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_kernel", kernel)
+    dice = random.Random(9)
+    with opened(ranking=WeightedSum(1, 0, 0, 0)) as store:
+        store.store_many(
+            {"content": "x", "vectors": {"v": [1 + dice.gauss(0, 0.02) for _ in range(6)]}}
+            for _ in range(600)
+        )
+        twin = Twin.of(store, "v")
+        for k in (1, 3, 12):
+            for _ in range(8):
+                direction = [1 + dice.gauss(0, 0.02) for _ in range(6)]
+                asked = Asked(None, k=k, vector=("v", direction), now=NOW)
+                assert_same(asked.of(store), twin.recall(asked))
+
+
+class Told(Calibrated):
+    """Embed what is near the query just below the bar."""
+
+    def embed(self, texts: Any) -> Any:
+        near = (0.2499, (1 - 0.2499**2) ** 0.5)
+        rows = {"near": near, "far": (0.0, 0.0), "a cat": (0.0, 0.0)}
+        return np.array([[*rows.get(text, (1.0, 0.0)), 0.0] for text in texts], np.float32)
+
+
+def test_what_only_seems_related_hides_nothing() -> None:
+    asked = Asked("cat one two three four five six seven eight", k=1, now=NOW)
+    with opened(embedder=Told(3)) as store:
+        store.store_many([*["far"] * 300, *["near"] * 300, "a cat"])
+        assert_same(asked.of(store), Twin.of(store).recall(asked))
+        assert [hit.memory.content for hit in store.recall(**vars(asked))] == ["a cat"]
 
 
 def test_thousands_of_ties_are_ordered_by_id() -> None:
