@@ -152,7 +152,7 @@ class SQLiteBackend:
                 f"row IN {_GIVEN} AND state = 'live' AND {inside}",
                 json.dumps(list(rows)),
                 *parameters,
-                by_row=True,
+                using="NOT INDEXED",
             )
         return Changes(since, entries[-1][0] if entries else since, frozenset(rows), tuple(live))
 
@@ -262,13 +262,13 @@ def _namespaces(connection: sqlite3.Connection, scope: Scope) -> dict[str, int]:
 
 
 def _rows(
-    connection: sqlite3.Connection, sql: str, *parameters: object, by_row: bool = False
+    connection: sqlite3.Connection, sql: str, *parameters: object, using: str = ""
 ) -> list[Row]:
     """Return the live rows that satisfy *sql*, ascending, with all their vectors.
 
-    *by_row* looks rows up one by one, where an index would read a whole namespace.
+    *using* says which index finds them, where SQLite would read a whole namespace.
     """
-    records = "records NOT INDEXED" if by_row else "records"
+    records = f"records {using}"
     named: dict[int, dict[str, Vector]] = {}
     for row, name, blob in connection.execute(
         f"SELECT row, named_vectors.name, vector FROM {records} JOIN named_vectors USING (row) "
@@ -305,8 +305,10 @@ def _load(connection: sqlite3.Connection, namespace: str) -> Loading:
         alive[namespace] = frozenset(row for (row,) in found)
     head = min((segment.head for segment in segments), default=0)
     patched = f"{live} AND row <= ? AND revision > ? AND revision <> row"
-    changed = _rows(connection, patched, namespace, last, head) if segments else []
-    loose = _rows(connection, f"{live} AND row > ?", namespace, last)
+    by_patch = "INDEXED BY records_patched"
+    changed = _rows(connection, patched, namespace, last, head, using=by_patch) if segments else []
+    (newest,) = connection.execute("SELECT coalesce(max(row), 0) FROM records").fetchone()
+    loose = _rows(connection, f"{live} AND row > ?", namespace, last) if newest > last else []
     return Loading(0, segments, alive, tuple(loose), tuple(changed))
 
 
