@@ -35,6 +35,13 @@ EVERY_FIELD = MemoryRecord(
     outcome=-0.25,
     state="archived",
 )
+
+
+def nested(where: dict[str, Any], depth: int) -> dict[str, Any]:
+    """Return *where* inside so many negations."""
+    return {"$not": nested(where, depth - 1)} if depth else where
+
+
 FILTERS: tuple[dict[str, Any], ...] = (
     {"category": "fact"},
     {"category": {"$ne": "fact"}},
@@ -62,6 +69,23 @@ FILTERS: tuple[dict[str, Any], ...] = (
     {"$or": [{"metadata.n": 1}, {"importance": {"$gt": 0.8}}]},
     {"$and": [{"tags": {"$contains": "odd"}}, {"author": "Ann"}]},
     {"occurred_at": {"$gt": 103}, "expires_at": {"$exists": False}},
+    {"category": None},
+    {"category": {"$ne": None}},
+    {"category": {"$ne": 3}},
+    {"category": {"$in": [None, "rule"]}},
+    {"category": {"$in": [str(n) for n in range(600)] + ["rule"]}},
+    {"category": {"$contains": "ac"}},
+    {"category": "fa\x00ct"},
+    {"importance": {"$lt": 2**70}},
+    {"access_count": {"$in": [0, 2**70]}},
+    {"access_count": {"$in": [True, "0"]}},
+    {"metadata.a'b": "x"},
+    {"tags": {"$contains": "od\x00d"}},
+    {"$or": [{"importance": n / 8} for n in range(30)]},
+    {"$and": [{"importance": {"$ne": n}} for n in range(30)]},
+    nested({"category": "fact"}, 12),
+    {"category": "rule", **nested({"importance": 0}, 2)},
+    nested({"category": "rule"}, 13),
 )
 
 
