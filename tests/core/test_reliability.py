@@ -185,6 +185,10 @@ def test_a_refused_call_changes_nothing(
     assert_journal_is_state(store)
 
 
+def fork(_: MemoryStore) -> None:
+    Child(lambda _: None).result()
+
+
 def connections_of(store: MemoryStore) -> Connections:
     backend = store._engine.backend
     assert isinstance(backend, SQLiteBackend)
@@ -251,6 +255,23 @@ def test_a_write_does_not_wait_for_a_thread_that_never_comes(store: MemoryStore)
     connections_of(store)._waiting -= 1
     assert store.count() == 2
     assert_unlocked(Path(store.location))
+
+
+@pytest.mark.parametrize("end", [MemoryStore.close, pytest.param(fork, marks=forks)])
+def test_a_commit_that_waits_for_company_is_made_before_the_end(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, end: Callable[[MemoryStore], None]
+) -> None:
+    monkeypatch.setattr(connections, "_COMES_SOON", 3600.0)
+    opened = connections_of(store)
+    opened._waiting += 1
+    with ThreadPoolExecutor(1) as thread:
+        told = thread.submit(store.store, "another", id="r2")
+        while opened._group is None or opened._write_lock.locked():
+            assert not told.done()
+        end(store)
+        assert told.result(timeout=60).id == "r2"
+    with MemoryStore(store.location) as again:
+        assert again.count() == 2
 
 
 def test_accesses_outlast_a_write_that_fails(store: MemoryStore) -> None:
