@@ -85,6 +85,16 @@ class TestRecords:
         assert (kept.namespace, kept.tags, kept.source) == ("crew/a/b", ("plan",), "s")
         assert (kept.content, kept.importance) == ("Dana owns it.", 0.9)
 
+    def test_metadata_says_who_said_it_and_where(
+        self, store: MemoryStore, storage: CrewStorage
+    ) -> None:
+        told = {"author": "Ann", "thread": "s1"}
+        odd = {"author": ["Ann", "Bob"], "thread": ""}
+        storage.save([record(id="told", metadata=told), record(id="odd", metadata=odd)])
+        kept = {found.id: (found.author, found.thread) for found in store.all(namespace="crew")}
+        assert kept == {"told": ("Ann", "s1"), "odd": (None, None)}
+        assert get(storage, "told").metadata == told
+
     @pytest.mark.parametrize("when", [DAY.replace(tzinfo=UTC), DAY])
     def test_times_come_back_naive(
         self, storage: CrewStorage, when: datetime, far_from_utc: None

@@ -31,7 +31,8 @@ def test_a_store_says_where_and_what_it_is(tmp_path: Path) -> None:
         assert store.location == str(path)
         assert repr(store) == f"MemoryStore({str(path)!r})"
         assert store.ranking == WeightedSum()
-    assert MemoryStore().location == ":memory:"
+    with MemoryStore() as store:
+        assert store.location == ":memory:"
 
 
 def test_leaving_the_block_closes(tmp_path: Path) -> None:
@@ -255,8 +256,8 @@ class Named:
 def test_the_same_embedder_of_another_dimension_is_refused(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "m.db", embedder=Named(4)) as store:
         store.store("a red cat")
-    with pytest.raises((EmbedderMismatchError, DimensionError)):  # noqa: PT012
-        store = MemoryStore(tmp_path / "m.db", embedder=Named(6))
+    refused = pytest.raises((EmbedderMismatchError, DimensionError))
+    with refused, MemoryStore(tmp_path / "m.db", embedder=Named(6)) as store:
         store.store("a blue cat")
 
 

@@ -36,12 +36,16 @@ def naive(unix: float) -> datetime:
 def to_fields(record: CrewRecord, namespace: str) -> dict[str, Any]:
     """Return the arguments of ``MemoryStore.store`` for *record*, but for id and embedding.
 
-    Metadata that JSON cannot hold raises ``TypeError``, as crewAI's own storage does.
+    Who said it and in which conversation are taken from the metadata ("author", "thread"), which
+    keeps them. Metadata that JSON cannot hold raises ``TypeError``, as crewAI's own storage does.
     """
+    author, thread = (record.metadata.get(name) for name in ("author", "thread"))
     return {
         "content": record.content,
         "namespace": namespace,
         "tags": [category for category in record.categories if category.strip()],
+        "author": author if isinstance(author, str) and author else None,
+        "thread": thread if isinstance(thread, str) and thread else None,
         "importance": record.importance,
         "source": record.source,
         "metadata": json.loads(json.dumps(record.metadata)),

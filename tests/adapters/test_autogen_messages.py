@@ -1,0 +1,53 @@
+"""What AutoGen's contents and messages tell about themselves reaches the records."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+pytest.importorskip("autogen_agentchat")
+
+from autogen_agentchat.base import TaskResult
+from autogen_agentchat.messages import TextMessage
+from autogen_core.memory import MemoryContent, MemoryMimeType
+
+from bethink import MemoryStore
+from bethink_adapters.autogen import AgentMemory
+
+TOLD = {"author": "Ann", "thread": "s1", "occurred_at": 1.7e9}
+
+
+def content(text: str, **metadata: Any) -> MemoryContent:
+    return MemoryContent(content=text, mime_type=MemoryMimeType.TEXT, metadata=metadata)
+
+
+def test_metadata_says_who_where_and_when(store: MemoryStore) -> None:
+    memory = AgentMemory(store)
+    asyncio.run(memory.add(content("The kiln is electric.", source_id="D1:1", **TOLD)))
+    (record,) = store.all()
+    assert {name: getattr(record, name) for name in TOLD} == TOLD
+    assert record.metadata == {"source_id": "D1:1"}
+    (found,) = asyncio.run(memory.query("kiln")).results
+    assert found.metadata is not None
+    assert found.metadata.items() >= {"source_id": "D1:1", **TOLD}.items()
+
+
+def test_the_same_words_of_two_people_are_two_memories(store: MemoryStore) -> None:
+    memory = AgentMemory(store)
+    for author in ("Ann", "Bob", "Ann"):
+        asyncio.run(memory.add(content("I like pizza.", author=author)))
+    assert [record.author for record in store.all()] == ["Ann", "Bob"]
+
+
+def test_what_fits_no_field_stays_in_the_metadata(store: MemoryStore) -> None:
+    odd = {"author": ["Ann", "Bob"], "thread": "", "occurred_at": "noon"}
+    asyncio.run(AgentMemory(store).add(content("We like pizza.", **odd)))
+    assert store.all()[0].metadata == odd
+
+
+def test_a_recorded_message_keeps_its_metadata(store: MemoryStore) -> None:
+    message = TextMessage(content="I like pizza.", source="ann", metadata={"source_id": "D1:1"})
+    asyncio.run(AgentMemory(store).record(TaskResult(messages=[message])))
+    assert store.all()[0].metadata == {"source_id": "D1:1"}
