@@ -288,6 +288,19 @@ def test_an_update_without_an_occurrence_falls_back_to_creation(store: MemorySto
     assert store.update(record.id, occurred_at=None).occurred_at == 1000.0
 
 
+def test_an_update_of_the_time_moves_a_turn(store: MemoryStore) -> None:
+    store.store("paint for the boat?", thread="s", occurred_at=1.0)
+    for n in range(3):
+        store.store("the weather", thread="s", occurred_at=2.0 + n)
+    late = store.store("the blue one", thread="s", occurred_at=9.0)
+    assert len(store.recall("boat paint", k=9)) == 4
+    store.update(late.id, occurred_at=1.5)
+    found = [hit.memory.id for hit in store.recall("boat paint", k=2, now=1000.0)]
+    assert found == ["000", late.id]
+    store.update(late.id, occurred_at=86_400.0)
+    assert late.id in {hit.memory.id for hit in store.recall("2 January 1970")}
+
+
 def test_an_update_leaves_something_held(store: MemoryStore) -> None:
     record = store.store("x")
     for changes in ({"content": ""}, {"content": " "}):

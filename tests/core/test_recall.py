@@ -299,6 +299,21 @@ def test_vectors_closer_than_the_scan_can_tell_are_told_apart(
                 assert_same(asked.of(store), twin.recall(asked))
 
 
+@pytest.mark.parametrize("weight", [0.1, 0.5, 0.9])
+def test_importance_may_outweigh_likeness_as_far_as_its_weight_goes(weight: float) -> None:
+    with opened(ranking=WeightedSum(1, 0, weight, 0)) as store:
+        store.store_many(["unrelated"] * 200)
+        store.store("x", importance=0.0, vectors={"v": [1, 0]})
+        for gap, winner in ((0.98 * weight, "far"), (1.02 * weight, "x")):
+            likeness = 1 - gap
+            if 0 < likeness < 1:
+                direction = [likeness, (1 - likeness**2) ** 0.5]
+                far = store.store("far", importance=1.0, vectors={"v": direction})
+                (hit,) = store.recall(None, vector=("v", [1, 0]), k=1, touch=False)
+                assert hit.memory.content == winner
+                store.forget(far.id)
+
+
 class Told(Calibrated):
     """Embed what is near the query just below the bar."""
 
