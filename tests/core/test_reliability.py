@@ -310,7 +310,6 @@ def test_a_file_that_is_locked_for_long_is_an_error(
 
 
 @forks
-@pytest.mark.xfail(strict=True, reason="waiting for another process at the gate has no end")
 def test_a_process_that_stops_at_the_gate_does_not_stop_the_others(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

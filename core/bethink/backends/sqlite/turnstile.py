@@ -63,10 +63,22 @@ class Turnstile:
             return
         gate = os.open(self._gate, os.O_CREAT | os.O_RDWR, 0o600)
         try:
-            fcntl.flock(gate, fcntl.LOCK_EX)
+            deadline = time.monotonic() + self._patience
+            while not _entered(gate):
+                if time.monotonic() > deadline:
+                    raise sqlite3.OperationalError("database is locked")
+                time.sleep(_PAUSE)
             yield
         finally:
             os.close(gate)
+
+
+def _entered(gate: int) -> bool:
+    try:
+        fcntl.flock(gate, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _begun(connection: sqlite3.Connection) -> bool:
