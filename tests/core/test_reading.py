@@ -192,6 +192,15 @@ def test_an_access_counts_in_a_scope_that_is_loaded_after_the_change(
         assert_same(asked.of(one), Twin.of(one).recall(asked))
 
 
+def test_a_filter_sees_accesses_as_they_are_shown(store: MemoryStore) -> None:
+    id = store.store("a red cat").id
+    store.touch(id)
+    for where in ({"access_count": 1}, {"last_accessed_at": {"$gte": 1000.0}}):
+        assert [record.id for record in store.all(where=where)] == [id]
+        assert len(store.recall("cat", where=where, touch=False)) == store.count(where=where) == 1
+    assert store.all(where={"access_count": 0}) == []
+
+
 def test_many_accesses_are_written_together(store: MemoryStore, clock: Clock) -> None:
     stored = store.store_many(f"cat {n}" for n in range(200))
     store.recall("cat", k=200)

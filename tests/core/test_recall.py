@@ -503,6 +503,24 @@ def test_a_ranking_of_ones_own_is_exact_too() -> None:
         assert hits[0].explain().contributions == {"confidence": 0.99}
 
 
+class Plain:
+    """Rank by confidence, without a word about the spread."""
+
+    def rank(self, evidence: Evidence) -> Parts:
+        return Parts({}, {"confidence": evidence.confidence})
+
+
+def test_a_ranking_that_tells_no_spread_is_refused_or_exact() -> None:
+    plain: Any = Plain()
+    try:
+        store = opened(ranking=plain)
+    except ValidationError:
+        return
+    with store:
+        store.store_many({"content": f"red cat {n}", "confidence": n / 1000} for n in range(1000))
+        assert [hit.score for hit in store.recall("red cat", k=2)] == [0.999, 0.998]
+
+
 def test_the_answer_is_the_same_after_reopening(tmp_path: Path) -> None:
     asked = Asked("red cat in tokyo", k=20, now=NOW + DAY)
     dice = random.Random(3)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink import EVERYWHERE, HashEmbedder, MemoryStore, Subtree
+from bethink import EVERYWHERE, HashEmbedder, MemoryStore, StorageError, Subtree
 from bethink import index as resident
 from bethink.backends import Loading
 from bethink.index import keyword
@@ -132,6 +132,25 @@ def test_what_is_never_recalled_is_saved_as_well(path: Path) -> None:
     assert segments(path) == [(1, 16), (17, 20)]
     with opened(path) as store:
         assert_like_its_twin(store, "a", "b")
+
+
+def test_what_is_stored_is_stored_even_if_the_index_cannot_be_saved(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bethink.backends.sqlite import SQLiteBackend
+
+    def full(self: SQLiteBackend, segments: object) -> None:
+        raise StorageError(str(path), "no space left")
+
+    with opened(path) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(SQLiteBackend, "save", full)
+            assert len(fill(store, 9)) == 9
+        assert_like_its_twin(store, "a")
+        fill(store, 9)
+    with opened(path) as store:
+        assert_like_its_twin(store, "a")
+    assert segments(path)[0][0] == 1
 
 
 def test_no_memory_is_lost_between_segments_of_two_stores(path: Path) -> None:
