@@ -17,6 +17,7 @@ import numpy.typing as npt
 from .backends import EMBEDDED, Backend, Changes, Row, Vector, Writer
 from .embedders import Embedder, checked_rows
 from .errors import EmbedderMismatchError, StoreClosedError
+from .filters import Filter, sees_accesses
 from .forks import watch
 from .index import ResidentIndex
 from .index.document import embedded_text
@@ -175,6 +176,13 @@ class Engine:
     def current(self, record: MemoryRecord) -> MemoryRecord:
         """Return *record* with the accesses that are not written yet."""
         return self.index.touches.on(record)
+
+    def settle(self, where: Filter | None) -> None:
+        """Write pending accesses that *where* asks about."""
+        self.check_open()
+        if self.index.touches and sees_accesses(where):
+            with self.writing(closing=True):
+                pass
 
     def check_open(self) -> None:
         """Raise ``StoreClosedError`` once the store is closed."""

@@ -92,6 +92,19 @@ def matches(where: Filter | None, record: MemoryRecord) -> bool:
             return RELATIONS[operator](_lookup(record, path), operand)
 
 
+def sees_accesses(where: Filter | None) -> bool:
+    """Tell whether *where* asks how often or when records were accessed."""
+    match where:
+        case Compare(path):
+            return path[0] in ("access_count", "last_accessed_at")
+        case All(parts) | Any_(parts):
+            return any(map(sees_accesses, parts))
+        case Not(part):
+            return sees_accesses(part)
+        case None:
+            return False
+
+
 def _clause(name: str, condition: object) -> Filter:
     if name in ("$and", "$or"):
         if isinstance(condition, str) or not isinstance(condition, Sequence):

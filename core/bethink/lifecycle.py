@@ -74,6 +74,7 @@ def forget(
     """Take the records that satisfy every given criterion out of the living; return how many."""
     if ids is None and scope is None and where is None:
         raise ValidationError("forget needs ids, a namespace or a filter")
+    engine.settle(where)
     with engine.writing() as transaction:
         writer = transaction.writer
         wanted = None if ids is None else list(dict.fromkeys(ids))

@@ -64,7 +64,7 @@ def listed(
     newest_first: bool,
 ) -> list[MemoryRecord]:
     """Return live records in order of insertion."""
-    engine.check_open()
+    engine.settle(where)
     return [
         engine.current(record)
         for record in engine.backend.select(scope, where, limit, offset, newest_first)
@@ -91,7 +91,7 @@ def touch(engine: Engine, ids: Sequence[str]) -> None:
 
 def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallResult]:
     """Answer *request*; see ``MemoryStore.recall``."""
-    engine.check_open()
+    engine.settle(request.where)
     if request.query is None and request.vector is None:
         raise ValidationError("recall needs a query or a vector")
     probe = _probe(engine, request)

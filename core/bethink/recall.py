@@ -172,7 +172,8 @@ class _Search:
             certain -= self._margin * self._probe.slope
             below = self._probe.slope * (self._probe.floor - self._probe.zero)
             least = max(least, below)  # up to there a record may turn out to be unrelated
-        return certain - self._ranking.spread - 1e-9 if certain > least else 0.0
+        spread = getattr(self._ranking, "spread", np.inf)
+        return certain - spread - 1e-9 if certain > least else 0.0
 
     def _evidence(self, positions: Positions) -> Evidence:
         columns = self._index.columns
@@ -232,23 +233,14 @@ class _Search:
 
 
 def _hits(rows: Positions, scores: Floats, parts: Parts, order: Positions) -> list[Hit]:
-    signals = [column[order].tolist() for column in parts.signals.values()]
-    added = [column[order].tolist() for column in parts.contributions.values()]
-    return [
-        Hit(
-            row,
-            score,
-            dict(zip(parts.signals, each_signal, strict=True)),
-            dict(zip(parts.contributions, each_added, strict=True)),
-        )
-        for row, score, each_signal, each_added in zip(
-            rows.tolist(),
-            scores.tolist(),
-            zip(*signals, strict=True),
-            zip(*added, strict=True),
-            strict=True,
-        )
-    ]
+    signals, added = _told(parts.signals, order), _told(parts.contributions, order)
+    return [Hit(*each) for each in zip(rows.tolist(), scores.tolist(), signals, added, strict=True)]
+
+
+def _told(columns: Mapping[str, Floats], order: Positions) -> list[dict[str, float]]:
+    """Return the numbers of *columns* for each place in *order*, by name."""
+    numbers = {name: column[order].tolist() for name, column in columns.items()}
+    return [{name: told[at] for name, told in numbers.items()} for at in range(len(order))]
 
 
 def _kth(values: Floats, k: int) -> float:

@@ -151,8 +151,9 @@ class MemoryStore:
 
     def count(self, *, namespace: Scope = "default", where: Where = None) -> int:
         """Count the live records of *namespace* that pass *where*."""
-        self._engine.check_open()
-        return self._engine.backend.count(check_scope(namespace), parse(where))
+        passing = parse(where)
+        self._engine.settle(passing)
+        return self._engine.backend.count(check_scope(namespace), passing)
 
     def namespaces(self, within: Scope = EVERYWHERE) -> dict[str, int]:
         """Return the namespaces that have live records and how many, sorted by name."""

@@ -7,6 +7,7 @@ the scope that was not used for longest goes.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -14,6 +15,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..backends import Backend, Changes
+from ..errors import StorageError
 from ..namespaces import EVERYWHERE, Scope, Subtree
 from ..records import MemoryRecord
 from .columns import Column
@@ -22,6 +24,8 @@ from .scope import ScopeIndex
 from .touches import Touches
 
 __all__ = ["Column", "ResidentIndex", "ScopeIndex"]
+
+_logger = logging.getLogger(__name__)
 
 MAX_RESIDENT: Final = 4_000_000
 _SCOPE_COST: Final = 500
@@ -85,12 +89,20 @@ class ResidentIndex:
         if not (self._unsaved or closing):
             return
         with self.lock:
-            self._unsaved = False
-            for namespace in self._unindexed.keys() - self._scopes.keys():
-                if self._unindexed[namespace] >= (_WORTH_SAVING if closing else SEAL):
-                    self._unindexed[namespace] = self._save_loose(namespace, closing=closing)
-            for index in self._scopes.values():
-                self._save(index, closing=closing)
+            try:
+                self._save_all(closing=closing)
+                self._unsaved = False
+            except (
+                StorageError
+            ) as error:  # what was stored is stored, only the next start is slower
+                _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
+
+    def _save_all(self, *, closing: bool) -> None:
+        for namespace in self._unindexed.keys() - self._scopes.keys():
+            if self._unindexed[namespace] >= (_WORTH_SAVING if closing else SEAL):
+                self._unindexed[namespace] = self._save_loose(namespace, closing=closing)
+        for index in self._scopes.values():
+            self._save(index, closing=closing)
 
     def _save_loose(self, namespace: str, *, closing: bool) -> int:
         """Index the rows of *namespace* that no segment holds; return how many remain loose."""
