@@ -49,8 +49,6 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
     engine.check_open()
     fields = checked(changes)
     named = fields.pop("vectors", {})
-    if "id" in fields:
-        raise ValidationError("an id cannot be changed")
     while True:  # until no one else changes the text while it is being embedded
         known = _live(engine.backend.get([id]), id)
         after = _after(known, fields, known.updated_at)

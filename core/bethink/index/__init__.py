@@ -92,9 +92,8 @@ class ResidentIndex:
             try:
                 self._save_all(closing=closing)
                 self._unsaved = False
-            except (
-                StorageError
-            ) as error:  # what was stored is stored, only the next start is slower
+            except StorageError as error:
+                # What was stored is stored; only the next start is slower.
                 _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
 
     def _save_all(self, *, closing: bool) -> None:

@@ -93,8 +93,6 @@ class Threads:
     def score(self, weighed: Sequence[Weighed], threads: Column, words: Column) -> Floats:
         """Return each position's keyword score in [0, 1]: its mean evidence, weighted by idf."""
         size, total = len(threads), sum(term.idf for term in weighed)
-        if not total:
-            return np.zeros(size)
         if not self.codes:
             return _plain(weighed, size) / total
         scores, missing = np.zeros(size), np.ones(size)
