@@ -1,6 +1,6 @@
 """bethink: a small memory core for AI agents."""
 
-from .aio import AsyncMemoryStore
+from .aio import AsyncKeyedMemory, AsyncMemoryStore
 from .embedders import (
     CallableEmbedder,
     Embedder,
@@ -32,11 +32,20 @@ from .ranking import Ranking, WeightedSum
 from .records import Explanation, LogEntry, MemoryRecord, RecallResult
 from .static import StaticEmbedder
 from .store import MemoryStore
+from .working import (
+    KeyedMemory,
+    LongTermMemory,
+    Memory,
+    MemoryItem,
+    ScoredRecord,
+    ShortTermMemory,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
     "EVERYWHERE",
+    "AsyncKeyedMemory",
     "AsyncMemoryStore",
     "BethinkError",
     "CallableEmbedder",
@@ -47,7 +56,11 @@ __all__ = [
     "EmbedderMismatchError",
     "Explanation",
     "HashEmbedder",
+    "KeyedMemory",
     "LogEntry",
+    "LongTermMemory",
+    "Memory",
+    "MemoryItem",
     "MemoryRecord",
     "MemoryStore",
     "MessageLog",
@@ -60,7 +73,9 @@ __all__ = [
     "RateLimitError",
     "RecallResult",
     "SchemaTooNewError",
+    "ScoredRecord",
     "SentenceTransformerEmbedder",
+    "ShortTermMemory",
     "SimilarMemoryError",
     "StaticEmbedder",
     "StorageError",

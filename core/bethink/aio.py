@@ -1,4 +1,4 @@
-"""AsyncMemoryStore: the same verbs, awaitable.
+"""AsyncMemoryStore and AsyncKeyedMemory: the same verbs, awaitable.
 
 Each runs in a worker thread, so no event loop is ever blocked.
 """
@@ -9,21 +9,27 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from .store import MemoryStore
+from .working import KeyedMemory
 
 P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
+
+
+class _Face(Protocol[S]):
+    sync: S
 
 
 def _awaitable(
-    verb: Callable[Concatenate[MemoryStore, P], R],
-) -> Callable[Concatenate[AsyncMemoryStore, P], Coroutine[Any, Any, R]]:
+    verb: Callable[Concatenate[S, P], R],
+) -> Callable[Concatenate[_Face[S], P], Coroutine[Any, Any, R]]:
     """Return *verb* as a coroutine method of the same signature."""
 
     @wraps(verb)
-    async def run(self: AsyncMemoryStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def run(self: _Face[S], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(verb, self.sync, *args, **kwargs)
 
     return run
@@ -71,3 +77,28 @@ class AsyncMemoryStore:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+class AsyncKeyedMemory:
+    """A ``KeyedMemory`` whose verbs are awaitable; ``sync`` is the memory itself.
+
+    The function given to ``update`` is an ordinary one and runs in a worker thread.
+    """
+
+    def __init__(
+        self, store: AsyncMemoryStore | MemoryStore, *, namespace: str = "working"
+    ) -> None:
+        opened = store.sync if isinstance(store, AsyncMemoryStore) else store
+        self.sync = KeyedMemory(opened, namespace=namespace)
+
+    remember = _awaitable(KeyedMemory.remember)
+    recall = _awaitable(KeyedMemory.recall)
+    recent = _awaitable(KeyedMemory.recent)
+    update = _awaitable(KeyedMemory.update)
+    increment = _awaitable(KeyedMemory.increment)
+    compare_and_set = _awaitable(KeyedMemory.compare_and_set)
+    forget = _awaitable(KeyedMemory.forget)
+    clear = _awaitable(KeyedMemory.clear)
+    keys = _awaitable(KeyedMemory.keys)
+    items = _awaitable(KeyedMemory.items)
+    count = _awaitable(KeyedMemory.count)

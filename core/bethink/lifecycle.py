@@ -5,7 +5,7 @@ All checks come first, then one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,6 +16,9 @@ from .fields import check_held, checked
 from .filters import Filter
 from .namespaces import EVERYWHERE, Scope
 from .records import MemoryRecord
+
+UNCHANGED: Final = object()
+"""What a change returns to leave everything as it is."""
 
 INDEXED: Final = frozenset(("content", "author", "thread", "occurred_at", "namespace"))
 _EMBEDDED_FIELDS: Final = frozenset(("content", "author"))
@@ -64,6 +67,40 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
                 after = _update(transaction, found[id][0], before, fields, vectors)
         if same:
             return engine.current(after)
+
+
+def modify(
+    engine: Engine,
+    namespace: str,
+    key: str,
+    change: Callable[[MemoryRecord | None], Any],
+    *,
+    anew: bool,
+) -> MemoryRecord | None:
+    """Give *key* the value that *change* makes of the live record that holds it, or of None.
+
+    The record stays one record, with the value it has now; the journal has them all. *anew* makes
+    its row the newest. A record with a text is superseded: the text would not fit the value.
+    Return the record, None if *change* returned ``UNCHANGED``; what it raises undoes everything. It
+    runs inside the write transaction, so it must be quick and must not use the store.
+    """
+    with engine.writing() as transaction:
+        row, before = transaction.writer.holder(namespace, key) or (0, None)
+        value = change(before)
+        if value is UNCHANGED:
+            return None
+        if before is not None and not before.content:
+            after = replace(before, value=value, updated_at=transaction.now)
+            changes = {"value": value}
+            if anew:
+                transaction.move(row, before, after, {}, "update", changes)
+            else:
+                transaction.patch(row, after, "update", changes)
+            return after
+        id, now = engine.new_id(), transaction.now
+        record = MemoryRecord(id, namespace, "", now, now, now, key=key, value=value)
+        _store(transaction, record, {})
+    return record
 
 
 def forget(

@@ -43,6 +43,7 @@ ROWS = (
     ("engine",),
     ("lifecycle", "reading"),
     ("store",),
+    ("working",),
     ("aio", "messages"),
     ("", "testing"),
     ("bench", "__main__"),
