@@ -1,0 +1,160 @@
+"""The words that decide whether two statements differ: who denies, what changed, what excludes.
+
+English, apart from the words of denial. All sets hold folded words or, where it says so, stems.
+"""
+
+from __future__ import annotations
+
+from ..stemming import stem
+from ..text import STOP_WORDS
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in text.split())
+
+
+DENIALS = (
+    _set(
+        "not no never nobody nothing none neither nor nowhere without cannot cant dont doesnt "
+        "didnt isnt arent wasnt werent wont wouldnt shouldnt couldnt hasnt havent hadnt mustnt "
+        "aint anymore cancelled canceled abandoned discontinued formerly"
+    )
+    | _set("nicht kein keine keinen keinem keiner nie niemals pas jamais nunca niente mai nao non")
+    | _set("niet geen nooit inte aldrig ikke aldri не нет никогда нельзя ні немає nigdy")
+)
+"""Words that say a thing is not, or is no more, so."""
+
+UNSPACED_DENIALS = "[不没沒未无無]|ない|ませ|なく|ไม่|안 |않|없"
+"""The same, as a pattern of parts of words, in scripts written without spaces and in Korean."""
+
+CHANGES = _stems(
+    "now new newly move moved switch switched change changed update updated replace replaced "
+    "become became rename renamed migrate migrated increase increased reduce reduced decrease "
+    "raised lowered recently latest currently instead upgrade upgraded extend extended reschedule "
+    "rescheduled postpone postponed reach reached correction actually joined relocated convert "
+    "converted"
+)
+"""Stems that announce that something is no longer what it was."""
+
+FRAMES = {
+    stem(word): stem(frame)
+    for frame, words in {
+        "live": "reside move moved relocate relocated settle settled dwell",
+        "work": "join joined employed hired",
+        "use": "switch switched migrate migrated adopt adopted using",
+        "like": "love loves enjoy enjoys adore adores fond",
+        "hate": "dislike dislikes detest detests loathe loathes",
+        "prefer": "favor favour favorite favourite preferred preference",
+    }.items()
+    for word in words.split()
+}
+"""Stems by the stem of the relation they state."""
+
+EXCLUSIVE = _stems(
+    "prefer live work name call default main primary current only best birthday born capital "
+    "deadline locate base host own run set married owner leader manager lead version use expire "
+    "schedule address status color size limit"
+)
+"""Stems of relations that hold one value at a time."""
+
+_OPPOSITES = """
+    like hate; enable disable; open close; open shut; full empty; near far; true false;
+    start stop; start finish; begin end; increase decrease; raise lower;
+    rise fall; accept reject; accept refuse; accept decline; approve reject; approve deny;
+    allow forbid; allow block; allow prohibit; allow deny; allow ban; permit forbid; single married;
+    hot cold; warm cool; early late; morning evening; day night; present absent; succeed fail;
+    success failure; pass fail; public private; more less; more fewer; most least;
+    required optional; mandatory optional; alive dead; buy sell; win lose;
+    big small; large small; high low; long short; fast slow; old new; old young; light dark;
+    black white; left right; inside outside; indoors outdoors; indoor outdoor; front back;
+    top bottom; first last; first second; good bad; better worse; best worst; easy difficult;
+    easy hard; simple complex; strong weak; rich poor; clean dirty; wet dry; loud quiet;
+    noisy quiet; sit stand; arrive leave; enter leave; come go; push pull; give take; add remove;
+    include exclude; attach detach; connect disconnect; lock unlock; sync async;
+    synchronous asynchronous; manual automatic; online offline; local remote; static dynamic;
+    internal external; keep discard; keep delete; save delete; safe dangerous; ascending descending;
+    maximum minimum; max min; above below; agree disagree; male female;
+    man woman; boy girl; remember forget; sunny rainy; busy free; cheap expensive;
+    follow ignore; sleep awake; together apart; major minor; temporary permanent
+"""
+
+
+def _opposites() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for pair in _OPPOSITES.split(";"):
+        one, other = (stem(word) for word in pair.split())
+        found.setdefault(one, set()).add(other)
+        found.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+OPPOSITES = _opposites()
+"""Stems by the stems that exclude them."""
+
+PREFIXES = ("un", "in", "im", "ir", "dis", "non", "de", "mis")
+"""What turns a word into its opposite."""
+
+_MONTHS = """
+    january jan; february feb; march mar; april apr; may; june jun; july jul; august aug;
+    september sep sept; october oct; november nov; december dec
+"""
+MONTHS = {name: names.split()[0] for names in _MONTHS.split(";") for name in names.split()}
+"""Names of months by all their forms."""
+_WEEKDAYS = _set("monday tuesday wednesday thursday friday saturday sunday")
+WEEKDAYS = {form: name for name in _WEEKDAYS for form in (name, name + "s")}
+_COUNT = "two three four five six seven eight nine ten eleven twelve"
+NUMBERS = {word: str(number) for number, word in enumerate(_COUNT.split(), 2)} | {
+    "twenty": "20",
+    "thirty": "30",
+    "forty": "40",
+    "fifty": "50",
+    "dozen": "12",
+}
+
+MONEY = _set("$ \u20ac \u00a3 \u00a5 dollar dollars euro euros usd eur pounds")
+SHARES = _set("% percent")
+HOURS = _set("am pm oclock")
+ORDINALS = _set("st nd rd th of the")
+
+SPEAKERS = _set("i my me mine we our us im ive id")
+SELVES = SPEAKERS | _set("user users")
+"""Words for the one the memory is about, who says nothing of the statement."""
+
+INDEFINITE = NUMBERS.keys() | _set(
+    "a an some there another any no nobody someone somebody one few several"
+)
+"""First words of a statement about nobody in particular."""
+
+BEING = _set("is are was were be been being am s re m isnt arent wasnt werent")
+
+_EMPTY = _set(
+    "someone somebody something thing things person people anyone anybody anything everyone "
+    "everybody everything s t re ve ll m d st nd rd th also really actually currently "
+    "already still again even quite well please while there here some any each every both either "
+    "one another other such get got go going gone let lets been as up out over off then "
+    "that which who whom whose because since although though if whether until around "
+    "used today yesterday tomorrow im ive id way lot try trying tried help helps want wants need "
+    "needs think thinking thought know sure please wonder wondering maybe actually look looking "
+    "give tell find suggest recommend hope feel feeling said mention before ever "
+    "wow hey hi hello thank thanks yeah yep yes ok okay bye congrats great awesome amazing cool "
+    "nice glad sorry"
+)
+MEASURES = _set(
+    "second seconds minute minutes hour hours day days week weeks month months year years time "
+    "times ms sec min h hr hrs kb mb gb tb mm cm km mile miles meter meters kg g lb lbs pound "
+    "pounds dollar dollars euro euros percent k"
+)
+"""Units, which say how much but not of what."""
+
+QUESTIONS = _set("can could would do does did what how why where which who any should")
+"""First words of what asks and does not state."""
+
+JOINTS = _set("so and but also or")
+TURNS = _set("on off in into onto out up down over under before after with without from")
+_TOLD_APART = DENIALS | HOURS | WEEKDAYS.keys() | MONTHS.keys() | NUMBERS.keys()
+SILENT = STOP_WORDS | _EMPTY | SELVES | _TOLD_APART
+"""Words that say nothing about the subject of a statement."""

@@ -1,0 +1,248 @@
+"""What a text states, read once so that it can be compared many times."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+from ..stemming import stem
+from ..text import words
+from . import lexicon as lex
+
+_LONGEST: Final = 16_384
+_MOST_STATEMENTS: Final = 24
+_MOST_NUMBERS: Final = 4
+_NEAR: Final = 6
+
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+# Said without denying anything.
+_IDIOMS = re.compile(
+    r"\bnot (?:only|just|sure|yet sure|necessarily|to mention)\b|\b(?:why|or|if) not\b"
+    r"|\bno (?:problem|worries|doubt|matter|idea|way)\b|(?:^|[.!?]\s+)no,|\bcan'?t wait\b"
+    r"|\b(?:do not|don't) (?:know|forget|worry|hesitate|mind)\b|\bso far\b"
+)
+_CEASED = re.compile(
+    r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!be )\bused to\b|\bno longer\b"
+    r"|\b(?:stop(?:s|ped)?|quit|ceased) (?=\w+ing\b)"
+)
+_OFF = re.compile(r"\b(?:is|are|was|were|be|turned|switched|set to|kept?) off\b")
+_ENDS = re.compile(
+    r"[.!?;\n]+(?=\s|$)|[\u3002\uff01\uff1f\uff1b\n]+| [-\u2013\u2014] |,? but "
+    r"|, (?=(?:and|so|or|because|since|although|though|while|i|we|he|she|it|they|you|can|could|do"
+    r"|also|especially|how|what) )| because | although "
+)
+_TOKENS = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[%$\u20ac\u00a3\u00a5]")
+_NAMES = re.compile(r"(?<=[\w,'\"] )[A-Z][^\W\d_]+")
+_UNSPACED_DENIAL = re.compile(lex.UNSPACED_DENIALS)
+_SINGLE = re.compile(r"\ba single\b")
+_THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number, date or time, the term it counts (``head``) and the terms ``near`` it."""
+
+    kind: str
+    amount: str
+    head: str
+    near: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement: its telling terms in order, and how it is made.
+
+    ``scope`` are the terms after the denial, ``before`` the term right before each term. ``vague``:
+    about nobody in particular; ``event``: it is going on; ``personal``: about the speaker or user.
+    """
+
+    terms: tuple[str, ...]
+    bag: frozenset[str]
+    scope: frozenset[str]
+    before: Mapping[str, str]
+    values: tuple[Value, ...]
+    denied: bool
+    changed: bool
+    vague: bool
+    event: bool
+    personal: bool
+
+    @property
+    def amounts(self) -> list[tuple[str, str]]:
+        """Give the values by kind and amount alone, sorted."""
+        return sorted((value.kind, value.amount) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """All statements of a text, and what holds for the whole.
+
+    ``turns`` are the little words that turn a sentence around ("into", "off"); ``personal``: said
+    of the speaker.
+    """
+
+    statements: tuple[Statement, ...]
+    bag: frozenset[str]
+    amounts: frozenset[tuple[str, str]]
+    names: frozenset[str]
+    turns: frozenset[str]
+    denials: int
+    passive: bool
+    personal: bool
+
+
+def traits(text: str) -> Traits:
+    """Read the traits of a text; of a long one, the first statements count."""
+    text = _spoken(text[:_LONGEST])
+    lower = _plainly(text.casefold())
+    statements: list[Statement] = []
+    for part in _ENDS.split(lower)[: 2 * _MOST_STATEMENTS]:
+        said = _statement(part, statements[-1].terms[-_NEAR:] if statements else ())
+        if said is not None:
+            statements.append(said)
+    del statements[_MOST_STATEMENTS:]
+    tokens = set(_TOKENS.findall(lower))
+    return Traits(
+        statements=tuple(statements),
+        bag=frozenset().union(*(s.bag for s in statements)),
+        amounts=frozenset((v.kind, v.amount) for s in statements for v in s.values),
+        names=frozenset(_term(name.casefold()) for name in _NAMES.findall(text)),
+        turns=lex.TURNS & tokens,
+        denials=sum(s.denied for s in statements),
+        passive="by" in tokens,
+        personal=not lex.SPEAKERS.isdisjoint(tokens),
+    )
+
+
+def _plainly(lower: str) -> str:
+    """Put one word for some turns of phrase."""
+    lower = _CEASED.sub(" never ", _IDIOMS.sub(" ", lower))
+    return _SINGLE.sub(" 1 ", _OFF.sub(" not ", lower))
+
+
+def _spoken(text: str) -> str:
+    """Leave out blocks of code, unless there is nothing else."""
+    spoken = _FENCED.sub(" . ", text)
+    text = unicodedata.normalize("NFKC", spoken if spoken.strip(" .\n") else text)
+    return text.replace("\u2019", "'")
+
+
+def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
+    hidden = not part.isascii() and _UNSPACED_DENIAL.search(part) is not None
+    tokens = list(_tokens(_UNSPACED_DENIAL.sub("", part) if hidden else part))
+    if not tokens or _asks(tokens):
+        return None
+    terms = [_term(token) for token in tokens]
+    told = tuple(filter(None, terms))
+    values = tuple(_values(tokens, terms, last))
+    if not told and not values:
+        return None
+    denial = next((i for i, token in enumerate(tokens) if token in lex.DENIALS), None)
+    return Statement(
+        terms=told,
+        bag=frozenset(told),
+        scope=frozenset(told if denial is None else filter(None, terms[denial:])),
+        before={t: b for b, t in pairwise(terms) if b and t},
+        values=values,
+        denied=denial is not None or hidden,
+        changed=any(stem(token) in lex.CHANGES for token in tokens if token.isascii()),
+        vague=tokens[0] in lex.INDEFINITE,
+        event=_is_event(tokens),
+        personal=not lex.SELVES.isdisjoint(tokens),
+    )
+
+
+def _tokens(part: str) -> Iterator[str]:
+    for token in _TOKENS.findall(part):
+        if not token.isascii():
+            yield from words(token)
+            continue
+        head, apostrophe, tail = token.rpartition("'")
+        if apostrophe and tail in ("s", "m", "re", "ve", "ll", "d"):
+            token = head
+        yield token.replace("'", "")
+
+
+def _asks(tokens: list[str]) -> bool:
+    first = next((t for t in tokens if t not in lex.JOINTS), "")
+    return first in lex.QUESTIONS
+
+
+@lru_cache(maxsize=1 << 14)
+def _term(token: str) -> str:
+    """Give the telling term of a token, or an empty string."""
+    if token in lex.SILENT or not token[0].isalpha():
+        return ""
+    if not token.isascii():
+        return token
+    cut = stem(token)
+    return lex.FRAMES.get(cut, cut)
+
+
+def _is_event(tokens: list[str]) -> bool:
+    """Tell "is cutting", which happens, from "is" and "cuts", which hold."""
+    return any(
+        token.endswith("ing")
+        for i, being in enumerate(tokens)
+        if being in lex.BEING
+        for token in tokens[i + 1 : i + 4]
+    )
+
+
+def _values(tokens: list[str], terms: list[str], last: tuple[str, ...]) -> Iterator[Value]:
+    """Yield the values of a statement; *last* is what was spoken of before, where it says little.
+
+    Where numbers stand in rows, they are sums and lists and not what a statement is about.
+    """
+    named = [(i, *value) for i in range(len(tokens)) if (value := _named(tokens, i))]
+    if sum(kind == "number" for _, kind, _ in named) > _MOST_NUMBERS:
+        named = [value for value in named if value[1] != "number"]
+    told = ["" if t in lex.MEASURES else term for t, term in zip(tokens, terms, strict=True)]
+    for i, kind, amount in named:
+        near = frozenset([*filter(None, told[:i])][-_NEAR:] + [*filter(None, told[i:])][:_NEAR])
+        head = next(filter(None, told[i + 1 : i + 3]), "") if kind == "number" else ""
+        yield Value(kind, amount, head, near if len(near) > 1 else near.union(last))
+
+
+def _named(tokens: list[str], i: int) -> tuple[str, str] | None:
+    """Say what kind of value stands at a place, and which."""
+    token = lex.NUMBERS.get(tokens[i], tokens[i])
+    if token in lex.WEEKDAYS:
+        return "weekday", lex.WEEKDAYS[token]
+    before, after = tokens[i - 1] if i else "", tokens[i + 1] if i + 1 < len(tokens) else ""
+    if token in lex.MONTHS:
+        sure = token != "may" or before in ("in", "of") or before.isdigit() or after.isdigit()
+        return ("month", lex.MONTHS[token]) if sure else None
+    if not token[0].isdigit():
+        return None
+    amount = _amount(token)
+    if (month := _month(tokens, i)) and len(amount) < 3:
+        return "day", f"{month} {amount}"
+    if after in lex.HOURS:
+        return "time", f"{amount} {after}"
+    if before in lex.MONEY or after in lex.MONEY:
+        return "money", amount
+    if len(token) == 4 and token.isdigit() and token[:2] in ("19", "20"):
+        return "year", token
+    return ("time" if ":" in token else "percent" if after in lex.SHARES else "number"), amount
+
+
+def _month(tokens: list[str], i: int) -> str:
+    """Name the month beside a number, as in "5th of May" and "May 5"."""
+    after = [token for token in tokens[i + 1 : i + 4] if token not in lex.ORDINALS][:1]
+    return next(
+        (lex.MONTHS[t] for t in (*tokens[max(0, i - 1) : i], *after) if t in lex.MONTHS), ""
+    )
+
+
+def _amount(token: str) -> str:
+    plain = _THOUSANDS.sub("", token)
+    try:
+        return f"{float(plain):.15g}"
+    except ValueError:
+        return plain

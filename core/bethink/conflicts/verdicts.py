@@ -1,0 +1,243 @@
+"""What two texts are to each other: a repetition, a conflict, or nothing.
+
+Statements are compared one with one. Where two share most of their words, what remains decides: one
+denies what the other says, a number differs, a word is exchanged for another. The verdict is the
+same whichever text comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Final, Literal, TypeAlias
+
+from . import lexicon as lex
+from .traits import Statement, Traits, Value
+
+Relation: TypeAlias = Literal["duplicate", "likely", "possible"]
+Tier: TypeAlias = Literal["likely", "possible"]
+Signals: TypeAlias = Mapping[str, float | str]
+
+SAME: Final = 0.92
+"""The cosine from which two texts may be duplicates."""
+MOST: Final = 0.75
+HALF: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What two texts are to each other, and the signals that tell."""
+
+    relation: Relation
+    signals: Signals
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two statements, the texts they are from, and the terms they share."""
+
+    x: Statement
+    y: Statement
+    a: Traits
+    b: Traits
+    common: frozenset[str]
+
+    @property
+    def overlap(self) -> float:
+        return len(self.common) / (min(len(self.x.bag), len(self.y.bag)) or 1)
+
+
+_Finding: TypeAlias = tuple[Tier, str, float | str]
+
+
+def compare(a: Traits, b: Traits, similarity: float) -> Verdict | None:
+    """Judge two texts; *similarity* is the cosine of their vectors, which conflicts do not need."""
+    found: dict[Tier, dict[str, float | str]] = {}
+    for tier, signal, measure in _findings(a, b):
+        found.setdefault(tier, {}).setdefault(signal, measure)
+    for tier in ("likely", "possible"):
+        if tier in found:
+            return Verdict(tier, found[tier] | {"similarity": similarity})
+    if similarity >= SAME and not differ(a, b):
+        return Verdict("duplicate", {"similarity": similarity})
+    return None
+
+
+def differ(a: Traits, b: Traits) -> bool:
+    """Say whether merging the texts would lose something: a value, a denial, a word of each."""
+    if a.amounts != b.amounts or a.denials != b.denials:
+        return True
+    if not a.bag <= b.bag and not b.bag <= a.bag:
+        return True
+    if not a.turns <= b.turns and not b.turns <= a.turns:
+        return True
+    return a.bag == b.bag and _reversed(a, b)
+
+
+def _reversed(a: Traits, b: Traits) -> bool:
+    """Tell "Ann owes Bob" from "Bob owes Ann", but not from "Bob is owed by Ann"."""
+    one, two = ([term for s in t.statements for term in s.terms] for t in (a, b))
+    return one != two and a.passive == b.passive
+
+
+def _findings(a: Traits, b: Traits) -> Iterator[_Finding]:
+    if a.bag.isdisjoint(b.bag):
+        return
+    for x, y in product(a.statements, b.statements):
+        valued = bool(x.values and y.values)
+        if not valued and x.bag.isdisjoint(y.bag):
+            continue
+        pair = _Pair(x, y, a, b, x.bag & y.bag)
+        if _other_subjects(pair):
+            continue
+        for rule in _ONE_DENIES if x.denied != y.denied else _BOTH_SAY:
+            if (found := rule(pair)) is not None:
+                yield found
+        if valued:
+            yield from _values(pair)
+
+
+def _other_subjects(pair: _Pair) -> bool:
+    """Tell "Ann likes tea" from "Bob likes tea": the first terms are foreign to each other."""
+    x, y = pair.x, pair.y
+    if x.vague or y.vague or x.personal or y.personal or not (x.terms and y.terms):
+        return False
+    return x.terms[0] not in y.bag and y.terms[0] not in x.bag and not _exclusive(pair.common)
+
+
+def _exclusive(terms: frozenset[str]) -> bool:
+    return not lex.EXCLUSIVE.isdisjoint(terms)
+
+
+def _other_things(pair: _Pair, shared: frozenset[str]) -> bool:
+    """Tell "area problems" from "card problems": a shared word, said of what is foreign."""
+    before, other = pair.x.before, pair.y.before
+    return any(
+        (p := before.get(term)) is not None
+        and (q := other.get(term)) is not None
+        and p != q
+        and p not in pair.b.bag
+        and q not in pair.a.bag
+        for term in shared
+    )
+
+
+def _passing(pair: _Pair) -> bool:
+    """Say whether either tells of nobody in particular, or what others are just doing."""
+    x, y = pair.x, pair.y
+    return x.vague or y.vague or ((x.event or y.event) and not (x.personal and y.personal))
+
+
+def _denial(pair: _Pair) -> _Finding | None:
+    """Find that one denies what the other says; to deny the special leaves the general standing."""
+    denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
+    shared = len(pair.common)
+    if shared < 2 and denied.bag != said.bag:
+        return None
+    if shared >= MOST * len(denied.bag) and not _other_things(pair, pair.common):
+        return "likely", "denial", pair.overlap
+    covered = len(denied.scope & said.bag) >= HALF * len(denied.scope)
+    if covered or pair.overlap >= HALF:
+        return "possible", "denial", pair.overlap
+    return None
+
+
+def _opposite(pair: _Pair) -> _Finding | None:
+    """Find a word on one side that excludes a word on the other."""
+    only_x, only_y = pair.x.bag - pair.common, pair.y.bag - pair.common
+    named = next((f"{t} / {o}" for t in sorted(only_x) for o in only_y if _exclude(t, o)), None)
+    if named is None:
+        return None
+    rest = min(len(pair.x.bag), len(pair.y.bag)) - 1
+    if len(pair.common) >= MOST * rest and not _passing(pair):
+        return "likely", "opposite", named
+    return ("possible", "opposite", named) if len(pair.common) >= HALF * rest else None
+
+
+def _exclude(term: str, other: str) -> bool:
+    if other in lex.OPPOSITES.get(term, ()):
+        return True
+    short, long = sorted((term, other), key=len)
+    return len(short) > 3 and long.endswith(short) and long[: -len(short)] in lex.PREFIXES
+
+
+def _swap(pair: _Pair) -> _Finding | None:
+    """Find one thing in the place of another in statements that otherwise agree."""
+    one, two, start = _exchanged(pair.x.terms, pair.y.terms)
+    if not one or not two:
+        return None
+    exclusive = _exclusive(pair.common)
+    if not exclusive and (start == 0 or _passing(pair) or pair.x.amounts != pair.y.amounts):
+        return None
+    if pair.x.vague or pair.y.vague:
+        return None
+    unspaced = not one[0].isascii() and len(one[0]) <= 2
+    names = one[-1] in pair.a.names and two[-1] in pair.b.names
+    if max(len(one), len(two)) > (1 + (names or exclusive) + 2 * unspaced):
+        return None
+    kept = len(pair.x.terms) - len(one)
+    named = f"{' '.join(one)} / {' '.join(two)}"
+    if exclusive or names or kept >= 3:
+        return "likely", "value", named
+    return ("possible", "value", named) if kept >= 2 else None
+
+
+def _exchanged(
+    s: tuple[str, ...], t: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+    """Cut off what two sequences begin and end with; return the middles and where they start."""
+    size = min(len(s), len(t))
+    start = 0
+    while start < size and s[start] == t[start]:
+        start += 1
+    end = 0
+    while end < size - start and s[-1 - end] == t[-1 - end]:
+        end += 1
+    return s[start : len(s) - end], t[start : len(t) - end], start
+
+
+def _change(pair: _Pair) -> _Finding | None:
+    """Find that one announces something new about what both are about."""
+    if not (pair.x.changed or pair.y.changed) or len(pair.common) < 3 or pair.overlap < HALF:
+        return None
+    if pair.x.bag == pair.y.bag:
+        return None
+    return "possible", "change", pair.overlap
+
+
+def _values(pair: _Pair) -> Iterator[_Finding]:
+    """Find a number, date or time that is another than the other text gives for the same."""
+    for v in pair.x.values:
+        if (v.kind, v.amount) in pair.b.amounts:
+            continue
+        for w in pair.y.values:
+            if w.kind == v.kind and (w.kind, w.amount) not in pair.a.amounts:
+                tier = _value_tier(pair, v, w)
+                if tier is not None:
+                    yield tier, v.kind, f"{v.amount} / {w.amount}"
+
+
+def _value_tier(pair: _Pair, v: Value, w: Value) -> Tier | None:
+    shared = v.near & w.near
+    if not shared or _of_other_things(pair, v, w, shared):
+        return None
+    count, share = len(shared), len(shared) / min(len(v.near), len(w.near))
+    headed = bool(v.head) and v.head == w.head
+    close = share >= MOST or headed or (share >= HALF and count > 2)
+    if (v.near == w.near or (close and count > 1)) and not (pair.x.vague or pair.y.vague):
+        return "likely"
+    return "possible" if count > 1 or headed else None
+
+
+def _of_other_things(pair: _Pair, v: Value, w: Value, shared: frozenset[str]) -> bool:
+    """Say whether two values count different things, or belong to different names."""
+    if v.head and w.head and v.head not in w.near and w.head not in v.near:
+        return True
+    named = (v.near - pair.b.bag) & pair.a.names and (w.near - pair.a.bag) & pair.b.names
+    return bool(named) or _other_things(pair, shared)
+
+
+_Rule: TypeAlias = Callable[[_Pair], _Finding | None]
+_ONE_DENIES: Final[tuple[_Rule, ...]] = (_denial,)
+_BOTH_SAY: Final[tuple[_Rule, ...]] = (_opposite, _swap, _change)

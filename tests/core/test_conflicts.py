@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bethink import MemoryRecord
+from bethink.conflicts import Conflict, Reading, are_duplicates, find_conflict, read
+
+
+def reading(content: str, id: str = "a", at: float = 0.0, **fields: Any) -> Reading:
+    return read(MemoryRecord(id, "default", content, at, at, at, **fields))
+
+
+def between(one: str, other: str) -> Conflict | None:
+    return find_conflict(reading(one, "a"), reading(other, "b", 1.0))
+
+
+def tier(one: str, other: str) -> str | None:
+    found = between(one, other)
+    return found.tier if found else None
+
+
+def same(one: str, other: str, similarity: float = 0.99) -> bool:
+    return are_duplicates(reading(one, "a"), reading(other, "b"), similarity)
+
+
+LIKELY = [
+    ("The rate limit is 100 requests per minute", "The rate limit is 200 requests per minute"),
+    ("Retention of backups is 30 days", "Retention of backups is 90 days"),
+    ("The standup is on Monday", "The standup is on Wednesdays"),
+    ("The lease ends on May 5", "The lease ends on the 9th of May"),
+    ("The train to Basel leaves at 7:30", "The train to Basel leaves at 8:15"),
+    ("Lunch at the canteen costs $9", "Lunch at the canteen costs $12"),
+    ("My sister has two parrots", "My sister has five parrots"),
+    ("We deploy on Fridays", "We never deploy on Fridays"),
+    ("User eats meat", "User does not eat meat"),
+    ("User plays tennis", "User no longer plays tennis"),
+    ("User smokes cigars", "User used to smoke cigars"),
+    ("User stopped drinking coffee", "User drinks coffee"),
+    ("The garden gate is open", "The garden gate is closed"),
+    ("Feature previews are enabled for Ann", "Feature previews are disabled for Ann"),
+    ("User lives in Lisbon", "User lives in Oslo"),
+    ("User lives in Lisbon", "User moved to Oslo"),
+    ("User prefers tabs", "User prefers spaces"),
+    ("User's favourite tea is oolong", "User prefers sencha tea"),
+    ("User uses vim", "User switched to emacs"),
+    ("Ann works at Initech", "Ann joined Globex"),
+    ("Python is the main language of the team", "Rust is the main language of the team"),
+    ("The invoice was valid", "The invoice was invalid"),
+    ("The tenant is single", "The tenant is married"),
+    ("My car has a single spare key", "My car has two spare keys"),
+    ("The porch light is on", "The porch light is off"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), LIKELY)
+def test_a_fact_with_another_value_is_a_likely_conflict(one: str, other: str) -> None:
+    assert tier(one, other) == "likely"
+
+
+@pytest.mark.parametrize(("one", "other"), LIKELY)
+def test_a_likely_conflict_is_never_a_duplicate(one: str, other: str) -> None:
+    assert not same(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We painted the hall blue", "We painted the hall green"),
+        ("I found no bug in the new payment module", "The payment module of the shop has a bug"),
+        ("A crowd is standing in the rain", "A crowd is sitting in the rain"),
+        ("I keep a list of plants to water", "I just updated my list of garden plants to water"),
+    ],
+)
+def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
+    assert tier(one, other) == "possible"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("User lives in Lisbon", "The rate limit is 100 requests per minute"),
+        ("Ann lives in Lisbon", "Bob lives in Oslo"),
+        ("Ann has two cats", "Bob has three cats"),
+        ("Ann does not eat meat", "Bob eats meat"),
+        ("A dog is chasing a ball", "A dog is chasing a bird"),
+        ("The trip to Rome took 3 days in spring", "The trip to Oslo took 5 days in spring"),
+        ("The parser has 4 stages", "The parser needs 90 tests"),
+        ("No problem, we meet on Tuesday", "We meet on Tuesday"),
+        ("Can you move the meeting to 9:30?", "The meeting is at 9:00"),
+        ("The shop is not open", "The shop is closed"),
+        ("", "User lives in Lisbon"),
+        ("!?", "..."),
+    ],
+)
+def test_what_can_both_hold_is_no_conflict(one: str, other: str) -> None:
+    assert between(one, other) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("User prefers dark mode", "The user prefers dark mode."),
+        ("User prefers dark mode", "USER prefers dark mode in the evening"),
+        ("The backup runs at 3:00", "Backup runs at 3:00!"),
+        ("用户喜欢咖啡", "用户喜欢咖啡。"),
+    ],
+)
+def test_what_says_the_same_is_a_duplicate(one: str, other: str) -> None:
+    assert same(one, other)
+    assert between(one, other) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ann owes Bob ten euros", "Bob owes Ann ten euros"),
+        ("The robot is getting into the lift", "The robot is getting out of the lift"),
+        ("Ticket 811 is fixed", "Ticket 812 is fixed"),
+        ("Ann lives in Lisbon", "Bob lives in Lisbon"),
+        ("The report is due", "The report is due on Monday"),
+        ("我喜欢咖啡", "我不喜欢咖啡"),
+        ("Ich trinke Kaffee", "Ich trinke keinen Kaffee"),
+    ],
+)
+def test_what_differs_in_a_detail_is_no_duplicate(one: str, other: str) -> None:
+    assert not same(one, other, 1.0)
+
+
+def test_duplicates_need_similar_vectors() -> None:
+    assert not same("User prefers dark mode", "User prefers dark mode", 0.91)
+
+
+@pytest.mark.parametrize("fields", [{"key": "theme"}, {"value": 1}, {"author": "Bob"}])
+def test_records_that_differ_outside_their_words_are_no_duplicates(fields: dict[str, Any]) -> None:
+    one = reading("I like dark mode", "a", author="Ann")
+    other = reading("I like dark mode", "b", **{"author": "Ann"} | fields)
+    assert not are_duplicates(one, other, 1.0)
+
+
+def test_two_people_may_say_opposite_things_of_themselves() -> None:
+    one, other = reading("I eat meat", "a", author="Ann"), reading("I never eat meat", author="Bob")
+    other = replace(other, record=replace(other.record, id="b"))
+    assert find_conflict(one, other) is None
+    own = replace(other, record=replace(other.record, author="Ann"))
+    assert find_conflict(one, own) is not None
+
+
+def test_a_record_is_nothing_to_itself() -> None:
+    one = reading("User lives in Lisbon")
+    assert not are_duplicates(one, one, 1.0)
+
+
+def test_a_conflict_tells_what_differs_from_older_to_newer() -> None:
+    newer = reading("The rate limit is 200 requests", "b", 86_400.0)
+    older = reading("The rate limit is 100 requests", "a")
+    found = find_conflict(newer, older, 0.9)
+    assert found is not None
+    assert found.signals == {"number": "100 / 200", "similarity": 0.9}
+    assert found.describe() == (
+        "likely conflict: number 100 / 200\n"
+        "  older (1970-01-01, a): The rate limit is 100 requests\n"
+        "  newer (1970-01-02, b): The rate limit is 200 requests"
+    )
+
+
+def test_a_time_beyond_the_calendar_is_described_too() -> None:
+    found = find_conflict(reading("User eats meat"), reading("User eats no meat", "b", 1e300))
+    assert found is not None
+    assert "(1e+300, b)" in found.describe()
+
+
+def test_one_sentence_of_a_long_turn_is_enough() -> None:
+    one = (
+        "Thanks, that helps a lot! By the way, I have 20 stamps in my album now. What do you think?"
+    )
+    other = "I went to the fair. My stamp album is growing: 31 stamps in my album so far."
+    assert tier(one, other) == "likely"
+
+
+def test_code_is_not_what_is_said() -> None:
+    one = "My form is fine.\n```python\nlimit = 10 forms\n```"
+    other = "My form is fine.\n```python\nlimit = 20 forms\n```"
+    assert between(one, other) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("我住在北京", "今天天气很好"),
+        ("会議は月曜日です", "私は猫が好きです"),
+        ("Пользователь живёт в Москве", "Отчёт нужно сдать в понедельник"),
+        ("Der Nutzer wohnt in Bonn", "Der Bericht ist am Montag fällig"),
+        ("ผู้ใช้ชอบกาแฟ", "ประชุมวันจันทร์"),
+        ("사용자는 커피를 좋아한다", "회의는 월요일이다"),
+    ],
+)
+def test_unrelated_facts_in_other_languages_are_no_conflict(one: str, other: str) -> None:
+    assert between(one, other) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("我喜欢喝咖啡", "我不喜欢喝咖啡"),
+        ("会議室は30人用です", "会議室は50人用です"),
+        ("Пользователь ест мясо", "Пользователь не ест мясо"),
+        ("Der Nutzer trinkt Kaffee", "Der Nutzer trinkt nie Kaffee"),
+    ],
+)
+def test_denials_and_numbers_count_in_other_languages(one: str, other: str) -> None:
+    assert between(one, other) is not None
+
+
+_WORDS = """
+    user Ann lives in Lisbon Oslo not never the a limit is 100 200 May Monday 5 % and, but. prefers
+    tabs spaces open closed now moved to 我 不 喜欢 咖啡 не ест
+"""
+_TEXTS = st.lists(st.sampled_from(_WORDS.split()), max_size=14).map(" ".join) | st.text(max_size=60)
+
+
+@given(_TEXTS, _TEXTS, st.floats(-1, 1))
+def test_the_order_of_two_records_does_not_matter(a: str, b: str, cosine: float) -> None:
+    one, other = reading(a, "a"), reading(b, "b")
+    assert find_conflict(one, other, cosine) == find_conflict(other, one, cosine)
+    assert are_duplicates(one, other, cosine) == are_duplicates(other, one, cosine)
+
+
+@given(_TEXTS, _TEXTS)
+def test_age_changes_nothing_but_the_order(a: str, b: str) -> None:
+    forth = find_conflict(reading(a, "a", 1.0), reading(b, "b", 2.0))
+    back = find_conflict(reading(a, "a", 2.0), reading(b, "b", 1.0))
+    assert (forth and forth.tier) == (back and back.tier)
+
+
+@given(_TEXTS)
+def test_equal_texts_are_no_conflict(text: str) -> None:
+    assert between(text, text) is None
