@@ -37,7 +37,7 @@ ROWS = (
     ("errors",),
     ("records", "namespaces", "fields", "ids", "journal", "forks"),
     ("text", "stemming", "filters", "embedders", "static", "minilm"),
-    ("backends", "catalogue", "ranking"),
+    ("backends", "catalogue", "conflicts", "ranking"),
     ("index",),
     ("recall",),
     ("engine",),
