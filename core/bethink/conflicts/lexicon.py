@@ -141,7 +141,8 @@ _EMPTY = _set(
     "needs think thinking thought know sure please wonder wondering maybe actually look looking "
     "give tell find suggest recommend hope feel feeling said mention before ever "
     "wow hey hi hello thank thanks yeah yep yes ok okay bye congrats great awesome amazing cool "
-    "nice glad sorry"
+    "nice glad sorry "
+    "der die das den dem des ein eine einen einem einer le la les un une el los las una het een"
 )
 MEASURES = _set(
     "second seconds minute minutes hour hours day days week weeks month months year years time "

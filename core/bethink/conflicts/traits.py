@@ -15,7 +15,7 @@ from ..text import words
 from . import lexicon as lex
 
 _LONGEST: Final = 16_384
-_MOST_STATEMENTS: Final = 24
+_MOST_STATEMENTS: Final = 32
 _MOST_NUMBERS: Final = 4
 _NEAR: Final = 6
 
@@ -80,16 +80,18 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """All statements of a text, and what holds for the whole.
+    """The statements of a text, and what the whole of it holds, down to questions and code.
 
-    ``turns`` are the little words that turn a sentence around ("into", "off"); ``personal``: said
-    of the speaker.
+    ``words`` are its telling terms in order, ``figures`` its numbers and dates; ``turns`` are the
+    little words that turn a sentence around ("into", "off"); ``personal``: said of the speaker.
     """
 
     statements: tuple[Statement, ...]
     bag: frozenset[str]
     amounts: frozenset[tuple[str, str]]
     names: frozenset[str]
+    words: tuple[str, ...]
+    figures: tuple[str, ...]
     turns: frozenset[str]
     denials: int
     passive: bool
@@ -98,25 +100,31 @@ class Traits:
 
 def traits(text: str) -> Traits:
     """Read the traits of a text; of a long one, the first statements count."""
-    text = _spoken(text[:_LONGEST])
+    text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
     lower = _plainly(text.casefold())
-    statements: list[Statement] = []
-    for part in _ENDS.split(lower)[: 2 * _MOST_STATEMENTS]:
-        said = _statement(part, statements[-1].terms[-_NEAR:] if statements else ())
-        if said is not None:
-            statements.append(said)
-    del statements[_MOST_STATEMENTS:]
-    tokens = set(_TOKENS.findall(lower))
+    statements = tuple(_statements(_spoken(lower[:_LONGEST])))
+    tokens = list(_tokens(lower))
     return Traits(
-        statements=tuple(statements),
+        statements=statements,
         bag=frozenset().union(*(s.bag for s in statements)),
         amounts=frozenset((v.kind, v.amount) for s in statements for v in s.values),
         names=frozenset(_term(name.casefold()) for name in _NAMES.findall(text)),
-        turns=lex.TURNS & tokens,
-        denials=sum(s.denied for s in statements),
+        words=tuple(filter(None, map(_term, tokens))),
+        figures=tuple(filter(None, map(_figure, tokens))),
+        turns=lex.TURNS.intersection(tokens),
+        denials=sum(token in lex.DENIALS for token in tokens),
         passive="by" in tokens,
         personal=not lex.SPEAKERS.isdisjoint(tokens),
     )
+
+
+def _statements(lower: str) -> Iterator[Statement]:
+    last: tuple[str, ...] = ()
+    for part in _ENDS.split(lower)[:_MOST_STATEMENTS]:
+        said = _statement(part, last)
+        if said is not None:
+            last = said.terms[-_NEAR:]
+            yield said
 
 
 def _plainly(lower: str) -> str:
@@ -125,11 +133,10 @@ def _plainly(lower: str) -> str:
     return _SINGLE.sub(" 1 ", _OFF.sub(" not ", lower))
 
 
-def _spoken(text: str) -> str:
+def _spoken(lower: str) -> str:
     """Leave out blocks of code, unless there is nothing else."""
-    spoken = _FENCED.sub(" . ", text)
-    text = unicodedata.normalize("NFKC", spoken if spoken.strip(" .\n") else text)
-    return text.replace("\u2019", "'")
+    spoken = _FENCED.sub(" . ", lower)
+    return spoken if spoken.strip(" .\n") else lower
 
 
 def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
@@ -169,8 +176,16 @@ def _tokens(part: str) -> Iterator[str]:
 
 
 def _asks(tokens: list[str]) -> bool:
-    first = next((t for t in tokens if t not in lex.JOINTS), "")
-    return first in lex.QUESTIONS
+    """Tell "do you" and "what is" from "do not"."""
+    first = next((i for i, token in enumerate(tokens) if token not in lex.JOINTS), 0)
+    return tokens[first] in lex.QUESTIONS and lex.DENIALS.isdisjoint(tokens[first + 1 : first + 2])
+
+
+def _figure(token: str) -> str:
+    """Give what a number, weekday or month says, or an empty string."""
+    if token[0].isdigit():
+        return _amount(token)
+    return lex.NUMBERS.get(token) or lex.WEEKDAYS.get(token) or lex.MONTHS.get(token, "")
 
 
 @lru_cache(maxsize=1 << 14)

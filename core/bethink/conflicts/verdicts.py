@@ -66,19 +66,13 @@ def compare(a: Traits, b: Traits, similarity: float) -> Verdict | None:
 
 def differ(a: Traits, b: Traits) -> bool:
     """Say whether merging the texts would lose something: a value, a denial, a word of each."""
-    if a.amounts != b.amounts or a.denials != b.denials:
+    if a.figures != b.figures or a.denials != b.denials:
         return True
-    if not a.bag <= b.bag and not b.bag <= a.bag:
+    one, other = frozenset(a.words), frozenset(b.words)
+    if not (one <= other or other <= one) or not (a.turns <= b.turns or b.turns <= a.turns):
         return True
-    if not a.turns <= b.turns and not b.turns <= a.turns:
-        return True
-    return a.bag == b.bag and _reversed(a, b)
-
-
-def _reversed(a: Traits, b: Traits) -> bool:
-    """Tell "Ann owes Bob" from "Bob owes Ann", but not from "Bob is owed by Ann"."""
-    one, two = ([term for s in t.statements for term in s.terms] for t in (a, b))
-    return one != two and a.passive == b.passive
+    # "Ann owes Bob" is not "Bob owes Ann", but may be "Bob is owed by Ann".
+    return one == other and a.words != b.words and a.passive == b.passive
 
 
 def _findings(a: Traits, b: Traits) -> Iterator[_Finding]:
@@ -173,7 +167,7 @@ def _swap(pair: _Pair) -> _Finding | None:
     if pair.x.vague or pair.y.vague:
         return None
     unspaced = not one[0].isascii() and len(one[0]) <= 2
-    names = one[-1] in pair.a.names and two[-1] in pair.b.names
+    names = pair.a.names.issuperset(one) and pair.b.names.issuperset(two)
     if max(len(one), len(two)) > (1 + (names or exclusive) + 2 * unspaced):
         return None
     kept = len(pair.x.terms) - len(one)
