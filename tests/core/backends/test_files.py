@@ -188,7 +188,7 @@ def damages(whole: bytes) -> Iterator[bytes]:
         for patch in (bytes(PAGE), chance.randbytes(PAGE)):
             yield whole[:page] + patch + whole[page + PAGE :]
         flipped = bytearray(whole)
-        for _ in range(60):
+        for _ in range(chance.choice((1, 60))):
             flipped[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
         yield bytes(flipped)
 

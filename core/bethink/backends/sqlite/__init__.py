@@ -26,6 +26,10 @@ __all__ = ["SQLiteBackend"]
 _LIVE = "state = 'live'"
 _A_FEW = 64
 _GIVEN = "(SELECT value FROM json_each(?))"
+_ENTRIES_OF = (  # a record's first entry is its ordinal, so that the index can do without
+    "SELECT ordinal FROM records WHERE id = ? "
+    "UNION ALL SELECT seq FROM journal WHERE id = ? AND action <> 'store'"
+)
 
 
 class SQLiteBackend:
@@ -209,7 +213,7 @@ class SQLiteBackend:
     ) -> list[LogEntry]:
         """Return journal entries, newest first."""
         inside, parameters = within(EVERYWHERE if scope is None else scope)
-        by_id = "" if id is None else "AND id = ?"
+        by_id = "" if id is None else f"AND seq IN ({_ENTRIES_OF})"
         with self._connections.reading() as connection:
             found = connection.execute(
                 "SELECT seq, at, action, id, namespace, changes FROM journal "
@@ -217,7 +221,7 @@ class SQLiteBackend:
                 (
                     *parameters,
                     since,
-                    *(() if id is None else (id,)),
+                    *(() if id is None else (id, id)),
                     -1 if limit is None else limit,
                 ),
             ).fetchall()

@@ -67,7 +67,7 @@ CREATE TABLE journal (
     changes TEXT,
     code BLOB
 );
-CREATE INDEX journal_id ON journal (id, seq);
+CREATE INDEX journal_id ON journal (id, seq) WHERE id IS NOT NULL AND action <> 'store';
 
 CREATE TABLE segments (
     number INTEGER PRIMARY KEY,
