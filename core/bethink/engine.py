@@ -174,8 +174,8 @@ class Engine:
         return checked_rows(self.embedder.embed(texts), len(texts), self.dimension())
 
     def current(self, record: MemoryRecord) -> MemoryRecord:
-        """Return *record* with the accesses that are not written yet."""
-        return self.index.touches.on(record)
+        """Return *record*, fresh from the backend, with the accesses that are not written yet."""
+        return self.index.touches.count(record)
 
     def settle(self, where: Filter | None) -> None:
         """Write pending accesses that *where* asks about."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Final
 
 from .backends import EMBEDDED, Vector
@@ -22,6 +23,7 @@ UNCHANGED: Final = object()
 
 INDEXED: Final = frozenset(("content", "author", "thread", "occurred_at", "namespace"))
 _EMBEDDED_FIELDS: Final = frozenset(("content", "author"))
+_values = attrgetter(*MemoryRecord.__slots__)
 _Prepared = tuple[MemoryRecord, dict[str, Vector]]
 
 
@@ -237,7 +239,7 @@ def _require(wanted: Sequence[str], found: Mapping[str, object]) -> None:
 
 def _told(record: MemoryRecord) -> dict[str, Any]:
     """Return what the journal keeps of a new record: every field that says something."""
-    fields = ((name, getattr(record, name)) for name in MemoryRecord.__slots__)
+    fields = zip(MemoryRecord.__slots__, _values(record), strict=True)
     return {
         name: value
         for name, value in fields

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from math import ceil
 
 from .stemming import stem
 
@@ -157,15 +158,15 @@ def query_terms(text: str) -> list[str]:
     only looks like a stop word ("May 2023", "the US") stays, and so does all if nothing is left.
     """
     chunks = _chunks(text)
-    pairs = [list(_words_and_terms(chunk)) for chunk in chunks]
-    every = [term for pair in pairs for _, term in pair]
+    found = [_words_and_terms(chunk) for chunk in chunks]
+    every = [term for _, terms in found for term in terms]
     if not _looks_english(chunks):
         return list(dict.fromkeys(every))
     names = _names(chunks)
     telling = [
         term
-        for position, (chunk, pair) in enumerate(zip(chunks, pairs, strict=True))
-        for word, term in pair
+        for position, (chunk, pair) in enumerate(zip(chunks, found, strict=True))
+        for word, term in zip(*pair, strict=True)
         if word not in STOP_WORDS or position in names or not chunk.isascii()
     ]
     return list(dict.fromkeys(telling or every))
@@ -186,11 +187,16 @@ def estimate_tokens(text: str) -> int:
 
     A character of an unspaced script counts as one token, four UTF-8 bytes of anything else as one.
     """
+    return ceil(rough_tokens(text))
+
+
+def rough_tokens(text: str) -> float:
+    """Return ``estimate_tokens`` before it is rounded up; that of joined texts is the sum."""
     if text.isascii():
-        return -(-len(text) // 4)
+        return len(text) / 4
     spaced = _UNSPACED_RUN.sub("", text)
     size = len(spaced.encode("utf-8", "surrogatepass"))
-    return len(text) - len(spaced) - (-size // 4)
+    return len(text) - len(spaced) + size / 4
 
 
 def _chunks(text: str) -> list[str]:
@@ -209,11 +215,12 @@ def _pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
-def _words_and_terms(chunk: str) -> Iterator[tuple[str, str]]:
+def _words_and_terms(chunk: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the words of a chunk, and the term for each."""
     if _is_unspaced(chunk):
         pairs = _pairs(chunk)
-        return zip(pairs, pairs, strict=True)
-    return zip(_chunk_words(chunk), _chunk_terms(chunk), strict=True)
+        return pairs, pairs
+    return _chunk_words(chunk), _chunk_terms(chunk)
 
 
 def _chunk_terms(chunk: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from ..backends import Backend, Changes
@@ -138,11 +139,7 @@ class ResidentIndex:
 
     def _covering(self, namespaces: Iterable[str]) -> list[ScopeIndex]:
         """Return the resident scopes that see any of *namespaces*."""
-        scopes: set[Scope] = {EVERYWHERE}
-        for namespace in namespaces:
-            steps = namespace.split("/")
-            scopes.add(namespace)
-            scopes.update(Subtree("/".join(steps[:end])) for end in range(1, len(steps) + 1))
+        scopes = {scope for namespace in namespaces for scope in _seeing(namespace)}
         return [self._scopes[scope] for scope in scopes if scope in self._scopes]
 
     def _make_room(self, index: ScopeIndex) -> None:
@@ -151,3 +148,11 @@ class ResidentIndex:
             room -= self._scopes[scope].size + _SCOPE_COST
             if room < 0:
                 del self._scopes[scope]
+
+
+@lru_cache(maxsize=4096)
+def _seeing(namespace: str) -> tuple[Scope, ...]:
+    """Return every scope that *namespace* is in."""
+    steps = namespace.split("/")
+    paths = ("/".join(steps[:end]) for end in range(1, len(steps) + 1))
+    return (EVERYWHERE, namespace, *map(Subtree, paths))

@@ -9,14 +9,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
-from operator import attrgetter
 from typing import Final, TypeAlias
 
 from ..backends import Row
 from ..records import MemoryRecord
 
-_NAMES = MemoryRecord.__slots__
-_values = attrgetter(*_NAMES)  # many times faster than dataclasses.replace
+_set = object.__setattr__  # a copy of the frozen record would cost more than its reading
 
 Pending: TypeAlias = dict[str, tuple[int, float]]
 
@@ -67,15 +65,15 @@ class Touches:
 
     def counted(self, row: Row) -> Row:
         """Return a row that has changed with its pending accesses counted in."""
-        return replace(row, record=self.on(row.record)) if row.record.id in self._pending else row
+        if row.record.id not in self._pending:
+            return row
+        return replace(row, record=self.count(replace(row.record)))
 
-    def on(self, record: MemoryRecord) -> MemoryRecord:
-        """Return *record* with its pending accesses counted in."""
+    def count(self, record: MemoryRecord) -> MemoryRecord:
+        """Count its pending accesses into *record*, which nobody else may hold yet; return it."""
         pending = self._pending.get(record.id)
-        if pending is None or record.state != "live":
-            return record
-        times, at = pending
-        values = dict(zip(_NAMES, _values(record), strict=True))
-        values["access_count"] += times
-        values["last_accessed_at"] = max(at, record.last_accessed_at or at)
-        return MemoryRecord(**values)
+        if pending is not None and record.state == "live":
+            times, at = pending
+            _set(record, "access_count", record.access_count + times)
+            _set(record, "last_accessed_at", max(at, record.last_accessed_at or at))
+        return record

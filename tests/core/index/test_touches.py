@@ -21,15 +21,15 @@ def noted(*times: float) -> Touches:
 def test_accesses_are_counted_in() -> None:
     touches = noted(10.0, 70.0, 60.0)
     assert touches
-    assert touches.on(ONE) == replace(ONE, access_count=3, last_accessed_at=70.0)
-    assert touches.on(OTHER) == replace(OTHER, access_count=6, last_accessed_at=70.0)
-    assert noted(10.0).on(OTHER).last_accessed_at == 50.0
+    assert touches.count(replace(ONE)) == replace(ONE, access_count=3, last_accessed_at=70.0)
+    assert touches.count(replace(OTHER)) == replace(OTHER, access_count=6, last_accessed_at=70.0)
+    assert noted(10.0).count(replace(OTHER)).last_accessed_at == 50.0
 
 
 def test_only_the_living_are_accessed() -> None:
     gone = replace(ONE, state="forgotten")
-    assert noted(1.0).on(gone) == gone
-    assert Touches().on(ONE) is ONE
+    assert noted(1.0).count(gone) == gone
+    assert Touches().count(ONE) is ONE
 
 
 def test_what_is_taken_is_gone_until_it_is_put_back() -> None:
@@ -39,8 +39,8 @@ def test_what_is_taken_is_gone_until_it_is_put_back() -> None:
     assert not touches
     touches.add(["1"], 15.0)
     touches.put_back(taken)
-    assert touches.on(ONE) == replace(ONE, access_count=3, last_accessed_at=20.0)
-    assert touches.on(OTHER).access_count == 5
+    assert touches.count(replace(ONE)) == replace(ONE, access_count=3, last_accessed_at=20.0)
+    assert touches.count(replace(OTHER)).access_count == 5
 
 
 def test_accesses_are_due_when_they_are_many_or_old(monkeypatch: pytest.MonkeyPatch) -> None:

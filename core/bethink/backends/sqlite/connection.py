@@ -31,8 +31,24 @@ class _Group:
 
     def __init__(self) -> None:
         self.members = 0
-        self.done = threading.Event()
+        self.ended = False
         self.error: BaseException | None = None
+        self._event: threading.Event | None = None
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Note that the transaction is over; called with the write lock held."""
+        self.error = error
+        self.ended = True
+        if self._event is not None:
+            self._event.set()
+
+    def watch(self) -> None:
+        """Have ``wait`` work from now on; called with the write lock held."""
+        self._event = self._event or threading.Event()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long for the end; return whether it has come."""
+        return self.ended or (self._event is not None and self._event.wait(seconds))
 
 
 class Connections:
@@ -120,8 +136,8 @@ class Connections:
         """End this thread's part; commit unless another thread takes the transaction over."""
         try:
             if undo and not self._writer.in_transaction:  # SQLite undid it all: the disk is full
-                self._group, group.error = None, sys.exception()
-                group.done.set()
+                self._group = None
+                group.end(sys.exception())
             elif group.members > 1:
                 if undo:
                     self._writer.execute("ROLLBACK TO member")
@@ -129,8 +145,11 @@ class Connections:
             elif undo:
                 self._group = None
                 self._writer.execute("ROLLBACK")
-            if self._group is not None and not self._taken_over(group):
-                self._commit(group)
+            if self._group is not None:
+                if self._taken_over(group):
+                    group.watch()
+                else:
+                    self._commit(group)
         finally:
             self._write_lock.release()
 
@@ -140,7 +159,7 @@ class Connections:
 
     def _await(self, group: _Group) -> None:
         """Wait for the commit; make it if the thread that was to take over never came."""
-        while not group.done.wait(_COMES_SOON):
+        while not group.wait(_COMES_SOON):
             if self._write_lock.acquire(blocking=False):
                 try:
                     if self._group is group:
@@ -151,21 +170,24 @@ class Connections:
             raise group.error
 
     def _commit(self, group: _Group) -> None:
-        self._group = None
+        self._group, failure = None, None
         try:
             self._writer.execute("COMMIT")
         except BaseException as error:
-            group.error = error
+            failure = error
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
-        group.done.set()
+        group.end(failure)
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> _Reading:
         """Hold a connection for single statements.
 
         The writer serves when it is free: its page cache stays warm over the store's own writes.
         """
+        return _Reading(self)
+
+    def _read(self) -> tuple[sqlite3.Connection, threading.Lock]:
+        """Return a connection to read from, and the lock that was taken for it."""
         lock = self._write_lock
         free = lock.acquire(blocking=self.path == MEMORY)
         if free and self._group is not None:  # in the middle of a transaction
@@ -175,11 +197,11 @@ class Connections:
             lock = self._read_lock
             lock.acquire()
         try:
-            with explained(self.path):
-                self._wake()
-                yield self._writer if free else self._reader
-        finally:
+            self._wake()
+        except BaseException:
             lock.release()
+            raise
+        return self._writer if free else self._reader, lock
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -238,6 +260,25 @@ class Connections:
             with self._waking:
                 if self._asleep:
                     self._open()
+
+
+class _Reading(explained):
+    """What ``Connections.reading`` returns: a plain class, for it is entered for every read."""
+
+    def __init__(self, connections: Connections) -> None:
+        super().__init__(connections.path)
+        self._connections = connections
+
+    def __enter__(self) -> sqlite3.Connection:  # type: ignore[override]
+        with explained(self.path):
+            connection, self._lock = self._connections._read()
+        return connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        self._lock.release()
+        super().__exit__(kind, error, trace)
 
 
 def _identity(path: str) -> tuple[int, int] | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -60,24 +59,35 @@ def connect(path: str, synchronous: str, patience: float) -> sqlite3.Connection:
     return connection
 
 
-@contextmanager
-def explained(path: str) -> Iterator[None]:
+class explained:  # lower case like contextlib.suppress, which it resembles
     """Turn sqlite3's errors into the store's own."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        reason = str(error)
-        if "locked" in reason or "busy" in reason:
-            raise StoreBusyError(path) from error
-        raise StorageError(path, reason) from error
-    except sqlite3.DatabaseError as error:
-        if "not a database" in str(error):
-            raise NotABethinkFileError(path) from error
-        if "malformed" in str(error):
-            raise CorruptStoreError(path, str(error)) from error
-        raise StorageError(path, str(error)) from error
-    except UnicodeDecodeError as error:  # sqlite3 cannot even read what SQLite says of the damage
-        raise CorruptStoreError(path) from error
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        if error is not None and (own := _translated(self.path, error)) is not None:
+            raise own from error
+
+
+def _translated(path: str, error: BaseException) -> StorageError | None:
+    reason = str(error)
+    if isinstance(error, sqlite3.OperationalError):
+        busy = "locked" in reason or "busy" in reason
+        return StoreBusyError(path) if busy else StorageError(path, reason)
+    if isinstance(error, sqlite3.DatabaseError):
+        if "not a database" in reason:
+            return NotABethinkFileError(path)
+        damaged = "malformed" in reason
+        return CorruptStoreError(path, reason) if damaged else StorageError(path, reason)
+    if isinstance(error, UnicodeDecodeError):
+        return CorruptStoreError(path)  # sqlite3 cannot even read what SQLite says of the damage
+    return None
 
 
 def _create_private(path: str) -> None:

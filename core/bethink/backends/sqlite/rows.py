@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -18,12 +19,13 @@ from .. import Vector
 FIELDS: Final = tuple(field.name for field in fields(MemoryRecord))
 COLUMNS: Final = ", ".join(FIELDS)
 _VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
+_values = attrgetter(*FIELDS)
 _MANY: Final = 50
 
 
 def to_values(record: MemoryRecord) -> list[Any]:
     """Return the record's columns in the order of ``FIELDS``."""
-    values = [getattr(record, name) for name in FIELDS]
+    values = list(_values(record))
     values[_VALUE] = None if record.value is None else to_json(record.value)
     values[_TAGS] = to_json(record.tags) if record.tags else "[]"
     values[_METADATA] = to_json(record.metadata) if record.metadata else "{}"
