@@ -7,6 +7,7 @@ bound.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -56,8 +57,7 @@ class Parts:
     @property
     def score(self) -> Floats:
         """The sum of the contributions."""
-        summed: Floats = np.sum(list(self.contributions.values()), axis=0)
-        return summed
+        return functools.reduce(np.add, self.contributions.values())
 
 
 class Ranking(Protocol):

@@ -8,7 +8,7 @@ over the whole scope.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from .backends import Vector
 from .index import ScopeIndex
-from .index.vectors import cosines
+from .index.vectors import Scan, cosines
 from .ranking import Evidence, Floats, Parts, Ranking
 
 Mode = Literal["hybrid", "keyword", "semantic"]
@@ -98,58 +98,28 @@ class _Search:
         self._fetch = fetch
         self._probe = question.probe
         self._keyword = index.keyword_scores(question.terms)
-        self._cosine, self._margin = self._scan()
+        self._scan = None if self._probe is None else self._scanned(self._probe)
+        self._bar()
 
     def hits(self) -> list[Hit]:
         positions = self._candidates()
         if not len(positions) or not self._question.k:
             return []
-        evidence = self._evidence(positions)
-        parts, exact = self._settled(positions, evidence)
-        k, score = self._question.k, np.round(parts.score, DIGITS)
-        passing = np.flatnonzero(exact & self._passes(evidence, score))
-        if len(passing) > k:
-            last = score[passing[_top(score[passing], k)]].min()
-            passing = passing[score[passing] >= last]
-        order = passing[np.argsort(-score[passing], kind="stable")]
+        parts, score, passing = self._settled(positions)
+        k, places = self._question.k, passing.nonzero()[0]
+        if len(places) > k:
+            last = score[places[_top(score[places], k)]].min()
+            places = places[score[places] >= last]
+        order = places[np.argsort(-score[places], kind="stable")]
         rows = self._index.columns["row"][positions[order]]
         return _hits(rows, score[order], parts, order)
 
-    def _scan(self) -> tuple[Floats, float]:
-        """Return an upper bound of every position's cosine, and the width of the bound."""
-        if self._probe is None:
-            return np.empty(0), 0.0
-        dimension = len(self._probe.query)
-        column = self._index.vector_column(self._probe.name, dimension, self._fetch)
-        cosine, margin = column.scan(self._probe.query)
-        cosine += margin
-        return cosine, 2 * margin
+    def _scanned(self, probe: Probe) -> Scan:
+        column = self._index.vector_column(probe.name, len(probe.query), self._fetch)
+        return column.scan(probe.query)
 
-    def _candidates(self) -> Positions:
-        """Return the positions that may count: alive, in time, allowed, and alike enough."""
-        similar, least = self._similar(), self._question.min_similarity
-        barred = self._barred()
-        if barred is not None:
-            similar[barred] = -1.0
-        if len(similar) > _FEW * (self._question.k + 16):
-            least = max(least, self._cutoff(similar))
-        return np.flatnonzero(similar > least)
-
-    def _similar(self) -> Floats:
-        """Return an upper bound of every position's similarity."""
-        probe = self._probe
-        if probe is None:
-            return self._keyword.copy()
-        similar = self._cosine - probe.zero
-        similar *= probe.slope
-        np.maximum(similar, 0.0, out=similar)
-        if probe.floor > probe.zero:
-            similar[(self._cosine <= probe.floor) & (self._keyword <= 0)] = 0.0
-        similar += (1 - probe.share) * self._keyword
-        return similar
-
-    def _barred(self) -> npt.NDArray[np.bool_] | None:
-        """Return which positions may not be returned, None if all may."""
+    def _bar(self) -> None:
+        """Take every sign of likeness from the positions that may not be returned."""
         index, question = self._index, self._question
         barred = None if index.live == index.size else ~index.columns["alive"]
         if index.mortal:
@@ -159,21 +129,66 @@ class _Search:
             others = np.ones(index.size, dtype=bool)
             others[question.allowed] = False
             barred = others if barred is None else barred | others
-        return barred
+        if barred is not None:
+            self._keyword[barred] = 0.0
+            if self._scan is not None:
+                self._scan.raw[barred] = -np.inf
+
+    def _candidates(self) -> Positions:
+        """Return the positions that may be in the top k, by the bound of their similarity."""
+        positions = (self._keyword > 0).nonzero()[0]
+        similar = self._similar(positions)
+        least = self._cutoff(similar)
+        if self._probe is not None and self._scan is not None and self._probe.slope > 0:
+            wordless = self._wordless(self._probe, self._scan, least)
+            positions = np.concatenate((positions, wordless))
+            similar = np.concatenate((similar, self._similar(wordless)))
+            least = max(least, self._cutoff(similar))
+        return positions[similar > least]
+
+    def _wordless(self, probe: Probe, scan: Scan, least: float) -> Positions:
+        """Return the positions without a word of the query that may be more alike than *least*."""
+        if least <= self._question.min_similarity and len(scan.raw) >= self._question.k:
+            nearest = _kth(scan.raw, self._question.k) * scan.unit + scan.margin
+            least = max(least, self._outranked(probe.slope * (nearest - probe.zero)))
+        near = scan.above(max(probe.floor, probe.zero + least / probe.slope))
+        return near[self._keyword[near] <= 0]
+
+    def _similar(self, positions: Positions) -> Floats:
+        """Return an upper bound of the similarity of *positions*."""
+        probe, keyword = self._probe, self._keyword[positions]
+        if probe is None or self._scan is None:
+            return keyword
+        similar = self._scan.most(positions)
+        similar -= probe.zero
+        similar *= probe.slope
+        np.maximum(similar, 0.0, out=similar)
+        keyword *= 1 - probe.share
+        similar += keyword
+        return similar
 
     def _cutoff(self, similar: Floats) -> float:
-        """Return a similarity at or below which nothing can be in the top k.
+        """Return a similarity that the top k exceed, given bounds of some of the similarities."""
+        few = len(similar) < max(self._question.k, 1)
+        return (
+            self._question.min_similarity
+            if few
+            else self._outranked(_kth(similar, self._question.k))
+        )
 
-        The k positions with the highest bound are at least as alike as their bound less its width;
-        what is less alike than they are by more than the ranking's spread, they all outrank.
+    def _outranked(self, kth: float) -> float:
+        """Return a similarity that the top k exceed, if k bounds of similarities reach *kth*.
+
+        Those k are at least as alike as their bound less its width; what is less alike than they
+        are by more than the ranking's spread, they all outrank.
         """
-        certain, least = _kth(similar, self._question.k), self._question.min_similarity
-        if self._probe is not None:
-            certain -= self._margin * self._probe.slope
+        least = sure = self._question.min_similarity
+        if self._probe is not None and self._scan is not None:
+            kth -= 2 * self._scan.margin * self._probe.slope
             below = self._probe.slope * (self._probe.floor - self._probe.zero)
-            least = max(least, below)  # up to there a record may turn out to be unrelated
+            sure = max(sure, below)  # up to there a record may turn out to be unrelated
         spread = getattr(self._ranking, "spread", np.inf)
-        return certain - spread - 1e-9 if certain > least else 0.0
+        return max(least, kth - spread - 1e-9) if kth > sure else least
 
     def _evidence(self, positions: Positions) -> Evidence:
         columns = self._index.columns
@@ -183,8 +198,8 @@ class _Search:
             keyword=keyword,
             vector=(
                 np.zeros(len(positions))
-                if probe is None
-                else probe.signal(self._cosine[positions], keyword)
+                if probe is None or self._scan is None
+                else probe.signal(self._scan.most(positions), keyword)
             ),
             share=0.0 if probe is None else probe.share,
             age=np.maximum(self._question.now - latest, 0.0),
@@ -194,27 +209,33 @@ class _Search:
             accesses=columns["accesses"][positions].astype(np.float64),
         )
 
-    def _settled(
-        self, positions: Positions, evidence: Evidence
-    ) -> tuple[Parts, npt.NDArray[np.bool_]]:
+    def _settled(self, positions: Positions) -> tuple[Parts, Floats, npt.NDArray[np.bool_]]:
         """Replace bounds by exact signals until no bound is left that could reach the top k.
 
-        Return the ranking of all *positions*, and which of them it is exact for.
+        Return the ranking of *positions*, the rounded score, and which pass with an exact one.
         """
-        question, parts = self._question, self._ranking.rank(evidence)
+        k, evidence = self._question.k, self._evidence(positions)
         exact = np.full(len(positions), self._probe is None)
-        batch = _top(parts.score, 0 if self._probe is None else question.k + 8)
+        parts, score, passing = self._ranked(evidence)
+        batch = _top(score, 0 if self._probe is None else k + 8)
         while len(batch):
             exact[batch] = True
             self._settle(positions[batch], evidence, batch)
-            parts = self._ranking.rank(evidence)
-            score = parts.score
-            passing = score[exact & self._passes(evidence, score)]
-            full = len(passing) >= question.k
-            least = np.partition(passing, -question.k)[-question.k] if full else question.min_score
-            rest = np.flatnonzero(~exact & (score >= least - 10.0**-DIGITS))
+            parts, score, passing = self._ranked(evidence)
+            reached = score[exact & passing]
+            full = len(reached) >= k
+            least = np.partition(reached, -k)[-k] if full else self._question.min_score
+            rest = (~exact & (score >= least)).nonzero()[0]
             batch = rest if full else rest[_top(score[rest], 4 * int(exact.sum()))]
-        return parts, exact
+        return parts, score, exact & passing
+
+    def _ranked(self, evidence: Evidence) -> tuple[Parts, Floats, npt.NDArray[np.bool_]]:
+        """Return the ranking, the rounded score, and which are alike and score enough."""
+        parts = self._ranking.rank(evidence)
+        score = parts.score.round(DIGITS)
+        passing: npt.NDArray[np.bool_] = evidence.similarity > self._question.min_similarity
+        passing &= score >= self._question.min_score
+        return parts, score, passing
 
     def _settle(self, positions: Positions, evidence: Evidence, places: Positions) -> None:
         """Put the exact vector signal of *positions* into their *places* in *evidence*."""
@@ -226,21 +247,17 @@ class _Search:
         cosine = cosines(vectors, self._probe.query)
         evidence.vector[places] = self._probe.signal(cosine, evidence.keyword[places])
 
-    def _passes(self, evidence: Evidence, score: Floats) -> npt.NDArray[np.bool_]:
-        alike = evidence.similarity > self._question.min_similarity
-        passing: npt.NDArray[np.bool_] = alike & (score >= self._question.min_score)
-        return passing
-
 
 def _hits(rows: Positions, scores: Floats, parts: Parts, order: Positions) -> list[Hit]:
     signals, added = _told(parts.signals, order), _told(parts.contributions, order)
     return [Hit(*each) for each in zip(rows.tolist(), scores.tolist(), signals, added, strict=True)]
 
 
-def _told(columns: Mapping[str, Floats], order: Positions) -> list[dict[str, float]]:
-    """Return the numbers of *columns* for each place in *order*, by name."""
+def _told(columns: Mapping[str, Floats], order: Positions) -> Iterator[dict[str, float]]:
+    """Yield the numbers of *columns* for each place in *order*, by name."""
     numbers = {name: column[order].tolist() for name, column in columns.items()}
-    return [{name: told[at] for name, told in numbers.items()} for at in range(len(order))]
+    for place in range(len(order)):
+        yield {name: told[place] for name, told in numbers.items()}
 
 
 def _kth(values: Floats, k: int) -> float:

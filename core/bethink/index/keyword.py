@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -32,8 +32,8 @@ Floats = npt.NDArray[np.float64]
 class Block:
     """Sealed postings of the documents at positions ``start`` to ``start + size``.
 
-    The postings of the term numbered t are ``documents[starts[t]:starts[t + 1]]`` (positions
-    relative to ``start``) with the term's frequencies in ``counts``. ``saved`` names the saved
+    The postings of the term numbered t are ``documents[starts[t]:starts[t + 1]]`` (positions)
+    with the term's frequencies in ``counts``. ``saved`` names the saved
     segments whose postings it holds; once ``settled`` it need not be saved (again).
     """
 
@@ -48,11 +48,22 @@ class Block:
 
 
 class Weighed(NamedTuple):
-    """One query term: its idf, the positions it occurs at, its saturated frequency there."""
+    """The terms of a query: term after term, where it occurs and how saturated it is there.
 
-    idf: float
+    ``sizes`` says how many of ``documents`` (positions) and ``shares`` belong to each term.
+    """
+
+    idfs: Sequence[float]
+    sizes: Sequence[int]
     documents: Column
     shares: Floats
+
+    def terms(self) -> Iterator[tuple[float, Column, Floats]]:
+        """Yield the idf, positions and shares of each term."""
+        end = 0
+        for idf, size in zip(self.idfs, self.sizes, strict=True):
+            start, end = end, end + size
+            yield idf, self.documents[start:end], self.shares[start:end]
 
 
 class KeywordIndex:
@@ -81,11 +92,14 @@ class KeywordIndex:
         )
 
     def adopt(self, block: Block, number: int) -> None:
-        """Take the block of saved segment *number* as the next documents.
+        """Take the block of saved segment *number*, which starts at 0, as the next documents.
 
         The tail must be empty.
         """
-        self.blocks.append(replace(block, start=self._end, saved=(number,), settled=True))
+        documents = block.documents + np.int32(self._end)
+        self.blocks.append(
+            replace(block, start=self._end, documents=documents, saved=(number,), settled=True)
+        )
         self._start = self._end = self._end + block.size
 
     def extend(self, documents: Sequence[Sequence[str]]) -> None:
@@ -102,7 +116,7 @@ class KeywordIndex:
                 self.seal()
 
     def _append(self, terms: Sequence[str]) -> None:
-        position = self.loose
+        position = self._end
         for term, count in Counter(terms).items():
             postings = self._tail.get(term)
             if postings is None:
@@ -125,51 +139,37 @@ class KeywordIndex:
 
     def weigh(
         self, terms: Sequence[str], lengths: Column, alive: Column, live: int, total: int
-    ) -> list[Weighed]:
-        """Return what BM25 says of every term: where it occurs and what that is worth.
+    ) -> Weighed | None:
+        """Return what BM25 says of the terms, None if none of them occurs.
 
         *lengths* and *alive* are columns, *live* counts the live documents and *total* their terms.
         """
         found = [self._postings(term) for term in terms]
-        sizes = [len(documents) for documents, _ in found]
-        if not live or not sum(sizes):
-            return []
-        documents = np.concatenate([documents for documents, _ in found])
-        shares = np.concatenate([counts for _, counts in found]).astype(np.float64)
+        if not live or not any(found):
+            return None
+        documents = np.concatenate([part for postings in found for part, _ in postings])
+        shares = np.concatenate([part for postings in found for _, part in postings], dtype=float)
         norm = lengths[documents] * (K1 * B / (total / live or 1.0))
         norm += K1 * (1 - B)
         norm += shares
         shares /= norm
+        sizes = frequencies = [sum(len(part) for part, _ in postings) for postings in found]
         if live < self._end:
             shares *= alive[documents]
-            sizes_alive = _frequencies(alive[documents], sizes)
-        else:
-            sizes_alive = sizes
-        weighed, end = [], 0
-        for size, frequency in zip(sizes, sizes_alive, strict=True):
-            start, end = end, end + size
-            idf = math.log(1 + (live - frequency + 0.5) / (frequency + 0.5))
-            weighed.append(Weighed(idf, documents[start:end], shares[start:end]))
-        return weighed
+            frequencies = _frequencies(alive[documents], sizes)
+        idfs = [math.log(1 + (live - count + 0.5) / (count + 0.5)) for count in frequencies]
+        return Weighed(idfs, sizes, documents, shares)
 
-    def _postings(self, term: str) -> tuple[Column, Column]:
-        """Return the positions and frequencies of *term* over all blocks and the tail."""
-        documents, counts = [], []
+    def _postings(self, term: str) -> list[tuple[Column, Column]]:
+        """Return the positions and frequencies of *term* in each block and the tail."""
+        found = []
         for block in self.blocks:
             if (number := block.terms.get(term)) is not None:
-                span = slice(block.starts[number], block.starts[number + 1])
-                documents.append(block.documents[span] + np.int32(block.start))
-                counts.append(block.counts[span])
+                start, end = block.starts[number], block.starts[number + 1]
+                found.append((block.documents[start:end], block.counts[start:end]))
         if tail := self._tail.get(term):
-            documents.append(np.array(tail[0], dtype=np.int32) + np.int32(self._start))
-            counts.append(np.array(tail[1], dtype=np.uint16))
-        if not documents:
-            return np.empty(0, np.int32), np.empty(0, np.uint16)
-        return (
-            (documents[0], counts[0])
-            if len(documents) == 1
-            else (np.concatenate(documents), np.concatenate(counts))
-        )
+            found.append((np.array(tail[0], dtype=np.int32), np.array(tail[1], dtype=np.uint16)))
+        return found
 
 
 def _frequencies(alive: Column, sizes: Sequence[int]) -> list[int]:
@@ -209,7 +209,7 @@ def _block(start: int, documents: Sequence[Sequence[str]]) -> Block:
         size=len(documents),
         terms=terms,
         starts=np.searchsorted(number, np.arange(len(terms) + 1)).astype(np.int64),
-        documents=owner.astype(np.int32),
+        documents=(owner + start).astype(np.int32),
         counts=np.minimum(counts, _MOST).astype(np.uint16),
     )
 
@@ -233,14 +233,11 @@ def _merged(blocks: Sequence[Block]) -> Block:
         )
         for block in blocks
     ]
-    start = blocks[0].start
     number = np.concatenate(numbers).astype(np.int32)
     order = np.argsort(number, kind="stable")
-    documents = np.concatenate(
-        [block.documents + np.int32(block.start - start) for block in blocks]
-    )
+    documents = np.concatenate([block.documents for block in blocks])
     return Block(
-        start=start,
+        start=blocks[0].start,
         size=sum(block.size for block in blocks),
         terms=terms,
         starts=np.searchsorted(number[order], np.arange(len(terms) + 1)).astype(np.int64),

@@ -69,15 +69,12 @@ class ScopeIndex:
     def positions(self, rows: Sequence[int] | Rows) -> Positions:
         """Return the position of each of *rows*, -1 for one that the scope has never held."""
         wanted = np.asarray(rows, dtype=np.int64)
-        base = len(self._sorted)
-        found = np.full(len(wanted), -1, dtype=np.int64)
-        later = wanted > (self._sorted[-1] if base else 0)
-        place, known = _search(self.columns["row"][base:], wanted[later])
-        found[later] = np.where(known, base + place, -1)
-        if base:
-            place, known = _search(self._sorted, wanted[~later])
-            found[~later] = np.where(known, self._order[place], -1)
-        return found
+        base, row = len(self._sorted), self.columns["row"]
+        if not base:
+            return _places(row, wanted)
+        early = _places(self._sorted, wanted)
+        late = _places(row[base:], wanted)
+        return np.where(early >= 0, self._order[early], np.where(late >= 0, base + late, -1))
 
     def apply(self, changes: Changes) -> None:
         """Take in *changes*; taking them in twice does no harm."""
@@ -120,11 +117,9 @@ class ScopeIndex:
         weighed = self.keyword.weigh(
             terms, columns["length"], columns["alive"], self.live, self.total
         )
-        return (
-            self.threads.score(weighed, columns["thread"], columns["words"])
-            if weighed
-            else np.zeros(self.size)
-        )
+        if weighed is None:
+            return np.zeros(self.size)
+        return self.threads.score(weighed, columns["thread"], columns["words"])
 
     def vector_column(
         self, name: str, dimension: int, fetch: Callable[[Sequence[int], str], dict[int, Vector]]
@@ -212,12 +207,14 @@ class ScopeIndex:
         return -1 if record.thread is None else self.threads.code((record.namespace, record.thread))
 
     def _index_rows(self) -> None:
-        """Remember where the rows loaded first stand.
+        """Remember where the rows loaded first stand, if not in ascending order.
 
-        Those appended later are in ascending order.
+        Those appended later always are.
         """
-        self._order = np.argsort(self.columns["row"], kind="stable")
-        self._sorted = self.columns["row"][self._order]
+        rows = self.columns["row"]
+        if (rows[1:] < rows[:-1]).any():
+            self._order = np.argsort(rows, kind="stable")
+            self._sorted = rows[self._order]
 
     def _link(self, fresh: int | None = None) -> None:
         """Link the last *fresh* positions into their threads, or all of them."""
@@ -238,12 +235,14 @@ class ScopeIndex:
             self.total -= int(columns["length"][position])
 
 
-def _search(ascending: Rows, wanted: Rows) -> tuple[Positions, npt.NDArray[np.bool_]]:
-    """Return where each of *wanted* stands in *ascending* rows, and whether it does."""
+def _places(ascending: Rows, wanted: Rows) -> Positions:
+    """Return where each of *wanted* stands in *ascending* rows, -1 where it does not."""
     if not len(ascending):
-        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
-    place = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
-    return place, ascending[place] == wanted
+        return np.full(len(wanted), -1)
+    place = ascending.searchsorted(wanted)
+    place[place == len(ascending)] = 0
+    place[ascending[place] != wanted] = -1
+    return place
 
 
 def _stacked(vectors: Sequence[Vector | None], dimension: int) -> Vector:

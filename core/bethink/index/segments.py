@@ -34,7 +34,7 @@ def pack(piece: Piece) -> bytes:
     arrays = {
         **piece.columns,
         "starts": block.starts,
-        "documents": block.documents,
+        "documents": block.documents - np.int32(block.start),
         "counts": block.counts,
         "terms": np.frombuffer("\n".join(block.terms).encode(), dtype=np.uint8),
         "codes": codes,
@@ -69,7 +69,7 @@ def unpack(data: bytes) -> Piece:
             size=len(arrays["row"]),
             terms=numbers,
             starts=arrays["starts"].copy(),
-            documents=arrays["documents"].copy(),
+            documents=arrays["documents"],
             counts=arrays["counts"].copy(),
         ),
         threads=header["threads"],

@@ -8,7 +8,6 @@ lifts its whole thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -90,26 +89,26 @@ class Threads:
         else:
             self._last[thread] = earlier
 
-    def score(self, weighed: Sequence[Weighed], threads: Column, words: Column) -> Floats:
+    def score(self, weighed: Weighed, threads: Column, words: Column) -> Floats:
         """Return each position's keyword score in [0, 1]: its mean evidence, weighted by idf."""
-        size, total = len(threads), sum(term.idf for term in weighed)
+        size, total = len(threads), sum(weighed.idfs)
         if not self.codes:
             return _plain(weighed, size) / total
         scores, missing = np.zeros(size), np.ones(size)
-        for term in weighed:
-            touched = self._spread(term, missing, words)
-            scores[touched] += term.idf * (1 - missing[touched])
+        for idf, documents, shares in weighed.terms():
+            touched = self._spread(documents, shares, missing, words)
+            scores[touched] += idf * (1 - missing[touched])
             missing[touched] = 1.0
         scores /= total
         return self._lifted(scores, threads)
 
-    def _spread(self, term: Weighed, missing: Floats, words: Column) -> Column:
-        """Multiply into *missing* what each position still lacks of *term*.
+    def _spread(self, documents: Column, shares: Floats, missing: Floats, words: Column) -> Column:
+        """Multiply into *missing* what each position still lacks of a term with these *shares*.
 
         Return the positions touched.
         """
-        found = np.flatnonzero(term.shares)
-        documents, shares = term.documents[found], term.shares[found]
+        found = np.flatnonzero(shares)
+        documents, shares = documents[found], shares[found]
         missing[documents] *= 1 - shares
         touched = [documents]
         onward = back = (documents, shares)
@@ -138,8 +137,8 @@ def _step(links: Column, turns: Column, shares: Floats) -> tuple[Column, Floats]
     return reached[linked], shares[linked]
 
 
-def _plain(weighed: Sequence[Weighed], size: int) -> Floats:
+def _plain(weighed: Weighed, size: int) -> Floats:
     """Return the idf-weighted sum of shares where no turn has neighbours."""
-    documents = np.concatenate([term.documents for term in weighed])
-    shares = np.concatenate([term.idf * term.shares for term in weighed])
-    return np.bincount(documents, shares, minlength=size).astype(np.float64, copy=False)
+    shares = np.repeat(weighed.idfs, weighed.sizes)
+    shares *= weighed.shares
+    return np.bincount(weighed.documents, shares, minlength=size).astype(np.float64, copy=False)

@@ -9,8 +9,9 @@ multiplies them.
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from .columns import Column, grown
 
 Floats = npt.NDArray[np.float64]
+Positions = npt.NDArray[np.int64]
 
 _ROUNDING: Final = 5e-6
 
@@ -27,6 +29,24 @@ def _kernel() -> Any:
         return import_module("simsimd")
     except ImportError:
         return None
+
+
+class Scan(NamedTuple):
+    """How near every position is to a query: cosine ``raw * unit``, give or take ``margin``."""
+
+    raw: Floats
+    unit: float
+    margin: float
+
+    def most(self, positions: Positions) -> Floats:
+        """Return an upper bound of the cosine of *positions*."""
+        bound: Floats = self.raw[positions] * self.unit
+        bound += self.margin
+        return bound
+
+    def above(self, cosine: float) -> Positions:
+        """Return the positions whose cosine may be greater than *cosine*."""
+        return (self.raw > (cosine - self.margin) / self.unit).nonzero()[0]
 
 
 class VectorColumn:
@@ -44,7 +64,7 @@ class VectorColumn:
 
     def append(self, vectors: npt.NDArray[np.float32]) -> None:
         """Append the rows of *vectors*, shape (n, dimension), of any length each."""
-        self.adopt(*_quantised(unit(vectors)))
+        self.adopt(*_quantised(vectors))
 
     def adopt(self, codes: Column, scale: Column, error: float) -> None:
         """Append rows that are quantised already; *error* is the longest remainder among them."""
@@ -63,30 +83,24 @@ class VectorColumn:
             codes = np.rint(codes / np.where(scale > 0, scale, 1)[:, None]).astype(np.int8)
         return codes, scale, self.error
 
-    def scan(self, query: Floats) -> tuple[Floats, float]:
-        """Return each position's cosine with the unit *query*, and how far off it is at most."""
+    def scan(self, query: Floats) -> Scan:
+        """Compare every position with the unit vector *query*."""
         margin = self.error + _ROUNDING + self.dimension * 2.0**-24
         if not self.size:
-            return np.empty(0), margin
+            return Scan(np.empty(0), 1.0, margin)
         if not self._kernel:
-            return (self._codes[: self.size] @ query.astype(np.float32)).astype(np.float64), margin
-        step = np.abs(query).max() / 127 or 1.0
-        rounded = np.rint(query / step).astype(np.int8)
-        distances = self._kernel.cdist(rounded[None], self._codes[: self.size], metric="inner")
-        products = np.asarray(distances, dtype=np.float64).ravel()
-        products *= self._scale[: self.size]
-        products *= step
-        slack = float(np.linalg.norm(query - rounded * step))
-        return products, margin * (1 + slack) + slack
-
-
-def unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return the rows of *vectors* scaled to length one; zero rows stay zero."""
-    exact = vectors.astype(np.float64)
-    lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))
-    lengths[lengths == 0] = 1.0
-    exact /= lengths[:, None]
-    return exact.astype(np.float32)
+            products = self._codes[: self.size] @ query.astype(np.float32)
+            return Scan(products.astype(np.float64), 1.0, margin)
+        step = float(np.abs(query).max()) / 127 or 1.0
+        rounded = np.rint(query / step)
+        distances = self._kernel.cdist(
+            rounded.astype(np.int8)[None], self._codes[: self.size], metric="inner"
+        )
+        raw = np.asarray(distances, dtype=np.float64).ravel()
+        raw *= self._scale[: self.size]
+        rest = query - rounded * step
+        slack = math.sqrt(rest @ rest)
+        return Scan(raw, step, margin * (1 + slack) + slack)
 
 
 def cosines(vectors: npt.NDArray[np.float32], query: Floats) -> Floats:
@@ -95,16 +109,25 @@ def cosines(vectors: npt.NDArray[np.float32], query: Floats) -> Floats:
     Rounded to twelve decimals: a right angle is exactly 0.
     """
     exact = vectors.astype(np.float64)
-    lengths = np.sqrt((exact * exact).sum(axis=1))
-    lengths[lengths == 0] = 1.0
-    similar: Floats = np.round((exact * query).sum(axis=1) / lengths, 12)
-    return similar
+    similar: Floats = np.einsum("ij,j->i", exact, query)
+    similar /= _lengths(exact)
+    return np.round(similar, 12, out=similar)
 
 
 def _quantised(vectors: npt.NDArray[np.float32]) -> tuple[Column, Column, float]:
-    scale = np.abs(vectors).max(axis=1, initial=0).astype(np.float64) / 127
+    """Return codes and scales of the rows brought to length one, and the longest remainder."""
+    rest = vectors.astype(np.float64)
+    length = _lengths(rest)
+    scale = np.abs(rest).max(axis=1, initial=0) / 127
     steps = np.where(scale > 0, scale, 1.0)[:, None]
-    codes = np.rint(vectors / steps)
-    rest = vectors - codes * steps
-    error = float(np.sqrt(np.einsum("ij,ij->i", rest, rest).max(initial=0)))
-    return codes.astype(np.int8), scale, error
+    codes = np.rint(rest / steps)
+    rest -= codes * steps
+    error = float((np.sqrt(np.einsum("ij,ij->i", rest, rest)) / length).max(initial=0))
+    return codes.astype(np.int8), scale / length, error
+
+
+def _lengths(exact: Floats) -> Floats:
+    """Return the length of each row, 1 for a row of zeros."""
+    lengths: Floats = np.sqrt(np.einsum("ij,ij->i", exact, exact))
+    lengths[lengths == 0] = 1.0
+    return lengths

@@ -80,8 +80,9 @@ def scores(words: list[int], share: dict[int, float]) -> np.ndarray:
     links.code(NAMES[0])
     threads = np.zeros(size, dtype=np.int32)
     links.rebuild(threads, np.arange(size), np.arange(size), np.ones(size, dtype=bool))
-    term = Weighed(2.0, np.array(list(share), dtype=np.int32), np.array(list(share.values())))
-    return links.score([term], threads, np.array(words))
+    documents, shares = np.array(list(share), dtype=np.int32), np.array(list(share.values()))
+    term = Weighed([2.0], [len(share)], documents, shares)
+    return links.score(term, threads, np.array(words))
 
 
 def lifted(score: float, best: float) -> float:
