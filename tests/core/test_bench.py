@@ -15,15 +15,19 @@ from bethink.bench.ratios import Ratio
 from bethink.bench.report import as_text
 from bethink.bench.rounds import FEWEST_ROUNDS, Step, interleave, percentile, summed
 
-MEASURES = {
-    "bulk store",
-    "open and first recall",
+IN_A_ROW_AND_COLD = {
     "recall",
-    "recall, no touch",
     "recall before own store",
     "own store",
     "recall after own store",
     "store + recall",
+}
+MEASURES = {
+    *IN_A_ROW_AND_COLD,
+    *(f"{measure}, cold" for measure in IN_A_ROW_AND_COLD),
+    "bulk store",
+    "open and first recall",
+    "recall, no touch",
     "recall before foreign store",
     "recall after foreign store",
     "store, full",
@@ -107,6 +111,18 @@ def test_steps_run_in_turn_and_only_named_ones_are_timed() -> None:
     (sample,) = interleave(steps, 2, size=1, embedder="shared")
     assert calls == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
     assert len(sample.cpu) == len(sample.wall) == 2
+
+
+def test_an_engine_runs_all_its_steps_several_times_in_its_turn() -> None:
+    calls: list[tuple[str, int]] = []
+    steps = [
+        Step(engine, measure, lambda at, name=engine + measure: calls.append((name, at)))
+        for engine, measure in (("a", "1"), ("a", "2"), ("b", "1"))
+    ]
+    samples = interleave(steps, 3, size=1, embedder="shared", turn=2)
+    assert [name for name, _ in calls] == ["a1", "a2", "a1", "a2", "b1", "b1", "a1", "a2", "b1"]
+    assert [at for name, at in calls if name == "b1"] == [0, 1, 2]
+    assert [len(sample.cpu) for sample in samples] == [3, 3, 3]
 
 
 def test_an_engine_over_its_budget_stops_after_the_fewest_rounds() -> None:

@@ -21,9 +21,10 @@ from bethink.bench.rounds import Sample, Step, interleave, summed
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How often things are repeated."""
+    """How often things are repeated, and how often in a row before another engine's turn."""
 
     rounds: int = 30
+    turn: int = 5
     openings: int = 5
     stores: int = 200
     budget: float = 60.0
@@ -31,7 +32,7 @@ class Plan:
     @property
     def fresh(self) -> int:
         """Return how many texts are stored one by one at a size."""
-        return 2 * self.rounds + 2 * self.stores
+        return 3 * self.rounds + 2 * self.stores
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,49 +111,67 @@ class Run:
     def _recall(self, engines: dict[str, Engine]) -> None:
         """Recall from filled indexes, beside one scan of all vectors by numpy.
 
-        Every call comes after another engine's, which has filled the processor's caches.
+        First a few calls in a row, then each after another engine's, which has filled the
+        processor's caches.
         """
+        for engine in engines.values():
+            engine.recall(self._question(-1))
+        self._take(self._recall_steps(engines, ""), turn=self.plan.turn)
+        self._take(self._recall_steps(engines, ", cold"))
+
+    def _recall_steps(self, engines: dict[str, Engine], label: str) -> list[Step]:
         half = self.plan.rounds // 2
         steps = []
         if self.shared:
             matrix = self.shared.matrix[: self.size]
             vectors = [self.shared.embed([text])[0] for text in self.corpus.questions]
-            steps.append(
-                Step("numpy.dot", "scan", lambda at: np.dot(matrix, vectors[at % len(vectors)]))
-            )
-        for name, engine in engines.items():
-            engine.recall(self._question(-1))
-            steps.append(self._recall_step(name, engine, "recall"))
+
+            def scan(at: int) -> object:
+                return np.dot(matrix, vectors[at % len(vectors)])
+
+            steps.append(Step("numpy.dot", f"scan{label}", scan))
         steps += [
-            self._recall_step(name, engines[name], "recall, no touch", half, touch=False)
-            for name in MEMORIES
-            if name in engines
+            self._recall_step(name, engine, f"recall{label}") for name, engine in engines.items()
         ]
-        self._take(steps)
+        if not label:
+            steps += [
+                self._recall_step(name, engines[name], "recall, no touch", half, touch=False)
+                for name in MEMORIES
+                if name in engines
+            ]
+        return steps
 
     def _recall_after_store(self, engines: dict[str, Engine]) -> None:
-        """Alternate between storing and recalling, as an agent does.
+        """Alternate between storing and recalling, as an agent does: in a row, then each cold."""
+        self._pairs(engines, self.corpus.fresh, "", self.plan.turn)
+        self._pairs(engines, self.corpus.fresh[self.plan.rounds :], ", cold", 1)
+
+    def _pairs(
+        self, engines: dict[str, Engine], texts: Sequence[str], label: str, turn: int
+    ) -> None:
+        """Store and recall by turns.
 
         An untimed recall goes first, so that the recalls before and after find the same caches.
         """
-        texts, half = self.corpus.fresh, self.plan.rounds // 2
+        half = self.plan.rounds // 2
         steps = []
         for name, engine in engines.items():
             steps += [
                 self._recall_step(name, engine, "", -1),
-                self._recall_step(name, engine, "recall before own store"),
-                _store_step(name, engine, "own store", texts),
-                self._recall_step(name, engine, "recall after own store", half),
+                self._recall_step(name, engine, f"recall before own store{label}"),
+                _store_step(name, engine, f"own store{label}", texts),
+                self._recall_step(name, engine, f"recall after own store{label}", half),
             ]
-        taken = {(sample.engine, sample.measure): sample for sample in self._take(steps)}
+        taken = {(each.engine, each.measure): each for each in self._take(steps, turn=turn)}
         for name in engines:
-            own, after = taken[name, "own store"], taken[name, "recall after own store"]
-            self.findings.samples.append(summed(own, after, "store + recall"))
+            own = taken[name, f"own store{label}"]
+            after = taken[name, f"recall after own store{label}"]
+            self.findings.samples.append(summed(own, after, f"store + recall{label}"))
 
     def _recall_after_foreign_store(self, shared: SharedEmbedder) -> None:
         """Recall just after another process has stored."""
         names = [name for name in MEMORIES if name in self.names]
-        texts = self.corpus.fresh[self.plan.rounds :]
+        texts = self.corpus.fresh[2 * self.plan.rounds :]
         half = self.plan.rounds // 2
         with self._engines(names) as engines, ExitStack() as stack:
             steps = []
@@ -170,7 +189,7 @@ class Run:
 
     def _store_one_by_one(self, shared: SharedEmbedder) -> None:
         """Store single texts durably, beside bare commits, at both durabilities of bethink."""
-        texts = iter(self.corpus.fresh[2 * self.plan.rounds :])
+        texts = iter(self.corpus.fresh[3 * self.plan.rounds :])
         with self._engines(self.names) as engines:
             self._store_steps(engines, BareSqlite(self.folder, shared, "full"), "full", texts)
         if "bethink" in self.names:
@@ -214,13 +233,19 @@ class Run:
             yield engines
 
     def _take(
-        self, steps: Sequence[Step], rounds: int | None = None, budget: float | None = None
+        self,
+        steps: Sequence[Step],
+        rounds: int | None = None,
+        *,
+        turn: int = 1,
+        budget: float | None = None,
     ) -> list[Sample]:
         samples = interleave(
             steps,
             rounds or self.plan.rounds,
             size=self.size,
             embedder=self._label,
+            turn=turn,
             budget=self.plan.budget if budget is None else budget,
         )
         self.findings.samples += samples

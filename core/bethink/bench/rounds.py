@@ -7,8 +7,9 @@ import math
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 FEWEST_ROUNDS = 5
 
@@ -63,35 +64,54 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def interleave(
-    steps: Sequence[Step], rounds: int, *, size: int, embedder: str, budget: float = 60.0
+    steps: Sequence[Step],
+    rounds: int,
+    *,
+    size: int,
+    embedder: str,
+    turn: int = 1,
+    budget: float = 60.0,
 ) -> list[Sample]:
-    """Run every step once a round and return their samples, in the order of the steps.
+    """Run every step *rounds* times and return their samples, in the order of the steps.
 
-    An engine that has used more than *budget* seconds stops after `FEWEST_ROUNDS` rounds.
-    The garbage collector rests meanwhile: it would charge one engine for another's objects.
+    The engines take turns. A turn runs the engine's neighbouring steps *turn* times over: with 1,
+    every call finds the processor's caches filled by another engine. An engine that has used more
+    than *budget* seconds stops after `FEWEST_ROUNDS` rounds. The garbage collector rests meanwhile:
+    it would charge one engine for another's objects.
     """
     samples = {
         (step.engine, step.measure): Sample(size, embedder, step.engine, step.measure)
         for step in steps
         if step.measure
     }
+    turns = [list(group) for _, group in groupby(steps, lambda step: step.engine)]
     spent: defaultdict[str, float] = defaultdict(float)
     gc.collect()
     gc.disable()
     try:
-        for number in range(rounds):
+        for first in range(0, rounds, turn):
             tired = {engine for engine, used in spent.items() if used > budget}
-            for step in steps:
-                if number >= FEWEST_ROUNDS and step.engine in tired:
-                    continue
-                cpu, wall = _timed(step, number)
-                spent[step.engine] += wall
-                if step.measure:
-                    sample = samples[step.engine, step.measure]
-                    sample.add(cpu / step.share, wall / step.share)
+            for taken in turns:
+                if first < FEWEST_ROUNDS or taken[0].engine not in tired:
+                    numbers = range(first, min(first + turn, rounds))
+                    spent[taken[0].engine] += _take(taken, numbers, samples)
     finally:
         gc.enable()
     return list(samples.values())
+
+
+def _take(
+    steps: Sequence[Step], numbers: Iterable[int], samples: Mapping[tuple[str, str], Sample]
+) -> float:
+    """Run the *steps* of one turn, add their times to *samples*; return the seconds it took."""
+    spent = 0.0
+    for number in numbers:
+        for step in steps:
+            cpu, wall = _timed(step, number)
+            spent += wall
+            if step.measure:
+                samples[step.engine, step.measure].add(cpu / step.share, wall / step.share)
+    return spent
 
 
 def _timed(step: Step, number: int) -> tuple[float, float]:
