@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.text import date_words, estimate_tokens, query_terms, terms, words
+from bethink.text import (
+    date_words,
+    estimate_tokens,
+    query_terms,
+    rough_tokens,
+    terms,
+    words,
+)
 
 ANY_SCRIPT = st.text(
     st.characters(max_codepoint=0x3FF)
@@ -211,3 +218,4 @@ def test_tokens_are_estimated_by_script(text: str, tokens: int) -> None:
 def test_token_estimate_never_shrinks_as_text_grows(left: str, right: str) -> None:
     assert estimate_tokens(left) <= estimate_tokens(left + right) <= sys.maxsize
     assert bool(left) == bool(estimate_tokens(left))
+    assert rough_tokens(left + right) == rough_tokens(left) + rough_tokens(right)

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bethink import MemoryRecord
+from bethink.duplicates import repeats
+
+
+def record(content: str, **fields: Any) -> MemoryRecord:
+    given = {
+        "id": content,
+        "namespace": "n",
+        "created_at": 9.0,
+        "occurred_at": 9.0,
+        "updated_at": 9.0,
+    }
+    return MemoryRecord(content=content, **{**given, **fields})
+
+
+def is_repeated(first: MemoryRecord, second: MemoryRecord) -> bool:
+    assert repeats([first])[0] is False
+    return repeats([first, second])[1]
+
+
+@pytest.mark.parametrize(
+    ("kept", "dropped"),
+    [
+        ("User prefers dark mode", "User prefers dark mode"),
+        ("User prefers dark mode", "The user prefers a dark mode."),
+        ("User prefers dark mode", "USER PREFERS DARK MODE!"),
+        ("User doesn't eat meat", "User doesn\u2019t eat meat"),
+        ("Ann from Oslo prefers dark mode", "Ann from prefers dark mode"),
+        ("👍", "👍"),
+    ],
+)
+def test_the_same_words_are_a_repetition(kept: str, dropped: str) -> None:
+    assert is_repeated(record(kept), record(dropped))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The limit is 100 requests per minute", "The limit is 200 requests per minute"),
+        ("It was -5 degrees outside", "It was 5 degrees outside"),
+        ("It costs $5", "It costs €5"),
+        ("Ann deploys on Fridays each week", "Ann never deploys on Fridays each week"),
+        ("Ann likes to eat raw fish", "Ann doesn't like to eat raw fish"),
+        ("Ann really likes to eat raw fish here", "Ann formerly likes to eat raw fish here"),
+        ("Ann has cats at her home", "Ann has two cats at her home"),
+        ("Ann lives in London now", "Ann lives in Paris now"),
+        ("Ann lives in Paris", "Ann lived in Paris"),
+        ("Ann owes Bob", "Bob owes Ann"),
+        ("a flight from Oslo to Rome", "a flight to Oslo from Rome"),
+        ("Ann is here", "Ann is here?"),
+        ("She codes in C", "She codes in C++"),
+        ("👍", "👎"),
+    ],
+)
+def test_what_may_be_another_fact_is_kept(one: str, other: str) -> None:
+    assert not is_repeated(record(one), record(other))
+    assert not is_repeated(record(other), record(one))
+
+
+def test_a_memory_that_says_more_is_kept() -> None:
+    short, long = "Ann prefers dark mode everywhere", "Ann prefers dark blue mode everywhere"
+    assert not is_repeated(record(short), record(long))
+    assert is_repeated(record(long), record(short))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"author": "Bob"}, {"key": "k"}, {"value": 1}, {"occurred_at": 86_400.0 * 3}],
+    ids=str,
+)
+def test_the_same_words_about_something_else_are_kept(fields: dict[str, Any]) -> None:
+    assert not is_repeated(record("ran five miles"), record("ran five miles", **fields))
+
+
+def test_facts_learned_on_two_days_are_one_fact() -> None:
+    later = record("Ann likes tea", created_at=86_400.0 * 3, occurred_at=86_400.0 * 3)
+    assert is_repeated(record("Ann likes tea"), later)
+
+
+def test_a_repetition_hides_nothing_itself() -> None:
+    contents = ["b c d e f g h i j k", "c d e f g h i j k", "d e f g h i j k"]
+    assert repeats(record(content) for content in contents) == [False, True, False]
