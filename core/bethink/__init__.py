@@ -1,6 +1,7 @@
 """bethink: a small memory core for AI agents."""
 
 from .aio import AsyncKeyedMemory, AsyncMemoryStore
+from .context import context_block
 from .embedders import (
     CallableEmbedder,
     Embedder,
@@ -28,6 +29,7 @@ from .errors import (
 from .messages import MessageLog
 from .minilm import MiniLMEmbedder
 from .namespaces import EVERYWHERE, Subtree, segment, unsegment
+from .packing import Packed
 from .ranking import Ranking, WeightedSum
 from .records import Explanation, LogEntry, MemoryRecord, RecallResult
 from .static import StaticEmbedder
@@ -69,6 +71,7 @@ __all__ = [
     "NotABethinkFileError",
     "NotFoundError",
     "OpenAIEmbedder",
+    "Packed",
     "Ranking",
     "RateLimitError",
     "RecallResult",
@@ -84,6 +87,7 @@ __all__ = [
     "Subtree",
     "ValidationError",
     "WeightedSum",
+    "context_block",
     "segment",
     "unsegment",
 ]

@@ -62,6 +62,7 @@ class AsyncMemoryStore:
     count = _awaitable(MemoryStore.count)
     namespaces = _awaitable(MemoryStore.namespaces)
     recall = _awaitable(MemoryStore.recall)
+    pack = _awaitable(MemoryStore.pack)
     touch = _awaitable(MemoryStore.touch)
     vectors = _awaitable(MemoryStore.vectors)
     log = _awaitable(MemoryStore.log)

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from . import fields, lifecycle, reading
+from . import fields, lifecycle, packing, reading
 from .backends import open_backend
 from .catalogue import embedder_for
 from .embedders import Embedder
@@ -21,6 +21,7 @@ from .filters import parse
 from .forks import opening
 from .ids import IdFactory
 from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
+from .packing import Budget, Packed, TokenCounter
 from .ranking import Ranking, WeightedSum
 from .recall import Mode
 from .records import LogEntry, MemoryRecord, RecallResult
@@ -195,6 +196,50 @@ class MemoryStore:
             vector=None if vector is None else fields.named_vector(vector),
         )
         return reading.recall(self._engine, self.ranking, request)
+
+    def pack(
+        self,
+        query: str | None,
+        *,
+        budget_tokens: int = 800,
+        count_tokens: TokenCounter | None = None,
+        k: int = 100,
+        namespace: Scope = "default",
+        mode: Mode = "hybrid",
+        where: Where = None,
+        min_score: float = 0.0,
+        min_similarity: float = 0.0,
+        now: float | None = None,
+        touch: bool = True,
+        vector: NamedVector | None = None,
+    ) -> Packed:
+        """Recall *k* memories and put the best of them into one block of text for a prompt.
+
+        The block as a whole has at most *budget_tokens*, as *count_tokens* counts them (default:
+        ``estimate_tokens``); within that its memories have the greatest sum of scores. The best
+        memory that fits is in it, what only repeats another is not. The text is fenced, so that a
+        memory cannot pass for an instruction. With *touch* the memories in it count as accessed;
+        the other arguments are those of ``recall``.
+        """
+        budget = Budget(budget_tokens, count_tokens)
+        packed = packing.pack(
+            self.recall(
+                query,
+                k=k,
+                namespace=namespace,
+                mode=mode,
+                where=where,
+                min_score=min_score,
+                min_similarity=min_similarity,
+                now=now,
+                touch=False,
+                vector=vector,
+            ),
+            budget,
+        )
+        if touch and packed.results:
+            reading.touch(self._engine, [each.memory.id for each in packed.results])
+        return packed
 
     def touch(self, ids: str | Iterable[str]) -> None:
         """Count an access of each record now; a later write takes it along."""

@@ -36,10 +36,10 @@ FRAMEWORKS = {
 ROWS = (
     ("errors",),
     ("records", "namespaces", "fields", "ids", "journal", "forks"),
-    ("text", "stemming", "filters", "embedders", "static", "minilm"),
-    ("backends", "catalogue", "conflicts", "ranking"),
+    ("text", "stemming", "filters", "embedders", "static", "minilm", "knapsack"),
+    ("backends", "catalogue", "conflicts", "ranking", "duplicates", "context"),
     ("index",),
-    ("recall",),
+    ("recall", "packing"),
     ("engine",),
     ("lifecycle", "reading"),
     ("store",),

@@ -1,0 +1,183 @@
+"""Recalled memories into a budget: the most score that fits, as one block for a prompt.
+
+The budget is a promise: the finished block is counted as a whole, by the caller's counter, and
+never exceeds it. What to put in is an exact knapsack over the pieces of the block, each counted by
+itself. Where a counter does not add up (a tokenizer that merges across lines, one that charges for
+every call), the room of the knapsack is corrected by the difference and filled anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from . import fields
+from .context import Layout, new_nonce
+from .duplicates import repeats
+from .knapsack import Ints, fill
+from .records import RecallResult
+from .text import rough_tokens
+
+TokenCounter: TypeAlias = Callable[[str], float]
+
+_PARTS: Final = 16  # counts are compared in sixteenths of a token, rounded up
+_ROUNDS: Final = 4
+_MOST: Final = 2**50  # tokens; beyond it numbers are not told apart
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Memories as a block of ``text`` of so many ``tokens``.
+
+    ``results`` are in it, ``left_out`` are not, for want of room or because they repeat another;
+    both best first.
+    """
+
+    text: str
+    tokens: int
+    results: tuple[RecallResult, ...]
+    left_out: tuple[RecallResult, ...]
+
+
+class Budget:
+    """At most *tokens*, as *count_tokens* counts them; None: as ``estimate_tokens`` does."""
+
+    def __init__(self, tokens: int, count_tokens: TokenCounter | None = None) -> None:
+        if count_tokens is not None and not callable(count_tokens):
+            fields.fail(f"count_tokens must be callable, not {type(count_tokens).__name__}")
+        self.tokens = min(fields.integer("budget_tokens", tokens, 0), _MOST - 1)
+        self._counter: TokenCounter = count_tokens or rough_tokens
+        self.overhead = self.count("")
+
+    def count(self, text: str) -> float:
+        """Return what the counter says, if that is a number of tokens."""
+        counted = self._counter(text)
+        if isinstance(counted, bool) or not isinstance(counted, Real):
+            fields.fail(f"count_tokens must return a number, not {type(counted).__name__}")
+        if not 0 <= counted < math.inf:
+            fields.fail(f"count_tokens must return a finite number of at least 0, not {counted!r}")
+        return float(min(counted, _MOST))
+
+
+def pack(
+    results: Iterable[RecallResult], budget: Budget, *, nonce: Callable[[], str] = new_nonce
+) -> Packed:
+    """Return the block within *budget* that holds the greatest sum of scores.
+
+    The best of *results* that fits alone is always in it. A result with a score of 0 or less is
+    only ever in it as that one. The order of *results* does not matter. *nonce* is that of
+    ``context_block``.
+    """
+    ranked = sorted(results, key=lambda each: (-each.score, each.memory.id))
+    layout = Layout([each.memory for each in ranked], nonce)
+    chosen = _Packing(ranked, layout, budget).chosen()
+    text = layout.block(chosen)
+    return Packed(
+        text,
+        math.ceil(budget.count(text)) if text else 0,
+        tuple(ranked[place] for place in sorted(chosen)),
+        tuple(each for place, each in enumerate(ranked) if place not in chosen),
+    )
+
+
+class _Packing:
+    def __init__(self, ranked: Sequence[RecallResult], layout: Layout, budget: Budget) -> None:
+        self._ranked, self._layout, self._budget = ranked, layout, budget
+
+    def chosen(self) -> frozenset[int]:
+        """Return the places of the results to put into the block."""
+        places = range(len(self._ranked))
+        best = next((place for place in places if self._fits(frozenset((place,)))), None)
+        if best is None:
+            return frozenset()
+        self._weigh()
+        self._best, self._others = best, self._candidates(best)
+        return self._filled()
+
+    def _fits(self, chosen: frozenset[int]) -> bool:
+        return self._counted(chosen) <= self._budget.tokens
+
+    def _counted(self, chosen: frozenset[int]) -> float:
+        return self._budget.count(self._layout.block(chosen))
+
+    def _weigh(self) -> None:
+        """Count every piece by itself."""
+        layout, budget = self._layout, self._budget
+        pieces = {text: 0.0 for text in ("", *layout.headings, *layout.lines)}
+        for text in pieces:
+            pieces[text] = max(budget.count(text) - budget.overhead, 0.0) if text else 0.0
+        self._frame = budget.count(layout.frame)
+        self._entry = _parts([pieces[text] for text in layout.headings])
+        self._weight = _parts([pieces[text] for text in layout.lines])
+        self._group = np.array(layout.groups, dtype=np.int64)
+
+    def _candidates(self, best: int) -> Ints:
+        """Return what may stand beside *best*: what fits, is worth something and is new."""
+        room = self._room(0.0)
+        alone = self._weight + self._entry[self._group]
+        able = [best]
+        able += [
+            place
+            for place in range(best + 1, len(self._ranked))
+            if alone[place] <= room and self._ranked[place].score > 0
+        ]
+        repeated = repeats(self._ranked[place].memory for place in able)
+        new = [place for place, again in zip(able, repeated, strict=True) if not again]
+        return np.array(new[1:], dtype=np.int64)
+
+    def _filled(self) -> frozenset[int]:
+        """Fill the room, and as long as the block is not as large as its pieces say, again."""
+        known = frozenset((self._best,))
+        error, tried, chosen = 0.0, set[frozenset[int]](), known
+        for _ in range(_ROUNDS):
+            chosen = self._best_choice(self._room(error))
+            if chosen in tried:
+                break
+            tried.add(chosen)
+            counted = self._counted(chosen)
+            left = self._budget.tokens - counted
+            if left >= 0:
+                known = max(known, chosen, key=self._worth)
+            error = self._summed(chosen) - counted
+            if abs(error) < 1 / _PARTS or 0 <= left < 1:
+                break
+        return known if len(known) > 1 else self._shortened(chosen)
+
+    def _shortened(self, chosen: frozenset[int]) -> frozenset[int]:
+        """Take the worst out of *chosen*, an eighth at a time, until it fits."""
+        order = [self._best, *sorted(chosen - {self._best})]
+        while len(order) > 1 and not self._fits(frozenset(order)):
+            del order[-max(1, len(order) // 8) :]
+        return frozenset(order)
+
+    def _best_choice(self, room: int) -> frozenset[int]:
+        """Return the best result and what is best beside it in *room*."""
+        entry = self._entry.copy()
+        left = room - int(self._weight[self._best] + entry[self._group[self._best]])
+        entry[self._group[self._best]] = 0
+        scores = np.array([self._ranked[place].score for place in self._others], dtype=np.float64)
+        weight, group = self._weight[self._others], self._group[self._others]
+        taken = fill(scores, weight, group, entry, left)
+        return frozenset((self._best, *self._others[taken].tolist()))
+
+    def _room(self, error: float) -> int:
+        """Return the room for pieces, if the whole is *error* less than their sum."""
+        return math.floor((self._budget.tokens + error - self._frame) * _PARTS)
+
+    def _summed(self, chosen: frozenset[int]) -> float:
+        places = sorted(chosen)
+        groups = sorted({self._layout.groups[place] for place in places})
+        parts = self._weight[places].sum() + self._entry[groups].sum()
+        return self._frame + float(parts) / _PARTS
+
+    def _worth(self, chosen: frozenset[int]) -> float:
+        return math.fsum(self._ranked[place].score for place in chosen)
+
+
+def _parts(counts: Sequence[float]) -> Ints:
+    return np.array([math.ceil(count * _PARTS) for count in counts], dtype=np.int64)
