@@ -57,6 +57,8 @@ class _Choices:
 
     def or_else(self, other: _Choices) -> _Choices:
         """Return the choices of both that no lighter one is worth as much as."""
+        if not len(other.value):
+            return self
         weight = np.concatenate((self.weight, other.weight))
         order = np.argsort(weight, kind="stable")
         value = np.concatenate((self.value, other.value))[order]
@@ -127,9 +129,7 @@ class _Sack:
 
     def _price_range(self) -> tuple[float, float]:
         """Return two prices, close together: what is worth the higher one fits, the lower not."""
-        low, high = 0.0, float(self.value.sum()) / max(self.room, 1)
-        while self._load(self._worth_its_price(high)) > self.room:
-            low, high = high, 2 * high
+        low, high = 0.0, float(self.value.sum()) / max(self.room, 1)  # nothing pays for more room
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             if self._load(self._worth_its_price(middle)) > self.room:
@@ -226,11 +226,11 @@ class _Search:
     def _extended(self, choices: _Choices, things: Ints, after: float) -> _Choices:
         """Decide on *things*, one after the other; *after* is what the decisions to come add."""
         sack, rest = self._sack, after + self._hope(things)
-        for thing in things.tolist():
+        for thing in things.tolist() if len(choices.value) else ():
             rest -= max(float(sack.gain[thing]), 0.0)
             weight, value = int(sack.weight[thing]), float(sack.value[thing])
             more = self._with(choices, thing, weight, value, rest)
-            choices = choices.or_else(more) if len(more.value) else choices
+            choices = choices.or_else(more)
             if len(choices.value) > _BEAM:
                 choices = self._pruned(choices, rest)
         return self._pruned(choices, after)

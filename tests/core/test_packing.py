@@ -9,7 +9,7 @@ from typing import Any
 from zlib import crc32
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bethink import (
@@ -79,6 +79,7 @@ COUNTERS: dict[str, Counter] = {
 
 
 @pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS)
+@settings(max_examples=40)
 @given(hits=recalled(), tokens=st.integers(0, 400))
 def test_no_counter_counts_more_than_the_budget(counter: Counter, hits: Hits, tokens: int) -> None:
     packed = packed_into(hits, tokens, counter)
@@ -89,6 +90,7 @@ def test_no_counter_counts_more_than_the_budget(counter: Counter, hits: Hits, to
 
 
 @pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS)
+@settings(max_examples=40)
 @given(hits=recalled(), tokens=st.integers(0, 400))
 def test_the_best_that_fits_alone_is_in(counter: Counter, hits: Hits, tokens: int) -> None:
     packed = packed_into(hits, tokens, counter)
