@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -143,7 +144,7 @@ def _probe(engine: Engine, request: Request) -> Probe | None:
 def _unit_probe(name: str, vector: Vector, embedder: Embedder | None, alone: bool) -> Probe | None:
     """Return the probe for *vector*, calibrated as its *embedder* says (None: not at all)."""
     query = vector.astype(np.float64)
-    length = float(np.linalg.norm(query))
+    length = math.sqrt(query @ query)
     floor = getattr(embedder, "floor", 0.0)
     share = 1.0 if alone else getattr(embedder, "share", DEFAULT_SHARE)
     zero = getattr(embedder, "zero", floor)

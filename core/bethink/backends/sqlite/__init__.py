@@ -272,25 +272,21 @@ def _rows(
 
     *using* says which index finds them, where SQLite would read a whole namespace.
     """
-    records = f"records {using}"
-    named: dict[int, dict[str, Vector]] = {}
-    for row, name, blob in connection.execute(
-        f"SELECT row, named_vectors.name, vector FROM {records} JOIN named_vectors USING (row) "
-        f"WHERE {sql}",
-        parameters,
-    ):
-        named.setdefault(row, {})[name] = to_vector(blob)
     found = connection.execute(
-        f"SELECT row, ordinal, vector, {COLUMNS} FROM {records} LEFT JOIN vectors USING (row) "
+        f"SELECT row, ordinal, vectors.vector, named_vectors.name, named_vectors.vector, {COLUMNS} "
+        f"FROM records {using} LEFT JOIN vectors USING (row) LEFT JOIN named_vectors USING (row) "
         f"WHERE {sql} ORDER BY row",
         parameters,
     )
-    return [
-        Row(row, ordinal, to_record(values), {EMBEDDED: to_vector(blob), **named.get(row, {})})
-        if blob is not None
-        else Row(row, ordinal, to_record(values), named.get(row, {}))
-        for row, ordinal, blob, *values in found
-    ]
+    rows: list[Row] = []
+    vectors: dict[str, Vector] = {}
+    for row, ordinal, embedded, name, named, *values in found:
+        if not rows or rows[-1].row != row:
+            vectors = {} if embedded is None else {EMBEDDED: to_vector(embedded)}
+            rows.append(Row(row, ordinal, to_record(values), vectors))
+        if named is not None:
+            vectors[name] = to_vector(named)
+    return rows
 
 
 def _load(connection: sqlite3.Connection, namespace: str) -> Loading:
