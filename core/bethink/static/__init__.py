@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from ..embedders import Embedder, checked_texts, normalised
+from ..embedders import Embedder, checked_texts
 from .wordpiece import WordPieces, vocabulary
 
 DIMENSION: Final = 128
 HIGHEST: Final = 7
 """Numbers are kept in four bits each, from -HIGHEST to HIGHEST, and a scale for each piece."""
 
-_BLOCK: Final = 64
 _LONGEST: Final = 16_384
 
 
@@ -53,23 +51,23 @@ class StaticEmbedder(Embedder):
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Embed the texts; a text without any word of the vocabulary gives a zero row."""
-        texts = checked_texts(texts)
-        blocks = [_embedded(texts[i : i + _BLOCK]) for i in range(0, len(texts), _BLOCK)]
-        return np.concatenate(blocks) if blocks else np.zeros((0, self.dimension), np.float32)
+        codes, scale = _table()
+        cut = word_pieces()
+        sums = np.zeros((len(checked_texts(texts)), DIMENSION), np.float32)
+        for text, total in zip(texts, sums, strict=True):
+            if pieces := cut(text[:_LONGEST]):
+                found = np.array(pieces)
+                np.add.reduce(codes[found] * scale[found], axis=0, out=total)
+        return _unit(sums)
 
 
-def _embedded(texts: Sequence[str]) -> npt.NDArray[np.float32]:
-    codes, scale = _table()
-    cut = word_pieces()
-    found = [cut(text[:_LONGEST]) for text in texts]
-    sizes = np.fromiter(map(len, found), np.int64, len(found))
-    pieces = np.fromiter(chain.from_iterable(found), np.int64, int(sizes.sum()))
-    vectors = codes[pieces] * scale[pieces, None]
-    told = np.flatnonzero(sizes)
-    sums = np.zeros((len(texts), DIMENSION), np.float32)
-    if len(told):
-        sums[told] = np.add.reduceat(vectors, (np.cumsum(sizes) - sizes)[told])
-    return normalised(sums)
+def _unit(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Scale each row to length 1; a zero row stays zero."""
+    exact = rows.astype(np.float64)
+    lengths = np.sqrt((exact * exact).sum(axis=1, keepdims=True))
+    lengths[lengths == 0] = 1.0
+    exact /= lengths
+    return exact.astype(np.float32)
 
 
 @cache
@@ -80,10 +78,10 @@ def word_pieces() -> WordPieces:
 
 @cache
 def _table() -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    """Return each piece's numbers and its scale."""
+    """Return each piece's numbers, and its scale as a column."""
     table = np.load(Path(__file__).with_name("table.npy"))
     codes = np.empty((len(table), DIMENSION), np.int8)
     codes[:, ::2] = table["codes"] & 15
     codes[:, 1::2] = table["codes"] >> 4
     codes -= HIGHEST + 1
-    return codes, table["scale"].astype(np.float32)
+    return codes, table["scale"].astype(np.float32)[:, None]
