@@ -115,10 +115,11 @@ def test_steps_run_in_turn_and_only_named_ones_are_timed() -> None:
 
 def test_an_engine_runs_all_its_steps_several_times_in_its_turn() -> None:
     calls: list[tuple[str, int]] = []
-    steps = [
-        Step(engine, measure, lambda at, name=engine + measure: calls.append((name, at)))
-        for engine, measure in (("a", "1"), ("a", "2"), ("b", "1"))
-    ]
+
+    def step(engine: str, measure: str) -> Step:
+        return Step(engine, measure, lambda at: calls.append((engine + measure, at)))
+
+    steps = [step("a", "1"), step("a", "2"), step("b", "1")]
     samples = interleave(steps, 3, size=1, embedder="shared", turn=2)
     assert [name for name, _ in calls] == ["a1", "a2", "a1", "a2", "b1", "b1", "a1", "a2", "b1"]
     assert [at for name, at in calls if name == "b1"] == [0, 1, 2]
