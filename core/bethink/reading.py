@@ -157,10 +157,11 @@ def _results(engine: Engine, hits: Sequence[Hit], k: int) -> list[tuple[int, Rec
     found = [(hit, engine.current(records[hit.row])) for hit in hits if hit.row in records]
     found.sort(key=lambda pair: (-pair[0].score, pair[1].id))
     return [
-        (
-            hit.row,
-            RecallResult(record, hit.score, Explanation(hit.score, hit.signals, hit.contributions)),
-        )
+        (hit.row, RecallResult(record, hit.score, _explanation(hit)))
         for hit, record in found[:k]
         if record.state == "live"
     ]
+
+
+def _explanation(hit: Hit) -> Explanation:
+    return Explanation(hit.score, hit.signals, hit.contributions, hit.survivors)

@@ -72,12 +72,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A row that made it, with its score and the numbers behind it."""
+    """A row that made it, with its score, the numbers behind it, and how many were read in full."""
 
     row: int
     score: float
     signals: Mapping[str, float]
     contributions: Mapping[str, float]
+    survivors: int
 
 
 Fetch = Callable[[Sequence[int], str], dict[int, Vector]]
@@ -99,6 +100,7 @@ class _Search:
         self._probe = question.probe
         self._keyword = index.keyword_scores(question.terms)
         self._scan = None if self._probe is None else self._scanned(self._probe)
+        self._survivors = 0
         self._bar()
 
     def hits(self) -> list[Hit]:
@@ -112,7 +114,7 @@ class _Search:
             places = places[score[places] >= last]
         order = places[np.argsort(-score[places], kind="stable")]
         rows = self._index.columns["row"][positions[order]]
-        return _hits(rows, score[order], parts, order)
+        return _hits(rows, score[order], parts, order, self._survivors)
 
     def _scanned(self, probe: Probe) -> Scan:
         column = self._index.vector_column(probe.name, len(probe.query), self._fetch)
@@ -220,6 +222,7 @@ class _Search:
         batch = _top(score, 0 if self._probe is None else k + 8)
         while len(batch):
             exact[batch] = True
+            self._survivors += len(batch)
             self._settle(positions[batch], evidence, batch)
             parts, score, passing = self._ranked(evidence)
             reached = score[exact & passing]
@@ -248,9 +251,12 @@ class _Search:
         evidence.vector[places] = self._probe.signal(cosine, evidence.keyword[places])
 
 
-def _hits(rows: Positions, scores: Floats, parts: Parts, order: Positions) -> list[Hit]:
+def _hits(
+    rows: Positions, scores: Floats, parts: Parts, order: Positions, survivors: int
+) -> list[Hit]:
     signals, added = _told(parts.signals, order), _told(parts.contributions, order)
-    return [Hit(*each) for each in zip(rows.tolist(), scores.tolist(), signals, added, strict=True)]
+    told = zip(rows.tolist(), scores.tolist(), signals, added, strict=True)
+    return [Hit(*each, survivors) for each in told]
 
 
 def _told(columns: Mapping[str, Floats], order: Positions) -> Iterator[dict[str, float]]:

@@ -47,12 +47,14 @@ class Explanation:
     """Why a record scored what it did.
 
     ``signals`` are the measured numbers, ``contributions`` what each added; the contributions sum
-    to ``score``.
+    to ``score``. ``survivors`` tells how many records were scored exactly, their vectors read in
+    full, to prove the answer; it is no part of what makes two explanations equal.
     """
 
     score: float
     signals: Mapping[str, float]
     contributions: Mapping[str, float]
+    survivors: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         parts = " + ".join(

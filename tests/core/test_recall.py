@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -26,6 +26,7 @@ from bethink import (
     recall,
 )
 from bethink import index as resident
+from bethink.backends import Vector
 from bethink.index import keyword, scope, vectors
 from bethink.ranking import Evidence, Parts
 
@@ -436,6 +437,25 @@ def test_keyword_mode_sees_no_vectors_and_semantic_mode_no_words(store: MemorySt
     hit = store.recall("notebook", mode="semantic", vector=("v", [1, 1]))[0]
     assert hit.explain().signals["keyword"] == 0
     assert hit.explain().signals["vector"] == pytest.approx(0.5**0.5)
+
+
+def test_survivors_are_the_records_whose_vectors_are_read(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.store_many(f"cat {number} {WORDS[number % 9]}" for number in range(600))
+    store.recall("cat", touch=False)  # the index is filled
+    backend, read = store._engine.backend, [0]
+    fetch = backend.vectors
+
+    def counted(rows: Sequence[int], name: str) -> dict[int, Vector]:
+        read[0] += len(rows)
+        return fetch(rows, name)
+
+    monkeypatch.setattr(backend, "vectors", counted)
+    first, *others = [hit.explain() for hit in store.recall("red cat 77", touch=False)]
+    assert 5 < first.survivors == read[0] < 600
+    assert {other.survivors for other in others} == {first.survivors}
+    assert store.recall("red cat 77", mode="keyword")[0].explain().survivors == 0
 
 
 def test_a_vector_alone_is_a_query(store: MemoryStore) -> None:

@@ -32,6 +32,10 @@ def test_record_is_another_name_of_memory() -> None:
     assert result.explain() is result.explanation
 
 
+def test_how_an_answer_was_proved_tells_no_explanations_apart() -> None:
+    assert Explanation(0.5, {}, {}, survivors=9) == Explanation(0.5, {}, {})
+
+
 def test_an_explanation_reads_as_a_sum() -> None:
     told = Explanation(0.75, {"keyword": 1.0}, {"keyword": 0.5, "vector": 0.0, "recency": 0.25})
     assert str(told) == "0.750 = keyword 0.500 + recency 0.250"
