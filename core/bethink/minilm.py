@@ -38,7 +38,8 @@ class MiniLMEmbedder(LazyEmbedder):
     """
 
     floor = 0.3  # of two texts without a common word, 1 pair in 1,300 comes out above
-    share = 0.3
+    zero = 0.15
+    share = 0.35
 
     def __init__(self) -> None:
         super().__init__("minilm-l6-v2-int8", _DIMENSION)

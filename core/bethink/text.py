@@ -116,6 +116,9 @@ _ENCLITICS = _set("s m re ve ll d")
 _ELISIONS = _set("l d j m n s t c qu un all dall dell nell sull")
 _LONGEST_IDENTIFIER = 64
 
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+_CLOSING_MARKS = " \t\r\n!\"'\u201d\u2019)]*_~`"
+
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september",
            "october", "november", "december")  # fmt: skip
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -180,6 +183,11 @@ def date_words(timestamp: float, *, weekday: bool = False) -> list[str]:
         return []
     spelled = [str(when.day), stem(_MONTHS[when.month - 1]), str(when.year)]
     return [stem(_WEEKDAYS[when.weekday()]), *spelled] if weekday else spelled
+
+
+def ends_asking(text: str) -> bool:
+    """Tell whether the text ends with a question mark, but for quotes and the like after it."""
+    return text.rstrip(_CLOSING_MARKS).endswith(_QUESTION_MARKS)
 
 
 def estimate_tokens(text: str) -> int:

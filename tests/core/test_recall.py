@@ -38,14 +38,15 @@ WORDS = ["red", "cat", "dog", "house", "paris", "run", "runs", "running", "the",
 NAMESPACES = ("default", "a", "a/b", "a/b/c", "ab")
 
 phrases = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
-long_texts = st.sampled_from(["cat " * 150, "red house " * 120])
+said = st.builds(str.__add__, phrases, st.sampled_from(["", "", "?"]))
+long_texts = st.sampled_from(["cat " * 150, "red house " * 120, "dog " * 40 + "?"])
 directions = st.lists(st.integers(-4, 4), min_size=3, max_size=3)
 picks = st.integers(0, 7)
 sides = st.integers(0, 1)
 changes = st.fixed_dictionaries(
     {},
     optional={
-        "content": phrases | long_texts,
+        "content": said | long_texts,
         "namespace": st.sampled_from(NAMESPACES),
         "thread": st.sampled_from(["s", "t", None]),
         "author": st.sampled_from(["Ann", "red", None]),
@@ -56,7 +57,7 @@ changes = st.fixed_dictionaries(
         "vectors": st.fixed_dictionaries({"v": directions}),
     },
 )
-items = st.builds(lambda content, given: {**given, "content": content}, phrases, changes)
+items = st.builds(lambda content, given: {**given, "content": content}, said, changes)
 filters = st.sampled_from(
     [None, None, None, {"category": "x"}, {"importance": {"$gt": 0.2}}, {"author": {"$ne": "Ann"}}]
 )
@@ -488,6 +489,20 @@ def test_a_short_turn_is_found_by_the_turn_before_it(store: MemoryStore) -> None
     found = store.recall("paint for the boat", k=9)
     assert [hit.memory.id for hit in found][:2] == ["000000", "000001"]
     assert "000003" not in [hit.memory.id for hit in found]
+
+
+def test_an_answer_comes_before_its_question(store: MemoryStore) -> None:
+    turns = ["how long have you been married?", "five years already, time flies"]
+    store.store_many(turns, thread="s")
+    found = store.recall("how long have Ann and Bo been married", mode="keyword")
+    assert [hit.memory.id for hit in found] == ["000001", "000000"]
+
+
+def test_a_name_finds_what_its_owner_wrote_before_what_others_told_them(store: MemoryStore) -> None:
+    store.store("thanks, Ann, I paint boats", author="Bo")
+    store.store("these days I do paint boats", author="Ann")
+    assert [hit.memory.author for hit in store.recall("does Ann paint boats?")] == ["Ann", "Bo"]
+    assert [hit.memory.author for hit in store.recall("Ann")] == ["Ann", "Bo"]
 
 
 def test_the_same_thread_name_elsewhere_is_another_thread(store: MemoryStore) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bethink.text import (
     date_words,
+    ends_asking,
     estimate_tokens,
     query_terms,
     rough_tokens,
@@ -193,6 +194,19 @@ def test_other_languages_keep_words_that_look_english(query: str, kept: str) -> 
 
 def test_accented_words_are_never_english_stop_words() -> None:
     assert query_terms("where is the mẹ") == ["me"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["which one?", 'she said "why?" ', "really?!", "**what now?**", "\u7f8e\uff1f", "لماذا؟"],
+)
+def test_a_question_ends_with_its_mark(text: str) -> None:
+    assert ends_asking(text)
+
+
+@pytest.mark.parametrize("text", ["", "!", "which one", "why? because", "x?y"])
+def test_other_text_does_not_ask(text: str) -> None:
+    assert not ends_asking(text)
 
 
 def test_date_is_spelled_in_utc_as_search_terms() -> None:

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,17 @@ import pytest
 
 from bethink import Embedder, MemoryRecord, MemoryStore, Subtree, WeightedSum
 from bethink.filters import matches, parse
-from bethink.index.document import embedded_text, record_terms
-from bethink.index.keyword import K1, B
-from bethink.index.threads import BORROW_WORDS, LEND_BACK, LEND_ONWARD, REACH, THREAD_BONUS
+from bethink.index.document import asks, embedded_text, record_terms
+from bethink.index.keyword import K1, NAME, B, authored
+from bethink.index.threads import (
+    BORROW_WORDS,
+    KEEP_ASKED,
+    LEND_ANSWER,
+    LEND_BACK,
+    LEND_ONWARD,
+    REACH,
+    THREAD_BONUS,
+)
 from bethink.namespaces import EVERYWHERE, Scope
 from bethink.reading import DEFAULT_SHARE
 from bethink.recall import DIGITS
@@ -165,17 +174,26 @@ def keyword_scores(records: Sequence[MemoryRecord], words: Sequence[str]) -> lis
     threads = turns_by_thread(records)
     attained, attainable = [0.0] * len(records), 0.0
     for word in words:
-        frequency = sum(word in count for count in counts)
-        idf = math.log(1 + (len(records) - frequency + 0.5) / (frequency + 0.5))
+        wrote = [authored(word) in count for count in counts]
+        said = [word in count for count in counts]
+        idf = inverse_frequency(list(map(max, said, wrote)))
+        name = min(inverse_frequency(wrote), NAME) if any(wrote) else 0.0
+        weight = max(idf, name)
         shares = [
-            count[word] / (count[word] + K1 * (1 - B + B * length / average))
+            idf / weight * count[word] / (count[word] + K1 * (1 - B + B * length / average))
             for count, length in zip(counts, lengths, strict=True)
         ]
-        attainable += idf
+        attainable += weight
         for position, evidence in enumerate(spread(shares, records, threads)):
-            attained[position] += idf * evidence
+            own = name / weight if wrote[position] else 0.0
+            attained[position] += weight * (1 - (1 - evidence) * (1 - own))
     scores = [each / attainable if attainable else 0.0 for each in attained]
-    return lifted(scores, threads)
+    return lifted(handed_over(scores, records, threads), threads)
+
+
+def inverse_frequency(found: Sequence[bool]) -> float:
+    """Return how much a term tells that is found in some of the records."""
+    return math.log(1 + (len(found) - sum(found) + 0.5) / (sum(found) + 0.5))
 
 
 def turns_by_thread(records: Sequence[MemoryRecord]) -> list[list[int]]:
@@ -196,13 +214,32 @@ def spread(
     missing = [1 - share for share in shares]
     for turns in threads:
         for at, turn in enumerate(turns):
-            damping = min(1.0, BORROW_WORDS / max(1, len(records[turn].content.split())))
+            damping = taken(records[turn])
+            if at and asks(records[turns[at - 1]]):
+                missing[turn] *= 1 - LEND_ANSWER * shares[turns[at - 1]] * damping
             for distance in range(1, REACH + 1):
                 for lend, neighbour in ((LEND_ONWARD, at - distance), (LEND_BACK, at + distance)):
                     if 0 <= neighbour < len(turns):
                         lent = lend / distance * shares[turns[neighbour]]
                         missing[turn] *= 1 - lent * damping
     return [1 - each for each in missing]
+
+
+def taken(record: MemoryRecord) -> float:
+    """Return what part of the lent evidence a record takes: a long one less."""
+    return min(1.0, BORROW_WORDS / max(1, len(record.content.split())))
+
+
+def handed_over(
+    scores: Sequence[float], records: Sequence[MemoryRecord], threads: Sequence[Sequence[int]]
+) -> list[float]:
+    """Lower every brief question for the answer after it."""
+    kept = list(scores)
+    for turns in threads:
+        for turn, answer in pairwise(turns):
+            if asks(records[turn]):
+                kept[turn] *= 1 - (1 - KEEP_ASKED) * taken(records[answer])
+    return kept
 
 
 def lifted(scores: Sequence[float], threads: Sequence[Sequence[int]]) -> list[float]:

@@ -31,7 +31,7 @@ Rows = npt.NDArray[np.int64]
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
 
-SEGMENT_FORMAT: Final = 1
+SEGMENT_FORMAT: Final = 2
 """Raised when segments change: in layout, or in how text becomes terms. Others are not loaded."""
 
 

@@ -21,6 +21,7 @@ TYPES: Final[Mapping[str, type[np.generic]]] = {
     "alive": np.bool_,
     "length": np.int32,  # terms in the keyword index
     "words": np.int32,  # words of the content
+    "asks": np.bool_,  # whether it is a brief question
     "thread": np.int32,  # code of the thread, -1 for none
     "occurred": np.float64,
     "accessed": np.float64,

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..records import MemoryRecord
-from ..text import date_words, terms
+from ..text import date_words, ends_asking, terms
+from .keyword import authored
+
+BRIEF: Final = 30
+"""The most words of a question that the next turn answers as a whole."""
 
 
 def record_terms(record: MemoryRecord) -> list[str]:
-    """Return the terms of "date author: content".
+    """Return the terms of date, author and content; those of the author are marked as such.
 
     The date counts only where it says more than when the record was stored.
     """
-    found = terms(f"{record.author}: {record.content}" if record.author else record.content)
-    return (
-        found if record.occurred_at == record.created_at else date_words(record.occurred_at) + found
-    )
+    dated = record.occurred_at != record.created_at
+    date = date_words(record.occurred_at) if dated else []
+    author = [authored(term) for term in terms(record.author or "")]
+    return date + author + terms(record.content)
+
+
+def asks(record: MemoryRecord) -> bool:
+    """Tell whether *record* is a brief question."""
+    return ends_asking(record.content) and len(record.content.split()) <= BRIEF
 
 
 def embedded_text(record: MemoryRecord) -> str:

@@ -16,7 +16,7 @@ from ..backends import EMBEDDED, Changes, Loading, Row, Rows, Segment, Vector
 from ..namespaces import Scope, covers
 from ..records import MemoryRecord
 from .columns import FOREVER, Columns, numbers, table
-from .document import record_terms
+from .document import asks, record_terms
 from .keyword import Block, Floats, KeywordIndex
 from .segments import STORED, Piece, pack, unpack
 from .threads import Threads
@@ -119,7 +119,7 @@ class ScopeIndex:
         )
         if weighed is None:
             return np.zeros(self.size)
-        return self.threads.score(weighed, columns["thread"], columns["words"])
+        return self.threads.score(weighed, columns["thread"], columns["words"], columns["asks"])
 
     def vector_column(
         self, name: str, dimension: int, fetch: Callable[[Sequence[int], str], dict[int, Vector]]
@@ -194,6 +194,7 @@ class ScopeIndex:
             alive=True,
             length=lengths,
             words=[len(row.record.content.split()) for row in rows],
+            asks=[asks(row.record) for row in rows],
             thread=[self._thread(row.record) for row in rows],
         )
         for name, column in self.vectors.items():

@@ -2,8 +2,9 @@
 
 A short turn ("yes, the blue one") is found by the words said around it. Every query term's evidence
 spreads to the turns up to three steps before and after in the same thread, damped for long turns,
-and combines as independent evidence does: 1 - product of (1 - part). The best turn of a thread then
-lifts its whole thread.
+and combines as independent evidence does: 1 - product of (1 - part). A brief question lends more to
+the turn after it, its answer, and keeps less itself. Who wrote a turn is evidence for that turn
+only. The best turn of a thread then lifts its whole thread.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from .keyword import Floats, Weighed
 
 LEND_ONWARD: Final = 0.5
 LEND_BACK: Final = 0.4
+LEND_ANSWER: Final = 0.7  # on top of LEND_ONWARD
+KEEP_ASKED: Final = 0.7
 REACH: Final = 3
 BORROW_WORDS: Final = 100
 THREAD_BONUS: Final = 0.2
@@ -89,20 +92,26 @@ class Threads:
         else:
             self._last[thread] = earlier
 
-    def score(self, weighed: Weighed, threads: Column, words: Column) -> Floats:
-        """Return each position's keyword score in [0, 1]: its mean evidence, weighted by idf."""
-        size, total = len(threads), sum(weighed.idfs)
+    def score(self, weighed: Weighed, threads: Column, words: Column, asks: Column) -> Floats:
+        """Return each position's keyword score in [0, 1]: its mean evidence, by weight of term."""
+        size, total = len(threads), sum(weighed.weights)
         if not self.codes:
             return _plain(weighed, size) / total
         scores, missing = np.zeros(size), np.ones(size)
-        for idf, documents, shares in weighed.terms():
-            touched = self._spread(documents, shares, missing, words)
-            scores[touched] += idf * (1 - missing[touched])
+        for weight, documents, shares, written in weighed.terms():
+            touched = self._spread(documents, shares, missing, words, asks)
+            if written is not None:
+                missing[written.documents] *= 1 - written.worth
+                touched = np.concatenate((touched, written.documents))
+            scores[touched] += weight * (1 - missing[touched])
             missing[touched] = 1.0
         scores /= total
+        self._hand_over(scores, words, asks)
         return self._lifted(scores, threads)
 
-    def _spread(self, documents: Column, shares: Floats, missing: Floats, words: Column) -> Column:
+    def _spread(
+        self, documents: Column, shares: Floats, missing: Floats, words: Column, asks: Column
+    ) -> Column:
         """Multiply into *missing* what each position still lacks of a term with these *shares*.
 
         Return the positions touched.
@@ -110,16 +119,25 @@ class Threads:
         found = np.flatnonzero(shares)
         documents, shares = documents[found], shares[found]
         missing[documents] *= 1 - shares
+        asking = asks[documents]
+        answers, lent = _step(self._after, documents[asking], shares[asking])
+        missing[answers] *= 1 - LEND_ANSWER * lent * _damping(words[answers])
         touched = [documents]
         onward = back = (documents, shares)
         for distance in range(1, REACH + 1):
             onward = _step(self._after, *onward)
             back = _step(self._before, *back)
             for weight, (turns, lent) in ((LEND_ONWARD, onward), (LEND_BACK, back)):
-                damping = np.minimum(1.0, BORROW_WORDS / np.maximum(words[turns], 1))
-                missing[turns] *= 1 - weight / distance * lent * damping
+                missing[turns] *= 1 - weight / distance * lent * _damping(words[turns])
                 touched.append(turns)
         return np.concatenate(touched)
+
+    def _hand_over(self, scores: Floats, words: Column, asks: Column) -> None:
+        """Leave a brief question KEEP_ASKED of its score, or more where its answer is long."""
+        asked = np.flatnonzero(asks & (scores > 0))
+        answers = self._after[asked]
+        asked, answers = asked[answers >= 0], answers[answers >= 0]
+        scores[asked] *= 1 - (1 - KEEP_ASKED) * _damping(words[answers])
 
     def _lifted(self, scores: Floats, threads: Column) -> Floats:
         """Lift every scoring turn by the best score in its thread."""
@@ -130,6 +148,11 @@ class Threads:
         return scores
 
 
+def _damping(words: Column) -> Floats:
+    """Return what part of the lent evidence turns of so many words take."""
+    return np.minimum(1.0, BORROW_WORDS / np.maximum(words, 1))
+
+
 def _step(links: Column, turns: Column, shares: Floats) -> tuple[Column, Floats]:
     """Follow *links* from *turns*, dropping those that end there."""
     reached = links[turns]
@@ -138,7 +161,13 @@ def _step(links: Column, turns: Column, shares: Floats) -> tuple[Column, Floats]
 
 
 def _plain(weighed: Weighed, size: int) -> Floats:
-    """Return the idf-weighted sum of shares where no turn has neighbours."""
-    shares = np.repeat(weighed.idfs, weighed.sizes)
+    """Return the weighted sum of evidence where no turn has neighbours."""
+    shares = np.repeat(weighed.weights, weighed.sizes)
     shares *= weighed.shares
-    return np.bincount(weighed.documents, shares, minlength=size).astype(np.float64, copy=False)
+    scores = np.bincount(weighed.documents, shares, minlength=size).astype(np.float64, copy=False)
+    for weight, documents, said, written in weighed.terms():
+        if written is not None:
+            missing = np.ones(size)
+            missing[documents] -= said
+            scores[written.documents] += weight * written.worth * missing[written.documents]
+    return scores

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,15 @@ from hypothesis import strategies as st
 
 from bethink import MemoryStore
 from bethink.index.keyword import Weighed
-from bethink.index.threads import BORROW_WORDS, LEND_BACK, LEND_ONWARD, THREAD_BONUS, Threads
+from bethink.index.threads import (
+    BORROW_WORDS,
+    KEEP_ASKED,
+    LEND_ANSWER,
+    LEND_BACK,
+    LEND_ONWARD,
+    THREAD_BONUS,
+    Threads,
+)
 
 NAMES = [("a", "s"), ("a", "t"), ("b", "s")]
 
@@ -74,7 +84,7 @@ def test_a_thread_keeps_its_number() -> None:
     assert links.names(np.array([2, 0])) == [("b", "s"), ("a", "s")]
 
 
-def scores(words: list[int], share: dict[int, float]) -> np.ndarray:
+def scores(words: list[int], share: dict[int, float], asking: Sequence[int] = ()) -> np.ndarray:
     """Return the scores of one thread whose turn at each key has a share of the only term."""
     links, size = Threads(), len(words)
     links.code(NAMES[0])
@@ -82,7 +92,8 @@ def scores(words: list[int], share: dict[int, float]) -> np.ndarray:
     links.rebuild(threads, np.arange(size), np.arange(size), np.ones(size, dtype=bool))
     documents, shares = np.array(list(share), dtype=np.int32), np.array(list(share.values()))
     term = Weighed([2.0], [len(share)], documents, shares)
-    return links.score(term, threads, np.array(words))
+    asks = np.isin(np.arange(size), asking)
+    return links.score(term, threads, np.array(words), asks)
 
 
 def lifted(score: float, best: float) -> float:
@@ -101,6 +112,25 @@ def test_a_turn_lends_three_steps_onward_and_back() -> None:
 def test_a_long_turn_borrows_less() -> None:
     found = scores([1, 4 * BORROW_WORDS], {0: 0.5})
     assert found[1] == pytest.approx(lifted(0.5 * LEND_ONWARD / 4, 0.5))
+
+
+def test_a_question_lends_its_answer_most_and_keeps_less() -> None:
+    found = scores([1, 1, 1], {0: 0.5}, asking=[0])
+    answer = 1 - (1 - 0.5 * LEND_ONWARD) * (1 - 0.5 * LEND_ANSWER)
+    assert answer > 0.5 * KEEP_ASKED
+    assert found[0] == pytest.approx(lifted(0.5 * KEEP_ASKED, answer))
+    assert found[1] == pytest.approx(lifted(answer, answer))
+    assert found[2] == pytest.approx(lifted(0.5 * LEND_ONWARD / 2, answer))
+
+
+def test_a_question_keeps_what_a_long_answer_does_not_take() -> None:
+    found = scores([1, 2 * BORROW_WORDS], {0: 0.5}, asking=[0])
+    own = 0.5 * (1 + KEEP_ASKED) / 2
+    assert found[0] == pytest.approx(lifted(own, own))
+
+
+def test_a_question_without_an_answer_keeps_all() -> None:
+    assert scores([1, 1], {1: 0.5}, asking=[1])[1] == pytest.approx(lifted(0.5, 0.5))
 
 
 def test_evidence_from_several_turns_adds_up_as_chances_do() -> None:
@@ -122,10 +152,10 @@ def test_a_turn_that_comes_late_is_linked_where_it_belongs() -> None:
         store.store("the first words", thread="s", occurred_at=1.0)
         store.store("the blue one", thread="s", occurred_at=3.0)
         store.recall("boat", touch=False)
-        store.store("paint for the boat?", thread="s", occurred_at=2.0)
+        store.store("paint for the boat", thread="s", occurred_at=2.0)
         found = store.recall("boat paint", k=9, mode="keyword")
         assert [hit.memory.content for hit in found] == [
-            "paint for the boat?",
+            "paint for the boat",
             "the blue one",
             "the first words",
         ]
