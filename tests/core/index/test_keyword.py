@@ -185,6 +185,12 @@ def test_what_is_dead_was_written_by_nobody() -> None:
     assert named([["@"], ["y"]], dead=0) is None
 
 
+def test_what_is_dead_says_no_name() -> None:
+    found = named([["@"], ["ann"], *[["y"]] * 8], dead=1)
+    assert found is not None
+    assert found.weights[1] == pytest.approx(idf(9, 1))
+
+
 def test_a_block_does_not_change() -> None:
     block = Block(0, 0, {}, np.zeros(1), np.empty(0), np.empty(0))
     with pytest.raises(AttributeError):

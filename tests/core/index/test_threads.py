@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import MemoryStore
-from bethink.index.keyword import Weighed
+from bethink.index.keyword import Weighed, Written
 from bethink.index.threads import (
     BORROW_WORDS,
     KEEP_ASKED,
@@ -138,6 +138,18 @@ def test_evidence_from_several_turns_adds_up_as_chances_do() -> None:
     alone = 1 - (1 - 0.5 * LEND_ONWARD) * (1 - 0.5 * LEND_BACK)
     ends = [1 - 0.5 * (1 - 0.5 * lend / 2) for lend in (LEND_BACK, LEND_ONWARD)]
     assert found[1] == pytest.approx(lifted(alone, max(ends)))
+
+
+@pytest.mark.parametrize("code", [[], NAMES[:1]])
+def test_who_wrote_and_what_is_said_add_up_as_chances_do(code: list[tuple[str, str]]) -> None:
+    links, none = Threads(), np.full(2, -1, dtype=np.int32)
+    for name in code:
+        links.code(name)
+    links.rebuild(none, np.arange(2), np.arange(2), np.ones(2, dtype=bool))
+    named = {0: Written(np.array([0, 1]), 0.6)}
+    term = Weighed([2.0], [1], np.array([0]), np.array([0.5]), named)
+    found = links.score(term, none, np.ones(2), np.zeros(2, dtype=bool))
+    assert found == pytest.approx(np.array([0.8, 0.6]))
 
 
 def test_a_turn_without_a_thread_gets_nothing_from_others() -> None:
