@@ -186,9 +186,9 @@ def test_what_is_dead_was_written_by_nobody() -> None:
 
 
 def test_what_is_dead_says_no_name() -> None:
-    found = named([["@"], ["ann"], *[["y"]] * 8], dead=1)
+    found = named([["@"], ["ann"], *[["y"]] * 98], dead=1)
     assert found is not None
-    assert found.weights[1] == pytest.approx(idf(9, 1))
+    assert found.weights[1] == pytest.approx(idf(99, 1))
 
 
 def test_a_block_does_not_change() -> None:
