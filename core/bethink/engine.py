@@ -19,7 +19,7 @@ from .embedders import Embedder, checked_rows
 from .errors import EmbedderMismatchError, StoreClosedError
 from .filters import Filter, sees_accesses
 from .forks import watch
-from .index import ResidentIndex
+from .index import MAX_RESIDENT, ResidentIndex
 from .index.document import embedded_text
 from .records import MemoryRecord
 
@@ -117,12 +117,13 @@ class Engine:
         embedder: Embedder,
         clock: Callable[[], float],
         new_id: Callable[[], str],
+        max_resident: int | None = MAX_RESIDENT,
     ) -> None:
         self.backend = backend
         self.embedder = embedder
         self.clock: Callable[[], float] = lambda: float(clock())  # as it will be stored
         self.new_id = new_id
-        self.index = ResidentIndex(backend, self.dimension)
+        self.index = ResidentIndex(backend, self.dimension, max_resident)
         self._dimension: int | None = None
         self._bound = backend.fact("embedder") is not None
         self._closed = False

@@ -20,6 +20,7 @@ from .fields import Changes, Fields
 from .filters import parse
 from .forks import opening
 from .ids import IdFactory
+from .index import MAX_RESIDENT
 from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
 from .packing import Budget, Packed, TokenCounter
 from .ranking import Ranking, WeightedSum
@@ -36,7 +37,9 @@ class MemoryStore:
     *embedder* defaults to the one the file was made with, if bethink can build it, else to the
     default one. *ranking* turns signals into scores. *clock* gives Unix seconds. With *durability*
     "full" an acknowledged write survives a power cut, with "normal" only a crash of the process.
-    *new_id* makes ids.
+    *new_id* makes ids. What recall holds in memory takes about *max_resident* bytes at most (None:
+    any number): beyond that the scope recalled longest ago goes, and is read again on its next
+    recall. The scope in use stays, even if it alone takes more.
 
     A store may be used from many threads and its file by many processes. After ``close`` every verb
     raises ``StoreClosedError``; a wrong argument raises ``ValidationError`` before anything is
@@ -52,12 +55,14 @@ class MemoryStore:
         clock: Callable[[], float] = time.time,
         durability: Literal["full", "normal"] = "full",
         new_id: Callable[[], str] | None = None,
+        max_resident: int | None = MAX_RESIDENT,
     ) -> None:
+        most = fields.limit("max_resident", max_resident)
         with opening:
             backend = open_backend(location, durability)
             try:
                 chosen = embedder_for(backend.fact("embedder"), embedder)
-                self._engine = Engine(backend, chosen, clock, new_id or IdFactory(clock))
+                self._engine = Engine(backend, chosen, clock, new_id or IdFactory(clock), most)
             except BaseException:
                 backend.close()
                 raise

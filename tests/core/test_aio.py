@@ -57,7 +57,9 @@ def test_errors_are_raised_where_one_awaits() -> None:
 
 
 def test_it_takes_what_a_store_takes(tmp_path: Path) -> None:
-    store = AsyncMemoryStore(str(tmp_path / "m.db"), embedder=HashEmbedder(16), new_id=lambda: "1")
+    store = AsyncMemoryStore(
+        str(tmp_path / "m.db"), embedder=HashEmbedder(16), new_id=lambda: "1", max_resident=0
+    )
     assert store.sync.location == str(tmp_path / "m.db")
     assert asyncio.run(store.store("x")).id == "1"
     asyncio.run(store.close())

@@ -94,7 +94,7 @@ class Recalling(RuleBasedStateMachine):
 
     kernel: Callable[[], Any] = staticmethod(vectors._kernel)
     embedder: type[HashEmbedder] = HashEmbedder
-    resident = 40
+    resident = 25_000
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,9 +105,8 @@ class Recalling(RuleBasedStateMachine):
             (resident, "SEAL", 4),
             (resident, "_AT_ONCE", 8),
             (resident, "_WORTH_SAVING", 2),
-            (resident, "_SCOPE_COST", 1),
-            (resident, "MAX_RESIDENT", self.resident),
             (scope, "BULK", 3),
+            (scope, "MANY_DEAD", 1),
             (vectors, "_kernel", self.kernel),
         ):
             self.patch.setattr(module, name, small)
@@ -124,6 +123,7 @@ class Recalling(RuleBasedStateMachine):
             ranking=WeightedSum.classic(),
             clock=self.later,
             durability="normal",
+            max_resident=self.resident,
             new_id=lambda: f"{next(self.numbers) * 7919 % 10_007:05d}",
         )
 
@@ -189,7 +189,7 @@ class Recalling(RuleBasedStateMachine):
 class RecallingWithoutSimsimd(Recalling):
     kernel = staticmethod(lambda: None)
     embedder = Calibrated
-    resident = 1_000_000
+    resident = 10_000_000
 
 
 for machine in (Recalling, RecallingWithoutSimsimd):

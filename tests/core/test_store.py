@@ -276,3 +276,19 @@ def test_vectors_of_one_name_have_one_dimension(store: MemoryStore) -> None:
 def test_every_error_is_of_one_family() -> None:
     with pytest.raises(BethinkError), MemoryStore() as store:
         store.recall("x", k=-1)
+
+
+@pytest.mark.parametrize("bound", [-1, 1.5, "1 GiB", True])
+def test_a_bound_that_is_none_is_refused_before_the_file_is_made(
+    tmp_path: Path, bound: Any
+) -> None:
+    with pytest.raises(ValidationError, match="max_resident"):
+        MemoryStore(tmp_path / "m.db", max_resident=bound)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("bound", [0, 1, 2**80, None])
+def test_any_other_bound_is_taken(bound: int | None) -> None:
+    with MemoryStore(max_resident=bound) as store:
+        store.store("a red cat")
+        assert len(store.recall("red cat")) == len(store.recall("cat", namespace=EVERYWHERE)) == 1

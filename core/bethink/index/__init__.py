@@ -1,8 +1,8 @@
 """The resident index: what recall reads instead of the file, a ``ScopeIndex`` per scope in use.
 
 A scope is read on its first recall. From then on it takes what this process writes as it is
-written, and what others wrote from the journal before the next recall. When too much is resident,
-the scope that was not used for longest goes.
+written, and what others wrote from the journal before the next recall. When too much is in memory,
+the scope that was not used for longest goes; what of it is not saved yet is saved later.
 """
 
 from __future__ import annotations
@@ -21,27 +21,31 @@ from ..namespaces import EVERYWHERE, Scope, Subtree
 from ..records import MemoryRecord
 from .columns import Column
 from .keyword import FANOUT, SEAL
+from .residents import MAX_RESIDENT, Residents
 from .scope import ScopeIndex
 from .touches import Touches
 
-__all__ = ["Column", "ResidentIndex", "ScopeIndex"]
+__all__ = ["MAX_RESIDENT", "Column", "ResidentIndex", "ScopeIndex"]
 
 _logger = logging.getLogger(__name__)
 
-MAX_RESIDENT: Final = 4_000_000
-_SCOPE_COST: Final = 500
 _WORTH_SAVING: Final = 512
 _AT_ONCE: Final = FANOUT * SEAL
 
 
 class ResidentIndex:
-    """The scopes of *backend* that are in memory, kept current; hold ``lock`` while using one."""
+    """The scopes of *backend* that are in memory, kept current; hold ``lock`` while using one.
 
-    def __init__(self, backend: Backend, dimension: Callable[[], int]) -> None:
+    They take about *most* bytes together; None stands for any number.
+    """
+
+    def __init__(
+        self, backend: Backend, dimension: Callable[[], int], most: int | None = MAX_RESIDENT
+    ) -> None:
         self.lock = threading.RLock()
         self._backend = backend
         self._dimension = dimension
-        self._scopes: dict[Scope, ScopeIndex] = {}
+        self._residents = Residents(most)
         self._seen = backend.head()
         self._unsaved = False
         self._unindexed: Counter[str] = Counter()
@@ -55,14 +59,15 @@ class ResidentIndex:
     def open(self, scope: Scope) -> ScopeIndex:
         """Return the current index of *scope*."""
         self._catch_up()
-        index = self._scopes.pop(scope, None)
+        index = self._residents.used(scope)
         if index is None:
             index = ScopeIndex.of(scope, self._dimension(), self._backend.load(scope))
             pending = self.touches.items()
             for id, row in self._backend.rows_of(list(pending)).items():
                 index.touch([row], *pending[id])
-            self._make_room(index)
-        self._scopes[scope] = index
+            self._residents.add(index)
+            self._unsaved |= index.unsettled
+        self._make_room()
         return index
 
     def apply(self, changes: Changes) -> None:
@@ -71,7 +76,7 @@ class ResidentIndex:
             if changes.base == self._seen:
                 self._take(changes)
             for row in changes.live:
-                if row.record.namespace not in self._scopes:
+                if row.record.namespace not in self._residents:
                     self._unindexed[row.record.namespace] += 1
                     self._unsaved |= self._unindexed[row.record.namespace] >= SEAL
 
@@ -98,10 +103,10 @@ class ResidentIndex:
                 _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
 
     def _save_all(self, *, closing: bool) -> None:
-        for namespace in self._unindexed.keys() - self._scopes.keys():
+        for namespace in self._unindexed.keys() - set(self._residents.scopes()):
             if self._unindexed[namespace] >= (_WORTH_SAVING if closing else SEAL):
                 self._unindexed[namespace] = self._save_loose(namespace, closing=closing)
-        for index in self._scopes.values():
+        for index in self._residents:
             self._save(index, closing=closing)
 
     def _save_loose(self, namespace: str, *, closing: bool) -> int:
@@ -123,31 +128,32 @@ class ResidentIndex:
 
     def _catch_up(self) -> None:
         if self._backend.head() != self._seen:
-            self._take(self._backend.changes(self._seen, tuple(self._scopes)))
+            self._take(self._backend.changes(self._seen, self._residents.scopes()))
 
     def _take(self, changes: Changes) -> None:
         changes = replace(changes, live=tuple(map(self.touches.counted, changes.live)))
         affected = (
-            self._scopes.values()
+            list(self._residents)
             if changes.namespaces is None
             else self._covering(changes.namespaces)
         )
         for index in affected:
             index.apply(changes)
-            self._unsaved |= index.keyword.unsettled
+            self._unsaved |= index.unsettled
         self._seen = changes.head
+        self._make_room(affected)
 
     def _covering(self, namespaces: Iterable[str]) -> list[ScopeIndex]:
         """Return the resident scopes that see any of *namespaces*."""
         scopes = {scope for namespace in namespaces for scope in _seeing(namespace)}
-        return [self._scopes[scope] for scope in scopes if scope in self._scopes]
+        return self._residents.among(scopes)
 
-    def _make_room(self, index: ScopeIndex) -> None:
-        room = MAX_RESIDENT - index.size
-        for scope in reversed(list(self._scopes)):
-            room -= self._scopes[scope].size + _SCOPE_COST
-            if room < 0:
-                del self._scopes[scope]
+    def _make_room(self, changed: Iterable[ScopeIndex] = ()) -> None:
+        """Let go of scopes beyond the bound, but not of how much of them is to be saved."""
+        for index in self._residents.crowded_out(changed):
+            if isinstance(index.scope, str):
+                self._unindexed[index.scope] = index.keyword.unsaved
+                self._unsaved |= index.keyword.unsaved >= SEAL
 
 
 @lru_cache(maxsize=4096)

@@ -13,6 +13,7 @@ from ..records import MemoryRecord
 
 Column = npt.NDArray[Any]
 
+ROOM: Final = 16
 NEVER: Final = -np.inf
 FOREVER: Final = np.inf
 TYPES: Final[Mapping[str, type[np.generic]]] = {
@@ -23,6 +24,7 @@ TYPES: Final[Mapping[str, type[np.generic]]] = {
     "words": np.int32,  # words of the content
     "asks": np.bool_,  # whether it is a brief question
     "thread": np.int32,  # code of the thread, -1 for none
+    "category": np.int16,  # code of the category, -1 for none that was asked for
     "occurred": np.float64,
     "accessed": np.float64,
     "accesses": np.int64,
@@ -37,7 +39,7 @@ MUTABLE: Final = ("accessed", "accesses", "expires", "importance", "confidence",
 class Columns:
     """The numbers of every memory in a scope, by position."""
 
-    def __init__(self, room: int = 64) -> None:
+    def __init__(self, room: int = ROOM) -> None:
         self.size = 0
         self._arrays: dict[str, Column] = {
             name: np.empty(room, dtype=kind) for name, kind in TYPES.items()
@@ -45,6 +47,16 @@ class Columns:
 
     def __getitem__(self, name: str) -> Column:
         return self._arrays[name][: self.size]
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes they take."""
+        return sum(array.nbytes for array in self._arrays.values())
+
+    def keep(self, kept: Column) -> None:
+        """Leave out the positions that are not in *kept* (bool by position)."""
+        self._arrays = {name: array[: self.size][kept] for name, array in self._arrays.items()}
+        self.size = len(self._arrays["row"])
 
     def append(self, count: int, **values: npt.ArrayLike) -> None:
         """Append *count* positions, with as many values for every column."""

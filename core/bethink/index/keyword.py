@@ -1,8 +1,9 @@
 """The keyword index: BM25 over postings that grow without being rebuilt.
 
 New documents go to a small tail of plain lists. A full tail is sealed into an immutable block of
-compact arrays; eight blocks of one size class merge into one of the next. Statistics (documents,
-lengths, document frequencies) are exact for the live documents at every moment.
+compact arrays; eight blocks of one size class merge into one of the next, up to a largest.
+Statistics (documents, lengths, document frequencies) are exact for the live documents at every
+moment.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
+from itertools import compress
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,14 +25,13 @@ K1: Final = 1.2
 B: Final = 0.75
 SEAL: Final = 4096
 FANOUT: Final = 8
-NAME: Final = 2.0
-"""The most that a word of an author's name weighs for what that author wrote."""
-
+LARGEST: Final = 64 * SEAL  # of 3,000 dimensions this makes 800 MB; SQLite holds 1 GB in a piece
 _MOST: Final = 65_535
-_NONE: Final = np.empty(0, dtype=np.int32)
+_TERM_BYTES: Final = 130  # of a term in a block: a string, its number, a place in a dict; measured
+_TAIL_TERM_BYTES: Final = 320  # of a term in the tail, with two small arrays; measured
+_TAIL_BYTES: Final = 6
 
 Floats = npt.NDArray[np.float64]
-Postings = list[tuple[Column, Column]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,36 +52,30 @@ class Block:
     saved: tuple[int, ...] = ()
     settled: bool = False
 
-
-class Written(NamedTuple):
-    """What the authors of a name wrote (positions), and what the name is worth as evidence."""
-
-    documents: Column
-    worth: float
-
-
-NOTHING_WRITTEN: Final[Mapping[int, Written]] = MappingProxyType({})
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes it takes."""
+        arrays = self.starts.nbytes + self.documents.nbytes + self.counts.nbytes
+        return arrays + _TERM_BYTES * len(self.terms)
 
 
 class Weighed(NamedTuple):
     """The terms of a query: term after term, where it occurs and how saturated it is there.
 
-    ``sizes`` says how many of ``documents`` (positions) and ``shares`` belong to each term. For
-    terms of an author's name, by number, ``named`` says what that author wrote.
+    ``sizes`` says how many of ``documents`` (positions) and ``shares`` belong to each term.
     """
 
-    weights: Sequence[float]
+    idfs: Sequence[float]
     sizes: Sequence[int]
     documents: Column
     shares: Floats
-    named: Mapping[int, Written] = NOTHING_WRITTEN
 
-    def terms(self) -> Iterator[tuple[float, Column, Floats, Written | None]]:
-        """Yield the weight, positions, shares and name of each term."""
+    def terms(self) -> Iterator[tuple[float, Column, Floats]]:
+        """Yield the idf, positions and shares of each term."""
         end = 0
-        for number, (weight, size) in enumerate(zip(self.weights, self.sizes, strict=True)):
+        for idf, size in zip(self.idfs, self.sizes, strict=True):
             start, end = end, end + size
-            yield weight, self.documents[start:end], self.shares[start:end], self.named.get(number)
+            yield idf, self.documents[start:end], self.shares[start:end]
 
 
 class KeywordIndex:
@@ -90,13 +84,26 @@ class KeywordIndex:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self._tail: dict[str, tuple[array[int], array[int]]] = {}
+        self._postings = 0
+        self._sealed_bytes = 0
         self._start = 0
         self._end = 0
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes it takes."""
+        tail = _TAIL_TERM_BYTES * len(self._tail) + _TAIL_BYTES * self._postings
+        return tail + self._sealed_bytes
 
     @property
     def loose(self) -> int:
         """How many documents are in no block yet."""
         return self._end - self._start
+
+    @property
+    def unsaved(self) -> int:
+        """How many documents no saved segment holds, as far as is known."""
+        return self.loose + sum(block.size for block in self.blocks if not block.saved)
 
     @property
     def unsettled(self) -> bool:
@@ -118,6 +125,7 @@ class KeywordIndex:
         self.blocks.append(
             replace(block, start=self._end, documents=documents, saved=(number,), settled=True)
         )
+        self._sealed_bytes += block.nbytes
         self._start = self._end = self._end + block.size
 
     def extend(self, documents: Sequence[Sequence[str]]) -> None:
@@ -135,7 +143,9 @@ class KeywordIndex:
 
     def _append(self, terms: Sequence[str]) -> None:
         position = self._end
-        for term, count in Counter(terms).items():
+        counted = Counter(terms)
+        self._postings += len(counted)
+        for term, count in counted.items():
             postings = self._tail.get(term)
             if postings is None:
                 postings = self._tail[term] = (array("i"), array("H"))
@@ -150,10 +160,26 @@ class KeywordIndex:
 
     def _seal_as(self, block: Block) -> None:
         self.blocks.append(block)
-        self._tail, self._start = {}, block.start + block.size
+        self._tail, self._postings, self._start = {}, 0, block.start + block.size
         self._end = self._start
         while run := _mergeable(self.blocks):
             self.blocks[run] = [_merged(self.blocks[run])]
+        self._sealed_bytes = sum(block.nbytes for block in self.blocks)
+
+    def keep(self, kept: Column) -> None:
+        """Leave out the documents that are not in *kept* (bool by position, at least one)."""
+        self.seal()
+        places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+        places[~kept] = -1
+        runs: list[list[Block]] = []
+        for block in (_without(block, places) for block in self.blocks):
+            if runs and sum(each.size for each in runs[-1]) + block.size <= LARGEST:
+                runs[-1].append(block)
+            else:
+                runs.append([block])
+        self.blocks = [_merged(run) for run in runs]
+        self._sealed_bytes = sum(block.nbytes for block in self.blocks)
+        self._start = self._end = int(kept.sum())
 
     def weigh(
         self, terms: Sequence[str], lengths: Column, alive: Column, live: int, total: int
@@ -162,14 +188,11 @@ class KeywordIndex:
 
         *lengths* and *alive* are columns, *live* counts the live documents and *total* their terms.
         """
-        found = [self._postings(term) for term in terms]
-        named = self._named(terms, alive, live)
-        if not live or not (any(found) or named):
+        found = [self._found(term) for term in terms]
+        if not live or not any(found):
             return None
-        documents = np.concatenate([_NONE, *(part for parts in found for part, _ in parts)])
-        shares = np.concatenate(
-            [_NONE, *(part for parts in found for _, part in parts)], dtype=float
-        )
+        documents = np.concatenate([part for postings in found for part, _ in postings])
+        shares = np.concatenate([part for postings in found for _, part in postings], dtype=float)
         norm = lengths[documents] * (K1 * B / (total / live or 1.0))
         norm += K1 * (1 - B)
         norm += shares
@@ -178,37 +201,10 @@ class KeywordIndex:
         if live < self._end:
             shares *= alive[documents]
             frequencies = _frequencies(alive[documents], sizes)
-        weights = [_idf(live, count) for count in frequencies]
-        weighed = Weighed(weights, sizes, documents, shares)
-        return self._credited(weighed, named, live) if named else weighed
+        idfs = [math.log(1 + (live - count + 0.5) / (count + 0.5)) for count in frequencies]
+        return Weighed(idfs, sizes, documents, shares)
 
-    def _named(self, terms: Sequence[str], alive: Column, live: int) -> dict[int, Column]:
-        """Return what the authors named in *terms* wrote: live positions, by number of term."""
-        named = {}
-        for number, term in enumerate(terms):
-            if found := self._postings(authored(term)):
-                wrote = np.concatenate([part for part, _ in found])
-                wrote = wrote if live == self._end else wrote[alive[wrote]]
-                if len(wrote):
-                    named[number] = wrote
-        return named
-
-    def _credited(self, weighed: Weighed, named: Mapping[int, Column], live: int) -> Weighed:
-        """Count names for those who wrote and, by their idf as words, for those who say them."""
-        weights, shares, written = list(weighed.weights), [], {}
-        for number, (_, documents, said, _) in enumerate(weighed.terms()):
-            if (wrote := named.get(number)) is not None:
-                by = np.zeros(self._end, dtype=bool)
-                by[wrote] = True
-                others = int(np.count_nonzero(~by[documents[said > 0]]))
-                word, name = _idf(live, len(wrote) + others), min(_idf(live, len(wrote)), NAME)
-                weights[number] = max(word, name)
-                said = said * (word / weights[number])
-                written[number] = Written(wrote, name / weights[number])
-            shares.append(said)
-        return Weighed(weights, weighed.sizes, weighed.documents, np.concatenate(shares), written)
-
-    def _postings(self, term: str) -> Postings:
+    def _found(self, term: str) -> list[tuple[Column, Column]]:
         """Return the positions and frequencies of *term* in each block and the tail."""
         found = []
         for block in self.blocks:
@@ -218,15 +214,6 @@ class KeywordIndex:
         if tail := self._tail.get(term):
             found.append((np.array(tail[0], dtype=np.int32), np.array(tail[1], dtype=np.uint16)))
         return found
-
-
-def authored(term: str) -> str:
-    """Return *term* as it is indexed where it is of the author's name."""
-    return f"@{term}"
-
-
-def _idf(live: int, frequency: int) -> float:
-    return math.log(1 + (live - frequency + 0.5) / (frequency + 0.5))
 
 
 def _frequencies(alive: Column, sizes: Sequence[int]) -> list[int]:
@@ -272,11 +259,11 @@ def _block(start: int, documents: Sequence[Sequence[str]]) -> Block:
 
 
 def _mergeable(blocks: Sequence[Block]) -> slice | None:
-    """Return where eight neighbouring blocks are of one size class, the last such place."""
+    """Return where eight neighbouring blocks of one size class may merge, the last such place."""
     sizes = [block.size for block in blocks]
     for end in range(len(sizes), FANOUT - 1, -1):
         run = sizes[end - FANOUT : end]
-        if max(run) < FANOUT * min(run):
+        if max(run) < FANOUT * min(run) and sum(run) <= LARGEST:
             return slice(end - FANOUT, end)
     return None
 
@@ -301,4 +288,22 @@ def _merged(blocks: Sequence[Block]) -> Block:
         documents=documents[order],
         counts=np.concatenate([block.counts for block in blocks])[order],
         saved=tuple(number for block in blocks for number in block.saved),
+    )
+
+
+def _without(block: Block, places: Column) -> Block:
+    """Return *block* with its documents at their new *places*, without those whose place is -1."""
+    documents = places[block.documents]
+    kept = documents >= 0
+    numbers = np.repeat(np.arange(len(block.terms)), np.diff(block.starts))[kept]
+    lengths = np.bincount(numbers, minlength=len(block.terms))
+    names = compress(block.terms, lengths > 0)
+    return replace(
+        block,
+        start=int((places[: block.start] >= 0).sum()),
+        size=int((places[block.start : block.start + block.size] >= 0).sum()),
+        terms={term: number for number, term in enumerate(names)},
+        starts=np.concatenate(([0], np.cumsum(lengths[lengths > 0], dtype=np.int64))),
+        documents=documents[kept],
+        counts=block.counts[kept],
     )

@@ -2,12 +2,13 @@
 
 It starts from a ``Loading`` and then only takes changes: a new row is appended in O(1), a dead one
 is marked, a patched one has its numbers overwritten. Nothing is ever rebuilt because something was
-written.
+written; only when more than half are dead are they left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,28 +16,35 @@ import numpy.typing as npt
 from ..backends import EMBEDDED, Changes, Loading, Row, Rows, Segment, Vector
 from ..namespaces import Scope, covers
 from ..records import MemoryRecord
-from .columns import FOREVER, Columns, numbers, table
-from .document import asks, record_terms
-from .keyword import Block, Floats, KeywordIndex
+from .columns import FOREVER, ROOM, Column, Columns, numbers, table
+from .document import record_terms
+from .keyword import SEAL, Block, Floats, KeywordIndex
 from .segments import STORED, Piece, pack, unpack
 from .threads import Threads
 from .vectors import VectorColumn
 
 Positions = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
 
 BULK = 256
 """From this many new rows on, threads are linked all at once."""
+
+MANY_DEAD = SEAL // 2
+"""From this many on, the dead are left out once they outnumber the living."""
+
+_BYTES: Final = 4096  # of the objects around the arrays; measured
 
 
 class ScopeIndex:
     """Everything that recall needs to know about the live memories of *scope*."""
 
-    def __init__(self, scope: Scope, dimension: int, room: int = 64) -> None:
+    def __init__(self, scope: Scope, dimension: int, room: int = ROOM) -> None:
         self.scope = scope
         self.columns = Columns(room)
         self.keyword = KeywordIndex()
         self.threads = Threads()
         self.vectors: dict[str, VectorColumn] = {EMBEDDED: VectorColumn(dimension, room)}
+        self.categories: dict[str | None, int] = {}
         self.live = 0
         self.total = 0
         self.mortal = False
@@ -49,7 +57,7 @@ class ScopeIndex:
         """Build the index from what a backend loaded."""
         pieces = [(segment, unpack(segment.data)) for segment in loading.segments]
         held = sum(piece.block.size for _, piece in pieces) + len(loading.loose)
-        index = cls(scope, dimension, held + held // 8 + 64)
+        index = cls(scope, dimension, held + held // 8 + ROOM)
         for segment, piece in pieces:
             index._adopt(segment, piece, loading.alive.get(segment.namespace))
         index._append(loading.loose)
@@ -59,6 +67,7 @@ class ScopeIndex:
         for row, position in zip(loading.changed, places, strict=True):
             if position >= 0:
                 index._patch(int(position), row.record)
+        index._leave_out_the_dead()
         return index
 
     @property
@@ -66,8 +75,20 @@ class ScopeIndex:
         """How many positions there are, dead ones included."""
         return self.columns.size
 
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes of memory it takes."""
+        found = self.columns.nbytes + self.keyword.nbytes + self.threads.nbytes
+        found += sum(column.nbytes for column in self.vectors.values())
+        return _BYTES + found + self._sorted.nbytes + self._order.nbytes
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether a block waits to be saved; only those of a single namespace ever are."""
+        return isinstance(self.scope, str) and self.keyword.unsettled
+
     def positions(self, rows: Sequence[int] | Rows) -> Positions:
-        """Return the position of each of *rows*, -1 for one that the scope has never held."""
+        """Return the position of each of *rows*, -1 for one that the scope does not hold."""
         wanted = np.asarray(rows, dtype=np.int64)
         base, row = len(self._sorted), self.columns["row"]
         if not base:
@@ -93,6 +114,7 @@ class ScopeIndex:
         if fresh:
             self._append(sorted(fresh, key=lambda row: row.row))
             self._link(len(fresh))
+        self._leave_out_the_dead()
 
     def _position(self, row: int) -> int:
         return int(self.positions([row])[0])
@@ -110,6 +132,20 @@ class ScopeIndex:
         self.mortal |= record.expires_at is not None
         for name, value in numbers(record).items():
             self.columns[name][position] = value
+        self.columns["category"][position] = self._category(record)
+
+    def of_category(self, name: str, members: Callable[[str], Rows]) -> Truths:
+        """Tell which positions are of the category *name*; *members* finds its rows on first use.
+
+        From then on the column knows: few categories are ever asked for, and segments need none.
+        """
+        code = self.categories.get(name)
+        if code is None:
+            code = self.categories[name] = len(self.categories)
+            places = self.positions(members(name))
+            self.columns["category"][places[places >= 0]] = code
+        told: Truths = self.columns["category"] == code
+        return told
 
     def keyword_scores(self, terms: Sequence[str]) -> Floats:
         """Return every position's keyword score for the query *terms*, in [0, 1]."""
@@ -119,7 +155,7 @@ class ScopeIndex:
         )
         if weighed is None:
             return np.zeros(self.size)
-        return self.threads.score(weighed, columns["thread"], columns["words"], columns["asks"])
+        return self.threads.score(weighed, columns["thread"], columns["words"])
 
     def vector_column(
         self, name: str, dimension: int, fetch: Callable[[Sequence[int], str], dict[int, Vector]]
@@ -148,13 +184,11 @@ class ScopeIndex:
     def _segment(self, block: Block, head: int) -> Segment:
         span = slice(block.start, block.start + block.size)
         columns = {name: self.columns[name][span] for name in STORED}
-        used, thread = np.unique(columns["thread"], return_inverse=True)
-        first = int(used[0] < 0)
-        names = [name[1] for name in self.threads.names(used[first:])]
+        names, thread = self._threads_of(columns["thread"])
         piece = Piece(
-            {**columns, "thread": (thread - first).astype(np.int32)},
+            {**columns, "thread": thread},
             block,
-            names,
+            [name for _, name in names],
             self.vectors[EMBEDDED].quantised(span.start, span.stop),
         )
         rows = columns["row"]
@@ -173,6 +207,7 @@ class ScopeIndex:
         self.columns.append(
             len(rows),
             **{**piece.columns, "thread": codes[piece.columns["thread"]], "alive": living},
+            category=-1,
         )
         self.keyword.adopt(piece.block, segment.number)
         self.vectors[EMBEDDED].adopt(*piece.vectors)
@@ -194,8 +229,8 @@ class ScopeIndex:
             alive=True,
             length=lengths,
             words=[len(row.record.content.split()) for row in rows],
-            asks=[asks(row.record) for row in rows],
             thread=[self._thread(row.record) for row in rows],
+            category=[self._category(row.record) for row in rows],
         )
         for name, column in self.vectors.items():
             column.append(_stacked([row.vectors.get(name) for row in rows], column.dimension))
@@ -207,15 +242,24 @@ class ScopeIndex:
     def _thread(self, record: MemoryRecord) -> int:
         return -1 if record.thread is None else self.threads.code((record.namespace, record.thread))
 
+    def _category(self, record: MemoryRecord) -> int:
+        return self.categories.get(record.category, -1)
+
+    def _threads_of(self, threads: Column) -> tuple[list[tuple[str, str]], Column]:
+        """Return the names of these *threads* and the column of their numbers among the names."""
+        used, numbers = np.unique(threads, return_inverse=True)
+        first = int(used[0] < 0)
+        return self.threads.names(used[first:]), (numbers - first).astype(np.int32)
+
     def _index_rows(self) -> None:
-        """Remember where the rows loaded first stand, if not in ascending order.
+        """Remember where the rows there are stand, if not in ascending order.
 
         Those appended later always are.
         """
         rows = self.columns["row"]
-        if (rows[1:] < rows[:-1]).any():
-            self._order = np.argsort(rows, kind="stable")
-            self._sorted = rows[self._order]
+        ascending = (rows[1:] > rows[:-1]).all()
+        self._order = np.argsort(rows[:0] if ascending else rows, kind="stable")
+        self._sorted = rows[self._order]
 
     def _link(self, fresh: int | None = None) -> None:
         """Link the last *fresh* positions into their threads, or all of them."""
@@ -234,6 +278,26 @@ class ScopeIndex:
             self.threads.remove(position, int(columns["thread"][position]))
             self.live -= 1
             self.total -= int(columns["length"][position])
+
+    def _leave_out_the_dead(self) -> None:
+        """Give the positions of the dead away, once they are many and more than the living.
+
+        One position always stays, so that segments of the dead can be replaced by one.
+        """
+        if self.size - self.live <= max(self.live, MANY_DEAD - 1):
+            return
+        kept = self.columns["alive"].copy()
+        kept[-1] |= not self.live
+        self.keyword.keep(kept)
+        self.columns.keep(kept)
+        for column in self.vectors.values():
+            column.keep(kept)
+        names, self.columns["thread"][:] = self._threads_of(self.columns["thread"])
+        self.threads = Threads()
+        for name in names:
+            self.threads.code(name)
+        self._index_rows()
+        self._link()
 
 
 def _places(ascending: Rows, wanted: Rows) -> Positions:

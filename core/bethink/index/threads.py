@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from .columns import Column, grown
+from .columns import ROOM, Column, grown
 from .keyword import Floats, Weighed
 
 LEND_ONWARD: Final = 0.5
@@ -23,6 +23,7 @@ KEEP_ASKED: Final = 0.7
 REACH: Final = 3
 BORROW_WORDS: Final = 100
 THREAD_BONUS: Final = 0.2
+_THREAD_BYTES: Final = 200  # a name and its places in a dict and a list; measured
 
 
 class Threads:
@@ -31,8 +32,13 @@ class Threads:
     def __init__(self) -> None:
         self.codes: dict[tuple[str, str], int] = {}
         self._last: list[int] = []
-        self._before: Column = np.empty(64, dtype=np.int32)
-        self._after: Column = np.empty(64, dtype=np.int32)
+        self._before: Column = np.empty(ROOM, dtype=np.int32)
+        self._after: Column = np.empty(ROOM, dtype=np.int32)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes they take."""
+        return self._before.nbytes + self._after.nbytes + _THREAD_BYTES * len(self.codes)
 
     def code(self, thread: tuple[str, str]) -> int:
         """Return the number of *thread*, a new one if it has not been seen."""
@@ -49,7 +55,7 @@ class Threads:
     def rebuild(self, threads: Column, occurred: Column, ordinals: Column, alive: Column) -> None:
         """Link all turns anew: by thread, then time, then insertion."""
         size = len(threads)
-        self._before = np.full(max(size, 64), -1, dtype=np.int32)
+        self._before = np.full(max(size, ROOM), -1, dtype=np.int32)
         self._after = self._before.copy()
         self._last = [-1] * len(self.codes)
         turns = np.flatnonzero((threads >= 0) & alive)

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .columns import Column, grown
+from .columns import ROOM, Column, grown
 
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
@@ -52,7 +52,7 @@ class Scan(NamedTuple):
 class VectorColumn:
     """Unit vectors of *dimension* numbers by position; a zero vector is like nothing."""
 
-    def __init__(self, dimension: int, room: int = 64) -> None:
+    def __init__(self, dimension: int, room: int = ROOM) -> None:
         self.dimension = dimension
         self.size = 0
         self.error = 0.0
@@ -61,6 +61,16 @@ class VectorColumn:
             (room, dimension), dtype=np.int8 if self._kernel else np.float32
         )
         self._scale: Column = np.empty(room, dtype=np.float64)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes it takes."""
+        return self._codes.nbytes + self._scale.nbytes
+
+    def keep(self, kept: Column) -> None:
+        """Leave out the positions that are not in *kept* (bool by position)."""
+        self._codes, self._scale = self._codes[: self.size][kept], self._scale[: self.size][kept]
+        self.size = len(self._codes)
 
     def append(self, vectors: npt.NDArray[np.float32]) -> None:
         """Append the rows of *vectors*, shape (n, dimension), of any length each."""

@@ -49,3 +49,14 @@ def test_rows_become_columns() -> None:
     assert list(found["ordinal"]) == [3, 4]
     assert list(found["occurred"]) == [2.0, 5.0]
     assert list(found["accesses"]) == [0, 2]
+
+
+def test_what_is_kept_moves_up() -> None:
+    columns = Columns()
+    columns.append(40, row=np.arange(40), alive=True)
+    taken = columns.nbytes
+    columns.keep(columns["row"] % 20 == 3)
+    assert columns["row"].tolist() == [3, 23]
+    assert columns.nbytes < taken / 8
+    columns.append(1, row=[40], alive=True)
+    assert columns["row"].tolist() == [3, 23, 40]

@@ -7,7 +7,7 @@ import pytest
 from bethink import EVERYWHERE, HashEmbedder, MemoryStore, StorageError, Subtree
 from bethink import index as resident
 from bethink.backends import Loading
-from bethink.index import keyword
+from bethink.index import keyword, scope
 from bethink.namespaces import Scope
 
 from ..twin import Asked, Twin, assert_same
@@ -17,7 +17,7 @@ from ..twin import Asked, Twin, assert_same
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keyword, "SEAL", 8)
     monkeypatch.setattr(keyword, "FANOUT", 2)
-    for name, value in (("SEAL", 8), ("_AT_ONCE", 16), ("_WORTH_SAVING", 3), ("_SCOPE_COST", 1)):
+    for name, value in (("SEAL", 8), ("_AT_ONCE", 16), ("_WORTH_SAVING", 3)):
         monkeypatch.setattr(resident, name, value)
 
 
@@ -26,8 +26,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "m.db"
 
 
-def opened(path: Path | str = ":memory:") -> MemoryStore:
-    return MemoryStore(path, embedder=HashEmbedder(16), clock=lambda: 1000.0, durability="normal")
+def opened(path: Path | str = ":memory:", max_resident: int | None = None) -> MemoryStore:
+    return MemoryStore(
+        path,
+        embedder=HashEmbedder(16),
+        clock=lambda: 1000.0,
+        durability="normal",
+        max_resident=max_resident,
+    )
 
 
 @pytest.fixture
@@ -53,8 +59,8 @@ def fill(store: MemoryStore, count: int, namespace: str = "a") -> list[str]:
 
 
 def assert_like_its_twin(store: MemoryStore, *scopes: Scope) -> None:
-    for scope in scopes:
-        asked = Asked("red cat 7", k=99, namespace=scope, now=1000.0)
+    for each in scopes:
+        asked = Asked("red cat 7", k=99, namespace=each, now=1000.0)
         assert_same(asked.of(store), Twin.of(store).recall(asked))
 
 
@@ -86,22 +92,135 @@ def test_what_another_store_wrote_before_ones_own_is_not_passed_over(path: Path)
         assert_like_its_twin(one, "a")
 
 
-def test_the_scope_unused_for_longest_makes_room(
-    loads: list[Scope], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(resident, "MAX_RESIDENT", 25)
+def bytes_of(count: int, namespace: str = "a") -> int:
+    """Return what a scope of so many memories takes."""
     with opened() as store:
+        fill(store, count, namespace)
+        store.recall("cat", namespace=namespace)
+        (index,) = store._engine.index._residents
+        return index.nbytes
+
+
+def test_the_scope_unused_for_longest_makes_room(loads: list[Scope]) -> None:
+    most = int(2.5 * bytes_of(8))
+    loads.clear()
+    with opened(max_resident=most) as store:
         for namespace in "abc":
             fill(store, 8, namespace)
         assert_like_its_twin(store, "a", "b", "a", "c", "a", "b")
         assert loads == ["a", "b", "c", "b"]
 
 
-def test_a_scope_too_large_to_stay_is_still_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resident, "MAX_RESIDENT", 2)
-    with opened() as store:
-        fill(store, 9)
-        assert_like_its_twin(store, "a", EVERYWHERE, "a")
+@pytest.mark.parametrize("most", [0, 1, 20_000, 60_000, None])
+def test_answers_are_the_same_whatever_the_bound(most: int | None) -> None:
+    with opened(max_resident=most) as store:
+        ids = fill(store, 9) + fill(store, 20, "b") + fill(store, 3, "a/b")
+        for namespace in ("a", EVERYWHERE, "b", Subtree("a"), "a", "none"):
+            assert_like_its_twin(store, namespace)
+            store.update(ids[2], content="a blue cat")
+            fill(store, 1, "b")
+            store.forget(ids.pop())
+
+
+def test_what_grows_crowds_out_what_is_not_in_use(loads: list[Scope]) -> None:
+    most = bytes_of(200)
+    loads.clear()
+    with opened(max_resident=most) as store:
+        assert_like_its_twin(store, "b", "a")
+        fill(store, 300, "b")
+        assert_like_its_twin(store, "a", "b", "a")
+        assert loads == ["b", "a", "b", "a"]
+
+
+def test_named_vectors_that_are_read_later_count_as_well(loads: list[Scope]) -> None:
+    with opened(max_resident=200_000) as store:
+        wide = [float(n % 7) for n in range(4000)]
+        store.store_many(["red cat"] * 60, namespace="a", vectors={"wide": wide})
+        store.recall(None, namespace="a", vector=("wide", wide))
+        assert_like_its_twin(store, "b", "a")
+        assert loads == ["a", "b", "a"]
+
+
+def test_accesses_survive_that_their_scope_goes(loads: list[Scope]) -> None:
+    with opened(max_resident=0) as store:
+        (id,) = fill(store, 1)
+        for namespace in ("a", EVERYWHERE, "a"):
+            store.recall("cat", namespace=namespace)
+        assert loads == ["a", EVERYWHERE, "a"]
+        index = store._engine.index.open(EVERYWHERE)
+        assert index.columns["accesses"].tolist() == [3]
+        record = store.get(id)
+        assert record is not None
+        assert (record.access_count, record.last_accessed_at) == (3, 1000.0)
+
+
+def test_what_went_before_it_was_saved_is_saved_at_the_end(path: Path) -> None:
+    with opened(path, max_resident=0) as store:
+        assert_like_its_twin(store, "a")
+        fill(store, 7)
+        assert_like_its_twin(store, "b")
+        assert segments(path) == []
+    assert segments(path) == [(1, 7)]
+
+
+def test_what_is_sealed_on_reading_is_saved_with_the_next_write(path: Path) -> None:
+    with opened(path) as store, opened(path) as writer:
+        for _ in range(3):
+            fill(writer, 3)
+        assert_like_its_twin(store, "a")
+        fill(store, 1, "b")
+        assert segments(path) == [(1, 8)]
+
+
+def test_a_key_told_anew_takes_no_more_room_each_time(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scope, "MANY_DEAD", 6)
+    with opened(path) as store:
+        fill(store, 3)
+        for n in range(100):
+            store.store(f"a red cat, number {n}", namespace="a", key="cat")
+            store.recall("cat", namespace=Subtree("a"))
+            assert_like_its_twin(store, "a")
+            assert all(index.size <= 12 for index in store._engine.index._residents)
+    with opened(path) as store:
+        assert_like_its_twin(store, "a", Subtree("a"))
+        assert store._engine.index.open("a").size <= 12
+
+
+def test_saved_segments_of_the_dead_are_replaced(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scope, "MANY_DEAD", 6)
+    with opened(path) as store:
+        ids = fill(store, 40)
+    assert sum(last - first + 1 for first, last in segments(path)) == 40
+    with opened(path) as store:
+        store.forget(ids[:10] + ids[12:])
+    with opened(path) as store:
+        assert_like_its_twin(store, "a")
+        assert store._engine.index.open("a").size == 2
+    assert segments(path) == [(11, 12)]
+    with opened(path) as store:
+        store.forget(ids[10:12])
+        fill(store, 1)
+        assert_like_its_twin(store, "a")
+
+
+def test_nothing_is_left_of_a_scope_that_died_but_what_tells_so(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scope, "MANY_DEAD", 6)
+    with opened(path) as store:
+        ids = fill(store, 40)
+        assert_like_its_twin(store, "a")
+        store.forget(ids)
+        assert_like_its_twin(store, "a")
+        assert store._engine.index.open("a").size == 1
+    assert segments(path) == [(40, 40)]
+    with opened(path) as store:
+        store.restore(ids[7])
+        assert_like_its_twin(store, "a")
 
 
 def segments(path: Path) -> list[tuple[int, int]]:

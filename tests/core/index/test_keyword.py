@@ -195,3 +195,56 @@ def test_a_block_does_not_change() -> None:
     block = Block(0, 0, {}, np.zeros(1), np.empty(0), np.empty(0))
     with pytest.raises(AttributeError):
         block.size = 1  # type: ignore[misc]
+
+
+@given(documents, st.lists(st.booleans(), min_size=9, max_size=9), documents)
+def test_what_is_kept_is_weighed_as_if_it_had_come_alone(
+    batch: Documents, choice: list[bool], more: Documents
+) -> None:
+    choice = [*choice[: len(batch)], True]
+    batch = [*batch, ["a"]]
+    index = KeywordIndex()
+    index.extend(batch)
+    index.keep(np.array(choice))
+    kept = [each for each, stays in zip(batch, choice, strict=True) if stays]
+    for rest in ([], more):
+        index.extend(rest)
+        kept += rest
+        for term in "abz":
+            alive = [True] * len(kept)
+            assert shares(index, kept, alive, term) == pytest.approx(naive(kept, alive, term))
+
+
+def test_what_is_kept_replaces_all_that_was_saved() -> None:
+    index = KeywordIndex()
+    for number in range(3):
+        index.extend([["a", f"only {number}"]] * 4)
+        index.settle(len(index.blocks) - 1, number)
+    index.keep(np.arange(12) == 9)
+    (block,) = index.blocks
+    assert (block.start, block.size, list(block.terms)) == (0, 1, ["a", "only 2"])
+    assert index.unsettled
+    assert block.saved == (1, 2)
+
+
+def test_no_block_grows_beyond_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyword, "LARGEST", 8)
+    index = KeywordIndex()
+    index.extend([["a"]] * 64)
+    assert [block.size for block in index.blocks] == [8] * 8
+    index.keep(np.arange(64) % 8 != 0)
+    assert [block.size for block in index.blocks] == [7] * 8
+    index.keep(np.arange(56) % 7 == 0)
+    assert [block.size for block in index.blocks] == [8]
+
+
+def test_the_bytes_told_follow_what_is_held() -> None:
+    index, told = KeywordIndex(), [0]
+    for number in range(9):
+        index.extend([["a", f"b{number}"]])
+        told.append(index.nbytes)
+    assert told[1:4] == sorted(set(told[1:4]))
+    assert told[4] < told[3]
+    assert index.nbytes > sum(block.nbytes for block in index.blocks)
+    index.keep(np.arange(9) == 0)
+    assert index.nbytes == sum(block.nbytes for block in index.blocks) < told[1]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import pytest
 
 from bethink import EVERYWHERE, MemoryRecord, Subtree
 from bethink.backends import EMBEDDED, Changes, Loading, Row, Segment
-from bethink.index import keyword
+from bethink.index import keyword, scope
 from bethink.index.scope import ScopeIndex
 from bethink.namespaces import Scope
 
@@ -32,9 +33,9 @@ def row(number: int, text: str = "", namespace: str = "a", thread: str | None = 
 ROWS = [row(number) for number in range(1, 12)]
 
 
-def loaded(rows: Sequence[Row], scope: Scope = "a", **given: tuple[Segment, ...]) -> ScopeIndex:
+def loaded(rows: Sequence[Row], of: Scope = "a", **given: tuple[Segment, ...]) -> ScopeIndex:
     alive: dict[str, frozenset[int]] = {}
-    return ScopeIndex.of(scope, 2, Loading(0, given.get("segments", ()), alive, tuple(rows), ()))
+    return ScopeIndex.of(of, 2, Loading(0, given.get("segments", ()), alive, tuple(rows), ()))
 
 
 def changes(*live: Row, dead: Sequence[int] = ()) -> Changes:
@@ -193,3 +194,73 @@ def test_named_vectors_are_read_on_first_use_and_kept_current() -> None:
     cosines = [1.0, 0.0, (3 * 0.6 + 0.8) / 10**0.5]
     assert near.raw * near.unit == pytest.approx(cosines, abs=near.margin)
     assert index.vector_column("v", 5, fetch).dimension == 5
+
+
+@pytest.fixture
+def few_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scope, "MANY_DEAD", 4)
+
+
+@pytest.mark.usefixtures("few_dead")
+def test_the_dead_are_left_out_once_they_outnumber_the_living() -> None:
+    index = loaded(ROWS)
+    index.apply(changes(dead=[1, 2, 3, 4, 6]))
+    assert index.size == 11
+    index.apply(changes(dead=[8]))
+    rest = [each for each in ROWS if each.row in (5, 7, 9, 10, 11)]
+    assert index.size == index.live == 5
+    assert index.columns["row"].tolist() == [5, 7, 9, 10, 11]
+    assert told(index) == pytest.approx(told(loaded(rest)))
+    index.apply(changes(row(12), dead=[8, 1]))
+    assert told(index) == pytest.approx(told(loaded([*rest, row(12)])))
+    assert index.positions([5, 8, 12]).tolist() == [0, -1, 5]
+
+
+@pytest.mark.usefixtures("few_dead")
+def test_a_few_dead_are_left_where_they_are() -> None:
+    index = loaded(ROWS[:3])
+    index.apply(changes(dead=[1, 2, 3]))
+    assert (index.size, index.live) == (3, 0)
+
+
+@pytest.mark.usefixtures("few_dead")
+def test_leaving_out_the_dead_keeps_threads_and_namespaces_apart() -> None:
+    mixed = [
+        row(number, namespace="ab"[number % 2], thread=None if number % 5 == 0 else f"t{number}")
+        for number in (*range(8, 16), *range(8))
+    ]
+    index = loaded(mixed, EVERYWHERE)
+    index.apply(changes(dead=[*range(1, 7), *range(9, 15)]))
+    names = [
+        index.threads.names(np.array([code]))[0] for code in index.columns["thread"] if code >= 0
+    ]
+    assert names == [("a", "t8"), ("b", "t7")]
+    assert len(index.threads.codes) == 2
+    assert index.columns["row"].tolist() == [8, 15, 0, 7]
+    assert index.positions([0, 7, 8, 15, 1]).tolist() == [2, 3, 0, 1, -1]
+    assert told(index) == pytest.approx(
+        told(loaded([mixed[0], *mixed[7:9], mixed[15]], EVERYWHERE))
+    )
+
+
+@pytest.mark.usefixtures("few_dead")
+def test_the_dead_of_segments_are_left_out_on_loading() -> None:
+    segments = saved(loaded(ROWS[:9]))
+    loading = Loading(0, segments, {"a": frozenset({2, 9})}, (row(12),), ())
+    index = ScopeIndex.of("a", 2, loading)
+    assert index.columns["row"].tolist() == [2, 9, 12]
+    assert told(index) == pytest.approx(told(loaded([row(2), row(9), row(12)])))
+    ((_, segment),) = index.unsaved(head=2)
+    assert (segment.first, segment.last, segment.count) == (2, 12, 3)
+    assert set(segment.replaces) == {each.number for each in segments}
+
+
+@pytest.mark.parametrize("count", [0, 10, 500])
+def test_the_bytes_told_are_about_those_taken(count: int) -> None:
+    rows = [row(number, f"text {number} about {number % 7}") for number in range(count)]
+    loaded(rows)
+    tracemalloc.start()
+    index = loaded(rows)
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 0.6 * taken < index.nbytes < 1.4 * taken

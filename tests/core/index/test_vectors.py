@@ -119,3 +119,18 @@ def test_without_simsimd_there_is_no_kernel(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(vectors, "import_module", missing)
     assert vectors._kernel() is None
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_is_kept_is_compared_as_before(name: str) -> None:
+    dice = np.random.default_rng(3)
+    matrix = dice.standard_normal((50, 8), dtype=np.float32)
+    kept, query = np.arange(50) % 7 == 2, direction(matrix[0])
+    whole, part = column(name, 8), column(name, 8)
+    for each in (whole, part):
+        each.append(matrix)
+    part.keep(kept)
+    assert scan(part, query)[0] == pytest.approx(scan(whole, query)[0][kept], abs=1e-6)
+    assert part.nbytes < whole.nbytes / 5
+    part.append(matrix[:1])
+    assert scan(part, query)[0][-1] == pytest.approx(1.0, abs=0.02)

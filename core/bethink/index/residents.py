@@ -1,0 +1,78 @@
+"""The scopes in memory, within a bound: beyond it, the one that was not used for longest goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from ..namespaces import Scope
+from .scope import ScopeIndex
+
+MAX_RESIDENT: Final = 1 << 30
+
+
+class Residents:
+    """Indexes by scope, of about *most* bytes together at most, None for no bound.
+
+    The one used last always stays, however large it is. What an index takes is looked at when it
+    changes and when another is used, so that using the same one again costs nothing.
+    """
+
+    def __init__(self, most: int | None = MAX_RESIDENT) -> None:
+        self._most = most
+        self._indexes: dict[Scope, ScopeIndex] = {}
+        self._counted: dict[Scope, int] = {}
+        self._bytes = 0
+        self._last: ScopeIndex | None = None
+
+    def __iter__(self) -> Iterator[ScopeIndex]:
+        """Go through the indexes, the one used last at the end."""
+        return iter(self._indexes.values())
+
+    def __contains__(self, scope: Scope) -> bool:
+        """Tell whether *scope* is in memory."""
+        return scope in self._indexes
+
+    def scopes(self) -> tuple[Scope, ...]:
+        """Return the scopes in memory."""
+        return tuple(self._indexes)
+
+    def among(self, scopes: Iterable[Scope]) -> list[ScopeIndex]:
+        """Return the indexes of those of *scopes* that are in memory."""
+        return [self._indexes[scope] for scope in scopes if scope in self._indexes]
+
+    def used(self, scope: Scope) -> ScopeIndex | None:
+        """Return the index of *scope*, from now on the one used last, if it is in memory."""
+        if self._last is not None and self._last.scope == scope:
+            return self._last
+        index = self._indexes.get(scope)
+        if index is not None:
+            self._use(index)
+        return index
+
+    def add(self, index: ScopeIndex) -> None:
+        """Take in an index, from now on the one used last."""
+        self._use(index)
+        self._count(index)
+
+    def _use(self, index: ScopeIndex) -> None:
+        if self._last is not None:
+            self._count(self._last)
+        self._indexes.pop(index.scope, None)
+        self._indexes[index.scope] = self._last = index
+
+    def crowded_out(self, changed: Iterable[ScopeIndex] = ()) -> list[ScopeIndex]:
+        """Let go of what there is no room for, some having *changed*, and return it."""
+        for index in changed:
+            self._count(index)
+        gone: list[ScopeIndex] = []
+        while self._most is not None and self._bytes > self._most and len(self._indexes) > 1:
+            scope = next(iter(self._indexes))
+            gone.append(self._indexes.pop(scope))
+            self._bytes -= self._counted.pop(scope)
+        return gone
+
+    def _count(self, index: ScopeIndex) -> None:
+        taken = index.nbytes
+        self._bytes += taken - self._counted.get(index.scope, 0)
+        self._counted[index.scope] = taken
