@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -26,12 +27,17 @@ B: Final = 0.75
 SEAL: Final = 4096
 FANOUT: Final = 8
 LARGEST: Final = 64 * SEAL  # of 3,000 dimensions this makes 800 MB; SQLite holds 1 GB in a piece
-_MOST: Final = 65_535
 _TERM_BYTES: Final = 130  # of a term in a block: a string, its number, a place in a dict; measured
 _TAIL_TERM_BYTES: Final = 320  # of a term in the tail, with two small arrays; measured
 _TAIL_BYTES: Final = 6
+NAME: Final = 2.0
+"""The most that a word of an author's name weighs for what that author wrote."""
+
+_MOST: Final = 65_535
+_NONE: Final = np.empty(0, dtype=np.int32)
 
 Floats = npt.NDArray[np.float64]
+Postings = list[tuple[Column, Column]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +65,35 @@ class Block:
         return arrays + _TERM_BYTES * len(self.terms)
 
 
+class Written(NamedTuple):
+    """What the authors of a name wrote (positions), and what the name is worth as evidence."""
+
+    documents: Column
+    worth: float
+
+
+NOTHING_WRITTEN: Final[Mapping[int, Written]] = MappingProxyType({})
+
+
 class Weighed(NamedTuple):
     """The terms of a query: term after term, where it occurs and how saturated it is there.
 
-    ``sizes`` says how many of ``documents`` (positions) and ``shares`` belong to each term.
+    ``sizes`` says how many of ``documents`` (positions) and ``shares`` belong to each term. For
+    terms of an author's name, by number, ``named`` says what that author wrote.
     """
 
-    idfs: Sequence[float]
+    weights: Sequence[float]
     sizes: Sequence[int]
     documents: Column
     shares: Floats
+    named: Mapping[int, Written] = NOTHING_WRITTEN
 
-    def terms(self) -> Iterator[tuple[float, Column, Floats]]:
-        """Yield the idf, positions and shares of each term."""
+    def terms(self) -> Iterator[tuple[float, Column, Floats, Written | None]]:
+        """Yield the weight, positions, shares and name of each term."""
         end = 0
-        for idf, size in zip(self.idfs, self.sizes, strict=True):
+        for number, (weight, size) in enumerate(zip(self.weights, self.sizes, strict=True)):
             start, end = end, end + size
-            yield idf, self.documents[start:end], self.shares[start:end]
+            yield weight, self.documents[start:end], self.shares[start:end], self.named.get(number)
 
 
 class KeywordIndex:
@@ -189,10 +207,13 @@ class KeywordIndex:
         *lengths* and *alive* are columns, *live* counts the live documents and *total* their terms.
         """
         found = [self._found(term) for term in terms]
-        if not live or not any(found):
+        named = self._named(terms, alive, live)
+        if not live or not (any(found) or named):
             return None
-        documents = np.concatenate([part for postings in found for part, _ in postings])
-        shares = np.concatenate([part for postings in found for _, part in postings], dtype=float)
+        documents = np.concatenate([_NONE, *(part for parts in found for part, _ in parts)])
+        shares = np.concatenate(
+            [_NONE, *(part for parts in found for _, part in parts)], dtype=float
+        )
         norm = lengths[documents] * (K1 * B / (total / live or 1.0))
         norm += K1 * (1 - B)
         norm += shares
@@ -201,10 +222,37 @@ class KeywordIndex:
         if live < self._end:
             shares *= alive[documents]
             frequencies = _frequencies(alive[documents], sizes)
-        idfs = [math.log(1 + (live - count + 0.5) / (count + 0.5)) for count in frequencies]
-        return Weighed(idfs, sizes, documents, shares)
+        weights = [_idf(live, count) for count in frequencies]
+        weighed = Weighed(weights, sizes, documents, shares)
+        return self._credited(weighed, named, live) if named else weighed
 
-    def _found(self, term: str) -> list[tuple[Column, Column]]:
+    def _named(self, terms: Sequence[str], alive: Column, live: int) -> dict[int, Column]:
+        """Return what the authors named in *terms* wrote: live positions, by number of term."""
+        named = {}
+        for number, term in enumerate(terms):
+            if found := self._found(authored(term)):
+                wrote = np.concatenate([part for part, _ in found])
+                wrote = wrote if live == self._end else wrote[alive[wrote]]
+                if len(wrote):
+                    named[number] = wrote
+        return named
+
+    def _credited(self, weighed: Weighed, named: Mapping[int, Column], live: int) -> Weighed:
+        """Count names for those who wrote and, by their idf as words, for those who say them."""
+        weights, shares, written = list(weighed.weights), [], {}
+        for number, (_, documents, said, _) in enumerate(weighed.terms()):
+            if (wrote := named.get(number)) is not None:
+                by = np.zeros(self._end, dtype=bool)
+                by[wrote] = True
+                others = int(np.count_nonzero(~by[documents[said > 0]]))
+                word, name = _idf(live, len(wrote) + others), min(_idf(live, len(wrote)), NAME)
+                weights[number] = max(word, name)
+                said = said * (word / weights[number])
+                written[number] = Written(wrote, name / weights[number])
+            shares.append(said)
+        return Weighed(weights, weighed.sizes, weighed.documents, np.concatenate(shares), written)
+
+    def _found(self, term: str) -> Postings:
         """Return the positions and frequencies of *term* in each block and the tail."""
         found = []
         for block in self.blocks:
@@ -214,6 +262,15 @@ class KeywordIndex:
         if tail := self._tail.get(term):
             found.append((np.array(tail[0], dtype=np.int32), np.array(tail[1], dtype=np.uint16)))
         return found
+
+
+def authored(term: str) -> str:
+    """Return *term* as it is indexed where it is of the author's name."""
+    return f"@{term}"
+
+
+def _idf(live: int, frequency: int) -> float:
+    return math.log(1 + (live - frequency + 0.5) / (frequency + 0.5))
 
 
 def _frequencies(alive: Column, sizes: Sequence[int]) -> list[int]:

@@ -17,7 +17,7 @@ from ..backends import EMBEDDED, Changes, Loading, Row, Rows, Segment, Vector
 from ..namespaces import Scope, covers
 from ..records import MemoryRecord
 from .columns import FOREVER, ROOM, Column, Columns, numbers, table
-from .document import record_terms
+from .document import asks, record_terms
 from .keyword import SEAL, Block, Floats, KeywordIndex
 from .segments import STORED, Piece, pack, unpack
 from .threads import Threads
@@ -155,7 +155,7 @@ class ScopeIndex:
         )
         if weighed is None:
             return np.zeros(self.size)
-        return self.threads.score(weighed, columns["thread"], columns["words"])
+        return self.threads.score(weighed, columns["thread"], columns["words"], columns["asks"])
 
     def vector_column(
         self, name: str, dimension: int, fetch: Callable[[Sequence[int], str], dict[int, Vector]]
@@ -229,6 +229,7 @@ class ScopeIndex:
             alive=True,
             length=lengths,
             words=[len(row.record.content.split()) for row in rows],
+            asks=[asks(row.record) for row in rows],
             thread=[self._thread(row.record) for row in rows],
             category=[self._category(row.record) for row in rows],
         )
