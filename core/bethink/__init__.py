@@ -1,6 +1,7 @@
 """bethink: a small memory core for AI agents."""
 
 from .aio import AsyncKeyedMemory, AsyncMemoryStore
+from .categories import CATEGORIES, guess_category, query_intent
 from .context import context_block
 from .embedders import (
     CallableEmbedder,
@@ -30,8 +31,8 @@ from .messages import MessageLog
 from .minilm import MiniLMEmbedder
 from .namespaces import EVERYWHERE, Subtree, segment, unsegment
 from .packing import Packed
-from .ranking import Ranking, WeightedSum
-from .records import Explanation, LogEntry, MemoryRecord, RecallResult
+from .ranking import DecayProduct, FiveSignal, Ranking, WeightedSum
+from .records import Explanation, LogEntry, MemoryRecord, RecallResult, WhyNot
 from .static import StaticEmbedder
 from .store import MemoryStore
 from .working import (
@@ -46,17 +47,20 @@ from .working import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "CATEGORIES",
     "EVERYWHERE",
     "AsyncKeyedMemory",
     "AsyncMemoryStore",
     "BethinkError",
     "CallableEmbedder",
     "CorruptStoreError",
+    "DecayProduct",
     "DimensionError",
     "Embedder",
     "EmbedderError",
     "EmbedderMismatchError",
     "Explanation",
+    "FiveSignal",
     "HashEmbedder",
     "KeyedMemory",
     "LogEntry",
@@ -87,7 +91,10 @@ __all__ = [
     "Subtree",
     "ValidationError",
     "WeightedSum",
+    "WhyNot",
     "context_block",
+    "guess_category",
+    "query_intent",
     "segment",
     "unsegment",
 ]

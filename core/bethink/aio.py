@@ -62,6 +62,7 @@ class AsyncMemoryStore:
     count = _awaitable(MemoryStore.count)
     namespaces = _awaitable(MemoryStore.namespaces)
     recall = _awaitable(MemoryStore.recall)
+    why_not = _awaitable(MemoryStore.why_not)
     pack = _awaitable(MemoryStore.pack)
     touch = _awaitable(MemoryStore.touch)
     vectors = _awaitable(MemoryStore.vectors)

@@ -1,26 +1,39 @@
 """Rankings: how signals become a score, and how the score explains itself.
 
 A ranking gets columns and returns columns. Its contributions add up to the score, and the score
-never falls when the vector signal rises: that is what lets recall prove its top k from an upper
-bound.
+never falls when the vector signal or the cosine rises: that is what lets recall prove its top k
+from an upper bound.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from .categories import query_intent
 from .errors import ValidationError
 from .fields import number
 
 Floats = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
 
 DAY: Final = 86_400.0
+BOOSTS: Final[Mapping[str, float]] = {
+    "troubleshooting": 1.5,
+    "gotcha": 1.4,
+    "decision": 1.4,
+    "pattern": 1.3,
+    "convention": 1.3,
+    "architecture": 1.2,
+    "command": 1.2,
+    "workaround": 1.1,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +41,23 @@ class Evidence:
     """What is known about the candidates, one number each.
 
     ``keyword`` and ``vector`` lie in [0, 1]; ``share`` in [0, 1] is the vector's share of the
-    similarity. ``age`` is in seconds, from the later of occurrence and last access. ``importance``
-    and ``confidence`` lie in [0, 1], ``outcome`` in [-1, 1].
+    similarity. ``cosine`` is the bare number that the vector signal is calibrated from, 0 where
+    there is nothing to compare; until it is known exactly, both are upper bounds. ``age`` is in
+    seconds, from the later of occurrence and last access. ``importance`` and ``confidence`` lie in
+    [0, 1], ``outcome`` in [-1, 1]. ``is_category`` tells which of the candidates are of a category.
     """
 
     keyword: Floats
     vector: Floats
+    cosine: Floats
     share: float
     age: Floats
     importance: Floats
     confidence: Floats
     outcome: Floats
     accesses: Floats
+    query: str | None
+    is_category: Callable[[str], Truths]
 
     @property
     def similarity(self) -> Floats:
@@ -61,7 +79,10 @@ class Parts:
 
 
 class Ranking(Protocol):
-    """A policy that turns evidence into a score; the score must not fall when ``vector`` rises."""
+    """A policy that turns evidence into a score.
+
+    The score must not fall when ``vector`` or ``cosine`` rises.
+    """
 
     @property
     def spread(self) -> float:
@@ -71,6 +92,13 @@ class Ranking(Protocol):
     def rank(self, evidence: Evidence) -> Parts:
         """Return signals and contributions for every candidate."""
         ...
+
+
+def checked(ranking: Ranking) -> Ranking:
+    """Return *ranking* if it can rank."""
+    if isinstance(ranking, type) or not callable(getattr(ranking, "rank", None)):
+        raise ValidationError(f"ranking must be a Ranking such as WeightedSum(), not {ranking!r}")
+    return ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +155,87 @@ class WeightedSum:
             "outcome": self.outcome / total * outcome,
         }
         return Parts(signals, contributions)
+
+
+@dataclass(frozen=True, slots=True)
+class DecayProduct:
+    """Score = cosine · importance · e^(-rate · age), *rate* per day.
+
+    The cosine is the bare one of the two vectors, at least 0. Words decide what is related at all;
+    in keyword mode their score takes the place of the cosine. A rate may differ from query to
+    query. One contribution, "decay product", is the whole score; its factors are among the signals.
+    """
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        number("rate", self.rate, 0.0, 1e9)
+
+    @property
+    def spread(self) -> float:
+        """How much less alike a record may be and still outrank another: any amount."""
+        return math.inf
+
+    def rank(self, evidence: Evidence) -> Parts:
+        """Return signals and contributions for every candidate."""
+        alike = np.clip(evidence.cosine, 0.0, 1.0) if evidence.share else evidence.keyword
+        decay = np.exp(-self.rate / DAY * evidence.age)
+        signals = {
+            "keyword": evidence.keyword,
+            "vector": evidence.vector,
+            "similarity": evidence.similarity,
+            **({"cosine": alike} if evidence.share else {}),
+            "importance": evidence.importance,
+            "decay": decay,
+        }
+        return Parts(signals, {"decay product": alike * evidence.importance * decay})
+
+
+@dataclass(frozen=True, slots=True)
+class FiveSignal:
+    """Score = the signals below by fixed weights, times a boost for the category asked for.
+
+    .35 similarity, .25 outcome, .15 recency (half-life 30 days), .15 frequency and .10 confidence.
+    Frequency is min(log(accesses + 1) / log(100), 1). A record of the category that the query is
+    after (``categories.query_intent``) is boosted: troubleshooting 1.5, gotcha and decision 1.4,
+    pattern and convention 1.3, architecture and command 1.2, workaround 1.1.
+    """
+
+    @property
+    def spread(self) -> float:
+        """How much less alike a record may be and still outrank another: any amount."""
+        return math.inf
+
+    def rank(self, evidence: Evidence) -> Parts:
+        """Return signals and contributions for every candidate."""
+        signals = {
+            "keyword": evidence.keyword,
+            "vector": evidence.vector,
+            "similarity": evidence.similarity,
+            "outcome": (evidence.outcome + 1) / 2,
+            "recency": np.exp2(-evidence.age / (30 * DAY)),
+            "frequency": np.minimum(np.log1p(evidence.accesses) / math.log(100), 1.0),
+            "confidence": evidence.confidence,
+            "boost": _boost(evidence),
+        }
+        weights = {
+            "keyword": 0.35 * (1 - evidence.share),
+            "vector": 0.35 * evidence.share,
+            "outcome": 0.25,
+            "recency": 0.15,
+            "frequency": 0.15,
+            "confidence": 0.10,
+        }
+        boost = signals["boost"]
+        return Parts(
+            signals, {name: weight * signals[name] * boost for name, weight in weights.items()}
+        )
+
+
+def _boost(evidence: Evidence) -> Floats:
+    """Return by what each candidate's category lifts it, given what the query is after."""
+    boost = np.ones(len(evidence.keyword))
+    intent = None if evidence.query is None else query_intent(evidence.query)
+    if intent is not None and intent in BOOSTS:
+        boost[evidence.is_category(intent)] = BOOSTS[intent]
+    return boost

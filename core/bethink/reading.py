@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 
-from .backends import EMBEDDED, Vector
+from .backends import EMBEDDED, Rows, Vector
 from .embedders import Embedder
 from .engine import Engine
 from .errors import DimensionError, ValidationError
-from .filters import Filter
+from .filters import Compare, Filter
 from .index import ScopeIndex
-from .namespaces import Scope
+from .namespaces import Scope, covers
 from .ranking import Ranking
-from .recall import Hit, Mode, Probe, Question, search
-from .records import Explanation, MemoryRecord, RecallResult
+from .recall import Hit, Mode, Probe, Question, Search, Standing
+from .records import Explanation, MemoryRecord, RecallResult, WhyNot
 from .text import query_terms
 
 DEFAULT_SHARE: Final = 0.4
@@ -92,38 +93,99 @@ def touch(engine: Engine, ids: Sequence[str]) -> None:
 
 def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallResult]:
     """Answer *request*; see ``MemoryStore.recall``."""
-    engine.settle(request.where)
-    if request.query is None and request.vector is None:
-        raise ValidationError("recall needs a query or a vector")
-    probe = _probe(engine, request)
-    now = engine.clock() if request.now is None else request.now
+    probe, now = _begun(engine, request)
     with engine.index.lock:
         index = engine.index.open(request.scope)
-        question = Question(
-            terms=()
-            if request.query is None or request.mode == "semantic"
-            else query_terms(request.query),
-            probe=probe,
-            k=request.k,
-            now=now,
-            min_score=request.min_score,
-            min_similarity=request.min_similarity,
-            allowed=_allowed(engine, index, request),
-        )
-        hits = search(index, question, ranking, engine.backend.vectors)
-        results = _results(engine, hits, request.k)
+        search = _search(engine, index, _question(engine, index, request, probe, now), ranking)
+        results = _results(engine, search.hits(), request.k)
         if request.touch:
             engine.index.touch([(row, result.memory) for row, result in results], now)
     return [result for _, result in results]
 
 
-def _allowed(
-    engine: Engine, index: ScopeIndex, request: Request
-) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
-    if request.where is None:
-        return None
-    positions = index.positions(engine.backend.matching(request.scope, request.where))
-    return positions[positions >= 0]
+def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyNot:
+    """Tell what keeps the record with *id* out of the answer to *request*."""
+    probe, now = _begun(engine, request)
+    with engine.index.lock:
+        while True:
+            record, row = engine.backend.get([id]).get(id), engine.backend.rows_of([id]).get(id)
+            if record is None or row is None:
+                return WhyNot(id, "unknown")
+            index = engine.index.open(request.scope)
+            if (hidden := _hidden(record, request.scope, now)) is not None:
+                return hidden
+            place = index.positions([row])[0]
+            if place >= 0 and index.columns["alive"][place]:
+                break  # else another process changed it just now
+        question = _question(engine, index, request, probe, now)
+        if question.allowed is not None and place not in question.allowed:
+            return WhyNot(id, "filtered", detail="it does not pass where")
+        search = _search(engine, index, replace(question, k=index.size + 1), ranking)
+        standing = search.standing(row)
+        tied = engine.backend.at(standing.tied).values()
+    return _placed(id, request, standing, sum(other.id < id for other in tied))
+
+
+def _hidden(record: MemoryRecord, scope: Scope, now: float) -> WhyNot | None:
+    """Tell what hides *record* from every query, if anything does."""
+    if record.state != "live":
+        by = f"by {record.superseded_by}" if record.superseded_by else ""
+        return WhyNot(record.id, record.state, detail=by)
+    if record.expires_at is not None and record.expires_at <= now:
+        return WhyNot(record.id, "expired", detail=f"{now - record.expires_at:,.0f} seconds ago")
+    if not covers(scope, record.namespace):
+        return WhyNot(record.id, "other namespace", detail=f"it is in {record.namespace!r}")
+    return None
+
+
+def _placed(id: str, request: Request, standing: Standing, tied: int) -> WhyNot:
+    """Tell what became of a record that was weighed, *tied* equals with smaller ids before it."""
+    hit, similarity = standing.hit, standing.similarity
+    told = partial(WhyNot, id, score=hit.score, explanation=_explanation(hit))
+    if similarity <= 0:
+        return WhyNot(id, "no likeness", detail="neither words nor vectors are alike enough")
+    if similarity <= request.min_similarity:
+        bar = f"a similarity of {similarity:.3f}, not above {request.min_similarity:g}"
+        return told("below min_similarity", detail=bar)
+    if hit.score < request.min_score:
+        return told("below min_score", detail=f"min_score is {request.min_score:g}")
+    rank = standing.ahead + tied + 1
+    return told("returned" if rank <= request.k else "outranked", rank, detail=f"k is {request.k}")
+
+
+def _begun(engine: Engine, request: Request) -> tuple[Probe | None, float]:
+    """Return the vector side of *request* and its moment."""
+    engine.settle(request.where)
+    if request.query is None and request.vector is None:
+        raise ValidationError("recall needs a query or a vector")
+    return _probe(engine, request), engine.clock() if request.now is None else request.now
+
+
+def _question(
+    engine: Engine, index: ScopeIndex, request: Request, probe: Probe | None, now: float
+) -> Question:
+    worded = request.query is not None and request.mode != "semantic"
+    allowed = None
+    if request.where is not None:
+        allowed = index.positions(engine.backend.matching(request.scope, request.where))
+        allowed = allowed[allowed >= 0]
+    return Question(
+        query=request.query,
+        terms=query_terms(request.query) if worded and request.query else (),
+        probe=probe,
+        k=request.k,
+        now=now,
+        min_score=request.min_score,
+        min_similarity=request.min_similarity,
+        allowed=allowed,
+    )
+
+
+def _search(engine: Engine, index: ScopeIndex, question: Question, ranking: Ranking) -> Search:
+    def members(category: str) -> Rows:
+        return engine.backend.matching(index.scope, Compare(("category",), "$eq", category))
+
+    return Search(index, question, ranking, engine.backend.vectors, members)
 
 
 def _probe(engine: Engine, request: Request) -> Probe | None:

@@ -15,10 +15,10 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .backends import Vector
+from .backends import Rows, Vector
 from .index import ScopeIndex
 from .index.vectors import Scan, cosines
-from .ranking import Evidence, Floats, Parts, Ranking
+from .ranking import Evidence, Floats, Parts, Ranking, Truths
 
 Mode = Literal["hybrid", "keyword", "semantic"]
 Positions = npt.NDArray[np.int64]
@@ -27,6 +27,7 @@ DIGITS: Final = 12
 """Scores are rounded to so many decimals, so that rounding errors cannot decide an order."""
 
 _FEW: Final = 8
+_MANY: Final = 1024
 _BLOCK: Final = 512
 
 
@@ -61,6 +62,7 @@ class Probe:
 class Question:
     """One recall, checked: what to look for and what may be returned."""
 
+    query: str | None
     terms: Sequence[str]
     probe: Probe | None
     k: int
@@ -81,22 +83,39 @@ class Hit:
     survivors: int
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a row stands: its numbers, how many are ``ahead``, and the rows that tie with it.
+
+    One that is not alike enough, or scores too little, has neither.
+    """
+
+    hit: Hit
+    similarity: float
+    ahead: int
+    tied: Sequence[int]
+
+
 Fetch = Callable[[Sequence[int], str], dict[int, Vector]]
+Members = Callable[[str], Rows]
 
 
-def search(index: ScopeIndex, question: Question, ranking: Ranking, fetch: Fetch) -> list[Hit]:
-    """Return the top k of *index*, best first, together with all that tie with the last of them."""
-    return _Search(index, question, ranking, fetch).hits()
+class Search:
+    """One search of *index*; *fetch* reads vectors, *members* the rows of a category."""
 
-
-class _Search:
     def __init__(
-        self, index: ScopeIndex, question: Question, ranking: Ranking, fetch: Fetch
+        self,
+        index: ScopeIndex,
+        question: Question,
+        ranking: Ranking,
+        fetch: Fetch,
+        members: Members,
     ) -> None:
         self._index = index
         self._question = question
         self._ranking = ranking
         self._fetch = fetch
+        self._members = members
         self._probe = question.probe
         self._keyword = index.keyword_scores(question.terms)
         self._scan = None if self._probe is None else self._scanned(self._probe)
@@ -104,9 +123,11 @@ class _Search:
         self._bar()
 
     def hits(self) -> list[Hit]:
+        """Return the top k, best first, together with all that tie with the last of them."""
         positions = self._candidates()
         if not len(positions) or not self._question.k:
             return []
+        positions = self._narrowed(positions)
         parts, score, passing = self._settled(positions)
         k, places = self._question.k, passing.nonzero()[0]
         if len(places) > k:
@@ -115,6 +136,33 @@ class _Search:
         order = places[np.argsort(-score[places], kind="stable")]
         rows = self._index.columns["row"][positions[order]]
         return _hits(rows, score[order], parts, order, self._survivors)
+
+    def standing(self, row: int) -> Standing:
+        """Return how *row* scores, and who stands before it or ties with it among all.
+
+        The question must ask for more than there is, or some of those could be missing.
+        """
+        one = self._index.positions([row])
+        evidence, parts, score, passing = self._exactly(one)
+        (hit,) = _hits(np.array([row]), score, parts, np.array([0]), self._survivors)
+        similarity = float(evidence.similarity[0])
+        if not passing[0]:
+            return Standing(hit, similarity, 0, ())
+        rivals = self._candidates()
+        _, most, _ = self._ranked(self._evidence(rivals))
+        rivals = rivals[(most >= score[0]) & (rivals != one[0])]
+        _, _, scores, passing = self._exactly(rivals)
+        ahead = int((passing & (scores > score[0])).sum())
+        tied = self._index.columns["row"][rivals[passing & (scores == score[0])]]
+        return Standing(hit, similarity, ahead, tied.tolist())
+
+    def _exactly(self, positions: Positions) -> tuple[Evidence, Parts, Floats, Truths]:
+        """Return evidence, ranking, rounded score, and which pass, all with exact signals."""
+        evidence = self._evidence(positions)
+        if self._probe is not None and len(positions):
+            self._survivors += len(positions)
+            self._settle(positions, evidence, np.arange(len(positions)))
+        return evidence, *self._ranked(evidence)
 
     def _scanned(self, probe: Probe) -> Scan:
         column = self._index.vector_column(probe.name, len(probe.query), self._fetch)
@@ -192,26 +240,45 @@ class _Search:
         spread = getattr(self._ranking, "spread", np.inf)
         return max(least, kth - spread - 1e-9) if kth > sure else least
 
-    def _evidence(self, positions: Positions) -> Evidence:
+    def _narrowed(self, positions: Positions) -> Positions:
+        """Leave out of many *positions* what k others outrank whatever the exact signals are.
+
+        This is what keeps a ranking of unknown spread from weighing all of them time and again.
+        """
+        k, scan = self._question.k, self._scan
+        if scan is None or len(positions) <= max(_MANY, 4 * k):
+            return positions
+        _, most, _ = self._ranked(self._evidence(positions))
+        best = positions[_top(most, 2 * k + 8)]
+        _, least, passing = self._ranked(self._evidence(best, 2 * scan.margin))
+        sure = least[passing]
+        return positions if len(sure) < k else positions[most >= np.partition(sure, -k)[-k]]
+
+    def _evidence(self, positions: Positions, less: float = 0.0) -> Evidence:
+        """Return what is known of *positions*: their cosine at most, or by *less* than that."""
         columns = self._index.columns
         latest = np.maximum(columns["occurred"][positions], columns["accessed"][positions])
         probe, keyword = self._probe, self._keyword[positions]
+        if probe is None or self._scan is None:
+            cosine = vector = np.zeros(len(positions))
+        else:
+            cosine = self._scan.most(positions) - less
+            vector = probe.signal(cosine, keyword)
         return Evidence(
             keyword=keyword,
-            vector=(
-                np.zeros(len(positions))
-                if probe is None or self._scan is None
-                else probe.signal(self._scan.most(positions), keyword)
-            ),
+            vector=vector,
+            cosine=cosine,
             share=0.0 if probe is None else probe.share,
             age=np.maximum(self._question.now - latest, 0.0),
             importance=columns["importance"][positions],
             confidence=columns["confidence"][positions],
             outcome=columns["outcome"][positions],
             accesses=columns["accesses"][positions].astype(np.float64),
+            query=self._question.query,
+            is_category=lambda name: self._index.of_category(name, self._members)[positions],
         )
 
-    def _settled(self, positions: Positions) -> tuple[Parts, Floats, npt.NDArray[np.bool_]]:
+    def _settled(self, positions: Positions) -> tuple[Parts, Floats, Truths]:
         """Replace bounds by exact signals until no bound is left that could reach the top k.
 
         Return the ranking of *positions*, the rounded score, and which pass with an exact one.
@@ -232,11 +299,11 @@ class _Search:
             batch = rest if full else rest[_top(score[rest], 4 * int(exact.sum()))]
         return parts, score, exact & passing
 
-    def _ranked(self, evidence: Evidence) -> tuple[Parts, Floats, npt.NDArray[np.bool_]]:
+    def _ranked(self, evidence: Evidence) -> tuple[Parts, Floats, Truths]:
         """Return the ranking, the rounded score, and which are alike and score enough."""
         parts = self._ranking.rank(evidence)
         score = parts.score.round(DIGITS)
-        passing: npt.NDArray[np.bool_] = evidence.similarity > self._question.min_similarity
+        passing: Truths = evidence.similarity > self._question.min_similarity
         passing &= score >= self._question.min_score
         return parts, score, passing
 
@@ -248,6 +315,7 @@ class _Search:
         absent = np.zeros(len(self._probe.query), dtype=np.float32)
         vectors = np.array([found.get(row, absent) for row in rows])
         cosine = cosines(vectors, self._probe.query)
+        evidence.cosine[places] = cosine
         evidence.vector[places] = self._probe.signal(cosine, evidence.keyword[places])
 
 

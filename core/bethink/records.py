@@ -81,6 +81,45 @@ class RecallResult:
         return self.explanation
 
 
+Reason: TypeAlias = Literal[
+    "unknown",
+    "forgotten",
+    "superseded",
+    "archived",
+    "expired",
+    "other namespace",
+    "filtered",
+    "no likeness",
+    "below min_similarity",
+    "below min_score",
+    "outranked",
+    "returned",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """What kept a record out of an answer of *k*: the first reason that holds, in their order.
+
+    "returned" means that nothing did. ``rank`` counts from 1; it is known of a record that is
+    "outranked" or "returned". ``explanation`` is there as soon as the record is at all alike.
+    ``detail`` says more where there is more to say, such as the id of the record that supersedes.
+    """
+
+    id: str
+    reason: Reason
+    rank: int | None = None
+    score: float | None = None
+    explanation: Explanation | None = None
+    detail: str = ""
+
+    def __str__(self) -> str:
+        placed = "" if self.rank is None else f", at rank {self.rank}"
+        scored = "" if self.score is None else f" with a score of {self.score:.3f}"
+        more = f" ({self.detail})" if self.detail else ""
+        return f"{self.id}: {self.reason}{placed}{scored}{more}"
+
+
 @dataclass(frozen=True, slots=True)
 class LogEntry:
     """One entry of the journal: mutation number ``seq`` of the store.

@@ -24,8 +24,9 @@ from .index import MAX_RESIDENT
 from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
 from .packing import Budget, Packed, TokenCounter
 from .ranking import Ranking, WeightedSum
+from .ranking import checked as checked_ranking
 from .recall import Mode
-from .records import LogEntry, MemoryRecord, RecallResult
+from .records import LogEntry, MemoryRecord, RecallResult, WhyNot
 
 Where = Mapping[str, Any] | None
 NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
@@ -68,7 +69,7 @@ class MemoryStore:
                 raise
         self.location = backend.location
         self.embedder = chosen
-        self.ranking: Ranking = WeightedSum() if ranking is None else ranking
+        self.ranking: Ranking = WeightedSum() if ranking is None else checked_ranking(ranking)
 
     def store(self, content: str, **given: Unpack[Fields]) -> MemoryRecord:
         """Remember *content*; the fields are those of ``fields.Common``, and the ``id``.
@@ -179,6 +180,7 @@ class MemoryStore:
         now: float | None = None,
         touch: bool = True,
         vector: NamedVector | None = None,
+        ranking: Ranking | None = None,
     ) -> list[RecallResult]:
         """Return the *k* live memories most relevant to *query*, best first, ties by id.
 
@@ -186,21 +188,39 @@ class MemoryStore:
         returned, so an unrelated query returns none. *mode* "keyword" leaves vectors out,
         "semantic" words. *vector*, a name and numbers, compares with named vectors instead of the
         embedder's; *query* may then be None. *now* (Unix seconds) is the moment that age and expiry
-        are judged at. With *touch* the returned memories count as accessed.
+        are judged at. With *touch* the returned memories count as accessed. *ranking* replaces the
+        store's for this call.
         """
-        request = reading.Request(
-            query=query if query is None else fields.text("query", query, fields.MAX_CONTENT),
-            k=fields.integer("k", k, 0),
-            scope=check_scope(namespace),
-            mode=fields.one_of("mode", mode, ("hybrid", "keyword", "semantic")),
-            where=parse(where),
-            min_score=fields.number("min_score", min_score, -1e9, 1e9),
-            min_similarity=fields.number("min_similarity", min_similarity, 0.0, 1.0),
-            now=None if now is None else fields.timestamp("now", now),
-            touch=touch,
-            vector=None if vector is None else fields.named_vector(vector),
+        request = _request(
+            query, k, namespace, mode, where, min_score, min_similarity, now, touch, vector
         )
-        return reading.recall(self._engine, self.ranking, request)
+        return reading.recall(self._engine, self._ranking(ranking), request)
+
+    def why_not(
+        self,
+        id: str,
+        query: str | None,
+        *,
+        k: int = 5,
+        namespace: Scope = "default",
+        mode: Mode = "hybrid",
+        where: Where = None,
+        min_score: float = 0.0,
+        min_similarity: float = 0.0,
+        now: float | None = None,
+        vector: NamedVector | None = None,
+        ranking: Ranking | None = None,
+    ) -> WhyNot:
+        """Tell what keeps the record with *id* out of the answer of ``recall``, and its rank.
+
+        The arguments are those of ``recall``; nothing counts as accessed. An *id* that is unknown
+        is a reason, too, and not an error.
+        """
+        request = _request(
+            query, k, namespace, mode, where, min_score, min_similarity, now, False, vector
+        )
+        asked = fields.label("id", id)
+        return reading.why_not(self._engine, self._ranking(ranking), asked, request)
 
     def pack(
         self,
@@ -217,6 +237,7 @@ class MemoryStore:
         now: float | None = None,
         touch: bool = True,
         vector: NamedVector | None = None,
+        ranking: Ranking | None = None,
     ) -> Packed:
         """Recall *k* memories and put the best of them into one block of text for a prompt.
 
@@ -239,6 +260,7 @@ class MemoryStore:
                 now=now,
                 touch=False,
                 vector=vector,
+                ranking=ranking,
             ),
             budget,
         )
@@ -272,6 +294,9 @@ class MemoryStore:
         """Write what is pending and release the file; closing twice is fine."""
         self._engine.close()
 
+    def _ranking(self, ranking: Ranking | None) -> Ranking:
+        return self.ranking if ranking is None else checked_ranking(ranking)
+
     def __enter__(self) -> Self:
         return self
 
@@ -285,3 +310,30 @@ class MemoryStore:
 
     def __repr__(self) -> str:
         return f"MemoryStore({self.location!r})"
+
+
+def _request(
+    query: str | None,
+    k: int,
+    namespace: Scope,
+    mode: Mode,
+    where: Where,
+    min_score: float,
+    min_similarity: float,
+    now: float | None,
+    touch: bool,
+    vector: NamedVector | None,
+) -> reading.Request:
+    """Return the arguments of ``recall``, checked."""
+    return reading.Request(
+        query=query if query is None else fields.text("query", query, fields.MAX_CONTENT),
+        k=fields.integer("k", k, 0),
+        scope=check_scope(namespace),
+        mode=fields.one_of("mode", mode, ("hybrid", "keyword", "semantic")),
+        where=parse(where),
+        min_score=fields.number("min_score", min_score, -1e9, 1e9),
+        min_similarity=fields.number("min_similarity", min_similarity, 0.0, 1.0),
+        now=None if now is None else fields.timestamp("now", now),
+        touch=touch,
+        vector=None if vector is None else fields.named_vector(vector),
+    )

@@ -36,7 +36,17 @@ FRAMEWORKS = {
 ROWS = (
     ("errors",),
     ("records", "namespaces", "fields", "ids", "journal", "forks"),
-    ("text", "stemming", "filters", "embedders", "static", "minilm", "knapsack"),
+    (
+        "text",
+        "stemming",
+        "filters",
+        "embedders",
+        "static",
+        "minilm",
+        "knapsack",
+        "categories",
+        "folding",
+    ),
     ("backends", "catalogue", "conflicts", "ranking", "duplicates", "context"),
     ("index",),
     ("recall", "packing"),

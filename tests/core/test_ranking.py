@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink import ValidationError, WeightedSum
-from bethink.ranking import DAY, Evidence
+from bethink import DecayProduct, FiveSignal, MemoryStore, Ranking, ValidationError, WeightedSum
+from bethink.ranking import BOOSTS, DAY, Evidence
 
 shares = st.floats(0, 1)
 weights = st.tuples(*[st.floats(0, 10)] * 4).filter(lambda given: sum(given) > 1e-3)
@@ -19,6 +19,7 @@ def evidence(**given: Any) -> Evidence:
     columns = {
         "keyword": 0.0,
         "vector": 0.0,
+        "cosine": 0.0,
         "age": 0.0,
         "importance": 0.5,
         "confidence": 1.0,
@@ -26,10 +27,15 @@ def evidence(**given: Any) -> Evidence:
         "accesses": 0.0,
     }
     told = {name: np.atleast_1d(given.get(name, value)) for name, value in columns.items()}
-    return Evidence(**told, share=given.get("share", 0.4))
+    return Evidence(
+        **told,
+        share=given.get("share", 0.4),
+        query=given.get("query"),
+        is_category=lambda name: np.array([name == given.get("category")]),
+    )
 
 
-def score(ranking: WeightedSum, **given: Any) -> float:
+def score(ranking: Ranking, **given: Any) -> float:
     return float(ranking.rank(evidence(**given)).score[0])
 
 
@@ -108,3 +114,115 @@ def test_wrong_weights_are_refused(given: dict[str, Any]) -> None:
 def test_weights_do_not_change() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         WeightedSum().recency = 1.0  # type: ignore[misc]
+
+
+known = st.fixed_dictionaries(
+    {
+        **dict.fromkeys(("keyword", "vector", "share", "importance", "confidence"), shares),
+        "outcome": st.floats(-1, 1),
+        "age": st.floats(0, 1e9),
+        "accesses": st.integers(0, 10**6),
+        "query": st.sampled_from([None, "red cat", "any gotchas?", "error"]),
+        "category": st.sampled_from([None, "gotcha", "troubleshooting"]),
+    }
+)
+others = st.sampled_from([FiveSignal(), DecayProduct(0.0), DecayProduct(0.05), DecayProduct(3.0)])
+
+
+def test_a_decay_product_multiplies_cosine_importance_and_decay() -> None:
+    found = score(DecayProduct(0.05), cosine=0.8, vector=0.1, importance=0.5, age=20 * DAY)
+    assert found == pytest.approx(0.8 * 0.5 * np.exp(-1))
+
+
+def test_a_decay_product_of_opposites_is_zero() -> None:
+    assert score(DecayProduct(0.05), cosine=-0.3, keyword=0.5) == 0.0
+
+
+def test_without_vectors_words_take_the_place_of_the_cosine() -> None:
+    assert score(DecayProduct(0), keyword=0.5, share=0.0, importance=0.4) == pytest.approx(0.2)
+
+
+@given(st.floats(0, 5), known, st.floats(-1, 1))
+def test_the_factors_of_a_decay_product_are_among_its_signals(
+    rate: float, signals: dict[str, Any], cosine: float
+) -> None:
+    told = DecayProduct(rate).rank(evidence(**{**signals, "share": 0.5}, cosine=cosine))
+    factors = [float(told.signals[name][0]) for name in ("cosine", "importance", "decay")]
+    assert all(0 <= factor <= 1 for factor in factors)
+    assert float(told.score[0]) == pytest.approx(np.prod(factors), abs=1e-15)
+    assert list(told.contributions) == ["decay product"]
+
+
+def test_five_signals_have_their_weights() -> None:
+    plain = {"outcome": -1.0, "confidence": 0.0, "age": np.inf}
+    assert score(FiveSignal(), **plain) == 0.0
+    assert score(FiveSignal(), **plain, keyword=1.0, vector=1.0) == pytest.approx(0.35)
+    assert score(FiveSignal(), **{**plain, "outcome": 1.0}) == pytest.approx(0.25)
+    assert score(FiveSignal(), **{**plain, "outcome": 0.0}) == pytest.approx(0.125)
+    assert score(FiveSignal(), **{**plain, "age": 30 * DAY}) == pytest.approx(0.075)
+    assert score(FiveSignal(), **plain, accesses=9) == pytest.approx(0.075)
+    assert score(FiveSignal(), **plain, accesses=10**6) == pytest.approx(0.15)
+    assert score(FiveSignal(), **{**plain, "confidence": 1.0}) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("category", "query"),
+    [
+        ("troubleshooting", "why does the build fail?"),
+        ("gotcha", "any gotchas?"),
+        ("decision", "why did we choose it?"),
+        ("pattern", "which pattern?"),
+        ("convention", "our naming convention"),
+        ("architecture", "the architecture"),
+        ("command", "the command for it"),
+        ("workaround", "a workaround"),
+    ],
+)
+def test_what_the_query_is_after_is_boosted(category: str, query: str) -> None:
+    plain = score(FiveSignal(), keyword=0.5, category=category)
+    boosted = score(FiveSignal(), keyword=0.5, category=category, query=query)
+    assert boosted == pytest.approx(plain * BOOSTS[category])
+    assert score(FiveSignal(), keyword=0.5, category="todo", query=query) == plain
+    assert score(FiveSignal(), keyword=0.5, query=query) == plain
+
+
+def test_a_boost_may_lift_a_score_above_one() -> None:
+    signals = {"keyword": 1.0, "vector": 1.0, "outcome": 0.0, "accesses": 0, "age": 1.8 * DAY}
+    found = score(FiveSignal(), **signals, category="troubleshooting", query="fix the error")
+    assert found == pytest.approx(1.5 * (0.35 + 0.125 + 0.15 * 2 ** (-1.8 / 30) + 0.1))
+
+
+@given(others, known)
+def test_other_rankings_sum_to_the_score_too(ranking: Ranking, signals: dict[str, Any]) -> None:
+    parts = ranking.rank(evidence(**signals, cosine=signals["vector"]))
+    told = [float(column[0]) for column in parts.contributions.values()]
+    assert min(told) >= 0
+    assert sum(told) == pytest.approx(float(parts.score[0]), abs=1e-12)
+    assert np.isfinite([float(column[0]) for column in parts.signals.values()]).all()
+
+
+@given(others, known, st.floats(-1, 1), st.floats(-1, 1), shares, shares)
+def test_no_score_falls_when_vector_and_cosine_rise(
+    ranking: Ranking, signals: dict[str, Any], one: float, two: float, v: float, w: float
+) -> None:
+    low = {**signals, "cosine": min(one, two), "vector": min(v, w)}
+    high = {**signals, "cosine": max(one, two), "vector": max(v, w)}
+    assert score(ranking, **low) <= score(ranking, **high)
+
+
+@pytest.mark.parametrize("rate", [-0.1, float("nan"), float("inf"), "fast", None, True])
+def test_wrong_rates_are_refused(rate: Any) -> None:
+    with pytest.raises(ValidationError):
+        DecayProduct(rate)
+
+
+@pytest.mark.parametrize("ranking", ["five", 5, FiveSignal, object()])
+def test_what_cannot_rank_is_refused(ranking: Any) -> None:
+    with pytest.raises(ValidationError, match="ranking must be"):
+        MemoryStore(ranking=ranking)
+    with MemoryStore() as store:
+        for verb in (store.recall, store.pack):
+            with pytest.raises(ValidationError, match="ranking must be"):
+                verb("red cat", ranking=ranking)
+        with pytest.raises(ValidationError, match="ranking must be"):
+            store.why_not("1", "red cat", ranking=ranking)

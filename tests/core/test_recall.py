@@ -17,9 +17,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from bethink import (
     EVERYWHERE,
+    DecayProduct,
+    FiveSignal,
     HashEmbedder,
     MemoryStore,
     NotFoundError,
+    Ranking,
     Subtree,
     ValidationError,
     WeightedSum,
@@ -37,6 +40,7 @@ DAY = 86_400.0
 WORDS = ["red", "cat", "dog", "house", "paris", "run", "runs", "running", "the", "東京", "color42"]
 NAMESPACES = ("default", "a", "a/b", "a/b/c", "ab")
 
+INTENTS = ("", "", "any gotchas with the ", "command for the ", "error: ")
 phrases = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 said = st.builds(str.__add__, phrases, st.sampled_from(["", "", "?"]))
 long_texts = st.sampled_from(["cat " * 150, "red house " * 120, "dog " * 40 + "?"])
@@ -52,7 +56,8 @@ changes = st.fixed_dictionaries(
         "author": st.sampled_from(["Ann", "red", None]),
         "occurred_at": st.integers(-40, 40).map(lambda days: NOW + days * DAY),
         "importance": st.sampled_from([0.0, 0.3, 1.0]),
-        "category": st.sampled_from(["x", "y"]),
+        "confidence": st.sampled_from([0.2, 1.0]),
+        "category": st.sampled_from(["x", "gotcha", "command", None]),
         "expires_at": st.sampled_from([NOW - 5, NOW + 50, NOW + 500 * DAY, None]),
         "vectors": st.fixed_dictionaries({"v": directions}),
     },
@@ -61,9 +66,12 @@ items = st.builds(lambda content, given: {**given, "content": content}, said, ch
 filters = st.sampled_from(
     [None, None, None, {"category": "x"}, {"importance": {"$gt": 0.2}}, {"author": {"$ne": "Ann"}}]
 )
+rankings = st.sampled_from(
+    [None, None, FiveSignal(), DecayProduct(0.0), DecayProduct(0.05), DecayProduct(2.0)]
+)
 questions = st.builds(
     Asked,
-    query=phrases,
+    query=st.builds(str.__add__, st.sampled_from(INTENTS), phrases),
     k=st.sampled_from([1, 2, 5, 50]),
     namespace=st.sampled_from([*NAMESPACES, Subtree("a"), Subtree("a/b"), EVERYWHERE]),
     mode=st.sampled_from(["hybrid", "keyword", "semantic"]),
@@ -71,6 +79,7 @@ questions = st.builds(
     min_score=st.sampled_from([0.0, 0.0, 0.25]),
     min_similarity=st.sampled_from([0.0, 0.0, 0.15]),
     now=st.sampled_from([NOW, NOW - DAY, NOW + 3.5 * DAY]),
+    ranking=rankings,
 )
 by_vector = st.builds(
     lambda asked, query, vector: replace(asked, query=query, vector=("v", vector)),
@@ -175,6 +184,18 @@ class Recalling(RuleBasedStateMachine):
         expected = Twin.of(store, "v").recall(asked)
         assert_same(asked.of(store, touch=touch), expected)
 
+    @rule(side=sides, asked=questions | by_vector, pick=picks)
+    def why_not(self, side: int, asked: Asked, pick: int) -> None:
+        store, id = self.stores[side], self.id(pick)
+        everyone = ids(Twin.of(store, "v").recall(replace(asked, k=10**6)))
+        told = store.why_not(id, **vars(asked))
+        if id in everyone:
+            assert told.rank == everyone.index(id) + 1
+            assert told.reason == ("returned" if told.rank <= asked.k else "outranked")
+        else:
+            assert told.rank is None
+            assert told.reason not in ("returned", "outranked")
+
     @invariant()
     def answers_like_its_twin(self) -> None:
         if next(self.steps) % 3 == 0:  # in between, a store falls behind the other
@@ -232,14 +253,23 @@ def test_six_thousand_memories_are_ranked_as_by_the_twin(
         store.store_many(memories[1000:])
         store.forget([record.id for record in store.all(where={"importance": {"$lt": 0.1}})])
         twin = Twin.of(store)
-        for each in (asked, replace(asked, mode="semantic"), replace(asked, mode="keyword")):
-            assert_same(each.of(store), twin.recall(each))
+        for mode in ("hybrid", "semantic", "keyword"):
+            for ranking in (None, FiveSignal(), DecayProduct(0.1)):
+                each = replace(asked, mode=mode, ranking=ranking)
+                assert_same(each.of(store), twin.recall(each))
 
 
 @pytest.mark.parametrize(
     "ranking",
-    [WeightedSum(), WeightedSum.classic(), WeightedSum(1, 2, 3, 0), WeightedSum(0, 1, 1, 0)],
-    ids=["default", "classic", "mostly importance", "without similarity"],
+    [
+        WeightedSum(),
+        WeightedSum.classic(),
+        WeightedSum(1, 2, 3, 0),
+        WeightedSum(0, 1, 1, 0),
+        DecayProduct(0.02),
+        FiveSignal(),
+    ],
+    ids=["default", "classic", "mostly importance", "without similarity", "product", "five"],
 )
 @pytest.mark.parametrize(
     ("kernel", "embedder"),
@@ -249,11 +279,12 @@ def test_six_thousand_memories_are_ranked_as_by_the_twin(
 def test_what_is_left_unscored_would_not_have_made_it(
     kernel: Callable[[], Any],
     embedder: type[HashEmbedder],
-    ranking: WeightedSum,
+    ranking: Ranking,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(vectors, "_kernel", kernel)
     monkeypatch.setattr(recall, "_BLOCK", 16)
+    monkeypatch.setattr(recall, "_MANY", 16)
     dice = random.Random(5)
     with opened(embedder=embedder(8), ranking=ranking) as store:
         store.store_many(
@@ -262,7 +293,7 @@ def test_what_is_left_unscored_would_not_have_made_it(
                 "importance": dice.choice([0.0, 0.5, 1.0]),
                 "occurred_at": NOW - dice.choice([0, 1, 30, 300]) * DAY,
                 "expires_at": dice.choice([None, None, None, NOW - 1, NOW + 1]),
-                "category": dice.choice("xy"),
+                "category": dice.choice(["x", "gotcha"]),
                 "vectors": {"v": [dice.gauss(0, 1) for _ in range(3)]},
             }
             for _ in range(400)
@@ -270,12 +301,12 @@ def test_what_is_left_unscored_would_not_have_made_it(
         twin = Twin.of(store, "v")
         for k in (1, 4, 20):
             for where in (None, {"category": "x"}):
-                asked = Asked("red cat in tokyo", k=k, where=where, now=NOW)
+                asked = Asked("gotcha: red cat in tokyo", k=k, where=where, now=NOW)
                 direction = ("v", [dice.gauss(0, 1) for _ in range(3)])
                 for each in (
                     asked,
                     replace(asked, mode="semantic"),
-                    replace(asked, mode="keyword", query="house"),
+                    replace(asked, mode="keyword", query="house gotcha"),
                     replace(asked, vector=direction, min_score=0.4),
                     replace(asked, vector=direction, query=None, min_similarity=0.3),
                 ):

@@ -14,7 +14,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from bethink import Embedder, MemoryRecord, MemoryStore, Subtree, WeightedSum
+from bethink import (
+    DecayProduct,
+    Embedder,
+    FiveSignal,
+    MemoryRecord,
+    MemoryStore,
+    Ranking,
+    Subtree,
+    WeightedSum,
+    query_intent,
+)
 from bethink.filters import matches, parse
 from bethink.index.document import asks, embedded_text, record_terms
 from bethink.index.keyword import K1, NAME, B, authored
@@ -33,6 +43,16 @@ from bethink.recall import DIGITS
 from bethink.text import query_terms
 
 DAY = 86_400
+BOOSTS = {
+    "troubleshooting": 1.5,
+    "gotcha": 1.4,
+    "decision": 1.4,
+    "pattern": 1.3,
+    "convention": 1.3,
+    "architecture": 1.2,
+    "command": 1.2,
+    "workaround": 1.1,
+}
 Vector = Sequence[float] | npt.NDArray[np.floating[Any]]
 Answer = list[tuple[str, float]]
 
@@ -50,6 +70,7 @@ class Asked:
     min_similarity: float = 0.0
     now: float = 0.0
     vector: tuple[str, Vector] | None = None
+    ranking: Ranking | None = None
 
     def of(self, store: MemoryStore, *, touch: bool = False) -> Answer:
         """Return what *store* answers."""
@@ -63,7 +84,7 @@ class Twin:
 
     records: Sequence[MemoryRecord]
     embedder: Embedder
-    ranking: WeightedSum = field(default_factory=WeightedSum)
+    ranking: Ranking = field(default_factory=WeightedSum)
     named: Mapping[str, Mapping[str, Vector]] = field(default_factory=dict)
 
     @classmethod
@@ -71,7 +92,6 @@ class Twin:
         """Return the twin of *store*, with the vectors called *names*."""
         records = store.all(namespace=EVERYWHERE)
         ids = [record.id for record in records]
-        assert isinstance(store.ranking, WeightedSum)
         named = {name: store.vectors(ids, name) for name in names}
         return cls(records, store.embedder, store.ranking, named)
 
@@ -80,11 +100,12 @@ class Twin:
         records = [record for record in self.records if covers(asked.namespace, record.namespace)]
         words = query_terms(asked.query) if asked.query and asked.mode != "semantic" else []
         keyword = keyword_scores(records, words)
-        share, vector = self.vector_signals(records, asked, keyword)
+        share, cosines, vector = self.vector_signals(records, asked, keyword)
         found = []
-        for record, said, meant in zip(records, keyword, vector, strict=True):
+        for record, said, meant, cos in zip(records, keyword, vector, cosines, strict=True):
             similarity = (1 - share) * said + share * meant
-            score = round(self.score(record, similarity, asked.now), DIGITS)
+            alike = max(cos, 0.0) if share else said
+            score = round(self.score(record, similarity, alike, asked), DIGITS)
             if (
                 similarity > asked.min_similarity
                 and score >= asked.min_score
@@ -94,24 +115,37 @@ class Twin:
                 found.append((record.id, score))
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))[: asked.k]
 
-    def score(self, record: MemoryRecord, similarity: float, now: float) -> float:
-        """Weigh similarity, recency, importance and outcome."""
-        weights = self.ranking
+    def score(self, record: MemoryRecord, similarity: float, alike: float, asked: Asked) -> float:
+        """Score a record as its ranking is documented."""
+        ranking: Ranking = asked.ranking or self.ranking
         last = max(record.occurred_at, record.last_accessed_at or -math.inf)
-        recency = 2 ** (-max(now - last, 0) / (weights.half_life * DAY))
-        total = weights.similarity + weights.recency + weights.importance + weights.outcome
+        days = max(asked.now - last, 0) / DAY
+        if isinstance(ranking, DecayProduct):
+            return alike * record.importance * math.exp(-ranking.rate * days)
+        if isinstance(ranking, FiveSignal):
+            intent = query_intent(asked.query or "")
+            boost = BOOSTS.get(intent or "", 1.0) if record.category == intent else 1.0
+            return boost * (
+                0.35 * similarity
+                + 0.25 * (record.outcome + 1) / 2
+                + 0.15 * math.exp2(-days / 30)
+                + 0.15 * min(math.log(record.access_count + 1) / math.log(100), 1)
+                + 0.10 * record.confidence
+            )
+        assert isinstance(ranking, WeightedSum)
+        total = ranking.similarity + ranking.recency + ranking.importance + ranking.outcome
         return (
-            weights.similarity * similarity
-            + weights.recency * recency
-            + weights.importance * record.importance
-            + weights.outcome * (record.outcome + 1) / 2
+            ranking.similarity * similarity
+            + ranking.recency * math.exp2(-days / ranking.half_life)
+            + ranking.importance * record.importance
+            + ranking.outcome * (record.outcome + 1) / 2
         ) / total
 
     def vector_signals(
         self, records: Sequence[MemoryRecord], asked: Asked, keyword: Sequence[float]
-    ) -> tuple[float, list[float]]:
-        """Return the vector's share of the similarity, and each record's calibrated cosine."""
-        nothing = 0.0, [0.0] * len(records)
+    ) -> tuple[float, list[float], list[float]]:
+        """Return the vector's share of the similarity, each record's cosine, and it calibrated."""
+        nothing = 0.0, [0.0] * len(records), [0.0] * len(records)
         if asked.mode == "keyword":
             return nothing
         query: Vector
@@ -132,10 +166,11 @@ class Twin:
         if not any(query):
             return nothing
         cosines = [0.0 if vector is None else cosine(vector, query) for vector in vectors]
-        return share, [
+        calibrated = [
             min(max((each - zero) / (1 - zero), 0.0), 1.0) if said or each > floor else 0.0
             for each, said in zip(cosines, keyword, strict=True)
         ]
+        return share, cosines, calibrated
 
     @cached_property
     def embedded(self) -> Mapping[str, Vector]:

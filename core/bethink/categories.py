@@ -1,0 +1,339 @@
+"""Categories: sixteen kinds of memory, told from the words of a text by rules.
+
+Two questions are answered: what kind of memory a text is, and what kind a query is after. Both are
+guesses of plain rules for English: a rule either speaks or is silent, and where none speaks, the
+answer is None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+CATEGORIES: Final = (
+    "architecture",
+    "coding_style",
+    "command",
+    "context",
+    "convention",
+    "decision",
+    "dependency",
+    "environment",
+    "general",
+    "gotcha",
+    "pattern",
+    "preference",
+    "todo",
+    "tool_preference",
+    "troubleshooting",
+    "workaround",
+)
+"""What a memory can be about. "general" is for the rest; no rule guesses it."""
+
+_READ: Final = 1000
+"""So many characters of a text are looked at: what it is about is said at its beginning."""
+
+
+def guess_category(text: str) -> str | None:
+    """Return which of ``CATEGORIES`` a memory of this *text* is, None if no rule speaks."""
+    return _strongest(_SAID, text)
+
+
+def query_intent(text: str) -> str | None:
+    """Return which of ``CATEGORIES`` this query is after, None if no rule speaks."""
+    return _strongest(_ASKED, text)
+
+
+def _strongest(rules: Sequence[tuple[str, re.Pattern[str]]], text: str) -> str | None:
+    """Return the category with the most different cues in *text*, the earlier rule in a tie."""
+    head = text[:_READ]
+    found = [(len({cue.lower() for cue in rule.findall(head)}), name) for name, rule in rules]
+    most = max(count for count, _ in found)
+    return next((name for count, name in found if count == most), None) if most else None
+
+
+def _rules(cues: Mapping[str, Sequence[str]]) -> list[tuple[str, re.Pattern[str]]]:
+    return [
+        (name, re.compile(rf"(?<!\w)(?:{'|'.join(each)})(?!\w)", re.IGNORECASE))
+        for name, each in cues.items()
+    ]
+
+
+_TOOLS: Final = (
+    r"(?:vim|neovim|emacs|vs ?code|pycharm|cursor|zsh|fish|tmux|uv|pip|poetry|npm|pnpm|yarn|bun|"
+    r"pytest|ruff|black|eslint|prettier|make|just|docker|podman|ripgrep|rg|git|gh|editor|ide|"
+    r"terminal|shell|debugger|linter|formatter)"
+)
+_STYLE: Final = (
+    r"(?:tabs|spaces|indent\w*|line length|quotes|semicolons?|type hints?|docstrings?|"
+    r"trailing commas?|list comprehensions?|early returns?|blank lines?|f-strings?)"
+)
+_FAILING: Final = (
+    r"(?:error|exception|traceback|stack trace|crash\w*|segfault\w*|broken|fail(?:s|ed|ing|ures?)?|"
+    r"timed? ?out|not working|(?:does|do|did|will|would|is|are)(?: ?n.t| not) (?:\w+ )?"
+    r"(?:work|start|load|build|compile|connect|respond)\w*|\w+(?:Error|Exception))"
+)
+
+_PROGRAMS: Final = r"(?:make|npm|pnpm|yarn|pip|uv|python3?|pytest|cargo|go|docker|kubectl|git|tox)"
+
+# A rule that says more comes before one that says less: it wins a tie.
+_SAID: Final = _rules(
+    {
+        "todo": (
+            r"to-?do",
+            r"fixme",
+            r"still (?:need|have|has|needs) to",
+            r"(?:need|remember|don.t forget) to",
+            r"remains to be \w+",
+            r"(?:next|follow-up) (?:step|task)s?",
+            r"not (?:yet )?(?:done|implemented|finished) yet",
+        ),
+        "workaround": (
+            r"work(?:ed|ing|s)?[- ]?arounds?",
+            r"until (?:it|this|that|the \w+|upstream) (?:is|has been|gets) "
+            r"(?:fixed|released|merged)",
+            r"temporar(?:y|ily)",
+            r"as a (?:hack|stopgap)",
+            r"stopgap",
+            r"for the time being",
+            r"bypass\w*",
+        ),
+        "gotcha": (
+            r"gotchas?",
+            r"pitfalls?",
+            r"caveats?",
+            r"beware",
+            r"watch out",
+            r"be careful",
+            r"careful",
+            r"silently",
+            r"surprising(?:ly)?",
+            r"unexpected(?:ly)?",
+            r"counter-?intuitive(?:ly)?",
+            r"even though",
+            r"not what (?:you|one) (?:expect|think)s?",
+            r"does not (?:raise|fail|warn)",
+        ),
+        "tool_preference": (
+            rf"(?:prefers?|likes?|favou?rs?|wants?|uses?|rather) (?:to use |using )?{_TOOLS}",
+            rf"{_TOOLS} (?:over|instead of|rather than) \w+",
+            r"(?:editor|ide|shell|package manager) of choice",
+        ),
+        "coding_style": (
+            rf"(?:prefers?|likes?|wants?|uses?|always|never|no|with|add|write) (?:\w+ )?{_STYLE}",
+            rf"{_STYLE} (?:over|instead of|rather than|of|for|on) \w+",
+            r"(?:code|coding|formatting) style",
+        ),
+        "troubleshooting": (
+            _FAILING,
+            r"(?:fix(?:ed|es)?|solved|resolved|cured) (?:it |this |that )?by",
+            r"the (?:fix|cause|solution|remedy|culprit) (?:is|was)",
+            r"root cause",
+            r"caused by",
+            r"to fix",
+        ),
+        "decision": (
+            r"decided",
+            r"decision",
+            r"(?:we|i|they|team) (?:chose|picked|selected|settled on|opted|went with|agreed)",
+            r"chosen",
+            r"trade-?offs?",
+            r"rationale",
+            r"rejected",
+            r"in favou?r of",
+        ),
+        "convention": (
+            r"conventions?",
+            r"(?:snake|camel|kebab|pascal)[_ -]?case",
+            r"naming",
+            r"(?:is|are|must be|should be) named",
+            r"(?:must|should) (?:always |never |all )?(?:start|begin|end|be prefixed|carry) with",
+            r"by convention",
+            r"(?:commit messages?|branch(?:es)? names?|file ?names?)",
+            r"(?:always|never) (?:use|put|write|name|commit|import|add)",
+            r"every \w+ (?:must|should|has to|needs)",
+            r"guidelines?",
+        ),
+        "dependency": (
+            r"depends? on",
+            r"dependenc(?:y|ies)",
+            r"pinned",
+            r"requires? (?:\w+ )?(?:version )?v?\d+(?:\.\d+)*",
+            r"\w+ ?(?:>=|<=|==|~=) ?\d+(?:\.\d+)*",
+            r"(?:upgraded?|downgraded?|bump(?:ed)?) (?:\w+ )?(?:to|from)",
+            r"(?:third-party )?(?:library|package) (?:for|version)",
+        ),
+        "command": (
+            r"(?:runs?|execute|type|invoke|(?:start|deploy|build|test)(?: \w+)? with):? ?`[^`]+`",
+            rf"`{_PROGRAMS} [^`]*`",
+            rf"(?:runs?|execute) (?:{_PROGRAMS}|the \w+ script) ?[\w.:/-]*",
+            r"the command(?: line)? (?:is|for|to)",
+            r"command to \w+",
+        ),
+        "environment": (
+            r"environment variables?",
+            r"env(?:ironment)? vars?",
+            r"(?:staging|production|dev|development|test) "
+            r"(?:server|environment|database|cluster|machine)",
+            r"localhost(?::\d+)?",
+            r"port \d+",
+            r"runs on (?:ubuntu|debian|linux|macos|windows|python|node|kubernetes|aws|azure)\S*",
+            r"hosted (?:on|at|in)",
+            r"\.env",
+            r"installed (?:in|at|on|under)",
+            r"(?:ubuntu|debian|macos|windows) \d+\S*",
+        ),
+        "pattern": (
+            r"patterns?",
+            r"idioms?",
+            r"(?:wrap|wrapped|wraps) (?:\w+ ){1,4}in (?:an? )?\w+",
+            r"(?:factory|decorator|singleton|repository|observer|adapter|builder|middleware|strategy)"
+            r" (?:pattern|function|class)",
+            r"context managers?",
+            r"re-?us(?:e|able) \w+",
+            r"(?:use|using) (?:an? )?(?:factory|decorator|repository|retry|queue|fixture)\w*",
+        ),
+        "architecture": (
+            r"architectur(?:e|al)",
+            r"(?:micro)?services? (?:talk|communicate|call|publish|consist)\w*",
+            r"consists of",
+            r"(?:front|back)[- ]?end (?:talks|calls|is|uses|and)",
+            r"layers?",
+            r"modules?",
+            r"components?",
+            r"message (?:bus|queue|broker)",
+            r"event[- ](?:driven|sourc\w+)",
+            r"(?:is|are) split into",
+            r"data ?flows?",
+            r"sits (?:behind|in front of|between)",
+            r"monolith\w*",
+        ),
+        "preference": (
+            r"prefer(?:s|red|ence|ences)?",
+            r"(?:likes?|loves?|hates?|dislikes?|enjoys?)",
+            r"(?:he|she|they|user|i|we) (?:really )?wants?",
+            r"favou?rites?",
+            r"would rather",
+            r"(?:vegetarian|vegan|allergic)",
+        ),
+        "context": (
+            r"(?:is|are|am) (?:currently )?working on",
+            r"currently",
+            r"this (?:project|repository|repo|app|codebase) (?:is|aims|contains|does)",
+            r"the (?:goal|purpose|aim) (?:of|is)",
+            r"background",
+        ),
+    }
+)
+
+_ASKED: Final = _rules(
+    {
+        "workaround": (
+            r"work[- ]?arounds?",
+            r"(?:get|getting|way) around",
+            r"bypass\w*",
+            r"(?:temporary|quick) (?:fix|hack|solution)",
+            r"stopgap",
+        ),
+        "gotcha": (
+            r"gotchas?",
+            r"pitfalls?",
+            r"caveats?",
+            r"traps?",
+            r"(?:watch out|look out|careful|beware|aware)",
+            r"(?:surpris|unexpected)\w*",
+            r"(?:quirks?|footguns?)",
+            r"what (?:could|can|might) go wrong",
+            r"common mistakes?",
+        ),
+        "troubleshooting": (
+            _FAILING,
+            r"(?:fix|debug|solve|resolve|troubleshoot|diagnose)(?:e?d|e?s|ing)?",
+            r"(?:bugs?|issues?|problems?|trouble)",
+            r"what(?:.s| is| went) wrong",
+            r"why (?:does|do|did|is|are|can)(?: ?n.t| not)",
+            r"(?:can.?t|cannot|unable to) \w+",
+        ),
+        "decision": (
+            r"why (?:did|do|have|are|were) (?:we|they|you|i)(?! (?:get|see|getting|seeing))",
+            r"why (?:is|was) \w+ (?:used|chosen|picked)",
+            r"decisions?",
+            r"deci(?:de|ded)",
+            r"(?:chose|chosen|choose|choice|pick(?:ed)?)",
+            r"(?:rationale|reasons? (?:for|behind))",
+            r"trade-?offs?",
+            r"alternatives?",
+        ),
+        "convention": (
+            r"conventions?",
+            r"naming",
+            r"how (?:should|do) (?:we|i) (?:name|format|structure a commit|write commit)\w*",
+            r"(?:standards?|guidelines?)",
+            r"(?:commit messages?|branch names?)",
+            r"(?:snake|camel|kebab|pascal)[_ -]?case",
+            r"(?:our|the) rules? (?:for|about|on)",
+        ),
+        "coding_style": (
+            r"(?:code|coding|formatting) style",
+            _STYLE,
+        ),
+        "tool_preference": (
+            rf"(?:which|what) (?:\w+ )?{_TOOLS}",
+            r"package manager",
+            r"(?:preferred|favou?rite) (?:tools?|editor|ide|shell|terminal)",
+        ),
+        "pattern": (
+            r"patterns?",
+            r"idioms?|idiomatic",
+            r"best (?:way|practices?)",
+            r"how do we (?:usually|normally|typically) \w+",
+            r"(?:boilerplate|template) for",
+            r"examples? of",
+        ),
+        "architecture": (
+            r"architectur(?:e|al)",
+            r"(?:system|overall|high-level) (?:design|structure|overview)",
+            r"how (?:is|are) (?:\w+ ){1,4}(?:organi[sz]ed|structured|laid out|connected|split)",
+            r"(?:fit|work|hang)s? together",
+            r"(?:components?|modules?|layers?|services?)",
+            r"data ?flows?",
+            r"(?:talk|communicate)s? (?:to|with)",
+        ),
+        "command": (
+            r"commands?",
+            r"how (?:do|can|should|to)(?: i| we| you)? "
+            r"(?:run|start|build|deploy|install|launch|execute|migrate|restart)",
+            r"(?:which|what) (?:flags?|options?|script)",
+            r"command line",
+            r"(?:run|execute) the (?:tests?|linter|migrations?|server|build|script)",
+        ),
+        "dependency": (
+            r"dependenc(?:y|ies)",
+            r"(?:which|what) (?:version|library|package)s?",
+            r"depends? on",
+            r"upgrad(?:e|ing)",
+        ),
+        "environment": (
+            r"env(?:ironment)?(?: vars?| variables?)?",
+            r"(?:which|what) (?:port|server|host|os|machine)",
+            r"(?:staging|production) (?:url|server|database)",
+            r"where (?:is|are) \w+ (?:hosted|installed|deployed)",
+        ),
+        "todo": (
+            r"to-?dos?",
+            r"what(?:.s| is) (?:left|next|missing|open|still)",
+            r"(?:remaining|open|next|unfinished) (?:tasks?|work|steps?|items?)",
+        ),
+        "preference": (
+            r"prefer(?:s|red|ence|ences)?",
+            r"favou?rites?",
+            r"(?:does|do|would) (?:\w+ )+(?:like|love|hate|want|enjoy)",
+        ),
+        "context": (
+            r"what (?:are|were) (?:we|you|they|i) (?:working on|doing)",
+            r"what is this (?:project|repository|repo|app|codebase)",
+            r"background",
+        ),
+    }
+)
