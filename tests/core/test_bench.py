@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from bethink.bench.__main__ import main, option_parser, run, timing_environment
+from bethink.bench import __main__ as program
+from bethink.bench.__main__ import main, option_parser, run, sizes_of, timing_environment
 from bethink.bench.corpus import build_corpus, harvest, join_halves, sentences
 from bethink.bench.embedding import SharedEmbedder
+from bethink.bench.findings import Survivors
 from bethink.bench.ratios import Ratio
-from bethink.bench.report import as_text
+from bethink.bench.report import as_json, as_text, duration
 from bethink.bench.rounds import FEWEST_ROUNDS, Step, interleave, percentile, summed
 
 IN_A_ROW_AND_COLD = {
@@ -184,6 +187,7 @@ def test_document_has_the_promised_shape(document: dict[str, list[dict[str, obje
         "settings",
         "figures",
         "footprints",
+        "survivors",
         "ratios",
     ]
     assert set(document["figures"][0]) == {
@@ -199,6 +203,73 @@ def test_document_has_the_promised_shape(document: dict[str, list[dict[str, obje
     assert {"store / bare commit", "recall / numpy scan"} <= {
         row["name"] for row in document["ratios"]
     }
+
+
+def test_document_tells_how_many_vectors_an_answer_takes(
+    document: dict[str, list[dict[str, Any]]],
+) -> None:
+    assert [row["embedder"] for row in document["survivors"]] == ["shared", "own"]
+    assert all(0 < row["median"] <= row["p95"] <= row["size"] for row in document["survivors"])
+
+
+@pytest.mark.parametrize(("most", "met"), [(50, True), (51, False)])
+def test_survivors_are_held_against_their_goal(most: int, met: bool) -> None:
+    row = Survivors(100, "own", [*[18] * 18, most, most]).as_row()
+    assert (row["median"], row["p95"], row["met"]) == (18, most, met)
+
+
+def test_json_has_a_line_for_every_row(document: dict[str, list[dict[str, object]]]) -> None:
+    text = as_json(document)
+    assert json.loads(text) == document
+    rows = [row for part in document.values() if isinstance(part, list) for row in part]
+    lines = {line.rstrip(",") for line in text.splitlines()}
+    assert {f"  {json.dumps(row)}" for row in rows} <= lines
+
+
+@pytest.mark.parametrize(
+    ("given", "sizes"),
+    [
+        (["--sizes", "60,30"], [30, 60]),
+        (["--quick", "--million"], [1000, 1_000_000]),
+        (["--million"], [1000, 10_000, 100_000, 1_000_000]),
+    ],
+)
+def test_a_million_joins_the_sizes(given: list[str], sizes: list[int]) -> None:
+    assert sizes_of(option_parser().parse_args(given)) == sizes
+
+
+def test_the_largest_sizes_are_measured_with_shared_vectors_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, size in (("MILLION", 60), ("LARGEST_FOR_PEERS", 50)):
+        monkeypatch.setattr(program, name, size)
+    monkeypatch.setattr(program, "LARGEST_WITH_OWN_EMBEDDER", 50)
+    given = ["--quick", "--sizes", "60", "--million", "--peers", ""]
+    found = run(option_parser().parse_args(given))
+    assert {(row["size"], row["embedder"]) for row in found["figures"]} == {(60, "shared")}
+
+
+def test_saved_figures_are_told_again_without_measuring(
+    document: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "saved.json"
+    saved.write_text(as_json(document), encoding="utf-8")
+    assert main(["--from", str(saved)]) == 0
+    assert capsys.readouterr().out == as_text(document) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (12.34e-6, "12 µs"),
+        (999.4e-6, "999 µs"),
+        (999.9e-6, "1.0 ms"),
+        (0.00444, "4.4 ms"),
+        (2, "2.0 s"),
+    ],
+)
+def test_durations_have_two_or_three_digits(seconds: float, told: str) -> None:
+    assert duration(seconds) == told
 
 
 def test_tables_name_every_measure_and_ratio(document: dict[str, list[dict[str, object]]]) -> None:

@@ -10,18 +10,24 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from bethink import MissingExtraError
 from bethink.bench.corpus import Corpus, build_corpus
 from bethink.bench.embedding import SharedEmbedder
 from bethink.bench.engines import MEMORIES, import_engine
 from bethink.bench.findings import Findings
 from bethink.bench.measures import Plan, Run
 from bethink.bench.peers import PEERS
-from bethink.bench.report import as_document, as_text
+from bethink.bench.picture import draw
+from bethink.bench.readme import rewrite
+from bethink.bench.report import as_document, as_json, as_text, machine
 
 LARGEST_WITH_OWN_EMBEDDER = 10_000
 LARGEST_FOR_PEERS = 100_000
+MILLION = 1_000_000
 SEED = 7
 # BLAS libraries read these when numpy is imported, so they are set in a child process.
 _ONE_THREAD = {
@@ -40,16 +46,43 @@ _FORCED_KERNEL = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark in a process whose numpy uses one thread; return the exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    options = option_parser().parse_args(arguments)
-    wanted = timing_environment(os.environ)
-    if wanted != dict(os.environ):
-        command = [sys.executable, "-m", "bethink.bench", *arguments]
-        return subprocess.run(command, env=wanted, check=False).returncode
-    document = run(options)
+    options = parsed(arguments)
+    if options.saved:
+        document = json.loads(options.saved.read_text(encoding="utf-8"))
+    else:
+        wanted = timing_environment(os.environ)
+        if wanted != dict(os.environ):
+            command = [sys.executable, "-m", "bethink.bench", *arguments]
+            return subprocess.run(command, env=wanted, check=False).returncode
+        document = run(options)
     print(as_text(document))
-    if options.json:
-        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    keep(document, options)
     return 0
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options that *arguments* give; exit where they make no sense together."""
+    parser = option_parser()
+    options = parser.parse_args(arguments)
+    if options.saved and options.json:
+        parser.error("--from reads figures, --json writes them: give one")
+    if options.readme and not (options.picture and (options.json or options.saved)):
+        parser.error("--readme shows picture and figures: give --picture and --json or --from")
+    if options.picture and find_spec("matplotlib") is None:
+        parser.error(str(MissingExtraError("matplotlib", "bench")))
+    return options
+
+
+def keep(document: Mapping[str, Any], options: argparse.Namespace) -> None:
+    """Write *document* into the files that were asked for."""
+    for path in filter(None, (options.json, options.picture)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    if options.json:
+        options.json.write_text(as_json(document), encoding="utf-8")
+    if options.picture:
+        draw(document, options.picture)
+    if options.readme:
+        rewrite(options.readme, document, options.picture, options.json or options.saved)
 
 
 def timing_environment(current: Mapping[str, str]) -> dict[str, str]:
@@ -69,6 +102,9 @@ def option_parser() -> argparse.ArgumentParser:
     add("--million", action="store_true", help="also a million memories, bethink alone")
     add("--peers", type=_names, default=list(PEERS), help=f"of {', '.join(PEERS)}; empty for none")
     add("--json", type=Path, metavar="FILE", help="write all figures to FILE")
+    add("--from", type=Path, metavar="FILE", dest="saved", help="measure nothing: read FILE")
+    add("--picture", type=_picture, metavar="FILE", help="draw the figures: a .png or .svg")
+    add("--readme", type=Path, metavar="FILE", help="put picture and tables between FILE's marks")
     add("--rounds", type=int, help=f"repetitions of a recall (default: {Plan().rounds})")
     add("--dimension", type=int, default=256, help="of the shared vectors (default: 256)")
     add("--quick", action="store_true", help="1000 memories and few rounds")
@@ -87,13 +123,26 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def run(options: argparse.Namespace) -> dict[str, object]:
-    """Measure every size and return the document of results."""
+def _picture(text: str) -> Path:
+    path = Path(text)
+    if path.suffix not in {".png", ".svg"}:
+        raise argparse.ArgumentTypeError(f"a picture is a .png or .svg, not {text}")
+    return path
+
+
+def sizes_of(options: argparse.Namespace) -> list[int]:
+    """Return the numbers of memories to measure, ascending."""
     sizes = options.sizes or ([1000] if options.quick else [1000, 10_000, 100_000])
-    sizes = sorted({*sizes, 1_000_000} if options.million else {*sizes})
+    return sorted({*sizes, MILLION} if options.million else {*sizes})
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure every size and return the document of results."""
+    sizes = sizes_of(options)
     plan = Plan(rounds=5, openings=1, stores=20) if options.quick else Plan()
     plan = replace(plan, rounds=options.rounds or plan.rounds)
     names = ["bethink", *_installed(options.peers)]
+    started = machine()
     corpus = build_corpus(sizes[-1], fresh=plan.fresh, questions=max(50, plan.rounds), seed=SEED)
     _say(f"{corpus.sentences:,} sentences; {sizes[-1] - corpus.sentences:,} joined from halves")
     shared = SharedEmbedder(options.dimension)
@@ -109,7 +158,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         "sentences": corpus.sentences,
         "joined": sizes[-1] - corpus.sentences,
     }
-    return as_document(findings, settings)
+    return as_document(findings, settings, started)
 
 
 def _installed(peers: Sequence[str]) -> list[str]:

@@ -50,7 +50,7 @@ def first_recall(engine: str, folder: Path, dimension: int, query: str) -> dict[
     which are 0 where the system does not tell.
     """
     command = [*_command("opener", engine, folder, dimension), query]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return figures
 

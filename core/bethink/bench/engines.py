@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from bethink import MemoryStore
 from bethink.bench.embedding import SharedEmbedder
-from bethink.bench.peers import HITS, LOADS_EXTENSIONS, PEERS
+from bethink.bench.peers import HITS, PEERS
 
 Durability = Literal["full", "normal"]
 
@@ -42,7 +42,7 @@ class Engine(Fills, Stores, Protocol):
         """Let go of the files."""
 
 
-class _Bethink:
+class Bethink:
     """The library itself."""
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -53,15 +53,24 @@ class _Bethink:
         self.memory = MemoryStore(folder / "bethink.db", embedder=embedder, durability=durability)
 
     def fill(self, texts: Sequence[str]) -> None:
+        """Store *texts* in one transaction."""
         self.memory.store_many(texts)
 
     def recall(self, query: str, *, touch: bool = True) -> list[str]:
+        """Return the best texts."""
         return [hit.memory.content for hit in self.memory.recall(query, k=HITS, touch=touch)]
 
+    def survivors(self, query: str) -> int:
+        """Return how many vectors are read in full to answer *query*."""
+        hits = self.memory.recall(query, k=HITS, touch=False)
+        return hits[0].explain().survivors if hits else 0
+
     def store(self, text: str) -> None:
+        """Store one text."""
         self.memory.store(text)
 
     def close(self) -> None:
+        """Close the file."""
         self.memory.close()
 
 
@@ -99,7 +108,7 @@ class BareSqlite:
         self.db.close()
 
 
-ENGINES: dict[str, type[Any]] = {"bethink": _Bethink, **PEERS}
+ENGINES: dict[str, type[Any]] = {"bethink": Bethink, **PEERS}
 MEMORIES = ("bethink", "remembrane")
 
 
@@ -116,8 +125,6 @@ def import_engine(name: str) -> str | None:
     try:
         for module in ENGINES[name].needs:
             import_module(module)
-        if name == "langgraph" and not LOADS_EXTENSIONS:
-            return "this Python's sqlite3 cannot load extensions"
     except ImportError as error:
         return str(error)
     return None

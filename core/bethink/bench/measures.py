@@ -14,8 +14,8 @@ import numpy as np
 from bethink.bench.child import Writer, first_recall
 from bethink.bench.corpus import Corpus
 from bethink.bench.embedding import SharedEmbedder
-from bethink.bench.engines import MEMORIES, BareSqlite, Engine, Fills, Stores, open_engine
-from bethink.bench.findings import Findings, Footprint
+from bethink.bench.engines import MEMORIES, BareSqlite, Bethink, Engine, Fills, Stores, open_engine
+from bethink.bench.findings import Findings, Footprint, Survivors
 from bethink.bench.rounds import Sample, Step, interleave, summed
 
 
@@ -62,6 +62,7 @@ class Run:
         self._open()
         with self._engines(self.names) as engines:
             self._recall(engines)
+            self._prove(engines)
             self._recall_after_store(engines)
         if self.shared:
             self._recall_after_foreign_store(self.shared)
@@ -118,6 +119,13 @@ class Run:
             engine.recall(self._question(-1))
         self._take(self._recall_steps(engines, ""), turn=self.plan.turn)
         self._take(self._recall_steps(engines, ", cold"))
+
+    def _prove(self, engines: dict[str, Engine]) -> None:
+        """Count the vectors that bethink reads in full for each question; no time is taken."""
+        engine = engines.get("bethink")
+        if isinstance(engine, Bethink):
+            counts = [engine.survivors(question) for question in self.corpus.questions]
+            self.findings.survivors.append(Survivors(self.size, self._label, counts))
 
     def _recall_steps(self, engines: dict[str, Engine], label: str) -> list[Step]:
         half = self.plan.rounds // 2

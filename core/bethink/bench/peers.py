@@ -15,7 +15,8 @@ from typing import Any
 from bethink.bench.embedding import ListEmbedder, SharedEmbedder
 
 HITS = 10
-LOADS_EXTENSIONS = hasattr(sqlite3.Connection, "enable_load_extension")
+# sqlite-vec is an extension, which not every Python's sqlite3 can load.
+_SQLITE = "sqlite3" if hasattr(sqlite3.Connection, "enable_load_extension") else "pysqlite3"
 
 
 class _Remembrane:
@@ -43,20 +44,14 @@ class _Remembrane:
 
 
 class _SqliteVec:
-    """sqlite-vec: exact vectors only, no text score, no journal.
+    """sqlite-vec: exact vectors only, no text score, no journal."""
 
-    apsw loads it where sqlite3 cannot; not both, for the extension serves one SQLite a process.
-    """
-
-    needs = ("sqlite_vec",) if LOADS_EXTENSIONS else ("sqlite_vec", "apsw")
+    needs = (_SQLITE, "sqlite_vec")
 
     def __init__(self, folder: Path, embedder: SharedEmbedder) -> None:
         self.embedder = embedder
-        path, width = str(folder / "vec.db"), embedder.dimension
-        if LOADS_EXTENSIONS:
-            self.db: Any = sqlite3.connect(path, isolation_level=None)
-        else:
-            self.db = import_module("apsw").Connection(path)
+        path, width = folder / "vec.db", embedder.dimension
+        self.db: Any = import_module(_SQLITE).connect(path, isolation_level=None)
         self.db.enable_load_extension(True)
         self.db.load_extension(import_module("sqlite_vec").loadable_path())
         self.db.execute("PRAGMA journal_mode=WAL")
@@ -150,14 +145,15 @@ class _Lance:
 class _Langgraph:
     """langgraph's SqliteStore with a vector index: exact vectors only."""
 
-    needs = ("langgraph.store.sqlite", "sqlite_vec")
+    needs = (_SQLITE, "langgraph.store.sqlite", "sqlite_vec")
 
     def __init__(self, folder: Path, embedder: SharedEmbedder) -> None:
         module, base = (
             import_module("langgraph.store.sqlite"),
             import_module("langgraph.store.base"),
         )
-        self.connection = sqlite3.connect(folder / "langgraph.db", isolation_level=None)
+        path = folder / "langgraph.db"
+        self.connection: Any = import_module(_SQLITE).connect(path, isolation_level=None)
         lists = ListEmbedder(embedder)
         index = {"dims": embedder.dimension, "embed": lists.embed, "fields": ["content"]}
         self.memory: Any = module.SqliteStore(self.connection, index=index)

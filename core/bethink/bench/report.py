@@ -2,50 +2,66 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import bethink
 from bethink.bench.findings import Findings
 from bethink.bench.ratios import ratio_rows
 
-_DISTRIBUTIONS = (
-    "bethink",
-    "numpy",
-    "simsimd",
-    "remembrane",
-    "apsw",
-    "sqlite-vec",
-    "chromadb",
-    "lancedb",
-    "langgraph-checkpoint-sqlite",
-)
+_OURS = ("numpy", "simsimd")
+_PEERS = {
+    "remembrane": "remembrane",
+    "sqlite-vec": "sqlite-vec",
+    "chromadb": "chromadb",
+    "lancedb": "lancedb",
+    "langgraph": "langgraph-checkpoint-sqlite",
+}
 
 
-def as_document(findings: Findings, settings: Mapping[str, object]) -> dict[str, Any]:
-    """Return everything that was found, ready for JSON.
+def as_document(
+    findings: Findings, settings: Mapping[str, object], machine: Mapping[str, object]
+) -> dict[str, Any]:
+    """Return everything that was found on *machine*, ready for JSON.
 
     ``figures``: one row per size, embedder, engine and measure, medians in microseconds;
-    ``footprints``: memory and disk; ``ratios``: quotients of medians, beside their goals.
+    ``footprints``: memory and disk; ``survivors``: vectors read in full to prove an answer;
+    ``ratios``: quotients of medians, beside their goals.
     """
     return {
-        "machine": machine(),
+        "machine": dict(machine),
         "versions": versions(),
         "settings": dict(settings),
         "figures": [sample.as_row() for sample in findings.samples],
         "footprints": [asdict(footprint) for footprint in findings.footprints],
+        "survivors": [survivors.as_row() for survivors in findings.survivors],
         "ratios": list(ratio_rows(findings.samples)),
     }
 
 
+def as_json(document: Mapping[str, Any]) -> str:
+    """Return the document as JSON with a line for every row."""
+    parts = []
+    for name, part in document.items():
+        text = json.dumps(part)
+        if isinstance(part, list):
+            text = "[\n  " + ",\n  ".join(map(json.dumps, part)) + "\n ]"
+        parts.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
 def machine() -> dict[str, object]:
-    """Return what the figures depend on besides versions."""
+    """Return the day and what the figures depend on besides versions."""
     return {
+        "date": datetime.now(UTC).date().isoformat(),
         "platform": platform.platform(),
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
@@ -63,14 +79,53 @@ def _cpu_model() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python, SQLite and whatever is installed of the engines."""
-    found = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
-    for name in _DISTRIBUTIONS:
+    """Return the versions of bethink, Python, SQLite and whatever is installed of the rest."""
+    found = {
+        "bethink": bethink.__version__,
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+    }
+    for name in (*_OURS, *_PEERS.values(), "pysqlite3-binary"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
     return found
+
+
+def where_and_when(document: Mapping[str, Any]) -> str:
+    """Return the machine and the day of a run in one line."""
+    machine = document["machine"]
+    told = f"{machine['cpu']}, {machine['cores']} cores, {machine['platform']}, {machine['date']}"
+    return told if machine["load"] is None else f"{told}, load {machine['load']} at the start"
+
+
+def own_versions(document: Mapping[str, Any]) -> str:
+    """Return what bethink ran on, in one line."""
+    found = document["versions"]
+    names = {"python": "Python", "sqlite": "SQLite", "numpy": "numpy", "simsimd": "simsimd"}
+    return ", ".join(f"{told} {found[name]}" for name, told in names.items() if name in found)
+
+
+def engines_of(document: Mapping[str, Any]) -> list[str]:
+    """Return bethink and the peers that were measured, in their usual order."""
+    measured = {row["engine"] for row in document["figures"]}
+    return [name for name in ("bethink", *_PEERS) if name in measured]
+
+
+def peer_version(document: Mapping[str, Any], engine: str) -> str:
+    """Return the distribution and version behind *engine*; bethink needs no version."""
+    name = _PEERS.get(engine, engine)
+    return f"{name} {document['versions'][name]}" if engine in _PEERS else engine
+
+
+def duration(seconds: float) -> str:
+    """Return a time in two or three digits."""
+    value, name = seconds * 1e6, "µs"
+    for larger in ("ms", "s"):
+        if value >= 999.5:
+            value, name = value / 1000, larger
+    return f"{value:.{1 if value < 9.95 else 0}f} {name}"
 
 
 def as_text(document: Mapping[str, Any]) -> str:
@@ -81,11 +136,12 @@ def as_text(document: Mapping[str, Any]) -> str:
     for group in groups:
         chosen = {
             part: [row for row in document[part] if (row["size"], row["embedder"]) == group]
-            for part in ("figures", "footprints", "ratios")
+            for part in ("figures", "footprints", "survivors", "ratios")
         }
         lines += ["", f"{group[0]:,} memories, {group[1]} embedder; CPU time, median", ""]
         lines += _figure_table(chosen["figures"])
-        lines += ["", *_footprint_table(chosen["footprints"]), "", *_ratio_table(chosen["ratios"])]
+        lines += ["", *_footprint_table(chosen["footprints"]), ""]
+        lines += [*_survivors_table(chosen["survivors"]), *_ratio_table(chosen["ratios"])]
     return "\n".join(lines)
 
 
@@ -106,13 +162,20 @@ def _footprint_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield _line("import", [f"{row['import_cpu_ms']:,.0f} ms" for row in rows])
 
 
+def _survivors_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        yield f"{'vectors read in full to prove an answer':<58}{row['median']:>10g}"
+        yield f"{'the same, 95th percentile':<58}{row['p95']:>10g}  {_verdict('<=', row)}"
+
+
 def _ratio_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for row in rows:
-        goal = ""
-        if row["goal"] is not None:
-            sign, verdict = ">=" if row["at_least"] else "<=", "met" if row["met"] else "MISSED"
-            goal = f"goal {sign} {row['goal']:g}: {verdict}"
+        goal = "" if row["goal"] is None else _verdict(">=" if row["at_least"] else "<=", row)
         yield f"{row['name']:<58}{row['value']:>10.2f}  {goal}".rstrip()
+
+
+def _verdict(sign: str, row: Mapping[str, Any]) -> str:
+    return f"goal {sign} {row['goal']:g}: {'met' if row['met'] else 'MISSED'}"
 
 
 def _line(head: str, cells: Sequence[str]) -> str:
