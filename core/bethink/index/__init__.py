@@ -110,7 +110,10 @@ class ResidentIndex:
             self._save(index, closing=closing)
 
     def _save_loose(self, namespace: str, *, closing: bool) -> int:
-        """Index the rows of *namespace* that no segment holds; return how many remain loose."""
+        """Index the rows of *namespace* that no segment holds; return how many remain loose.
+
+        The segments just before them merge with them where they are many and small.
+        """
         while True:
             loading = self._backend.load(namespace, loose=_AT_ONCE)
             index = ScopeIndex.of(namespace, self._dimension(), loading)

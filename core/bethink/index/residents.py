@@ -67,10 +67,16 @@ class Residents:
             self._count(index)
         gone: list[ScopeIndex] = []
         while self._most is not None and self._bytes > self._most and len(self._indexes) > 1:
-            scope = next(iter(self._indexes))
-            gone.append(self._indexes.pop(scope))
-            self._bytes -= self._counted.pop(scope)
+            gone.append(next(iter(self)))
+            self.drop(gone[-1])
         return gone
+
+    def drop(self, index: ScopeIndex) -> None:
+        """Let go of an index."""
+        del self._indexes[index.scope]
+        self._bytes -= self._counted.pop(index.scope)
+        if self._last is index:
+            self._last = None
 
     def _count(self, index: ScopeIndex) -> None:
         taken = index.nbytes
