@@ -8,7 +8,16 @@ chain still verifies.
 from __future__ import annotations
 
 import hashlib
-from typing import Final
+from operator import attrgetter
+from typing import Any, Final
+
+from .records import MemoryRecord
+
+WHOLE: Final = "whole"
+"""Where among its changes an entry tells, now and then, all of the record as it left it.
+
+So what a record was at any moment is found without reading all that happened to it before.
+"""
 
 START: Final = bytes(32)
 """The link before the first entry."""
@@ -27,3 +36,16 @@ def link(previous: bytes, columns: tuple[object, ...], digest: bytes) -> bytes:
     return hashlib.sha256(
         previous + repr(columns).encode("utf-8", "surrogatepass") + digest
     ).digest()
+
+
+_values = attrgetter(*MemoryRecord.__slots__)
+
+
+def told(record: MemoryRecord) -> dict[str, Any]:
+    """Return every field of *record* that says something."""
+    fields = zip(MemoryRecord.__slots__, _values(record), strict=True)
+    return {
+        name: value
+        for name, value in fields
+        if value is not None and (name == "value" or value not in ((), {}))
+    }

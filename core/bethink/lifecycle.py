@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any, Final
 
 from .backends import EMBEDDED, Vector
@@ -15,6 +14,7 @@ from .engine import Engine, Transaction
 from .errors import NotFoundError, ValidationError
 from .fields import check_held, checked
 from .filters import Filter
+from .journal import told
 from .namespaces import EVERYWHERE, Scope
 from .records import MemoryRecord
 
@@ -23,7 +23,6 @@ UNCHANGED: Final = object()
 
 INDEXED: Final = frozenset(("content", "author", "thread", "occurred_at", "namespace"))
 _EMBEDDED_FIELDS: Final = frozenset(("content", "author"))
-_values = attrgetter(*MemoryRecord.__slots__)
 _Prepared = tuple[MemoryRecord, dict[str, Vector]]
 
 
@@ -183,7 +182,7 @@ def _store(transaction: Transaction, record: MemoryRecord, vectors: Mapping[str,
         transaction.retire(
             row, gone, "supersede", {"state": "superseded", "superseded_by": record.id}
         )
-    transaction.add(record, vectors, _told(record))
+    transaction.add(record, vectors, told(record))
 
 
 def _update(
@@ -235,13 +234,3 @@ def _require(wanted: Sequence[str], found: Mapping[str, object]) -> None:
     for id in wanted:
         if id not in found:
             raise NotFoundError("record", id)
-
-
-def _told(record: MemoryRecord) -> dict[str, Any]:
-    """Return what the journal keeps of a new record: every field that says something."""
-    fields = zip(MemoryRecord.__slots__, _values(record), strict=True)
-    return {
-        name: value
-        for name, value in fields
-        if value is not None and (name == "value" or value not in ((), {}))
-    }

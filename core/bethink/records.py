@@ -133,3 +133,12 @@ class LogEntry:
     id: str | None
     namespace: str | None
     changes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A named moment: all that the journal told up to entry ``seq``, named at the time ``at``."""
+
+    name: str
+    seq: int
+    at: float

@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from ..errors import ValidationError
 from ..filters import Filter
 from ..namespaces import Scope
 from ..records import LogEntry, MemoryRecord
+
+if TYPE_CHECKING:
+    from .chronicle import Chronicle
 
 Vector = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
@@ -150,6 +153,10 @@ class Writer(Protocol):
         """
         ...
 
+    def snapshot(self, name: str, at: float) -> None:
+        """Name the last journal position, *at* this time; refuse a name that is taken."""
+        ...
+
     def fact(self, name: str) -> str | None:
         """Return a noted fact."""
         ...
@@ -163,6 +170,11 @@ class Backend(Protocol):
     """Where a store's memories live. Safe for threads, processes and forks."""
 
     location: str
+
+    @property
+    def chronicle(self) -> Chronicle:
+        """The journal, to be asked about any moment."""
+        ...
 
     def write(self) -> AbstractContextManager[Writer]:
         """Open the one write transaction: committed at the end, rolled back on any exception."""
@@ -213,8 +225,7 @@ class Backend(Protocol):
     def load(self, scope: Scope, loose: int | None = None) -> Loading:
         """Read everything an index of *scope* needs, at one consistent journal position.
 
-        With a number, read only so many of the first loose rows, and only the small segments at the
-        end once they hold about as many rows together.
+        With a number, read only so many of the first loose rows and no segments.
         """
         ...
 

@@ -19,6 +19,7 @@ from .. import Vector
 FIELDS: Final = tuple(field.name for field in fields(MemoryRecord))
 COLUMNS: Final = ", ".join(FIELDS)
 _VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
+_OUTCOME: Final = FIELDS.index("outcome")
 _values = attrgetter(*FIELDS)
 _MANY: Final = 50
 
@@ -35,6 +36,8 @@ def to_values(record: MemoryRecord) -> list[Any]:
 def to_record(values: Sequence[Any]) -> MemoryRecord:
     """Return the record of a row whose columns come in the order of ``FIELDS``."""
     columns = list(values)
+    if type(columns[_OUTCOME]) is not float:  # a damaged row has its columns in other places
+        raise CorruptStoreError(None, "damaged record in the store")
     if columns[_VALUE] is not None:
         columns[_VALUE] = from_json(columns[_VALUE])
     columns[_TAGS] = () if columns[_TAGS] == "[]" else tuple(from_json(columns[_TAGS]))

@@ -44,13 +44,35 @@ CREATE TABLE records (
     code BLOB                     -- authentication code, when the store has a key
 );
 CREATE INDEX records_scope ON records (namespace, state, ordinal);
-CREATE INDEX records_patched ON records (namespace, revision) WHERE revision <> row;
+CREATE INDEX records_patched ON records (namespace, revision, ordinal, state)
+    WHERE revision <> row;
 CREATE UNIQUE INDEX records_key ON records (namespace, key)
     WHERE state = 'live' AND key IS NOT NULL;
+CREATE INDEX records_fact ON records (namespace, key) WHERE key IS NOT NULL;
+
+CREATE TABLE departures (         -- where a record was before it changed its namespace or key
+    namespace TEXT NOT NULL, key TEXT, id TEXT NOT NULL
+);
+CREATE INDEX departures_place ON departures (namespace, key, id);
+CREATE TRIGGER records_left AFTER UPDATE OF namespace, key ON records
+    WHEN old.namespace <> new.namespace OR old.key IS NOT new.key
+    BEGIN INSERT INTO departures VALUES (old.namespace, old.key, old.id); END;
+
+CREATE TABLE accesses (           -- what each journaled touch left
+    ordinal INTEGER NOT NULL,     -- of the record
+    seq INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    last REAL NOT NULL,
+    PRIMARY KEY (ordinal, seq)
+) WITHOUT ROWID;
 
 CREATE TABLE vectors (row INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 CREATE TABLE named_vectors (
-    row INTEGER NOT NULL, name TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (row, name)
+    row INTEGER NOT NULL,         -- the record's, or its last one before it got another vector
+    name TEXT NOT NULL,
+    since INTEGER NOT NULL,       -- the row that the vector was given with
+    vector BLOB NOT NULL,
+    PRIMARY KEY (row, name)
 );
 
 CREATE TABLE journal (
@@ -68,6 +90,12 @@ CREATE TABLE journal (
     code BLOB
 );
 CREATE INDEX journal_id ON journal (id, seq) WHERE id IS NOT NULL AND action <> 'store';
+
+CREATE TABLE clock_steps (
+    seq INTEGER PRIMARY KEY       -- of an entry whose time is before that of the one before it
+);
+CREATE TABLE snapshots (name TEXT PRIMARY KEY, seq INTEGER NOT NULL, at REAL NOT NULL)
+    WITHOUT ROWID;
 
 CREATE TABLE segments (
     number INTEGER PRIMARY KEY,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from ...errors import DimensionError, ValidationError
 from ...fields import to_json
 from ...filters import Filter, matches
-from ...journal import START, digest, link
+from ...journal import START, WHOLE, digest, link, told
 from ...namespaces import Scope
 from ...records import MemoryRecord
 from .. import EMBEDDED, Row, Vector
@@ -28,12 +30,15 @@ _UPDATE: Final = (
 _TOUCH: Final = (
     "UPDATE records SET access_count = access_count + ?, "
     "last_accessed_at = max(coalesce(last_accessed_at, ?), ?), "
-    "revision = ? WHERE id = ? AND state = 'live' RETURNING row"
+    "revision = ? WHERE id = ? AND state = 'live' "
+    "RETURNING row, ordinal, access_count, last_accessed_at"
 )
 _ENTRY: Final = (
     "INSERT INTO journal (seq, at, action, id, namespace, was, row, digest, link, salt, changes) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+WHOLE_IN_256: Final = 8
+"""Of so many in 256 entries that change a record the journal tells the whole record."""
 
 
 class SQLiteWriter:
@@ -42,10 +47,11 @@ class SQLiteWriter:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         last = connection.execute(
-            "SELECT seq, link FROM journal ORDER BY seq DESC LIMIT 1"
+            "SELECT seq, link, at FROM journal ORDER BY seq DESC LIMIT 1"
         ).fetchone()
         self._head: int = last[0] if last else 0
         self._link: bytes = last[1] if last else START
+        self._at: float = last[2] if last else -math.inf
 
     def head(self) -> int:
         """Return the last journal position."""
@@ -120,10 +126,9 @@ class SQLiteWriter:
         Vectors that are not given are kept.
         """
         new = self._head + 1
-        kept = self._detach(row)
         self._connection.execute(_UPDATE, (new, new, *to_values(record), row))
-        attached = {**kept, **vectors}
-        self._attach(new, attached)
+        attached = {**self._carried(row, new, vectors), **vectors}
+        self._attach(new, vectors)
         (ordinal,) = self._connection.execute(
             "SELECT ordinal FROM records WHERE row = ?", (new,)
         ).fetchone()
@@ -139,27 +144,42 @@ class SQLiteWriter:
                 if (expected := self.dimension(name, len(vector))) != len(vector):
                     raise DimensionError(expected, len(vector), name)
                 self._connection.execute(
-                    "INSERT INTO named_vectors VALUES (?, ?, ?)", (row, name, to_blob(vector))
+                    "INSERT INTO named_vectors VALUES (?, ?, ?, ?)",
+                    (row, name, row, to_blob(vector)),
                 )
 
-    def _detach(self, row: int) -> dict[str, Vector]:
-        stored = self._connection.execute(
+    def _carried(self, row: int, new: int, given: Collection[str]) -> dict[str, Vector]:
+        """Bring the vectors that are not *given* anew to the *new* row and return them.
+
+        Of the others, those that nobody could make again stay where they were, for the past.
+        """
+        if EMBEDDED in given:
+            self._connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
+        else:
+            self._connection.execute("UPDATE vectors SET row = ? WHERE row = ?", (new, row))
+        self._connection.execute(
+            "UPDATE named_vectors SET row = ? WHERE row = ? "
+            "AND name NOT IN (SELECT value FROM json_each(?))",
+            (new, row, json.dumps(list(given))),
+        )
+        carried = self._connection.execute(
             "SELECT '', vector FROM vectors WHERE row = ? UNION ALL "
             "SELECT name, vector FROM named_vectors WHERE row = ?",
-            (row, row),
-        ).fetchall()
-        self._connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
-        self._connection.execute("DELETE FROM named_vectors WHERE row = ?", (row,))
-        return {name: to_vector(blob) for name, blob in stored}
+            (new, new),
+        )
+        return {name: to_vector(blob) for name, blob in carried}
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
-        rows: list[int] = []
+        rows, seq = [], self._head + 1
         for id, (times, at) in accesses.items():
-            rows += (
-                self._connection.execute(_TOUCH, (times, at, at, self._head + 1, id)).fetchone()
-                or ()
-            )
+            left = self._connection.execute(_TOUCH, (times, at, at, seq, id)).fetchone()
+            if left:
+                row, ordinal, count, last = left
+                self._connection.execute(
+                    "INSERT INTO accesses VALUES (?, ?, ?, ?)", (ordinal, seq, count, last)
+                )
+                rows.append(row)
         return rows
 
     def journal(
@@ -172,12 +192,26 @@ class SQLiteWriter:
         changes: Mapping[str, object],
     ) -> None:
         """Append one entry; *was* is the row before, *row* the row after."""
-        text, salt, seq = to_json(changes), os.urandom(16), self._head + 1
+        salt, seq = os.urandom(16), self._head + 1
+        if record is not None and action != "store" and salt[0] < WHOLE_IN_256:
+            changes = {**changes, WHOLE: told(record)}
+        text = to_json(changes)
         columns = (seq, at, action, record and record.id, record and record.namespace, was, row)
         digested = digest(salt, text)
         self._link = link(self._link, columns, digested)
         self._connection.execute(_ENTRY, (*columns, digested, self._link, salt, text))
-        self._head = seq
+        if at < self._at:
+            self._connection.execute("INSERT INTO clock_steps VALUES (?)", (seq,))
+        self._head, self._at = seq, at
+
+    def snapshot(self, name: str, at: float) -> None:
+        """Name the last journal position, *at* this time; refuse a name that is taken."""
+        try:
+            self._connection.execute(
+                "INSERT INTO snapshots VALUES (?, ?, ?)", (name, self._head, at)
+            )
+        except sqlite3.IntegrityError as error:
+            raise ValidationError(f"a snapshot {name!r} exists already") from error
 
     def fact(self, name: str) -> str | None:
         """Return a noted fact."""

@@ -1,0 +1,111 @@
+"""What a backend tells of the past: its journal by record, so that any moment can be read again.
+
+A moment is a journal position. A record that did not change after it is what it was; of the others
+the backend tells the entries up to the moment, from the last one on that tells all of the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..namespaces import Scope
+from ..records import LogEntry, MemoryRecord, Snapshot
+from . import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """A record as it is, its row and ordinal, and the journal position of its last change."""
+
+    row: int
+    ordinal: int
+    revision: int
+    record: MemoryRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One entry about a record: the row it left it in and the fields it changed.
+
+    ``changes`` are None once they have been erased.
+    """
+
+    seq: int
+    at: float
+    row: int
+    changes: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What is told of a record up to a moment.
+
+    ``told`` are its entries, oldest first, beginning with one that tells all of it. ``accessed`` is
+    what the last journaled touch left: ``(seq, how many, when last)``.
+    """
+
+    current: Current
+    told: tuple[Told, ...]
+    accessed: tuple[int, int, float] | None
+
+
+class Chronicle(Protocol):
+    """The journal of a backend, to be asked about any moment. *seq* is always the moment."""
+
+    def seq_at(self, time: float) -> int:
+        """Return the position of the last entry, in the journal's order, made at *time* or before.
+
+        0 if there is none.
+        """
+        ...
+
+    def entry(self, seq: int) -> LogEntry | None:
+        """Return entry number *seq*, None if there is none."""
+        ...
+
+    def erased(self, since: int) -> bool:
+        """Tell whether anything was erased by an entry after *since*."""
+        ...
+
+    def current(self, ids: Sequence[str]) -> list[Current]:
+        """Return those of the records that exist, in any state."""
+        ...
+
+    def made(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return the id of the record that each of *rows* was made for."""
+        ...
+
+    def holders(self, namespace: str, key: str) -> list[Current]:
+        """Return every record that holds or ever held *key* in *namespace*, in any state."""
+        ...
+
+    def candidates(self, scope: Scope, seq: int, since: int | None = None) -> list[Current]:
+        """Return all records that may have been live in *scope* then, and perhaps some others.
+
+        With *since*, return those that changed after it and existed at *seq*, in any state.
+        """
+        ...
+
+    def stories(self, records: Sequence[Current], seq: int) -> list[Story]:
+        """Return what is told of *records*, all of which existed then."""
+        ...
+
+    def named(self, rows: Mapping[int, str], name: str) -> dict[int, Vector]:
+        """Return the vectors called *name* that records had in ``{row: id}``, where they had one.
+
+        A row may be one that its record has left since.
+        """
+        ...
+
+    def given(self, row: int) -> list[str]:
+        """Return the names of the vectors that a record has and got with *row*.
+
+        It may be in another row by now.
+        """
+        ...
+
+    def snapshots(self) -> list[Snapshot]:
+        """Return all snapshots in the order in which they were taken."""
+        ...

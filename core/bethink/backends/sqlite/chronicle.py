@@ -1,0 +1,206 @@
+"""The past of an SQLite file, read from its journal."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import Any, Final
+
+from ...journal import WHOLE
+from ...namespaces import Scope
+from ...records import LogEntry, Snapshot
+from .. import Vector
+from ..chronicle import Current, Story, Told
+from .connection import Connections
+from .rows import COLUMNS, from_json, to_record, to_vector, within
+
+_CURRENT: Final = f"SELECT row, ordinal, revision, {COLUMNS} FROM records"
+_AT_ONCE: Final = 256  # records whose entries are read before others have their turn
+_BEFORE: Final = (
+    "SELECT seq, at, row, changes FROM journal "
+    "WHERE id = ? AND action <> 'store' AND seq <= ? ORDER BY seq DESC"
+)
+_FIRST: Final = "SELECT seq, at, row, changes FROM journal WHERE seq = ?"
+_ACCESSED: Final = (
+    "SELECT seq, count, last FROM accesses WHERE ordinal = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
+)
+_NAMED: Final = (  # of a record's rows from then on, the one that the vector stayed in
+    "SELECT vector FROM named_vectors WHERE name = ?1 AND since <= ?2 AND row IN "
+    "(SELECT ?2 UNION ALL "
+    "SELECT row FROM journal WHERE id = ?3 AND action <> 'store' AND seq > ?2) LIMIT 1"
+)
+
+
+class SQLiteChronicle:
+    """Read the journal through *connections*."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def seq_at(self, time: float) -> int:
+        """Return the position of the last entry made at *time* or before, 0 if there is none.
+
+        Where the clock never stepped back, times ascend; so each such stretch is bisected.
+        """
+        with self._connections.reading() as connection:
+            (head,) = connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()
+            steps = [seq for (seq,) in connection.execute("SELECT seq FROM clock_steps ORDER BY 1")]
+            end = head
+            for start in reversed([1, *steps]):
+                stretch = range(start, end + 1)
+                passed = bisect_right(stretch, time, key=lambda seq: _at(connection, seq))
+                if passed:
+                    return stretch[passed - 1]
+                end = start - 1
+        return 0
+
+    def entry(self, seq: int) -> LogEntry | None:
+        """Return entry number *seq*, None if there is none."""
+        with self._connections.reading() as connection:
+            found = connection.execute(
+                "SELECT seq, at, action, id, namespace, changes FROM journal WHERE seq = ?", (seq,)
+            ).fetchone()
+        return to_entry(found) if found else None
+
+    def erased(self, since: int) -> bool:
+        """Tell whether anything was erased by an entry after *since*."""
+        with self._connections.reading() as connection:
+            found = connection.execute(
+                "SELECT 1 FROM journal WHERE seq > ? AND action = 'erase' LIMIT 1", (since,)
+            ).fetchone()
+        return found is not None
+
+    def current(self, ids: Sequence[str]) -> list[Current]:
+        """Return those of the records that exist, in any state."""
+        return self._found(
+            f"{_CURRENT} WHERE id IN (SELECT value FROM json_each(?))", json.dumps(list(ids))
+        )
+
+    def made(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return the id of the record that each of *rows* was made for."""
+        with self._connections.reading() as connection:
+            return dict(
+                connection.execute(
+                    "SELECT seq, id FROM journal WHERE seq IN (SELECT value FROM json_each(?))",
+                    (json.dumps(list(rows)),),
+                )
+            )
+
+    def holders(self, namespace: str, key: str) -> list[Current]:
+        """Return every record that holds or ever held *key* in *namespace*, in any state."""
+        place = "namespace = ?1 AND key = ?2"
+        return self._found(
+            f"{_CURRENT} WHERE id IN (SELECT id FROM records WHERE {place} "
+            f"UNION SELECT id FROM departures WHERE {place})",
+            namespace,
+            key,
+        )
+
+    def candidates(self, scope: Scope, seq: int, since: int | None = None) -> list[Current]:
+        """Return all records that may have been live in *scope* then, and perhaps some others.
+
+        With *since*, return those that changed after it and existed at *seq*, in any state.
+        """
+        inside, parameters = within(scope)
+        changed = seq if since is None else since
+        existed = "ordinal <= ? AND revision > ?"
+        living = f"{inside} AND state = 'live' AND {existed}"
+        dead = f"{inside} AND state <> 'live' AND revision <> row AND {existed}"
+        departed = f"id IN (SELECT id FROM departures WHERE {inside}) AND NOT {inside} "
+        return [
+            *self._found(
+                f"{_CURRENT} WHERE {living}", *parameters, seq, 0 if since is None else since
+            ),
+            *self._found(
+                f"{_CURRENT} INDEXED BY records_patched WHERE {dead}", *parameters, seq, changed
+            ),
+            *self._found(
+                f"{_CURRENT} WHERE {departed} AND {existed}",
+                *parameters,
+                *parameters,
+                seq,
+                changed,
+            ),
+        ]
+
+    def _found(self, sql: str, *parameters: object) -> list[Current]:
+        with self._connections.reading() as connection:
+            found = connection.execute(sql, parameters).fetchall()
+        return [
+            Current(row, ordinal, revision, to_record(values))
+            for row, ordinal, revision, *values in found
+        ]
+
+    def stories(self, records: Sequence[Current], seq: int) -> list[Story]:
+        """Return what is told of *records*, all of which existed then."""
+        found: list[Story] = []
+        for start in range(0, len(records), _AT_ONCE):
+            with self._connections.reading() as connection:
+                some = records[start : start + _AT_ONCE]
+                found += [_story(connection, record, seq) for record in some]
+        return found
+
+    def named(self, rows: Mapping[int, str], name: str) -> dict[int, Vector]:
+        """Return the vectors called *name* that records had in ``{row: id}``."""
+        found = {}
+        with self._connections.reading() as connection:
+            for row, id in rows.items():
+                if vector := connection.execute(_NAMED, (name, row, id)).fetchone():
+                    found[row] = to_vector(vector[0])
+        return found
+
+    def given(self, row: int) -> list[str]:
+        """Return the names of the vectors that a record has and got with *row*."""
+        with self._connections.reading() as connection:
+            found = connection.execute(
+                "SELECT name FROM journal JOIN records USING (id) JOIN named_vectors "
+                "ON named_vectors.row = records.row WHERE seq = ?1 AND since = ?1 ORDER BY name",
+                (row,),
+            ).fetchall()
+        return [name for (name,) in found]
+
+    def snapshots(self) -> list[Snapshot]:
+        """Return all snapshots in the order in which they were taken."""
+        with self._connections.reading() as connection:
+            found = connection.execute(
+                "SELECT name, seq, at FROM snapshots ORDER BY seq, at, name"
+            ).fetchall()
+        return [Snapshot(*columns) for columns in found]
+
+
+def to_entry(columns: Sequence[Any]) -> LogEntry:
+    """Return the entry of a row of the journal; that it tells the whole record goes unsaid."""
+    seq, at, action, id, namespace, text = columns
+    changes = from_json(text) if text else {}
+    changes.pop(WHOLE, None)
+    return LogEntry(seq, at, action, id, namespace, changes)
+
+
+def _at(connection: sqlite3.Connection, seq: int) -> float:
+    found = connection.execute("SELECT at FROM journal WHERE seq = ?", (seq,)).fetchone()
+    return float(found[0])
+
+
+def _story(connection: sqlite3.Connection, current: Current, seq: int) -> Story:
+    told: list[Told] = []
+    with closing(connection.execute(_BEFORE, (current.record.id, seq))) as entries:
+        for columns in entries:
+            entry, whole = _told(columns)
+            told.append(entry)
+            if whole:
+                break
+        else:
+            told.append(_told(connection.execute(_FIRST, (current.ordinal,)).fetchone())[0])
+    accessed = connection.execute(_ACCESSED, (current.ordinal, seq)).fetchone()
+    return Story(current, tuple(reversed(told)), accessed)
+
+
+def _told(columns: Sequence[Any]) -> tuple[Told, bool]:
+    """Return what an entry told, and whether it is all of the record."""
+    seq, at, row, text = columns
+    changes = from_json(text) if text else None
+    whole = changes.pop(WHOLE, None) if changes else None
+    return Told(seq, at, row, whole or changes), whole is not None
