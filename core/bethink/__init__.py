@@ -27,12 +27,13 @@ from .errors import (
     StoreClosedError,
     ValidationError,
 )
+from .history import Change, Diff, Past, Version
 from .messages import MessageLog
 from .minilm import MiniLMEmbedder
 from .namespaces import EVERYWHERE, Subtree, segment, unsegment
 from .packing import Packed
 from .ranking import DecayProduct, FiveSignal, Ranking, WeightedSum
-from .records import Explanation, LogEntry, MemoryRecord, RecallResult, WhyNot
+from .records import Explanation, LogEntry, MemoryRecord, RecallResult, Snapshot, WhyNot
 from .static import StaticEmbedder
 from .store import MemoryStore
 from .working import (
@@ -53,8 +54,10 @@ __all__ = [
     "AsyncMemoryStore",
     "BethinkError",
     "CallableEmbedder",
+    "Change",
     "CorruptStoreError",
     "DecayProduct",
+    "Diff",
     "DimensionError",
     "Embedder",
     "EmbedderError",
@@ -76,6 +79,7 @@ __all__ = [
     "NotFoundError",
     "OpenAIEmbedder",
     "Packed",
+    "Past",
     "Ranking",
     "RateLimitError",
     "RecallResult",
@@ -84,12 +88,14 @@ __all__ = [
     "SentenceTransformerEmbedder",
     "ShortTermMemory",
     "SimilarMemoryError",
+    "Snapshot",
     "StaticEmbedder",
     "StorageError",
     "StoreBusyError",
     "StoreClosedError",
     "Subtree",
     "ValidationError",
+    "Version",
     "WeightedSum",
     "WhyNot",
     "context_block",

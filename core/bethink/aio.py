@@ -67,6 +67,12 @@ class AsyncMemoryStore:
     touch = _awaitable(MemoryStore.touch)
     vectors = _awaitable(MemoryStore.vectors)
     log = _awaitable(MemoryStore.log)
+    snapshot = _awaitable(MemoryStore.snapshot)
+    snapshots = _awaitable(MemoryStore.snapshots)
+    as_of = _awaitable(MemoryStore.as_of)
+    diff = _awaitable(MemoryStore.diff)
+    audit = _awaitable(MemoryStore.audit)
+    undo = _awaitable(MemoryStore.undo)
     close = _awaitable(MemoryStore.close)
 
     async def __aenter__(self) -> Self:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from . import fields, lifecycle, packing, reading
+from . import fields, history, lifecycle, packing, reading
 from .backends import open_backend
 from .catalogue import embedder_for
 from .embedders import Embedder
@@ -19,6 +19,7 @@ from .engine import Engine
 from .fields import Changes, Fields
 from .filters import parse
 from .forks import opening
+from .history import Diff, Moments, Past, Version, When
 from .ids import IdFactory
 from .index import MAX_RESIDENT
 from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
@@ -26,7 +27,7 @@ from .packing import Budget, Packed, TokenCounter
 from .ranking import Ranking, WeightedSum
 from .ranking import checked as checked_ranking
 from .recall import Mode
-from .records import LogEntry, MemoryRecord, RecallResult, WhyNot
+from .records import LogEntry, MemoryRecord, RecallResult, Snapshot, WhyNot
 
 Where = Mapping[str, Any] | None
 NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
@@ -67,6 +68,7 @@ class MemoryStore:
             except BaseException:
                 backend.close()
                 raise
+        self._moments = Moments(self._engine)
         self.location = backend.location
         self.embedder = chosen
         self.ranking: Ranking = WeightedSum() if ranking is None else checked_ranking(ranking)
@@ -181,6 +183,7 @@ class MemoryStore:
         touch: bool = True,
         vector: NamedVector | None = None,
         ranking: Ranking | None = None,
+        as_of: When | None = None,
     ) -> list[RecallResult]:
         """Return the *k* live memories most relevant to *query*, best first, ties by id.
 
@@ -190,11 +193,15 @@ class MemoryStore:
         embedder's; *query* may then be None. *now* (Unix seconds) is the moment that age and expiry
         are judged at. With *touch* the returned memories count as accessed. *ranking* replaces the
         store's for this call.
+
+        *as_of*, a moment as in ``as_of``, asks the store as it was then: the same memories with the
+        same scores as it would have returned. *now* is then that moment, and nothing is touched.
         """
+        touched = touch and as_of is None
         request = _request(
-            query, k, namespace, mode, where, min_score, min_similarity, now, touch, vector
+            query, k, namespace, mode, where, min_score, min_similarity, now, touched, vector
         )
-        return reading.recall(self._engine, self._ranking(ranking), request)
+        return reading.recall(self._engine_at(as_of), self._ranking(ranking), request)
 
     def why_not(
         self,
@@ -210,6 +217,7 @@ class MemoryStore:
         now: float | None = None,
         vector: NamedVector | None = None,
         ranking: Ranking | None = None,
+        as_of: When | None = None,
     ) -> WhyNot:
         """Tell what keeps the record with *id* out of the answer of ``recall``, and its rank.
 
@@ -220,7 +228,7 @@ class MemoryStore:
             query, k, namespace, mode, where, min_score, min_similarity, now, False, vector
         )
         asked = fields.label("id", id)
-        return reading.why_not(self._engine, self._ranking(ranking), asked, request)
+        return reading.why_not(self._engine_at(as_of), self._ranking(ranking), asked, request)
 
     def pack(
         self,
@@ -238,6 +246,7 @@ class MemoryStore:
         touch: bool = True,
         vector: NamedVector | None = None,
         ranking: Ranking | None = None,
+        as_of: When | None = None,
     ) -> Packed:
         """Recall *k* memories and put the best of them into one block of text for a prompt.
 
@@ -261,10 +270,11 @@ class MemoryStore:
                 touch=False,
                 vector=vector,
                 ranking=ranking,
+                as_of=as_of,
             ),
             budget,
         )
-        if touch and packed.results:
+        if touch and as_of is None and packed.results:
             reading.touch(self._engine, [each.memory.id for each in packed.results])
         return packed
 
@@ -290,9 +300,61 @@ class MemoryStore:
         most = fields.limit("limit", limit)
         return self._engine.backend.log(most, id, scope, fields.integer("since", since, 0))
 
+    def snapshot(self, name: str) -> Snapshot:
+        """Name the present, so that it can be asked for later; a name that is taken is refused."""
+        return self._moments.take(fields.label("name", name))
+
+    def snapshots(self) -> list[Snapshot]:
+        """Return the snapshots, oldest first."""
+        return self._moments.all()
+
+    def as_of(self, when: When) -> Past:
+        """Return what the store held at a moment, to be read.
+
+        *when* is a snapshot's name, the number of a journal entry (right after it) or a time: a
+        float or an aware datetime, for the last entry in the journal's order made by then. Accesses
+        count from when they were written, which a snapshot sees to. An unknown name raises
+        ``NotFoundError``.
+        """
+        moment = self._moments.find(when)
+        return Past(self._moments.engine(moment), moment)
+
+    def diff(self, since: When, until: When | None = None, *, namespace: Scope = "default") -> Diff:
+        """Return which live records of *namespace* came, changed or went between two moments.
+
+        *until* None is the present. With *until* before *since* it tells the way back.
+        """
+        scope, first = check_scope(namespace), self._moments.find(since).seq
+        head = self._engine.backend.head() if until is None else self._moments.find(until).seq
+        return history.diff(self._engine.backend, first, head, scope)
+
+    def audit(
+        self, key: str, *, namespace: str = "default", as_of: When | None = None
+    ) -> list[Version]:
+        """Return every value the fact *key* ever had, when, and what replaced it, oldest first.
+
+        With *as_of*, a moment as in ``as_of``, return what was known of it then.
+        """
+        self._engine.check_open()
+        backend, place = self._engine.backend, check_namespace(namespace)
+        seq = backend.head() if as_of is None else self._moments.find(as_of).seq
+        return history.audit(backend, place, fields.label("key", key), seq)
+
+    def undo(self, seq: int) -> MemoryRecord:
+        """Take back the mutation that is journal entry *seq*, by a new entry; return its record.
+
+        Undoing the storing of a fact gives the fact back to the record it was taken from. An entry
+        whose work a later one changed raises ``ValidationError``, and so do touches and erasures.
+        An unknown one raises ``NotFoundError``.
+        """
+        return history.undo(self._engine, fields.integer("seq", seq, 1))
+
     def close(self) -> None:
         """Write what is pending and release the file; closing twice is fine."""
         self._engine.close()
+
+    def _engine_at(self, as_of: When | None) -> Engine:
+        return self._engine if as_of is None else self._moments.engine(self._moments.find(as_of))
 
     def _ranking(self, ranking: Ranking | None) -> Ranking:
         return self.ranking if ranking is None else checked_ranking(ranking)

@@ -52,6 +52,7 @@ ROWS = (
     ("recall", "packing"),
     ("engine",),
     ("lifecycle", "reading"),
+    ("history",),
     ("store",),
     ("working",),
     ("aio", "messages"),

@@ -72,9 +72,9 @@ class Asked:
     vector: tuple[str, Vector] | None = None
     ranking: Ranking | None = None
 
-    def of(self, store: MemoryStore, *, touch: bool = False) -> Answer:
+    def of(self, store: MemoryStore, *, touch: bool = False, as_of: int | None = None) -> Answer:
         """Return what *store* answers."""
-        hits = store.recall(**vars(self), touch=touch)
+        hits = store.recall(**vars(self), touch=touch, as_of=as_of)
         return [(hit.memory.id, hit.score) for hit in hits]
 
 

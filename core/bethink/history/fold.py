@@ -1,0 +1,83 @@
+"""Records as they were: what the journal told of them up to a moment, entry upon entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..backends import Row
+from ..backends.chronicle import Chronicle, Current, Story
+from ..records import MemoryRecord
+
+_FIELDS: Final = frozenset(MemoryRecord.__slots__)
+_ACCESSES: Final = frozenset(("access_count", "last_accessed_at"))
+SILENT: Final = _ACCESSES | {"updated_at"}
+"""The fields that change without anybody's saying so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    """A record as it was at some moment, in the row it had, beside what it is."""
+
+    row: Row
+    current: Current
+
+    @property
+    def record(self) -> MemoryRecord:
+        """The record as it was."""
+        return self.row.record
+
+
+def then(chronicle: Chronicle, records: Sequence[Current], seq: int) -> list[Then]:
+    """Return those of *records* that existed at *seq*, in any state, as they were.
+
+    What has been erased since is not among them.
+    """
+    born = [each for each in records if each.ordinal <= seq]
+    stories = chronicle.stories([each for each in born if each.revision > seq], seq)
+    told = {story.current.ordinal: _told(story) for story in stories}
+    rows = [
+        (told[each.ordinal] if each.revision > seq else _unchanged(each), each) for each in born
+    ]
+    return [Then(row, current) for row, current in rows if row is not None]
+
+
+def different(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:
+    """Return the names of the fields that differ, but for the silent ones."""
+    return tuple(
+        name
+        for name in MemoryRecord.__slots__
+        if name not in SILENT and getattr(before, name) != getattr(after, name)
+    )
+
+
+def folded(fields: Mapping[str, Any], changes: Mapping[str, Any], at: float) -> dict[str, Any]:
+    """Return the *fields* of a record after an entry made *at* that time told of *changes*."""
+    known = {name: value for name, value in changes.items() if name in _FIELDS}
+    return {**fields, "updated_at": at, **known}
+
+
+def record_of(fields: Mapping[str, Any]) -> MemoryRecord:
+    """Return the record with *fields*, as JSON spells them."""
+    return MemoryRecord(**{**fields, "tags": tuple(fields.get("tags", ()))})
+
+
+def _unchanged(current: Current) -> Row:
+    return Row(current.row, current.ordinal, current.record, {})
+
+
+def _told(story: Story) -> Row | None:
+    """Return the row that *story* tells of, None if some of it has been erased."""
+    fields: dict[str, Any] = {}
+    counted = row = 0
+    for entry in story.told:
+        if entry.changes is None:
+            return None
+        fields = folded(fields, entry.changes, entry.at)
+        row = entry.row
+        if not _ACCESSES.isdisjoint(entry.changes):
+            counted = entry.seq
+    if story.accessed is not None and story.accessed[0] > counted:
+        fields["access_count"], fields["last_accessed_at"] = story.accessed[1:]
+    return Row(row, story.current.ordinal, record_of(fields), {})

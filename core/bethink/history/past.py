@@ -1,0 +1,182 @@
+"""A backend at a moment of its past: whatever reads a store reads its past through it.
+
+Nothing of the past is kept beside the journal but the caller's own vectors. Records are told anew
+from it, and so are vectors of the store's embedder where their text has changed since.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from ..backends import EMBEDDED, Backend, Changes, Loading, Rows, Segment, Vector, Writer
+from ..errors import ValidationError
+from ..filters import Filter, matches
+from ..index.document import embedded_text
+from ..namespaces import Scope, covers
+from ..records import LogEntry, MemoryRecord
+from .fold import Then, then
+
+Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
+
+
+class PastBackend:
+    """What *backend* held at journal position *seq*; *embed* makes vectors of records."""
+
+    def __init__(self, backend: Backend, embed: Embed, seq: int) -> None:
+        self.location = backend.location
+        self.chronicle = backend.chronicle
+        self._present = backend
+        self._embed = embed
+        self._seq = seq
+        self._made: dict[int, Vector] = {}
+
+    def write(self) -> AbstractContextManager[Writer]:
+        """Refuse."""
+        raise ValidationError("the past cannot be changed")
+
+    def save(self, segments: Iterable[Segment]) -> list[int | None]:
+        """Keep nothing."""
+        return [None for _ in segments]
+
+    def head(self) -> int:
+        """Return the moment."""
+        return self._seq
+
+    def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
+        """Return that nothing happens any more."""
+        return Changes(self._seq, self._seq, frozenset(), ())
+
+    def fact(self, name: str) -> str | None:
+        """Return a fact as it is noted now."""
+        return self._present.fact(name)
+
+    def dimension(self, name: str) -> int | None:
+        """Return the dimension of the vectors called *name*; those of another one are gone."""
+        return self._present.dimension(name)
+
+    def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        """Return the records among *ids* that existed, in any state."""
+        return {each.record.id: each.record for each in self._known(ids)}
+
+    def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the row that the records among *ids* had."""
+        return {each.record.id: each.row.row for each in self._known(ids)}
+
+    def at(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
+        """Return the records whose row was among *rows*."""
+        return {each.row.row: each.record for each in self._in(rows)}
+
+    def holder(self, namespace: str, key: str) -> MemoryRecord | None:
+        """Return the live record that held *key* in *namespace*."""
+        place = (namespace, key, "live")
+        for each in then(self.chronicle, self.chronicle.holders(namespace, key), self._seq):
+            if (each.record.namespace, each.record.key, each.record.state) == place:
+                return each.record
+        return None
+
+    def select(
+        self, scope: Scope, where: Filter | None, limit: int | None, offset: int, newest_first: bool
+    ) -> list[MemoryRecord]:
+        """Return live records in insertion order."""
+        found = sorted(self._live(scope), key=_ordinal, reverse=newest_first)
+        passed = (each.record for each in found if matches(where, each.record))
+        return list(islice(passed, offset, None if limit is None else offset + limit))
+
+    def matching(self, scope: Scope, where: Filter) -> Rows:
+        """Return the rows of the live records in *scope* that pass *where*, ascending."""
+        found = [each.row.row for each in self._live(scope) if matches(where, each.record)]
+        return np.array(sorted(found), dtype=np.int64)
+
+    def count(self, scope: Scope, where: Filter | None) -> int:
+        """Count live records."""
+        return sum(matches(where, each.record) for each in self._live(scope))
+
+    def namespaces(self, scope: Scope) -> dict[str, int]:
+        """Return ``{namespace: live records}``, sorted by name."""
+        return dict(sorted(Counter(each.record.namespace for each in self._live(scope)).items()))
+
+    def load(self, scope: Scope, loose: int | None = None) -> Loading:
+        """Return every live row with its vector."""
+        found = sorted(self._live(scope), key=lambda each: each.row.row)
+        vectors = self._vectors(found)
+        rows = [replace(each.row, vectors={EMBEDDED: vectors[each.row.row]}) for each in found]
+        return Loading(self._seq, (), {}, tuple(rows), ())
+
+    def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
+        """Return the vectors called *name* that *rows* had."""
+        found = self._present.vectors(rows, name)
+        if len(found) < len(rows):
+            left = [
+                each for each in self._in([row for row in rows if row not in found]) if _left(each)
+            ]
+            if name == EMBEDDED:
+                found |= self._vectors(left)
+            else:
+                ids = {each.row.row: each.record.id for each in left}
+                found |= self.chronicle.named(ids, name)
+        return found
+
+    def log(
+        self, limit: int | None, id: str | None, scope: Scope | None, since: int
+    ) -> list[LogEntry]:
+        """Return the journal entries up to the moment, newest first."""
+        found = self._present.log(None, id, scope, since)
+        return list(islice((entry for entry in found if entry.seq <= self._seq), limit))
+
+    def sleep(self) -> None:
+        """Do nothing: what is asked is asked of the present."""
+
+    def resume(self, *, in_child: bool) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def _live(self, scope: Scope) -> list[Then]:
+        found = then(self.chronicle, self.chronicle.candidates(scope, self._seq), self._seq)
+        return [
+            each
+            for each in found
+            if each.record.state == "live" and covers(scope, each.record.namespace)
+        ]
+
+    def _known(self, ids: Sequence[str]) -> list[Then]:
+        return then(self.chronicle, self.chronicle.current(ids), self._seq)
+
+    def _in(self, rows: Sequence[int]) -> list[Then]:
+        wanted = self.chronicle.made(rows)
+        found = self._known(list(wanted.values()))
+        return [each for each in found if each.row.row in wanted]
+
+    def _vectors(self, found: Sequence[Then]) -> dict[int, Vector]:
+        """Return the embedder's vectors of *found* by row, made anew where the text is another."""
+        same = {each.current.row: each.row.row for each in found if _same_text(each)}
+        stored = self._present.vectors(list(same), EMBEDDED)
+        vectors = {same[row]: vector for row, vector in stored.items()}
+        gone = [each for each in found if each.row.row not in vectors.keys() | self._made.keys()]
+        made = self._embed([each.record for each in gone])
+        self._made |= {each.row.row: vector for each, vector in zip(gone, made, strict=True)}
+        rows = [each.row.row for each in found]
+        return {row: vectors[row] if row in vectors else self._made[row] for row in rows}
+
+
+def _ordinal(each: Then) -> int:
+    return each.row.ordinal
+
+
+def _left(each: Then) -> bool:
+    """Tell whether the record has another row now."""
+    return each.row.row != each.current.row
+
+
+def _same_text(each: Then) -> bool:
+    return not _left(each) or (
+        each.record.content != ""
+        and embedded_text(each.record) == embedded_text(each.current.record)
+    )

@@ -1,0 +1,167 @@
+"""Taking one mutation back, by a new entry: history is never rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..backends import EMBEDDED, Backend, Vector
+from ..engine import Engine, Transaction
+from ..errors import NotFoundError, ValidationError
+from ..index.document import embedded_text
+from ..lifecycle import INDEXED
+from ..records import LogEntry, MemoryRecord
+from .fold import SILENT, Then, different, then
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """An entry to be taken back.
+
+    ``left`` is the record as the entry left it; as long as its ``checked`` fields are still so, the
+    fields ``back`` can be given back to it.
+    """
+
+    seq: int
+    left: MemoryRecord
+    back: Mapping[str, Any]
+    checked: Collection[str]
+
+    def changed(self, now: MemoryRecord) -> list[str]:
+        """Return the checked fields that are not as the entry left them."""
+        return [name for name in self.checked if getattr(now, name) != getattr(self.left, name)]
+
+
+def undo(engine: Engine, seq: int) -> MemoryRecord:
+    """Take back entry *seq*; return its record as it is now."""
+    engine.check_open()
+    first, *others = steps = _plan(engine.backend, seq)
+    while True:  # until no one else changes the text while it is being embedded
+        known = engine.backend.get([first.left.id])[first.left.id]
+        after = replace(known, **first.back)
+        vectors = _vectors(engine.backend, first)
+        if embedded_text(after) != embedded_text(known):
+            vectors[EMBEDDED] = engine.embed([after])[0]
+        with engine.writing() as transaction:
+            found = transaction.writer.find([each.left.id for each in steps])
+            row, now = found[first.left.id]
+            same = (now.content, now.author) == (known.content, known.author)
+            if same:
+                undone = _take_back(transaction, row, now, first, vectors)
+                for each in others:
+                    _take_back(transaction, *found[each.left.id], each, {})
+        if same:
+            return engine.current(undone)
+
+
+def _plan(backend: Backend, seq: int) -> list[_Step]:
+    """Return the entries to be taken back, *seq* first."""
+    entry = backend.chronicle.entry(seq)
+    if entry is None:
+        raise NotFoundError("journal entry", str(seq))
+    if entry.id is None:
+        raise ValidationError(f"entry {seq} ({entry.action}) cannot be undone")
+    before, after = (_then(backend, entry.id, moment) for moment in (seq - 1, seq))
+    if after is None:
+        raise ValidationError(f"what entry {seq} told has been erased")
+    if before is None:
+        everything = frozenset(MemoryRecord.__slots__) - SILENT
+        steps = [_Step(seq, after.record, {"state": "forgotten"}, everything)]
+        steps += _superseded(backend, entry)
+    else:
+        names = different(before.record, after.record)
+        back = {name: getattr(before.record, name) for name in names}
+        steps = [_Step(seq, after.record, back, names)]
+        if not back and not _vectors(backend, steps[0]):
+            raise ValidationError(f"entry {seq} ({entry.action}) changed nothing to be undone")
+    _check_last(backend, steps[0], after.current.record)
+    return steps
+
+
+def _then(backend: Backend, id: str, seq: int) -> Then | None:
+    found = then(backend.chronicle, backend.chronicle.current([id]), seq)
+    return found[0] if found else None
+
+
+def _check_last(backend: Backend, step: _Step, now: MemoryRecord) -> None:
+    """Refuse what a later entry has changed again, and name that entry."""
+    changed = step.changed(now)
+    if changed:
+        later = backend.log(None, now.id, None, step.seq)
+        by = next(
+            (
+                f"entry {each.seq} ({each.action})"
+                for each in later
+                if not each.changes.keys().isdisjoint(changed)
+            ),
+            "another entry",
+        )
+        raise ValidationError(
+            f"entry {step.seq} cannot be undone: {by} changed {', '.join(changed)} after it; "
+            "undo that first"
+        )
+
+
+def _superseded(backend: Backend, entry: LogEntry) -> list[_Step]:
+    """Return the step that gives the fact back to the record from which *entry* took it."""
+    earlier = backend.chronicle.entry(entry.seq - 1)
+    if earlier is None or earlier.id is None or earlier.changes.get("superseded_by") != entry.id:
+        return []
+    old = _then(backend, earlier.id, earlier.seq)
+    names = ("state", "superseded_by")
+    if old is None or any(
+        getattr(old.record, each) != getattr(old.current.record, each) for each in names
+    ):
+        return []
+    return [_Step(earlier.seq, old.record, {"state": "live", "superseded_by": None}, names)]
+
+
+def _vectors(backend: Backend, step: _Step) -> dict[str, Vector]:
+    """Return the named vectors that the entry took from the record."""
+    if (before := _then(backend, step.left.id, step.seq - 1)) is None:
+        return {}
+    vectors: dict[str, Vector] = {}
+    for name in backend.chronicle.given(step.seq):
+        found = backend.chronicle.named({before.row.row: step.left.id}, name)
+        if not found:
+            raise ValidationError(
+                f"entry {step.seq} cannot be undone: it gave vectors {name!r} first"
+            )
+        vectors[name] = found[before.row.row]
+    return vectors
+
+
+def _take_back(
+    transaction: Transaction,
+    row: int,
+    now: MemoryRecord,
+    step: _Step,
+    vectors: Mapping[str, Vector],
+) -> MemoryRecord:
+    if changed := step.changed(now):
+        raise ValidationError(
+            f"entry {step.seq} cannot be undone: {', '.join(changed)} changed meanwhile"
+        )
+    if "state" not in step.back and now.state != "live":
+        raise ValidationError(
+            f"entry {step.seq} cannot be undone: its record is {now.state}; restore it first"
+        )
+    back = replace(now, **step.back, updated_at=transaction.now)
+    told = {**step.back, "undoes": step.seq}
+    if back.state != "live":
+        transaction.retire(row, back, "undo", told)
+        return back
+    _check_key_free(transaction, back)
+    if now.state != "live" or INDEXED & step.back.keys() or vectors:
+        transaction.move(row, now, back, vectors, "undo", told)
+    else:
+        transaction.patch(row, back, "undo", told)
+    return back
+
+
+def _check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
+    if record.key is not None:
+        holder = transaction.writer.holder(record.namespace, record.key)
+        if holder and holder[1].id != record.id:
+            raise ValidationError(f"key {record.key!r} is held by record {holder[1].id!r}")
