@@ -225,7 +225,8 @@ class Backend(Protocol):
     def load(self, scope: Scope, loose: int | None = None) -> Loading:
         """Read everything an index of *scope* needs, at one consistent journal position.
 
-        With a number, read only so many of the first loose rows and no segments.
+        With a number, read only so many of the first loose rows, and only the small segments at the
+        end once they hold about as many rows together.
         """
         ...
 

@@ -253,6 +253,24 @@ def test_what_is_never_recalled_is_saved_as_well(path: Path) -> None:
         assert_like_its_twin(store, "a", "b")
 
 
+def test_small_segments_of_what_is_never_recalled_merge(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resident, "_AT_ONCE", 64)
+    with opened(path) as store:
+        for count in range(40):
+            fill(store, 4)
+            fill(store, 4, "b")
+            ids = [record.id for record in store.all(namespace="a")]
+            store.forget(ids[count])
+            store.update(ids[-1], importance=1.0)
+            store.touch(ids[-2])
+    assert len(segments(path)) < 20  # of 40 times 8 rows
+    with opened(path) as store:
+        assert_like_its_twin(store, "a", "b", EVERYWHERE)
+        assert store._engine.backend.load("a").loose == ()
+
+
 def test_what_is_stored_is_stored_even_if_the_index_cannot_be_saved(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,6 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -165,12 +164,12 @@ class SQLiteBackend:
     def load(self, scope: Scope, loose: int | None = None) -> Loading:
         """Read everything an index of *scope* needs, at one consistent journal position.
 
-        With a number, read only so many of the first loose rows and no segments.
+        With a number, read only so many of the first loose rows, and only the small segments at the
+        end once they hold about as many rows together.
         """
         with self._connections.snapshot() as connection:
             names = [scope] if isinstance(scope, str) else _namespaces(connection, scope)
-            load = _load if loose is None else partial(_load_loose, limit=loose)
-            parts = [load(connection, name) for name in names]
+            parts = [_load(connection, name, loose) for name in names]
             return Loading(
                 head=_head(connection),
                 segments=tuple(segment for part in parts for segment in part.segments),
@@ -288,49 +287,71 @@ def _rows(
     return rows
 
 
-def _load(connection: sqlite3.Connection, namespace: str) -> Loading:
-    """Read what an index of one namespace starts from."""
-    segments = _segments(connection, namespace)
-    last = segments[-1].last if segments else 0
-    live = "namespace = ? AND state = 'live'"
-    (old,) = connection.execute(
-        f"SELECT count(*) FROM records WHERE {live} AND row <= ?", (namespace, last)
-    ).fetchone()
-    alive = {}
-    if old != sum(segment.count for segment in segments):
-        found = connection.execute(
-            f"SELECT row FROM records WHERE {live} AND row <= ?", (namespace, last)
-        )
-        alive[namespace] = frozenset(row for (row,) in found)
-    head = min((segment.head for segment in segments), default=0)
-    patched = f"{live} AND row <= ? AND revision > ? AND revision <> row"
-    by_patch = "INDEXED BY records_patched"
-    changed = _rows(connection, patched, namespace, last, head, using=by_patch) if segments else []
-    (newest,) = connection.execute("SELECT coalesce(max(row), 0) FROM records").fetchone()
-    loose = _rows(connection, f"{live} AND row > ?", namespace, last) if newest > last else []
+def _load(connection: sqlite3.Connection, namespace: str, limit: int | None = None) -> Loading:
+    """Read what an index of one namespace starts from; with a *limit* only the end of it."""
+    start, last = (0, 0) if limit is None else _end(connection, namespace, limit)
+    segments = _segments(connection, namespace, start)
+    alive, changed = {}, list[Row]()
+    if segments:
+        last, head = segments[-1].last, min(segment.head for segment in segments)
+        held = f"namespace = ? AND {_LIVE} AND row BETWEEN ? AND ?"
+        given = (namespace, start, last)
+        (old,) = connection.execute(f"SELECT count(*) FROM records WHERE {held}", given).fetchone()
+        if old != sum(segment.count for segment in segments):
+            found = connection.execute(f"SELECT row FROM records WHERE {held}", given)
+            alive[namespace] = frozenset(row for (row,) in found)
+        patched = f"{held} AND revision > ? AND revision <> row"
+        by_patch = "INDEXED BY records_patched"
+        changed = _rows(connection, patched, *given, head, using=by_patch)
+    loose = _loose(connection, namespace, last, limit)
     return Loading(0, segments, alive, tuple(loose), tuple(changed))
 
 
-def _load_loose(connection: sqlite3.Connection, namespace: str, limit: int) -> Loading:
-    """Read the first rows of one namespace that are in no segment."""
-    (last,) = connection.execute(
-        "SELECT coalesce(max(last), 0) FROM segments WHERE namespace = ?", (namespace,)
-    ).fetchone()
+def _end(connection: sqlite3.Connection, namespace: str, limit: int) -> tuple[int, int]:
+    """Return the row where the small segments at the end begin, and the last row in a segment.
+
+    They are left alone as long as they hold much less than *limit* rows together.
+    """
+    last = start = held = 0
+    for first, end, count in connection.execute(
+        "SELECT first, last, count FROM segments WHERE namespace = ? ORDER BY first DESC",
+        (namespace,),
+    ):
+        last = last or end
+        if count > limit // 2 or held > limit:
+            break
+        start, held = first, held + count
+    return start if held > limit * 3 // 4 else last + 1, last
+
+
+def _loose(
+    connection: sqlite3.Connection, namespace: str, last: int, limit: int | None
+) -> list[Row]:
+    """Return the rows of one namespace after *last*, the first *limit* of them."""
+    (newest,) = connection.execute("SELECT coalesce(max(row), 0) FROM records").fetchone()
+    if newest <= last:
+        return []
+    after = f"namespace = ? AND {_LIVE} AND row > ?"
+    if limit is None:
+        return _rows(connection, after, namespace, last)
     (end,) = connection.execute(
-        f"SELECT max(row) FROM (SELECT row FROM records WHERE namespace = ? AND {_LIVE} AND row > ?"
-        " ORDER BY row LIMIT ?)",
+        f"SELECT max(row) FROM (SELECT row FROM records WHERE {after} ORDER BY row LIMIT ?)",
         (namespace, last, limit),
     ).fetchone()
-    span = f"namespace = ? AND {_LIVE} AND row > ? AND row <= ?"
-    return Loading(0, (), {}, tuple(_rows(connection, span, namespace, last, end or last)), ())
+    return _rows(connection, f"{after} AND row <= ?", namespace, last, end or last)
 
 
-def _segments(connection: sqlite3.Connection, namespace: str) -> tuple[Segment, ...]:
-    """Return the namespace's segments, or none at all if one is damaged or of another format."""
+def _segments(
+    connection: sqlite3.Connection, namespace: str, start: int = 0
+) -> tuple[Segment, ...]:
+    """Return the namespace's segments from row *start* on.
+
+    None at all, if one of them is damaged or of another format.
+    """
     found = connection.execute(
         "SELECT first, last, count, head, data, number, checksum, format FROM segments "
-        "WHERE namespace = ? ORDER BY first",
-        (namespace,),
+        "WHERE namespace = ? AND first >= ? ORDER BY first",
+        (namespace, start),
     ).fetchall()
     expected = [(zlib.crc32(data), SEGMENT_FORMAT) for *_, data, _, _, _ in found]
     if [(checksum, kind) for *_, checksum, kind in found] != expected:
