@@ -20,7 +20,6 @@ from bethink.bench.rounds import FEWEST_ROUNDS, Step, interleave, percentile, su
 
 IN_A_ROW_AND_COLD = {
     "recall",
-    "recall before own store",
     "own store",
     "recall after own store",
     "store + recall",
@@ -31,6 +30,7 @@ MEASURES = {
     "bulk store",
     "open and first recall",
     "recall, no touch",
+    "recall before own store",
     "recall before foreign store",
     "recall after foreign store",
     "store, full",

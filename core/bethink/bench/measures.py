@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,28 +150,33 @@ class Run:
         return steps
 
     def _recall_after_store(self, engines: dict[str, Engine]) -> None:
-        """Alternate between storing and recalling, as an agent does: in a row, then each cold."""
-        self._pairs(engines, self.corpus.fresh, "", self.plan.turn)
-        self._pairs(engines, self.corpus.fresh[self.plan.rounds :], ", cold", 1)
+        """Store and recall in turn, as an agent does: a few pairs in a row, then each pair cold.
 
-    def _pairs(
-        self, engines: dict[str, Engine], texts: Sequence[str], label: str, turn: int
-    ) -> None:
-        """Store and recall by turns.
-
-        An untimed recall goes first, so that the recalls before and after find the same caches.
+        In a row, an untimed recall goes first, so that the recalls before and after the store find
+        the same caches.
         """
-        half = self.plan.rounds // 2
+        plan, fresh, half = self.plan, self.corpus.fresh, self.plan.rounds // 2
         steps = []
         for name, engine in engines.items():
             steps += [
                 self._recall_step(name, engine, "", -1),
-                self._recall_step(name, engine, f"recall before own store{label}"),
-                _store_step(name, engine, f"own store{label}", texts),
-                self._recall_step(name, engine, f"recall after own store{label}", half),
+                self._recall_step(name, engine, "recall before own store"),
+                _store_step(name, engine, "own store", fresh),
+                self._recall_step(name, engine, "recall after own store", half),
             ]
-        taken = {(each.engine, each.measure): each for each in self._take(steps, turn=turn)}
-        for name in engines:
+        self._pair(self._take(steps, turn=plan.turn), engines, "")
+        steps = []
+        for name, engine in engines.items():
+            steps += [
+                _store_step(name, engine, "own store, cold", fresh[plan.rounds :]),
+                self._recall_step(name, engine, "recall after own store, cold", half),
+            ]
+        self._pair(self._take(steps), engines, ", cold")
+
+    def _pair(self, samples: Sequence[Sample], names: Iterable[str], label: str) -> None:
+        """Note for every engine what a store and the recall after it take together."""
+        taken = {(each.engine, each.measure): each for each in samples}
+        for name in names:
             own = taken[name, f"own store{label}"]
             after = taken[name, f"recall after own store{label}"]
             self.findings.samples.append(summed(own, after, f"store + recall{label}"))
