@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from .errors import DimensionError, EmbedderError, MissingExtraError, ValidationError
 from .stemming import stem
-from .text import STOP_WORDS, terms
+from .text import STOP_WORDS, stems
 
 if TYPE_CHECKING:
     from urllib.request import Request
@@ -128,7 +128,7 @@ class HashEmbedder(Embedder):
 
 
 def _telling_terms(text: str) -> list[str]:
-    every = terms(text)
+    every = stems(text)
     return [term for term in every if term not in _STOP_STEMS] or every
 
 

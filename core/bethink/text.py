@@ -4,20 +4,22 @@ What is stored and what is asked both go through here, so that they meet:
 
 - Letters are compared without case, width or accents; composed and decomposed text are equal.
 - Scripts written without spaces (Chinese, Japanese, Korean, Thai …) become overlapping pairs of
-  characters. Stored text also yields its single Han and Hangul characters, once each, so that a
-  query of one character finds it; longer queries use the pairs only.
+  characters, and after them the single Han and Hangul characters, once each: many are words. A
+  query has of a Korean word only the first, since particles follow.
 - Identifiers give their parts and the whole: ``gen-itgc``, ``gen_itgc`` and ``genItgc`` all give
   ``gen``, ``itgc`` and ``genitgc``; for the same reason ``wi-fi`` meets ``wifi``.
 - Numbers stay whole: ``3.5``, ``1,000`` (as ``1000``), ``3.11.7``.
 - "Anna's" is ``anna`` and "I'll" is ``i`` (not ``ill``); "don't" is ``dont``, like no other word.
-- Plain English words are stemmed; all others are left as they are.
+- Words in Latin letters are stemmed as English is, and their first eight letters count; of words
+  in other letters the first four, in Arabic those after the article. So most forms of a word meet,
+  and a German compound meets its first part. Words with digits are left as they are.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from math import ceil
@@ -82,19 +84,21 @@ _UNSPACED = (
     "\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# Marks a search looks past: accents, and the vowel points of Hebrew and Arabic.
+# Marks a search looks past: accents, the vowel points of Hebrew and Arabic, hamza, nukta.
 _POINTS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640"
-    "\u064b-\u0652\u0670"
+    "\u064b-\u0655\u0670\u093c"
 )
 # Marks that are part of a word, though not of `\w`.
 _MARKS = (
-    _POINTS + "\u0610-\u061a\u0653-\u065f\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0711"
+    _POINTS + "\u0610-\u061a\u0656-\u065f\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0711"
     "\u0730-\u074a\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u0f71-\u0f84\u0f8d-\u0fbc"
 )
 _INVISIBLE = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]+")
 _APOSTROPHES_AND_HYPHENS = str.maketrans("\u2018\u2019\u02bc\u2032\u2010\u2011", "''''--")
-_PLAIN_LETTERS = str.maketrans({"đ": "d", "ł": "l", "ø": "o", "\u0131": "i", "æ": "ae", "œ": "oe"})
+_PLAIN_LETTERS = str.maketrans("đłø\u0131", "dloi") | str.maketrans({"æ": "ae", "œ": "oe"})
+# Arabic and Persian letters that are written for one another, and two signs of one Hindi sound.
+_PLAIN_LETTERS |= str.maketrans("\u0629\u0649\u06cc\u06a9\u0901", "\u0647\u064a\u064a\u0643\u0902")
 
 _LETTER = rf"(?:[^\W{_UNSPACED}]|[{_MARKS}])"
 _JOINT = r"(?:['-]|(?<=\d)[.,](?=\d))"
@@ -103,9 +107,9 @@ _ASCII_CHUNKS = re.compile(rf"\w+(?:{_JOINT}\w+)*", re.ASCII)
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _POINT_RUN = re.compile(f"[{_POINTS}]+")
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
-_SINGLE = re.compile(
-    "[\u3007\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
-)
+_HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_SINGLE = re.compile(f"[{_HAN}\uac00-\ud7a3]")
+_ASKED_SINGLE = re.compile(f"[{_HAN}]|^[\uac00-\ud7a3]")
 
 _PARTS = re.compile("[-_]+")
 _HUMPS = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
@@ -115,6 +119,10 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)+|\d+|[^\W\d]+")
 _ENCLITICS = _set("s m re ve ll d")
 _ELISIONS = _set("l d j m n s t c qu un all dall dell nell sull")
 _LONGEST_IDENTIFIER = 64
+
+_LATIN_LETTERS, _OTHER_LETTERS = 8, 4
+_ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0628\u0643\u0641]?\u0627\u0644|\u0644\u0644)(?=..)")
+_DIGIT = re.compile(r"\d")
 
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _CLOSING_MARKS = " \t\r\n!\"'\u201d\u2019)]*_~`"
@@ -133,25 +141,17 @@ def words(text: str) -> list[str]:
     return found
 
 
-def terms(text: str) -> list[str]:
-    """Split text to be stored into search terms.
+def stems(text: str) -> list[str]:
+    """Split text into its words, stemmed if they are plain English ones.
 
-    These are the words, stemmed, and after them the single Han and Hangul characters, each once.
+    After them come the single Han and Hangul characters, each once.
     """
-    found: list[str] = []
-    if text.isascii():
-        for chunk in _ASCII_CHUNKS.findall(text):
-            found += _chunk_terms(chunk)
-        return found
-    singles: dict[str, None] = {}
-    for chunk in _chunks(text):
-        if _is_unspaced(chunk):
-            found += _pairs(chunk)
-            if len(chunk) > 1:
-                singles.update(dict.fromkeys(_SINGLE.findall(chunk)))
-        else:
-            found += _chunk_terms(chunk)
-    return found + list(singles)
+    return _gathered(text, _chunk_stems)
+
+
+def terms(text: str) -> list[str]:
+    """Split text to be stored into search terms: its stems, cut."""
+    return _gathered(text, _chunk_terms)
 
 
 def query_terms(text: str) -> list[str]:
@@ -181,8 +181,8 @@ def date_words(timestamp: float, *, weekday: bool = False) -> list[str]:
         when = _EPOCH + timedelta(seconds=timestamp)
     except (OverflowError, ValueError):
         return []
-    spelled = [str(when.day), stem(_MONTHS[when.month - 1]), str(when.year)]
-    return [stem(_WEEKDAYS[when.weekday()]), *spelled] if weekday else spelled
+    spelled = [str(when.day), *_chunk_terms(_MONTHS[when.month - 1]), str(when.year)]
+    return [*_chunk_terms(_WEEKDAYS[when.weekday()]), *spelled] if weekday else spelled
 
 
 def ends_asking(text: str) -> bool:
@@ -215,6 +215,24 @@ def _chunks(text: str) -> list[str]:
     return _CHUNKS.findall(text.translate(_APOSTROPHES_AND_HYPHENS))
 
 
+def _gathered(text: str, split: Callable[[str], Sequence[str]]) -> list[str]:
+    """Return what *split* makes of the words of *text*; pairs and single characters of the rest."""
+    found: list[str] = []
+    if text.isascii():
+        for chunk in _ASCII_CHUNKS.findall(text):
+            found += split(chunk)
+        return found
+    singles: dict[str, None] = {}
+    for chunk in _chunks(text):
+        if _is_unspaced(chunk):
+            found += _pairs(chunk)
+            if len(chunk) > 1:
+                singles.update(dict.fromkeys(_SINGLE.findall(chunk)))
+        else:
+            found += split(chunk)
+    return found + list(singles)
+
+
 def _is_unspaced(chunk: str) -> bool:
     return not chunk.isascii() and _UNSPACED_RUN.match(chunk) is not None
 
@@ -226,23 +244,34 @@ def _pairs(run: str) -> list[str]:
 def _words_and_terms(chunk: str) -> tuple[Sequence[str], Sequence[str]]:
     """Return the words of a chunk, and the term for each."""
     if _is_unspaced(chunk):
-        pairs = _pairs(chunk)
-        return pairs, pairs
+        found = _pairs(chunk) + _ASKED_SINGLE.findall(chunk)
+        return found, found
     return _chunk_words(chunk), _chunk_terms(chunk)
-
-
-def _chunk_terms(chunk: str) -> tuple[str, ...]:
-    return _known_terms(chunk) if len(chunk) <= _LONGEST_IDENTIFIER else _stemmed(chunk)
 
 
 def _chunk_words(chunk: str) -> tuple[str, ...]:
     return _known_words(chunk) if len(chunk) <= _LONGEST_IDENTIFIER else _split(chunk)
 
 
-def _stemmed(chunk: str) -> tuple[str, ...]:
+def _chunk_stems(chunk: str) -> tuple[str, ...]:
     return tuple(
         stem(word) if word.isascii() and word.isalpha() else word for word in _chunk_words(chunk)
     )
+
+
+def _chunk_terms(chunk: str) -> tuple[str, ...]:
+    return _known_terms(chunk) if len(chunk) <= _LONGEST_IDENTIFIER else _cut(chunk)
+
+
+def _cut(chunk: str) -> tuple[str, ...]:
+    return tuple(map(_common_part, _chunk_stems(chunk)))
+
+
+def _common_part(word: str) -> str:
+    """Cut a stem to what most forms of the word have in common."""
+    if word.isascii():
+        return word[:_LATIN_LETTERS] if word.isalpha() else word
+    return word if _DIGIT.search(word) else _ARABIC_ARTICLE.sub("", word)[:_OTHER_LETTERS]
 
 
 def _split(chunk: str) -> tuple[str, ...]:
@@ -257,7 +286,7 @@ def _split(chunk: str) -> tuple[str, ...]:
 
 
 _known_words = lru_cache(maxsize=1 << 14)(_split)
-_known_terms = lru_cache(maxsize=1 << 16)(_stemmed)
+_known_terms = lru_cache(maxsize=1 << 16)(_cut)
 
 
 def _without_apostrophes(part: str) -> str:

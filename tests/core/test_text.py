@@ -15,6 +15,7 @@ from bethink.text import (
     estimate_tokens,
     query_terms,
     rough_tokens,
+    stems,
     terms,
     words,
 )
@@ -38,6 +39,8 @@ ANY_SCRIPT = st.text(
         ("Ёлка Ὀδυσσεύς", "елка οδυσσευσ"),
         ("हिन्दी में", "हिन्दी में"),
         ("مُحَمَّد שָׁלוֹם", "محمد שלום"),
+        ("أحمد إلى مدرسة مستشفى کتاب", "احمد الي مدرسه مستشفي كتاب"),
+        ("क़िताब माँ", "किताब मां"),
         ("١٢٣ ๑๒", "123 12"),
         ("3.5 1,000 1,234.50 v1.2.3 5.2GB", "3.5 1000 1234.50 v 1.2.3 5.2 gb"),
         ("2023-05-08", "2023 05 08"),
@@ -103,15 +106,34 @@ def test_one_character_finds_the_text_it_stands_in(record: str, query: str) -> N
     assert set(query_terms(query)) <= set(terms(record))
 
 
-def test_longer_queries_use_pairs_only() -> None:
-    assert query_terms("重跑测试") == ["重跑", "跑测", "测试"]
+def test_queries_have_pairs_and_single_characters() -> None:
+    assert query_terms("重跑测试") == ["重跑", "跑测", "测试", "重", "跑", "测", "试"]
+    assert query_terms("학교에 간다") == ["학교", "교에", "학", "간다", "간"]
     assert terms("重跑重跑") == ["重跑", "跑重", "重跑", "重", "跑"]
 
 
 def test_terms_are_stems_of_plain_words_only() -> None:
-    assert terms("Deploying servers naïvely v2beta серверы") == [
-        "deploi", "server", "naiv", "v2beta", "серверы",
-    ]  # fmt: skip
+    assert terms("Deploying servers naïvely v2beta") == ["deploi", "server", "naiv", "v2beta"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("infrastructure infrastructures", "infrastr infrastr"),
+        ("Geburtstag Geburtstagsgeschenk", "geburtst geburtst"),
+        ("Кошками кошку сон", "кошк кошк сон"),
+        ("σκύλος σκύλους", "σκυλ σκυλ"),
+        ("المدرسة والمدرسة مدرستي للمدرسة", "مدرس مدرس مدرس مدرس"),
+        ("वर्षों वर्ष", "वर्ष वर्ष"),
+        ("Жюль2024 1234567890", "жюль2024 1234567890"),
+    ],
+)
+def test_terms_are_what_most_forms_of_a_word_have_in_common(text: str, expected: str) -> None:
+    assert terms(text) == expected.split()
+
+
+def test_stems_are_whole() -> None:
+    assert stems("Infrastructures серверы 猫が") == ["infrastructur", "серверы", "猫が", "猫"]
 
 
 @given(ANY_SCRIPT)
