@@ -85,7 +85,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a row stands: its numbers, how many are ``ahead``, and the rows that tie with it.
+    """Where a row stands: its numbers, how many are ``ahead``, and the rows ``tied``, itself too.
 
     One that is not alike enough, or scores too little, has neither.
     """
@@ -150,7 +150,7 @@ class Search:
             return Standing(hit, similarity, 0, ())
         rivals = self._candidates()
         _, most, _ = self._ranked(self._evidence(rivals))
-        rivals = rivals[(most >= score[0]) & (rivals != one[0])]
+        rivals = rivals[most >= score[0]]  # itself among them
         _, _, scores, passing = self._exactly(rivals)
         ahead = int((passing & (scores > score[0])).sum())
         tied = self._index.columns["row"][rivals[passing & (scores == score[0])]]

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from bethink import AsyncMemoryStore, HashEmbedder, MemoryStore, StoreClosedError, ValidationError
+from bethink import (
+    AsyncMemoryStore,
+    FiveSignal,
+    HashEmbedder,
+    MemoryStore,
+    StoreClosedError,
+    ValidationError,
+)
 
 VERBS = [
     name
@@ -35,6 +42,8 @@ def test_the_verbs_do_what_the_verbs_do() -> None:
             assert await store.count() == 2
             assert await store.namespaces() == {"default": 2}
             assert (await store.recall("cat", touch=False))[0].memory == cat
+            assert (await store.recall("cat", ranking=FiveSignal(), touch=False))[0].score > 0.4
+            assert (await store.why_not(cat.id, "cat", k=1)).rank == 1
             await store.touch(dog.id)
             assert (await store.update(dog.id, author="Ann")).access_count == 1
             assert list(await store.vectors(dog.id, "v")) == [dog.id]

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from bethink import EVERYWHERE, MemoryStore, WeightedSum
+from bethink import (
+    EVERYWHERE,
+    DecayProduct,
+    HashEmbedder,
+    MemoryStore,
+    Subtree,
+    ValidationError,
+    WeightedSum,
+)
 
 from .twin import Asked, Twin, assert_same
 
@@ -282,3 +290,112 @@ def test_what_is_written_between_index_and_filter_lets_nothing_else_pass(
     monkeypatch.setattr(SQLiteBackend, "matching", late)
     (hit,) = store.recall("red cat", where={"category": "x"})
     assert hit.memory.category == "x"
+
+
+@pytest.fixture
+def cats(clock: Clock) -> Iterator[MemoryStore]:
+    """Return a store of six records, each in another plight."""
+    with MemoryStore(clock=clock, embedder=HashEmbedder(64)) as store:
+        store.store("a red cat sleeps", id="best", importance=1.0)
+        store.store("a red cat sleeps in the long grass by the house", id="good")
+        store.store("the ferry leaves at noon", id="unlike")
+        store.store("a red cat", id="old", expires_at=clock.now + 5)
+        store.store("a red cat", id="else", namespace="a/b")
+        store.store("a red cat", id="gone")
+        store.forget("gone")
+        store.store("a red cat", id="first", key="k")
+        store.store("a blue cat", id="second", key="k")
+        clock.now += 10
+        yield store
+
+
+@pytest.mark.parametrize(
+    ("id", "told"),
+    [
+        ("nobody", "nobody: unknown"),
+        ("gone", "gone: forgotten"),
+        ("first", "first: superseded (by second)"),
+        ("old", "old: expired (5 seconds ago)"),
+        ("else", "else: other namespace (it is in 'a/b')"),
+        ("unlike", "unlike: no likeness (neither words nor vectors are alike enough)"),
+    ],
+)
+def test_what_keeps_a_record_out_is_told(cats: MemoryStore, id: str, told: str) -> None:
+    found = cats.why_not(id, "red cat")
+    assert str(found) == told
+    assert (found.rank, found.score, found.explanation) == (None, None, None)
+
+
+def test_a_filter_is_told(cats: MemoryStore) -> None:
+    found = cats.why_not("good", "red cat", where={"importance": {"$gt": 0.5}})
+    assert str(found) == "good: filtered (it does not pass where)"
+
+
+def test_a_bar_is_told_with_what_was_reached(cats: MemoryStore) -> None:
+    good = cats.why_not("good", "red cat")
+    assert good.explanation is not None
+    similarity = good.explanation.signals["similarity"]
+    assert good.score is not None
+    low = cats.why_not("good", "red cat", min_score=good.score + 1e-9)
+    assert (low.reason, low.score, low.rank) == ("below min_score", good.score, None)
+    assert cats.why_not("good", "red cat", min_score=good.score).reason == "returned"
+    less = cats.why_not("good", "red cat", min_similarity=similarity)
+    assert (less.reason, less.rank) == ("below min_similarity", None)
+    assert f"a similarity of {similarity:.3f}, not above" in str(less)
+
+
+def test_the_rank_is_told_with_the_score(cats: MemoryStore) -> None:
+    best, good, *_ = cats.recall("red cat", touch=False)
+    assert [best.memory.id, good.memory.id] == ["best", "good"]
+    found = cats.why_not("good", "red cat", k=1)
+    assert (found.reason, found.rank, found.score) == ("outranked", 2, good.score)
+    assert str(found) == f"good: outranked, at rank 2 with a score of {good.score:.3f} (k is 1)"
+    assert found.explanation == good.explain()
+    assert cats.why_not("good", "red cat", k=2).reason == "returned"
+
+
+def test_equals_are_ranked_by_id(clock: Clock) -> None:
+    names = [f"{number * 7 % 40:02d}" for number in range(40)]
+    with MemoryStore(clock=clock) as store:
+        store.store_many({"id": name, "content": "a red cat"} for name in names)
+        assert [store.why_not(name, "cat", k=3).rank for name in sorted(names)] == [*range(1, 41)]
+
+
+def test_a_rank_counts_everyone_whatever_k_is(clock: Clock) -> None:
+    with MemoryStore(clock=clock) as store:
+        for number in range(60):
+            store.store("x", id=f"{number:02d}", vectors={"v": [60 - number, number]})
+        asked = ("v", [1.0, 0.0])
+        ranks = [store.why_not(f"{at:02d}", None, k=1, vector=asked).rank for at in range(60)]
+        assert ranks == [*range(1, 61)]
+
+
+def test_the_rank_is_that_of_the_ranking_asked_for(cats: MemoryStore) -> None:
+    cats.update("best", importance=0.0)
+    product = DecayProduct(0.0)
+    assert cats.recall("red cat", k=1, ranking=product, touch=False)[0].memory.id != "best"
+    assert cats.why_not("best", "red cat", k=1).reason == "returned"
+    assert cats.why_not("best", "red cat", k=1, ranking=product).reason == "outranked"
+    assert cats.why_not("else", "red cat", namespace=Subtree("a")).rank == 1
+
+
+def test_asking_why_not_is_no_access(cats: MemoryStore) -> None:
+    cats.why_not("best", "red cat")
+    assert accesses(cats, "best") == (0, None)
+
+
+def test_why_not_needs_something_to_look_for(cats: MemoryStore) -> None:
+    with pytest.raises(ValidationError, match="query or a vector"):
+        cats.why_not("best", None)
+    with pytest.raises(ValidationError):
+        cats.why_not("", "red cat")
+
+
+def test_what_another_store_just_wrote_is_ranked(path: Path, store: MemoryStore) -> None:
+    id = store.store("a red cat").id
+    store.recall("cat")
+    with MemoryStore(path) as other:
+        other.update(id, content="a red dog")
+        other.store("a cat", id="new")
+    assert store.why_not(id, "cat", mode="keyword").reason == "no likeness"
+    assert store.why_not("new", "cat", mode="keyword").rank == 1

@@ -264,3 +264,22 @@ def test_the_bytes_told_are_about_those_taken(count: int) -> None:
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert 0.6 * taken < index.nbytes < 1.4 * taken
+
+
+def test_a_category_is_looked_up_once_and_then_known_of_what_comes() -> None:
+    index, asked = loaded(ROWS[:4]), []
+
+    def members(name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        asked.append(name)
+        return np.array([2, 4, 99])
+
+    def of(name: str) -> list[int]:
+        told: list[int] = index.columns["row"][index.of_category(name, members)].tolist()
+        return told
+
+    assert of("gotcha") == [2, 4]
+    index.apply(changes(replace(ROWS[5], record=replace(ROWS[5].record, category="gotcha"))))
+    index.apply(changes(replace(ROWS[0], record=replace(ROWS[0].record, category="gotcha"))))
+    index.apply(changes(replace(ROWS[3], record=replace(ROWS[3].record, category="else"))))
+    assert of("gotcha") == [1, 2, 6]
+    assert asked == ["gotcha"]

@@ -1,0 +1,151 @@
+"""What recall leaves out on the strength of a bound would not have been in the answer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bethink import DecayProduct, FiveSignal, HashEmbedder, Ranking, WeightedSum, recall
+from bethink.index import vectors
+
+from .test_recall import DAY, NOW, WORDS, Calibrated, opened
+from .twin import Asked, Twin, assert_same
+
+
+@pytest.mark.parametrize("kernel", [vectors._kernel, lambda: None], ids=["installed", "numpy"])
+def test_six_thousand_memories_are_ranked_as_by_the_twin(
+    kernel: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_kernel", kernel)
+    dice = random.Random(7)
+    texts = (" ".join(dice.choices(WORDS, k=dice.randint(1, 9))) for _ in range(6000))
+    memories = [
+        {"content": f"{text} {number}", "thread": str(number % 900), "importance": dice.random()}
+        for number, text in enumerate(texts)
+    ]
+    with opened(embedder=HashEmbedder(32)) as store:
+        asked = Asked("red cat in tokyo 4321", k=40, now=NOW)
+        store.store_many(memories[:1000])
+        store.recall("red", touch=False)
+        store.store_many(memories[1000:])
+        store.forget([record.id for record in store.all(where={"importance": {"$lt": 0.1}})])
+        twin = Twin.of(store)
+        for mode in ("hybrid", "semantic", "keyword"):
+            for ranking in (None, FiveSignal(), DecayProduct(0.1)):
+                each = replace(asked, mode=mode, ranking=ranking)
+                assert_same(each.of(store), twin.recall(each))
+
+
+@pytest.mark.parametrize(
+    "ranking",
+    [
+        WeightedSum(),
+        WeightedSum.classic(),
+        WeightedSum(1, 2, 3, 0),
+        WeightedSum(0, 1, 1, 0),
+        DecayProduct(0.02),
+        FiveSignal(),
+    ],
+    ids=["default", "classic", "mostly importance", "without similarity", "product", "five"],
+)
+@pytest.mark.parametrize(
+    ("kernel", "embedder"),
+    [(vectors._kernel, HashEmbedder), (vectors._kernel, Calibrated), (lambda: None, Calibrated)],
+    ids=["installed", "calibrated", "numpy"],
+)
+def test_what_is_left_unscored_would_not_have_made_it(
+    kernel: Callable[[], Any],
+    embedder: type[HashEmbedder],
+    ranking: Ranking,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(vectors, "_kernel", kernel)
+    monkeypatch.setattr(recall, "_BLOCK", 16)
+    monkeypatch.setattr(recall, "_MANY", 16)
+    dice = random.Random(5)
+    with opened(embedder=embedder(8), ranking=ranking) as store:
+        store.store_many(
+            {
+                "content": " ".join(dice.choices(WORDS, k=dice.randint(1, 6))),
+                "importance": dice.choice([0.0, 0.5, 1.0]),
+                "occurred_at": NOW - dice.choice([0, 1, 30, 300]) * DAY,
+                "expires_at": dice.choice([None, None, None, NOW - 1, NOW + 1]),
+                "category": dice.choice(["x", "gotcha"]),
+                "vectors": {"v": [dice.gauss(0, 1) for _ in range(3)]},
+            }
+            for _ in range(400)
+        )
+        twin = Twin.of(store, "v")
+        for k in (1, 4, 20):
+            for where in (None, {"category": "x"}):
+                asked = Asked("gotcha: red cat in tokyo", k=k, where=where, now=NOW)
+                direction = ("v", [dice.gauss(0, 1) for _ in range(3)])
+                for each in (
+                    asked,
+                    replace(asked, mode="semantic"),
+                    replace(asked, mode="keyword", query="house gotcha"),
+                    replace(asked, vector=direction, min_score=0.4),
+                    replace(asked, vector=direction, query=None, min_similarity=0.3),
+                ):
+                    assert_same(each.of(store), twin.recall(each))
+
+
+@pytest.mark.parametrize("kernel", [vectors._kernel, lambda: None], ids=["installed", "numpy"])
+def test_vectors_closer_than_the_scan_can_tell_are_told_apart(
+    kernel: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_kernel", kernel)
+    dice = random.Random(9)
+    with opened(ranking=WeightedSum(1, 0, 0, 0)) as store:
+        store.store_many(
+            {"content": "x", "vectors": {"v": [1 + dice.gauss(0, 0.02) for _ in range(6)]}}
+            for _ in range(600)
+        )
+        twin = Twin.of(store, "v")
+        for k in (1, 3, 12):
+            for _ in range(8):
+                direction = [1 + dice.gauss(0, 0.02) for _ in range(6)]
+                asked = Asked(None, k=k, vector=("v", direction), now=NOW)
+                assert_same(asked.of(store), twin.recall(asked))
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.5, 0.9])
+def test_importance_may_outweigh_likeness_as_far_as_its_weight_goes(weight: float) -> None:
+    with opened(ranking=WeightedSum(1, 0, weight, 0)) as store:
+        store.store_many(["unrelated"] * 200)
+        store.store("x", importance=0.0, vectors={"v": [1, 0]})
+        for gap, winner in ((0.98 * weight, "far"), (1.02 * weight, "x")):
+            likeness = 1 - gap
+            if 0 < likeness < 1:
+                direction = [likeness, (1 - likeness**2) ** 0.5]
+                far = store.store("far", importance=1.0, vectors={"v": direction})
+                (hit,) = store.recall(None, vector=("v", [1, 0]), k=1, touch=False)
+                assert hit.memory.content == winner
+                store.forget(far.id)
+
+
+class Told(Calibrated):
+    """Embed what is near the query just below the bar."""
+
+    def embed(self, texts: Any) -> Any:
+        near = (0.2499, (1 - 0.2499**2) ** 0.5)
+        rows = {"near": near, "far": (0.0, 0.0), "a cat": (0.0, 0.0)}
+        return np.array([[*rows.get(text, (1.0, 0.0)), 0.0] for text in texts], np.float32)
+
+
+@pytest.mark.parametrize("ranking", [None, FiveSignal()], ids=["default", "five"])
+def test_what_only_seems_related_hides_nothing(
+    ranking: Ranking | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recall, "_MANY", 16)
+    asked = Asked("cat one two three four five six seven eight", k=1, now=NOW, ranking=ranking)
+    with opened(embedder=Told(3)) as store:
+        store.store_many([*["far"] * 300, *["near"] * 300])
+        store.store("a cat", confidence=0.0)
+        assert_same(asked.of(store), Twin.of(store).recall(asked))
+        assert [hit.memory.content for hit in store.recall(**vars(asked))] == ["a cat"]
