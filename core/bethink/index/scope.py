@@ -7,7 +7,8 @@ written; only when more than half are dead are they left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -58,8 +59,9 @@ class ScopeIndex:
         pieces = [(segment, unpack(segment.data)) for segment in loading.segments]
         held = sum(piece.block.size for _, piece in pieces) + len(loading.loose)
         index = cls(scope, dimension, held + held // 8 + ROOM)
-        for segment, piece in pieces:
-            index._adopt(segment, piece, loading.alive.get(segment.namespace))
+        loading = replace(loading, segments=())  # so that each is freed once it is taken in
+        for _ in range(len(pieces)):
+            index._adopt(*pieces.pop(0), loading.alive)
         index._append(loading.loose)
         index._index_rows()
         index._link()
@@ -197,8 +199,10 @@ class ScopeIndex:
             str(self.scope), int(rows[0]), int(rows[-1]), count, head, pack(piece), 0, block.saved
         )
 
-    def _adopt(self, segment: Segment, piece: Piece, alive: frozenset[int] | None) -> None:
-        rows = piece.columns["row"]
+    def _adopt(
+        self, segment: Segment, piece: Piece, survivors: Mapping[str, frozenset[int]]
+    ) -> None:
+        rows, alive = piece.columns["row"], survivors.get(segment.namespace)
         living = piece.columns["alive"] if alive is None else np.isin(rows, list(alive))
         codes = np.array(
             [self.threads.code((segment.namespace, name)) for name in piece.threads] + [-1],

@@ -3,6 +3,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -283,3 +284,28 @@ def test_a_category_is_looked_up_once_and_then_known_of_what_comes() -> None:
     index.apply(changes(replace(ROWS[3], record=replace(ROWS[3].record, category="else"))))
     assert of("gotcha") == [1, 2, 6]
     assert asked == ["gotcha"]
+
+
+def test_a_segment_is_let_go_as_soon_as_it_is_taken_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone: list[int] = []
+    noted: list[int] = []
+
+    class Watched(bytes):
+        def __del__(self) -> None:
+            gone.append(len(self))
+
+    adopt = ScopeIndex._adopt
+
+    def noting(self: ScopeIndex, *given: Any) -> None:
+        noted.append(len(gone))
+        adopt(self, *given)
+
+    def loading() -> Loading:
+        segments = saved(loaded(ROWS[:9]))
+        watched = tuple(replace(each, data=Watched(each.data)) for each in segments)
+        return Loading(0, watched, {}, (), ())
+
+    monkeypatch.setattr(keyword, "FANOUT", 9)
+    monkeypatch.setattr(ScopeIndex, "_adopt", noting)
+    index = ScopeIndex.of("a", 2, loading())
+    assert (index.live, noted) == (9, [0, 1, 2])
