@@ -8,7 +8,7 @@ over the whole scope.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -28,6 +28,7 @@ DIGITS: Final = 12
 
 _FEW: Final = 8
 _MANY: Final = 1024
+_SLIGHT: Final = 0.1
 _BLOCK: Final = 512
 
 
@@ -119,16 +120,17 @@ class Search:
         self._probe = question.probe
         self._keyword = index.keyword_scores(question.terms)
         self._scan = None if self._probe is None else self._scanned(self._probe)
+        self._spread: float = getattr(ranking, "spread", np.inf)
         self._survivors = 0
         self._bar()
 
     def hits(self) -> list[Hit]:
         """Return the top k, best first, together with all that tie with the last of them."""
-        positions = self._candidates()
+        positions, similar = self._candidates()
         if not len(positions) or not self._question.k:
             return []
-        positions = self._narrowed(positions)
-        parts, score, passing = self._settled(positions)
+        positions, guess = self._narrowed(positions, similar)
+        parts, score, passing = self._settled(positions, guess)
         k, places = self._question.k, passing.nonzero()[0]
         if len(places) > k:
             last = score[places[_top(score[places], k)]].min()
@@ -148,7 +150,7 @@ class Search:
         similarity = float(evidence.similarity[0])
         if not passing[0]:
             return Standing(hit, similarity, 0, ())
-        rivals = self._candidates()
+        rivals, _ = self._candidates()
         _, most, _ = self._ranked(self._evidence(rivals))
         rivals = rivals[most >= score[0]]  # itself among them
         _, _, scores, passing = self._exactly(rivals)
@@ -184,17 +186,19 @@ class Search:
             if self._scan is not None:
                 self._scan.raw[barred] = -np.inf
 
-    def _candidates(self) -> Positions:
-        """Return the positions that may be in the top k, by the bound of their similarity."""
+    def _candidates(self) -> tuple[Positions, Floats]:
+        """Return the positions that may be in the top k, and bounds of their similarity."""
         positions = (self._keyword > 0).nonzero()[0]
         similar = self._similar(positions)
         least = self._cutoff(similar)
         if self._probe is not None and self._scan is not None and self._probe.slope > 0:
             wordless = self._wordless(self._probe, self._scan, least)
-            positions = np.concatenate((positions, wordless))
-            similar = np.concatenate((similar, self._similar(wordless)))
-            least = max(least, self._cutoff(similar))
-        return positions[similar > least]
+            if len(wordless):
+                positions = np.concatenate((positions, wordless))
+                similar = np.concatenate((similar, self._similar(wordless)))
+                least = max(least, self._cutoff(similar))
+        alike = similar > least
+        return positions[alike], similar[alike]
 
     def _wordless(self, probe: Probe, scan: Scan, least: float) -> Positions:
         """Return the positions without a word of the query that may be more alike than *least*."""
@@ -237,22 +241,29 @@ class Search:
             kth -= 2 * self._scan.margin * self._probe.slope
             below = self._probe.slope * (self._probe.floor - self._probe.zero)
             sure = max(sure, below)  # up to there a record may turn out to be unrelated
-        spread = getattr(self._ranking, "spread", np.inf)
-        return max(least, kth - spread - 1e-9) if kth > sure else least
+        return max(least, kth - self._spread - 1e-9) if kth > sure else least
 
-    def _narrowed(self, positions: Positions) -> Positions:
+    def _narrowed(self, positions: Positions, similar: Floats) -> tuple[Positions, Floats]:
         """Leave out of many *positions* what k others outrank whatever the exact signals are.
 
-        This is what keeps a ranking of unknown spread from weighing all of them time and again.
+        Return the others and a guess of their order: by bounds of their similarity, if little else
+        counts, or of their score. This is what keeps a ranking of unknown spread from weighing all
+        of them time and again.
         """
         k, scan = self._question.k, self._scan
-        if scan is None or len(positions) <= max(_MANY, 4 * k):
-            return positions
+        few = len(positions) <= max(_MANY, 4 * k)
+        if scan is None or (few and self._spread <= _SLIGHT):
+            return positions, similar
         _, most, _ = self._ranked(self._evidence(positions))
+        if few:
+            return positions, most
         best = positions[_top(most, 2 * k + 8)]
         _, least, passing = self._ranked(self._evidence(best, 2 * scan.margin))
         sure = least[passing]
-        return positions if len(sure) < k else positions[most >= np.partition(sure, -k)[-k]]
+        if len(sure) < k:
+            return positions, most
+        able = most >= np.partition(sure, -k)[-k]
+        return positions[able], most[able]
 
     def _evidence(self, positions: Positions, less: float = 0.0) -> Evidence:
         """Return what is known of *positions*: their cosine at most, or by *less* than that."""
@@ -278,15 +289,17 @@ class Search:
             is_category=lambda name: self._index.of_category(name, self._members)[positions],
         )
 
-    def _settled(self, positions: Positions) -> tuple[Parts, Floats, Truths]:
+    def _settled(self, positions: Positions, guess: Floats) -> tuple[Parts, Floats, Truths]:
         """Replace bounds by exact signals until no bound is left that could reach the top k.
 
-        Return the ranking of *positions*, the rounded score, and which pass with an exact one.
+        What comes first by *guess* is the first to be made exact. Return the ranking of
+        *positions*, the rounded score, and which pass with an exact one.
         """
         k, evidence = self._question.k, self._evidence(positions)
-        exact = np.full(len(positions), self._probe is None)
-        parts, score, passing = self._ranked(evidence)
-        batch = _top(score, 0 if self._probe is None else k + 8)
+        if self._probe is None:
+            return self._ranked(evidence)
+        exact = np.zeros(len(positions), dtype=bool)
+        batch = _top(guess, k + 8)
         while len(batch):
             exact[batch] = True
             self._survivors += len(batch)
@@ -313,7 +326,7 @@ class Search:
         rows = self._index.columns["row"][positions].tolist()
         found = self._fetch(rows, self._probe.name)
         absent = np.zeros(len(self._probe.query), dtype=np.float32)
-        vectors = np.array([found.get(row, absent) for row in rows])
+        vectors = np.concatenate([found.get(row, absent) for row in rows]).reshape(len(rows), -1)
         cosine = cosines(vectors, self._probe.query)
         evidence.cosine[places] = cosine
         evidence.vector[places] = self._probe.signal(cosine, evidence.keyword[places])
@@ -327,11 +340,12 @@ def _hits(
     return [Hit(*each, survivors) for each in told]
 
 
-def _told(columns: Mapping[str, Floats], order: Positions) -> Iterator[dict[str, float]]:
-    """Yield the numbers of *columns* for each place in *order*, by name."""
-    numbers = {name: column[order].tolist() for name, column in columns.items()}
-    for place in range(len(order)):
-        yield {name: told[place] for name, told in numbers.items()}
+def _told(columns: Mapping[str, Floats], order: Positions) -> list[dict[str, float]]:
+    """Return the numbers of *columns* for each place in *order*, by name."""
+    if not columns:
+        return [{} for _ in order]
+    numbers = np.array(list(columns.values()))[:, order].T.tolist()
+    return [dict(zip(columns, each, strict=True)) for each in numbers]
 
 
 def _kth(values: Floats, k: int) -> float:
