@@ -76,7 +76,7 @@ class Segment:
     last: int
     count: int
     head: int
-    data: bytes
+    data: bytes | memoryview
     number: int = 0
     replaces: tuple[int, ...] = ()
 

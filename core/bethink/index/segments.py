@@ -51,10 +51,10 @@ def pack(piece: Piece) -> bytes:
     )
 
 
-def unpack(data: bytes) -> Piece:
+def unpack(data: bytes | memoryview) -> Piece:
     """Return the piece that ``pack`` wrote; all but the postings are views of *data*."""
     start = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:start])
+    header = json.loads(bytes(data[8:start]))
     arrays = {}
     for name, (kind, shape) in header["arrays"].items():
         count = int(np.prod(shape))

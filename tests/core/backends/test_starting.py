@@ -14,7 +14,7 @@ import pytest
 
 from bethink import EVERYWHERE, HashEmbedder, MemoryStore, Subtree
 from bethink import index as resident
-from bethink.backends import EMBEDDED, Loading, open_backend
+from bethink.backends import EMBEDDED, Loading, open_backend, sqlite
 from bethink.backends.sqlite import SQLiteBackend
 from bethink.backends.sqlite.opening import connect
 from bethink.index import keyword
@@ -38,11 +38,12 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seal, save and read in blocks of a few rows instead of thousands."""
+    """Seal, save and read in blocks of a few rows, and pieces of few bytes, instead of many."""
     for module in (keyword, resident):
         monkeypatch.setattr(module, "SEAL", BLOCK)
     monkeypatch.setattr(resident, "_WORTH_SAVING", 4)
     monkeypatch.setattr(resident, "_AT_ONCE", 4 * BLOCK)
+    monkeypatch.setattr(sqlite, "_PIECE", 1000)
 
 
 def opened(path: Path) -> MemoryStore:

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from mmap import mmap
 
 import numpy as np
 
@@ -25,6 +26,7 @@ __all__ = ["SQLiteBackend"]
 
 _LIVE = "state = 'live'"
 _A_FEW = 64
+_PIECE = 1 << 20
 _GIVEN = "(SELECT value FROM json_each(?))"
 _ENTRIES_OF = (  # a record's first entry is its ordinal, so that the index can do without
     "SELECT ordinal FROM records WHERE id = ? "
@@ -349,14 +351,31 @@ def _segments(
     None at all, if one of them is damaged or of another format.
     """
     found = connection.execute(
-        "SELECT first, last, count, head, data, number, checksum, format FROM segments "
+        "SELECT checksum, format, length(data), first, last, count, head, number FROM segments "
         "WHERE namespace = ? AND first >= ? ORDER BY first",
         (namespace, start),
     ).fetchall()
-    expected = [(zlib.crc32(data), SEGMENT_FORMAT) for *_, data, _, _, _ in found]
-    if [(checksum, kind) for *_, checksum, kind in found] != expected:
-        return ()
-    return tuple(Segment(namespace, *columns) for *columns, _, _ in found)
+    segments = []
+    for checksum, kind, size, first, last, count, head, number in found:
+        data = _data(connection, number, size)
+        if (zlib.crc32(data), SEGMENT_FORMAT) != (checksum, kind):
+            return ()
+        segments.append(Segment(namespace, first, last, count, head, data, number))
+    return tuple(segments)
+
+
+def _data(connection: sqlite3.Connection, number: int, size: int) -> bytes | memoryview:
+    """Return the bytes of a segment; many of them where the system has them back once let go.
+
+    The heap could not shrink for what is allocated before that.
+    """
+    with connection.blobopen("segments", "data", number, readonly=True) as blob:
+        if size < _PIECE:
+            return blob.read()
+        room = mmap(-1, size)
+        while piece := blob.read(_PIECE):
+            room.write(piece)
+    return memoryview(room).toreadonly()
 
 
 def _save(connection: sqlite3.Connection, segment: Segment) -> int | None:
