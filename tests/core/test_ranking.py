@@ -226,3 +226,35 @@ def test_what_cannot_rank_is_refused(ranking: Any) -> None:
                 verb("red cat", ranking=ranking)
         with pytest.raises(ValidationError, match="ranking must be"):
             store.why_not("1", "red cat", ranking=ranking)
+
+
+@pytest.mark.parametrize("ranking", [WeightedSum(), FiveSignal(), DecayProduct(0.05)], ids=repr)
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+def test_relevance_comes_first_and_every_hit_explains_itself(ranking: Ranking, mode: Any) -> None:
+    with MemoryStore() as store:
+        ferry = store.store("Gotcha: the ferry leaves at noon", category="gotcha", importance=1.0)
+        store.touch([ferry.id] * 200)
+        store.store_many(["a red cat", "the red cats of Rome", "green paint"])
+        assert store.recall("quantum zebra, beware", mode=mode, ranking=ranking) == []
+        hits = store.recall("red cats", mode=mode, ranking=ranking)
+        assert {hit.memory.content for hit in hits} >= {"a red cat", "the red cats of Rome"}
+        assert ferry.id not in [hit.memory.id for hit in hits]
+        for hit in hits:
+            told = hit.explain()
+            assert sum(told.contributions.values()) == pytest.approx(hit.score, abs=1e-9)
+            assert told.signals["similarity"] > 0
+
+
+def test_what_is_documented_for_five_signals_is_what_a_store_answers() -> None:
+    day = 86_400.0
+    with MemoryStore(clock=lambda: 100 * day) as store:
+        told: dict[str, Any] = {
+            "occurred_at": 70 * day,
+            "confidence": 0.8,
+            "category": "troubleshooting",
+        }
+        store.store("the login error was a stale token", **told)
+        (hit,) = store.recall("why the login error?", ranking=FiveSignal(), touch=False)
+        similarity = hit.explain().signals["similarity"]
+        rest = 0.25 * 0.5 + 0.15 * 0.5 + 0.10 * 0.8
+        assert hit.score == pytest.approx(1.5 * (0.35 * similarity + rest), abs=1e-9)
