@@ -1,6 +1,6 @@
 """bethink: a small memory core for AI agents."""
 
-from .aio import AsyncKeyedMemory, AsyncMemoryStore
+from .aio import AsyncKeyedMemory, AsyncMemoryStore, AsyncPast
 from .categories import CATEGORIES, guess_category, query_intent
 from .context import context_block
 from .embedders import (
@@ -52,6 +52,7 @@ __all__ = [
     "EVERYWHERE",
     "AsyncKeyedMemory",
     "AsyncMemoryStore",
+    "AsyncPast",
     "BethinkError",
     "CallableEmbedder",
     "Change",

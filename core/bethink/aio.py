@@ -1,4 +1,4 @@
-"""AsyncMemoryStore and AsyncKeyedMemory: the same verbs, awaitable.
+"""AsyncMemoryStore, AsyncPast and AsyncKeyedMemory: the same verbs, awaitable.
 
 Each runs in a worker thread, so no event loop is ever blocked.
 """
@@ -11,6 +11,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
+from .history import Past, When
 from .store import MemoryStore
 from .working import KeyedMemory
 
@@ -69,11 +70,14 @@ class AsyncMemoryStore:
     log = _awaitable(MemoryStore.log)
     snapshot = _awaitable(MemoryStore.snapshot)
     snapshots = _awaitable(MemoryStore.snapshots)
-    as_of = _awaitable(MemoryStore.as_of)
     diff = _awaitable(MemoryStore.diff)
     audit = _awaitable(MemoryStore.audit)
     undo = _awaitable(MemoryStore.undo)
     close = _awaitable(MemoryStore.close)
+
+    @wraps(MemoryStore.as_of)
+    async def as_of(self, when: When) -> AsyncPast:  # noqa: D102
+        return AsyncPast(await asyncio.to_thread(self.sync.as_of, when))
 
     async def __aenter__(self) -> Self:
         return self
@@ -85,6 +89,20 @@ class AsyncMemoryStore:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+class AsyncPast:
+    """A ``Past`` whose verbs are awaitable; ``sync`` is the past itself."""
+
+    def __init__(self, past: Past) -> None:
+        self.sync = past
+        self.seq = past.seq
+        self.at = past.at
+
+    get = _awaitable(Past.get)
+    all = _awaitable(Past.all)
+    count = _awaitable(Past.count)
+    namespaces = _awaitable(Past.namespaces)
 
 
 class AsyncKeyedMemory:

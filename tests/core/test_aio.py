@@ -56,6 +56,24 @@ def test_the_verbs_do_what_the_verbs_do() -> None:
     asyncio.run(live())
 
 
+def test_the_past_is_awaitable_too() -> None:
+    async def live() -> None:
+        async with AsyncMemoryStore(clock=lambda: 7.0) as store:
+            cat = await store.store("a red cat", key="k")
+            assert await store.snapshot("cat") == (await store.snapshots())[0]
+            await store.forget(cat.id)
+            past = await store.as_of("cat")
+            assert (past.seq, past.at) == (1, 7.0)
+            assert await past.get(key="k") == cat
+            assert await past.all() == [cat]
+            assert (await past.count(), await past.namespaces()) == (1, {"default": 1})
+            assert (await store.recall("cat", as_of="cat"))[0].memory == cat
+            assert (await store.diff("cat")).removed == (cat,)
+            assert (await store.undo(2)).state == "live"
+
+    asyncio.run(live())
+
+
 def test_errors_are_raised_where_one_awaits() -> None:
     async def live() -> None:
         async with AsyncMemoryStore() as store:

@@ -1,17 +1,45 @@
-"""What was seen of a store is what its past shows."""
+"""What was seen of a store is what its past shows, and what is taken back is as it was."""
 
 from __future__ import annotations
 
 import random
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bethink import HashEmbedder, MemoryStore
+from bethink import (
+    EVERYWHERE,
+    Change,
+    FiveSignal,
+    HashEmbedder,
+    KeyedMemory,
+    MemoryRecord,
+    MemoryStore,
+    NotFoundError,
+    Snapshot,
+    StoreClosedError,
+    Subtree,
+    ValidationError,
+    Version,
+)
 
 from .histories import Life, Seen
 
 STEPS = 60
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 @pytest.fixture(autouse=True)
@@ -20,10 +48,48 @@ def _whole_records_are_told_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bethink.backends.sqlite.writer.WHOLE_IN_256", 60)
 
 
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def store(path: Path, clock: Clock) -> Iterator[MemoryStore]:
+    with MemoryStore(path, clock=clock, embedder=HashEmbedder(32), durability="normal") as store:
+        yield store
+
+
+def contents(records: list[MemoryRecord]) -> list[str]:
+    return [record.content for record in records]
+
+
+def erase(path: Path, id: str, *, record: bool) -> None:
+    """Erase what the journal tells of a record, and the record or its text."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE journal SET salt = NULL, changes = NULL WHERE id = ?", (id,))
+        if record:
+            connection.execute("DELETE FROM records WHERE id = ?", (id,))
+        else:
+            connection.execute(
+                "UPDATE records SET content = '', state = 'forgotten', revision = 99 WHERE id = ?",
+                (id,),
+            )
+        connection.execute(
+            "INSERT INTO journal (seq, at, action, id, namespace, digest, link) "
+            "VALUES (99, 1000.0, 'erase', ?, 'default', x'00', x'00')",
+            (id,),
+        )
+        connection.commit()
+
+
 @pytest.mark.parametrize("seed", range(4))
-def test_the_past_is_what_was_seen(tmp_path: Path, seed: int) -> None:
-    life = Life(random.Random(seed))
-    path, embedder = tmp_path / "memory.db", HashEmbedder(32)
+def test_the_past_is_what_was_seen(path: Path, seed: int) -> None:
+    life, embedder = Life(random.Random(seed)), HashEmbedder(32)
     with MemoryStore(path, embedder=embedder, clock=life.tick, durability="normal") as store:
         life.live(store, STEPS)
         for seen in random.Random(seed).sample(life.seen, len(life.seen)):
@@ -31,3 +97,397 @@ def test_the_past_is_what_was_seen(tmp_path: Path, seed: int) -> None:
     with MemoryStore(path, embedder=embedder) as store:
         for seen in life.seen[::7]:
             assert Seen.again(store, seen.seq, list(seen.known)) == seen
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_diff_is_what_two_moments_differ_in(seed: int) -> None:
+    life = Life(random.Random(seed))
+    with MemoryStore(embedder=HashEmbedder(8), clock=life.tick) as store:
+        life.live(store, STEPS)
+        for scope in ("a", Subtree("a"), EVERYWHERE):
+            one, other = life.random.sample([seen.seq for seen in life.seen], 2)
+            before, after = (
+                {record.id: record for record in store.as_of(seq).all(namespace=scope)}
+                for seq in (one, other)
+            )
+            diff = store.diff(one, other, namespace=scope)
+            assert {each.id for each in diff.added} == after.keys() - before.keys()
+            assert list(diff.removed) == [before[id] for id in before if id not in after]
+            pairs = [Change(before[id], after[id]) for id in before if id in after]
+            assert list(diff.changed) == [pair for pair in pairs if pair.fields]
+
+
+def test_a_moment_is_a_name_an_entry_or_a_time(store: MemoryStore, clock: Clock) -> None:
+    store.store("one")
+    assert store.snapshot("first") == Snapshot("first", 1, 1000.0)
+    clock.now = 2000.0
+    store.store("two")
+    moments = ("first", 1, 1000.0, 1999.5, datetime.fromtimestamp(1500, UTC))
+    assert [contents(store.as_of(when).all()) for when in moments] == [["one"]] * 5
+    assert [store.as_of(when).at for when in moments] == [1000, 1000, 1000, 1999.5, 1500]
+    assert [store.as_of(when).count() for when in (0, 999.0, 2, 2000.0, 9e9)] == [0, 0, 2, 2, 2]
+
+
+def test_a_time_means_the_last_entry_made_by_then(store: MemoryStore, clock: Clock) -> None:
+    times = [100.0, 200.0, 150.0, 150.0, 300.0, 50.0, 120.0]
+    for clock.now in times:
+        store.store(f"at {clock.now}")
+    for time in (49.9, 50.0, 99.0, 119.0, 120.0, 199.0, 1e9):
+        last = max((seq for seq, at in enumerate(times, 1) if at <= time), default=0)
+        assert store.as_of(time).seq == last
+
+
+@pytest.mark.parametrize("when", [-1, 2, True, None, float("nan"), datetime(2026, 1, 1), b"x"])
+def test_what_is_no_moment_is_refused(store: MemoryStore, when: Any) -> None:
+    store.store("one")
+    with pytest.raises(ValidationError):
+        store.as_of(when)
+
+
+def test_an_unknown_snapshot_is_not_found(store: MemoryStore) -> None:
+    with pytest.raises(NotFoundError, match="snapshot 'none'"):
+        store.recall("x", as_of="none")
+
+
+def test_snapshots_keep_their_names_and_order(store: MemoryStore, path: Path) -> None:
+    names = ["before", "a", "after"]
+    for name in names:
+        store.snapshot(name)
+        store.store(name)
+    with pytest.raises(ValidationError, match="'a' exists"):
+        store.snapshot("a")
+    with MemoryStore(path) as other:
+        assert [(each.name, each.seq) for each in other.snapshots()] == list(
+            zip(names, range(3), strict=True)
+        )
+
+
+def test_a_snapshot_takes_pending_accesses_along(store: MemoryStore) -> None:
+    record = store.store("a cat")
+    store.recall("cat")
+    store.snapshot("seen once")
+    store.recall("cat")
+    store.snapshot("seen twice")
+    counted = [store.as_of(f"seen {times}").get(record.id) for times in ("once", "twice")]
+    assert [each and each.access_count for each in counted] == [1, 2]
+
+
+def test_the_past_is_asked_like_the_present(store: MemoryStore) -> None:
+    first = store.store("dark", key="theme", importance=0.9)
+    store.store("elsewhere", namespace="b/c")
+    store.store("light", key="theme")
+    past = store.as_of(2)
+    assert past.get(first.id) == past.get(key="theme") == first
+    assert past.get(key="none") is None
+    assert past.count(namespace=EVERYWHERE) == 2
+    assert contents(past.all(namespace=EVERYWHERE, order="newest", limit=1)) == ["elsewhere"]
+    assert past.all(where={"importance": {"$lt": 0.5}}) == []
+    assert past.namespaces(Subtree("b")) == {"b/c": 1}
+    with pytest.raises(ValidationError):
+        past.get()
+
+
+def test_a_record_is_found_where_it_was(store: MemoryStore) -> None:
+    moved = store.store("moved", namespace="a", key="k")
+    store.update(moved.id, namespace="b", key="other")
+    store.update(moved.id, key=None)
+    found = [(store.as_of(seq).get(namespace=n, key=k) is not None) for seq, n, k in PLACES]
+    assert found == [True, False, False, True, False]
+    assert [store.as_of(seq).namespaces() for seq in (1, 2, 3)] == [{"a": 1}, {"b": 1}, {"b": 1}]
+
+
+PLACES = ((1, "a", "k"), (2, "a", "k"), (1, "b", "other"), (2, "b", "other"), (3, "b", "other"))
+
+
+def test_recall_asks_the_past_with_its_own_time(store: MemoryStore, clock: Clock) -> None:
+    record = store.store("a red cat", expires_at=3000.0)
+    answer = store.recall("red cat", touch=False)
+    clock.now = 4000.0
+    store.update(record.id, content="a blue dog", importance=1.0)
+    assert store.recall("red cat") == []
+    assert store.recall("red cat", as_of=1000.0) == answer
+    assert store.recall("red cat", as_of=1, now=3500.0) == []
+    assert contents(store.as_of(1).all()) == ["a red cat"]
+
+
+def test_asking_the_past_touches_nothing(store: MemoryStore) -> None:
+    store.store("a cat")
+    store.recall("cat", as_of=1)
+    store.pack("cat", as_of=1)
+    store.snapshot("now")
+    assert [entry.action for entry in store.log()] == ["store"]
+
+
+def test_everything_that_recalls_can_ask_the_past(store: MemoryStore) -> None:
+    record = store.store("a cat", category="fact")
+    why, packed = store.why_not(record.id, "cat"), store.pack("cat", touch=False)
+    ranked = store.recall("cat", ranking=FiveSignal(), touch=False)
+    store.forget(record.id)
+    assert store.why_not(record.id, "cat", as_of=1) == why
+    assert store.pack("cat", as_of=1).results == packed.results
+    assert store.recall("cat", ranking=FiveSignal(), as_of=1) == ranked
+
+
+def test_a_moment_once_asked_stays_true(store: MemoryStore, path: Path) -> None:
+    first, second = store.store_many(["a red cat", "a red dog"], vectors={"v": [1.0, 0.0]})
+    asked: list[dict[str, Any]] = [
+        {"query": "red", "mode": "semantic"},
+        {"query": None, "vector": ("v", [1.0, 1.0])},
+    ]
+    answers = [store.recall(**each, as_of=2) for each in asked]
+    store.update(first.id, content="other", vectors={"v": [0.0, 1.0]})
+    with MemoryStore(path, embedder=store.embedder) as other:
+        other.update(second.id, author="Ann", vectors={"v": [0.5, 1.0], "w": [1.0]})
+        other.forget(first.id)
+    assert [store.recall(**each, as_of=2) for each in asked] == answers
+    assert all(len(answer) == 2 for answer in answers)
+
+
+def test_a_vector_replaced_is_there_in_the_past(store: MemoryStore) -> None:
+    record = store.store("one", vectors={"v": [1.0, 0.0]})
+    store.update(record.id, content="two")
+    store.update(record.id, vectors={"v": [0.0, 1.0], "w": [1.0]})
+    store.update(record.id, author="Ann")
+    scores = [
+        [hit.explain().signals["vector"] for hit in store.recall(None, vector=asked, as_of=seq)]
+        for asked in (("v", [1.0, 0.0]), ("w", [1.0]))
+        for seq in (1, 2, 3, 4)
+    ]
+    assert scores == [[1.0], [1.0], [], [], [], [], [1.0], [1.0]]
+
+
+def test_only_a_few_moments_keep_an_index(store: MemoryStore) -> None:
+    store.store_many(["a cat"] * 5)
+    for seq in (1, 2, 3, 2, 4):
+        assert len(store.recall("cat", as_of=seq)) == seq
+    assert list(store._moments._indexes) == [2, 4]
+
+
+def test_what_was_made_anew_is_made_once(store: MemoryStore, monkeypatch: Any) -> None:
+    record = store.store("a red cat")
+    store.update(record.id, content="other")
+    texts: list[str] = []
+    embed = store.embedder.embed
+    monkeypatch.setattr(store.embedder, "embed", lambda given: texts.extend(given) or embed(given))
+    for _ in range(3):
+        store.recall("cat", as_of=1)
+    assert texts.count("a red cat") == 1
+
+
+def test_a_record_with_many_entries_is_not_read_from_its_start(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counter = KeyedMemory(store)
+    for _ in range(300):
+        counter.increment("n")
+    (current,) = store._engine.backend.chronicle.holders("working", "n")
+    told = [
+        len(store._engine.backend.chronicle.stories([current], seq)[0].told)
+        for seq in range(1, 301)
+    ]
+    assert max(told) < 60
+    values = [store.as_of(seq).get(namespace="working", key="n") for seq in range(1, 301)]
+    assert [each and each.value for each in values] == list(range(1, 301))
+    assert {*store.log(limit=1)[0].changes} == {"value"}
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_what_is_erased_is_absent_from_the_past(
+    store: MemoryStore, path: Path, record: bool
+) -> None:
+    secret = store.store("a secret cat", key="k")
+    store.update(secret.id, importance=0.9)
+    store.store("another cat")
+    assert len(store.recall("cat", as_of=3)) == 2
+    erase(path, secret.id, record=record)
+    assert contents(store.as_of(2).all()) == []
+    assert contents([hit.memory for hit in store.recall("cat", as_of=3)]) == ["another cat"]
+    assert store.audit("k") == []
+    assert contents(list(store.diff(1).added)) == ["another cat"]
+    assert not store.diff(1).removed
+    with pytest.raises(ValidationError, match="erased"):
+        store.undo(2)
+
+
+def test_a_diff_tells_what_came_changed_and_went(store: MemoryStore) -> None:
+    kept, gone = store.store_many(["kept", "gone"])
+    store.touch([kept.id])
+    store.snapshot("before")
+    store.update(kept.id, metadata={"a": 1}, importance=0.9)
+    store.forget(gone.id)
+    new = store.store("new")
+    short = store.store("short")
+    store.forget(short.id)
+    diff = store.diff("before")
+    assert (diff.added, contents(list(diff.removed))) == ((new,), ["gone"])
+    assert [change.fields for change in diff.changed] == [("importance", "metadata")]
+    back = store.diff(diff.until, diff.since)
+    assert (contents(list(back.added)), back.removed) == (["gone"], (new,))
+    assert diff.changed[0].before == back.changed[0].after
+
+
+def test_accesses_alone_are_no_difference(store: MemoryStore) -> None:
+    record = store.store("one")
+    store.touch(record.id)
+    store.snapshot("later")
+    assert not store.diff(1)
+    assert not store.diff(1, namespace="none")
+    assert store.diff(0)
+
+
+def test_an_audit_tells_every_value_and_what_replaced_it(store: MemoryStore, clock: Clock) -> None:
+    dark = store.store("dark", key="theme")
+    clock.now = 2000.0
+    light = store.store("light", key="theme")
+    store.update(light.id, importance=0.9)
+    clock.now = 3000.0
+    store.update(light.id, content="lighter")
+    store.forget(light.id)
+    assert store.audit("theme") == [
+        Version(dark.id, "dark", None, 1, 1000.0, 2, 2000.0, "supersede", light.id),
+        Version(light.id, "light", None, 3, 2000.0, 5, 3000.0, "update", light.id),
+        Version(light.id, "lighter", None, 5, 3000.0, 6, 3000.0, "forget", None),
+    ]
+    known = store.audit("theme", as_of=1500.0)
+    assert known == [Version(dark.id, "dark", None, 1, 1000.0)]
+    assert store.audit("theme", namespace="b") == store.audit("none") == []
+
+
+def test_an_audit_follows_a_fact_through_keys_and_namespaces(store: MemoryStore) -> None:
+    record = store.store("", value=1, key="a")
+    store.update(record.id, key="b")
+    store.update(record.id, namespace="other")
+    store.update(record.id, namespace="default", value=2)
+    assert [(each.value, each.seq, each.until_seq) for each in store.audit("b")] == [
+        (1, 2, 3),
+        (2, 4, None),
+    ]
+    assert [(each.value, each.until_seq) for each in store.audit("b", namespace="other")] == [
+        (1, 4)
+    ]
+
+
+def test_an_audit_has_every_count_of_a_counter(store: MemoryStore) -> None:
+    counter = KeyedMemory(store)
+    for _ in range(5):
+        counter.increment("n")
+    versions = store.audit("n", namespace="working")
+    assert [each.value for each in versions] == [1, 2, 3, 4, 5]
+    assert len({each.id for each in versions}) == 1
+
+
+UNDOABLE: dict[str, Callable[[MemoryStore, MemoryRecord], object]] = {
+    "text": lambda store, record: store.update(record.id, content="other", importance=0.1),
+    "key": lambda store, record: store.update(record.id, key="new", metadata={}),
+    "namespace": lambda store, record: store.update(record.id, namespace="b"),
+    "vectors": lambda store, record: store.update(record.id, vectors={"v": [0.0, 1.0]}),
+    "forget": lambda store, record: store.forget(record.id),
+    "store": lambda store, _: store.store("another cat"),
+    "supersede": lambda store, _: store.store("another cat", key="k", vectors={"v": [1.0, 1.0]}),
+}
+
+
+@pytest.mark.parametrize("doing", UNDOABLE.values(), ids=UNDOABLE)
+def test_undoing_gives_back_what_was(
+    store: MemoryStore, doing: Callable[[MemoryStore, MemoryRecord], object]
+) -> None:
+    given: dict[str, Any] = {"key": "k", "metadata": {"a": [1]}, "vectors": {"v": [1.0, 0.5]}}
+    record = store.store("a cat", **given)
+    asked: tuple[dict[str, Any], ...] = ({"query": "cat"}, {"query": None, "vector": ("v", [1, 0])})
+    before = [store.recall(**each, touch=False) for each in asked]
+    doing(store, record)
+    last = store.log(limit=1)[0]
+    assert [store.recall(**each, touch=False) for each in asked] != before
+    undone = store.undo(last.seq)
+    assert [store.recall(**each, touch=False) for each in asked] == before
+    assert not store.diff(1, namespace=EVERYWHERE)
+    entry = next(entry for entry in store.log() if entry.id == undone.id)
+    assert (entry.action, entry.changes["undoes"]) == ("undo", last.seq)
+
+
+def test_an_undo_can_be_undone(store: MemoryStore) -> None:
+    record = store.store("one", key="k")
+    store.update(record.id, content="two")
+    assert store.undo(2).content == "one"
+    assert store.undo(3).content == "two"
+    store.restore(store.forget(record.id) and record.id)
+    assert store.undo(6).state == "forgotten"
+    assert store.undo(7).state == "live"
+
+
+def test_a_forgotten_record_that_was_superseded_is_superseded_again(store: MemoryStore) -> None:
+    old, new = store.store("old", key="k"), store.store("new", key="k")
+    store.forget(old.id)
+    undone = store.undo(store.log(limit=1)[0].seq)
+    assert (undone.state, undone.superseded_by) == ("superseded", new.id)
+
+
+def test_what_others_changed_since_is_kept(store: MemoryStore) -> None:
+    record = store.store("a red cat")
+    store.update(record.id, content="other", importance=0.9)
+    store.update(record.id, author="Ann", category="fact")
+    undone = store.undo(2)
+    assert (undone.content, undone.author, undone.importance) == ("a red cat", "Ann", 0.5)
+    (hit,) = store.recall("Ann: a red cat", mode="semantic", touch=False)
+    assert hit.explain().signals["vector"] == pytest.approx(1.0)
+
+
+def refused(store: MemoryStore, seq: int, match: str) -> None:
+    head = store.log(limit=1)[0].seq
+    with pytest.raises(ValidationError, match=match):
+        store.undo(seq)
+    assert store.log(limit=1)[0].seq == head
+
+
+def test_what_was_changed_again_is_not_undone(store: MemoryStore) -> None:
+    record = store.store("one", key="k")
+    store.update(record.id, content="two")
+    store.update(record.id, content="three")
+    refused(store, 2, r"entry 3 \(update\) changed content after it; undo that first")
+    refused(store, 1, r"entry 3 \(update\) changed content")
+    store.forget(record.id)
+    refused(store, 3, "its record is forgotten; restore it first")
+    refused(store, 1, r"entry 4 \(forget\) changed state")
+
+
+def test_what_would_break_a_key_is_not_undone(store: MemoryStore) -> None:
+    record = store.store("one", key="k")
+    store.update(record.id, key=None)
+    other = store.store("other", key="k")
+    refused(store, 2, f"key 'k' is held by record '{other.id}'")
+    store.store("third", key="k")
+    refused(store, 4, "key 'k' is held")
+
+
+def test_what_cannot_be_undone_says_so(store: MemoryStore) -> None:
+    record = store.store("one")
+    store.touch(record.id)
+    store.snapshot("written")
+    refused(store, 2, r"entry 2 \(touch\) cannot be undone")
+    store.update(record.id, importance=0.5)
+    refused(store, 3, "changed nothing")
+    store.update(record.id, vectors={"v": [1.0]})
+    refused(store, 4, "gave vectors 'v' first")
+    with pytest.raises(NotFoundError, match="journal entry '9'"):
+        store.undo(9)
+
+
+def test_after_closing_the_past_is_closed(store: MemoryStore) -> None:
+    store.store("one")
+    past = store.as_of(1)
+    store.close()
+    verbs: list[Callable[[], object]] = [
+        past.all,
+        past.count,
+        past.namespaces,
+        lambda: past.get("x"),
+        lambda: store.as_of(1),
+        lambda: store.audit("k"),
+        lambda: store.diff(0),
+        lambda: store.undo(1),
+        lambda: store.snapshot("x"),
+        store.snapshots,
+    ]
+    for verb in verbs:
+        with pytest.raises(StoreClosedError):
+            verb()

@@ -159,7 +159,8 @@ class PastBackend:
         same = {each.current.row: each.row.row for each in found if _same_text(each)}
         stored = self._present.vectors(list(same), EMBEDDED)
         vectors = {same[row]: vector for row, vector in stored.items()}
-        gone = [each for each in found if each.row.row not in vectors.keys() | self._made.keys()]
+        known = vectors.keys() | self._made.keys()
+        gone = [each for each in found if each.row.row not in known]
         made = self._embed([each.record for each in gone])
         self._made |= {each.row.row: vector for each, vector in zip(gone, made, strict=True)}
         rows = [each.row.row for each in found]

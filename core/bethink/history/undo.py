@@ -86,21 +86,14 @@ def _then(backend: Backend, id: str, seq: int) -> Then | None:
 
 def _check_last(backend: Backend, step: _Step, now: MemoryRecord) -> None:
     """Refuse what a later entry has changed again, and name that entry."""
-    changed = step.changed(now)
-    if changed:
-        later = backend.log(None, now.id, None, step.seq)
-        by = next(
-            (
-                f"entry {each.seq} ({each.action})"
-                for each in later
-                if not each.changes.keys().isdisjoint(changed)
-            ),
-            "another entry",
-        )
-        raise ValidationError(
-            f"entry {step.seq} cannot be undone: {by} changed {', '.join(changed)} after it; "
-            "undo that first"
-        )
+    changed = frozenset(step.changed(now))
+    for later in backend.log(None, now.id, None, step.seq) if changed else ():
+        again = ", ".join(sorted(changed & later.changes.keys()))
+        if again:
+            raise ValidationError(
+                f"entry {step.seq} cannot be undone: entry {later.seq} ({later.action}) changed "
+                f"{again} after it; undo that first"
+            )
 
 
 def _superseded(backend: Backend, entry: LogEntry) -> list[_Step]:
@@ -141,7 +134,7 @@ def _take_back(
 ) -> MemoryRecord:
     if changed := step.changed(now):
         raise ValidationError(
-            f"entry {step.seq} cannot be undone: {', '.join(changed)} changed meanwhile"
+            f"entry {step.seq} cannot be undone: {', '.join(sorted(changed))} changed after it"
         )
     if "state" not in step.back and now.state != "live":
         raise ValidationError(

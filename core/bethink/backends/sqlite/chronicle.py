@@ -93,7 +93,8 @@ class SQLiteChronicle:
         """Return every record that holds or ever held *key* in *namespace*, in any state."""
         place = "namespace = ?1 AND key = ?2"
         return self._found(
-            f"{_CURRENT} WHERE id IN (SELECT id FROM records WHERE {place} "
+            f"{_CURRENT} WHERE id IN (SELECT id FROM records WHERE {place} AND state = 'live' "
+            f"UNION SELECT id FROM records WHERE {place} AND state <> 'live' "
             f"UNION SELECT id FROM departures WHERE {place})",
             namespace,
             key,

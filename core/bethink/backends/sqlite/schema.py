@@ -48,7 +48,7 @@ CREATE INDEX records_patched ON records (namespace, revision, ordinal, state)
     WHERE revision <> row;
 CREATE UNIQUE INDEX records_key ON records (namespace, key)
     WHERE state = 'live' AND key IS NOT NULL;
-CREATE INDEX records_fact ON records (namespace, key) WHERE key IS NOT NULL;
+CREATE INDEX records_held ON records (namespace, key) WHERE state <> 'live' AND key IS NOT NULL;
 
 CREATE TABLE departures (         -- where a record was before it changed its namespace or key
     namespace TEXT NOT NULL, key TEXT, id TEXT NOT NULL

@@ -37,7 +37,7 @@ _ENTRY: Final = (
     "INSERT INTO journal (seq, at, action, id, namespace, was, row, digest, link, salt, changes) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-WHOLE_IN_256: Final = 8
+WHOLE_IN_256: Final = 4
 """Of so many in 256 entries that change a record the journal tells the whole record."""
 
 
@@ -193,7 +193,7 @@ class SQLiteWriter:
     ) -> None:
         """Append one entry; *was* is the row before, *row* the row after."""
         salt, seq = os.urandom(16), self._head + 1
-        if record is not None and action != "store" and salt[0] < WHOLE_IN_256:
+        if record and record.state == "live" and action != "store" and salt[0] < WHOLE_IN_256:
             changes = {**changes, WHOLE: told(record)}
         text = to_json(changes)
         columns = (seq, at, action, record and record.id, record and record.namespace, was, row)
