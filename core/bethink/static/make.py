@@ -2,6 +2,8 @@
 
     OPENBLAS_NUM_THREADS=1 python -m bethink.static.make FOLDER
 
+``tox run -e static-table`` fetches the sources, makes the table anew and tests that it is the same.
+
 The table is fitted so that the cosine of two sentences comes near the one that the sentence model
 all-MiniLM-L6-v2 gives them. The sentences are definitions and examples from WordNet and turns of
 everyday conversations. It takes minutes. The same bytes come out with one thread on the same kind
