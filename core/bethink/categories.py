@@ -71,7 +71,8 @@ _STYLE: Final = (
 )
 _FAILING: Final = (
     r"(?:error|exception|traceback|stack trace|crash\w*|segfault\w*|broken|fail(?:s|ed|ing|ures?)?|"
-    r"timed? ?out|not working|(?:does|do|did|will|would|is|are)(?: ?n.t| not) (?:\w+ )?"
+    r"timed? ?out|not working|"
+    r"hangs?|hung|stuck|freezes?|(?:does|do|did|will|would|is|are)(?: ?n.t| not) (?:\w+ )?"
     r"(?:work|start|load|build|compile|connect|respond)\w*|\w+(?:Error|Exception))"
 )
 
@@ -91,8 +92,8 @@ _SAID: Final = _rules(
         ),
         "workaround": (
             r"work(?:ed|ing|s)?[- ]?arounds?",
-            r"until (?:it|this|that|the \w+|upstream) (?:is|has been|gets) "
-            r"(?:fixed|released|merged)",
+            r"until (?:\w+ ){1,5}(?:fix(?:e[sd])?|patch(?:e[sd])?|released?|merged)",
+            r"monkey-?patch\w*",
             r"temporar(?:y|ily)",
             r"as a (?:hack|stopgap)",
             r"stopgap",
@@ -124,6 +125,7 @@ _SAID: Final = _rules(
             rf"(?:prefers?|likes?|wants?|uses?|always|never|no|with|add|write) (?:\w+ )?{_STYLE}",
             rf"{_STYLE} (?:over|instead of|rather than|of|for|on) \w+",
             r"(?:code|coding|formatting) style",
+            r"formats? (?:the|our|all) code",
         ),
         "troubleshooting": (
             _FAILING,
@@ -152,6 +154,7 @@ _SAID: Final = _rules(
             r"by convention",
             r"(?:commit messages?|branch(?:es)? names?|file ?names?)",
             r"(?:always|never) (?:use|put|write|name|commit|import|add)",
+            r"\A(?:always|never|do not|don.t|avoid) \w+",
             r"every \w+ (?:must|should|has to|needs)",
             r"guidelines?",
         ),
@@ -159,6 +162,7 @@ _SAID: Final = _rules(
             r"depends? on",
             r"dependenc(?:y|ies)",
             r"pinned",
+            r"\w+ v?\d+(?:\.\d+)* (?:is required|or (?:newer|later))",
             r"requires? (?:\w+ )?(?:version )?v?\d+(?:\.\d+)*",
             r"\w+ ?(?:>=|<=|==|~=) ?\d+(?:\.\d+)*",
             r"(?:upgraded?|downgraded?|bump(?:ed)?) (?:\w+ )?(?:to|from)",
@@ -168,12 +172,16 @@ _SAID: Final = _rules(
             r"(?:runs?|execute|type|invoke|(?:start|deploy|build|test)(?: \w+)? with):? ?`[^`]+`",
             rf"`{_PROGRAMS} [^`]*`",
             rf"(?:runs?|execute) (?:{_PROGRAMS}|the \w+ script) ?[\w.:/-]*",
+            rf"\A{_PROGRAMS} \S+",
+            r"(?:with|via) \./\S+",
+            r"--[a-z][a-z-]+",
             r"the command(?: line)? (?:is|for|to)",
             r"command to \w+",
         ),
         "environment": (
             r"environment variables?",
             r"env(?:ironment)? vars?",
+            r"(?-i:[A-Z][A-Z0-9]*_[A-Z0-9_]+)",
             r"(?:staging|production|dev|development|test) "
             r"(?:server|environment|database|cluster|machine)",
             r"localhost(?::\d+)?",
@@ -191,6 +199,7 @@ _SAID: Final = _rules(
             r"(?:factory|decorator|singleton|repository|observer|adapter|builder|middleware|strategy)"
             r" (?:pattern|function|class)",
             r"context managers?",
+            r"\Ause (?:\S+ ){1,4}(?:for|when|in)",
             r"re-?us(?:e|able) \w+",
             r"(?:use|using) (?:an? )?(?:factory|decorator|repository|retry|queue|fixture)\w*",
         ),
@@ -294,6 +303,7 @@ _ASKED: Final = _rules(
         "architecture": (
             r"architectur(?:e|al)",
             r"(?:system|overall|high-level) (?:design|structure|overview)",
+            r"what does the (?:\w+ ){1,3}look like",
             r"how (?:is|are) (?:\w+ ){1,4}(?:organi[sz]ed|structured|laid out|connected|split)",
             r"(?:fit|work|hang)s? together",
             r"(?:components?|modules?|layers?|services?)",
@@ -310,7 +320,7 @@ _ASKED: Final = _rules(
         ),
         "dependency": (
             r"dependenc(?:y|ies)",
-            r"(?:which|what) (?:version|library|package)s?",
+            r"(?:which|what) (?:\w+ )?(?:version|library|package)s?",
             r"depends? on",
             r"upgrad(?:e|ing)",
         ),
@@ -318,17 +328,18 @@ _ASKED: Final = _rules(
             r"env(?:ironment)?(?: vars?| variables?)?",
             r"(?:which|what) (?:port|server|host|os|machine)",
             r"(?:staging|production) (?:url|server|database)",
-            r"where (?:is|are) \w+ (?:hosted|installed|deployed)",
+            r"where (?:is|are) (?:\w+ ){1,3}(?:hosted|installed|deployed|running)",
         ),
         "todo": (
             r"to-?dos?",
             r"what(?:.s| is) (?:left|next|missing|open|still)",
+            r"what should (?:i|we) do next",
             r"(?:remaining|open|next|unfinished) (?:tasks?|work|steps?|items?)",
         ),
         "preference": (
             r"prefer(?:s|red|ence|ences)?",
             r"favou?rites?",
-            r"(?:does|do|would) (?:\w+ )+(?:like|love|hate|want|enjoy)",
+            r"(?:does|do|would) (?:(?!look)\w+ ){1,3}(?:like|love|hate|want|enjoy)",
         ),
         "context": (
             r"what (?:are|were) (?:we|you|they|i) (?:working on|doing)",

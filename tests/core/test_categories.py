@@ -24,6 +24,7 @@ SAID = {
         "Run `make release` to publish a version",
         "To reset the database run python manage.py flush",
         "The command for a clean build is `cargo clean`",
+        "git rebase -i HEAD~3 squashes the last three commits",
     ),
     "context": (
         "The team is working on the summer release",
@@ -33,6 +34,7 @@ SAID = {
         "Table names are snake_case and plural",
         "Commit messages must start with the ticket number",
         "Every endpoint must have a test",
+        "Always validate user input",
     ),
     "decision": (
         "We decided to use SQLite because it needs no server",
@@ -43,11 +45,13 @@ SAID = {
         "The exporter depends on pandas",
         "numpy>=1.26 is required",
         "We pinned pydantic to 2.7",
+        "The importer needs lxml 5.2 or newer",
     ),
     "environment": (
         "The staging server is at 10.0.0.7",
         "DATABASE_URL is an environment variable set in .env",
         "The API listens on port 8080",
+        "PAYMENT_KEY has to be set on the worker",
     ),
     "gotcha": (
         "Beware: the client silently retries POST requests",
@@ -58,6 +62,7 @@ SAID = {
         "Use the repository pattern for data access",
         "Wrap every external call in a retry decorator",
         "A context manager closes the session",
+        "Use async/await for I/O operations",
     ),
     "preference": (
         "The user prefers short answers",
@@ -78,11 +83,13 @@ SAID = {
         "ConnectionError on startup was fixed by raising the timeout",
         "The build fails with exit code 137 when memory runs out; the fix is a larger runner",
         "The root cause of the crash was a stale lock file",
+        "The login page hangs in Safari; clearing cookies cures it",
     ),
     "workaround": (
         "As a workaround, disable the cache until the bug is fixed",
         "Temporarily pin the worker to one process",
         "For the time being we restart it every night",
+        "We keep the old endpoint alive until the partners release their patch",
     ),
 }
 
@@ -91,6 +98,7 @@ ASKED = {
         "How is the backend organised?",
         "What is the overall architecture?",
         "How do the services fit together?",
+        "What does the overall system look like?",
     ),
     "command": (
         "How do I run the tests?",
@@ -123,6 +131,7 @@ ASKED = {
         "How do I fix the ConnectionError?",
         "The server is not responding, what is wrong?",
         "why is the login not working",
+        "Safari login hangs",
     ),
     "workaround": (
         "Is there a workaround for the memory leak?",
@@ -130,7 +139,14 @@ ASKED = {
     ),
 }
 
-PLAIN = ("", "?!", "Ann lives in Lisbon", "The invoice run is on Monday", "東京は雨です")
+PLAIN = (
+    "",
+    "?!",
+    "Ann lives in Lisbon",
+    "max_items is the page size",
+    "The invoice run is on Monday",
+    "東京は雨です",
+)
 
 
 @pytest.mark.parametrize(
