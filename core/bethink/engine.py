@@ -36,6 +36,7 @@ class Transaction:
     rows: set[int] = field(default_factory=set)
     live: dict[int, Row] = field(default_factory=dict)
     namespaces: set[str] = field(default_factory=set)
+    erased: set[str] = field(default_factory=set)
 
     def add(
         self, record: MemoryRecord, vectors: Mapping[str, Vector], changes: Mapping[str, Any]
@@ -84,6 +85,12 @@ class Transaction:
         self._drop(row, record.namespace)
         self.writer.journal(action, self.now, record, row, row, changes)
 
+    def erase(self, row: int, tombstone: MemoryRecord, changes: Mapping[str, Any]) -> None:
+        """Leave nothing of a record but its *tombstone*."""
+        self.erased |= self.writer.erase(row, tombstone)
+        self._drop(row, tombstone.namespace)
+        self.writer.journal("erase", self.now, tombstone, row, row, changes)
+
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> None:
         """Write accesses ``{id: (how many, when last)}``."""
         rows = self.writer.touch(accesses)
@@ -95,7 +102,8 @@ class Transaction:
     def changes(self) -> Changes:
         """Return what was done, for the index."""
         live, namespaces = tuple(self.live.values()), frozenset(self.namespaces)
-        return Changes(self.base, self.writer.head(), frozenset(self.rows), live, namespaces)
+        rows, erased = frozenset(self.rows), frozenset(self.erased)
+        return Changes(self.base, self.writer.head(), rows, live, namespaces, erased)
 
     def _note(self, row: Row) -> None:
         self.rows.add(row.row)

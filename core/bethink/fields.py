@@ -56,9 +56,10 @@ class Common(TypedDict, total=False):
 
 
 class Fields(Common, total=False):
-    """What ``store`` takes beside the content."""
+    """What ``store`` takes beside the content; ``supersedes`` is the id of a live record."""
 
     id: str | None
+    supersedes: str | None
 
 
 class Changes(Common, total=False):
@@ -271,4 +272,5 @@ CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "occurred_at": _optional(timestamp),
     "expires_at": _optional(timestamp),
     "vectors": _vectors,
+    "supersedes": _optional(label),
 }

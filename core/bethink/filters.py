@@ -92,6 +92,12 @@ def matches(where: Filter | None, record: MemoryRecord) -> bool:
             return RELATIONS[operator](_lookup(record, path), operand)
 
 
+def lasting(where: Filter | None, now: float) -> Filter:
+    """Return *where*, narrowed to what has not expired by *now*."""
+    unexpired = Not(Compare(("expires_at",), "$lte", now))
+    return unexpired if where is None else All((where, unexpired))
+
+
 def sees_accesses(where: Filter | None) -> bool:
     """Tell whether *where* asks how often or when records were accessed."""
     match where:

@@ -1,29 +1,29 @@
-"""The lifecycle of records: store, update, forget, restore.
+"""The lifecycle of records: store, update, reinforce; forget, archive, expire, and back.
 
 All checks come first, then one transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from .backends import EMBEDDED, Vector
+from .backends import EMBEDDED, Vector, Writer
 from .engine import Engine, Transaction
 from .errors import NotFoundError, ValidationError
 from .fields import check_held, checked
-from .filters import Filter
+from .filters import Compare, Filter
 from .journal import told
 from .namespaces import EVERYWHERE, Scope
-from .records import MemoryRecord
+from .records import LIVE, MemoryRecord, State
 
 UNCHANGED: Final = object()
 """What a change returns to leave everything as it is."""
 
 INDEXED: Final = frozenset(("content", "author", "thread", "occurred_at", "namespace"))
 _EMBEDDED_FIELDS: Final = frozenset(("content", "author"))
-_Prepared = tuple[MemoryRecord, dict[str, Vector]]
+_Prepared = tuple[MemoryRecord, dict[str, Vector], str | None]
 
 
 def store_many(
@@ -37,12 +37,14 @@ def store_many(
     common = checked(shared)
     now = engine.clock()
     prepared = [_prepared(engine, item, common, now) for item in _listed(items)]
-    records = [record for record, _ in prepared]
+    records = [record for record, *_ in prepared]
     if len({record.id for record in records}) < len(records):
         raise ValidationError("two items have the same id")
     embedded = engine.embed(records)
     with engine.writing() as transaction:
-        for (record, named), vector in zip(prepared, embedded, strict=True):
+        for (record, named, old), vector in zip(prepared, embedded, strict=True):
+            if old is not None:
+                _supersede(transaction, *_found_live(transaction.writer, old), record.id)
             _store(transaction, record, {**named, EMBEDDED: vector})
     engine.index.save()
     return records
@@ -52,20 +54,21 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
     """Change fields of a live record; its statistics stay."""
     engine.check_open()
     fields = checked(changes)
+    if "supersedes" in fields:
+        raise ValidationError("an update cannot supersede another record; store can")
     named = fields.pop("vectors", {})
     while True:  # until no one else changes the text while it is being embedded
-        known = _live(engine.backend.get([id]), id)
+        known = _live(engine.backend.get([id]).get(id), id)
         after = _after(known, fields, known.updated_at)
         check_held(after.content, after.value)
         vectors = dict(named)
         if _EMBEDDED_FIELDS & _different(known, after):
             vectors[EMBEDDED] = engine.embed([after])[0]
         with engine.writing() as transaction:
-            found = transaction.writer.find([id])
-            before = _live({key: record for key, (_, record) in found.items()}, id)
+            row, before = _found_live(transaction.writer, id)
             same = (before.content, before.author) == (known.content, known.author)
             if same:
-                after = _update(transaction, found[id][0], before, fields, vectors)
+                after = _update(transaction, row, before, fields, vectors)
         if same:
             return engine.current(after)
 
@@ -87,6 +90,8 @@ def modify(
     """
     with engine.writing() as transaction:
         row, before = transaction.writer.holder(namespace, key) or (0, None)
+        if before is not None and before.expired(transaction.now):
+            before = None
         value = change(before)
         if value is UNCHANGED:
             return None
@@ -112,36 +117,99 @@ def forget(
         raise ValidationError("forget needs ids, a namespace or a filter")
     engine.settle(where)
     with engine.writing() as transaction:
-        writer = transaction.writer
-        wanted = None if ids is None else list(dict.fromkeys(ids))
-        if wanted is not None:
-            _require(wanted, writer.find(wanted))
-        if wanted is None or scope is not None or where is not None:
-            passing = writer.matching(EVERYWHERE if scope is None else scope, where)
-            allowed = set(passing)
-            wanted = passing if wanted is None else [id for id in wanted if id in allowed]
-        found = writer.find(wanted)
-        forgotten = [(row, record) for row, record in found.values() if record.state != "forgotten"]
+        found = chosen(transaction.writer, ids, scope, where)
+        forgotten = [pair for pair in found if pair[1].state not in ("forgotten", "erased")]
         for row, record in forgotten:
-            gone = replace(record, state="forgotten", updated_at=transaction.now)
-            transaction.retire(row, gone, "forget", {"state": "forgotten"})
+            _retire(transaction, row, record, "forget", "forgotten")
     return len(forgotten)
+
+
+def expire(engine: Engine) -> int:
+    """Forget the live records that have expired; return how many."""
+    with engine.writing() as transaction:
+        writer, past = transaction.writer, Compare(("expires_at",), "$lte", transaction.now)
+        found = writer.find(writer.matching(EVERYWHERE, past))
+        for row, record in found.values():
+            _retire(transaction, row, record, "expire", "forgotten")
+    return len(found)
+
+
+def archive(engine: Engine, ids: Iterable[str]) -> int:
+    """Put live records aside; return how many were live."""
+    with engine.writing() as transaction:
+        found = chosen(transaction.writer, ids)
+        archived = [pair for pair in found if pair[1].state == "live"]
+        for row, record in archived:
+            _retire(transaction, row, record, "archive", "archived")
+    return len(archived)
+
+
+def unarchive(engine: Engine, ids: Iterable[str]) -> int:
+    """Bring archived records back; return how many were archived."""
+    return _bring_back(engine, ids, "archived", "unarchive")
 
 
 def restore(engine: Engine, ids: Iterable[str]) -> int:
     """Bring forgotten records back; return how many were forgotten."""
-    wanted = list(dict.fromkeys(ids))
+    return _bring_back(engine, ids, "forgotten", "restore")
+
+
+def reinforce(engine: Engine, id: str, amount: float) -> MemoryRecord:
+    """Raise a live record's importance by *amount*, to 1 at most, and count an access now."""
     with engine.writing() as transaction:
-        found = transaction.writer.find(wanted)
-        _require(wanted, found)
-        restored = [(row, record) for row, record in found.values() if record.state == "forgotten"]
-        for row, record in restored:
+        row, before = _found_live(transaction.writer, id)
+        changes: dict[str, Any] = {
+            "importance": min(before.importance + amount, 1.0),
+            "access_count": before.access_count + 1,
+            "last_accessed_at": max(transaction.now, before.last_accessed_at or transaction.now),
+        }
+        after = replace(before, **changes, updated_at=transaction.now)
+        transaction.patch(row, after, "reinforce", changes)
+    return engine.current(after)
+
+
+def chosen(
+    writer: Writer,
+    ids: Iterable[str] | None,
+    scope: Scope | None = None,
+    where: Filter | None = None,
+    states: Collection[State] = LIVE,
+) -> list[tuple[int, MemoryRecord]]:
+    """Return the records that satisfy every given criterion, with their rows.
+
+    *ids* choose records in any state and must all be known; the others only those in *states*.
+    """
+    wanted = None if ids is None else list(dict.fromkeys(ids))
+    if wanted is not None:
+        _require(wanted, writer.find(wanted))
+    if wanted is None or scope is not None or where is not None:
+        passing = writer.matching(EVERYWHERE if scope is None else scope, where, states)
+        allowed = set(passing)
+        wanted = passing if wanted is None else [id for id in wanted if id in allowed]
+    return list(writer.find(wanted).values())
+
+
+def _retire(
+    transaction: Transaction, row: int, record: MemoryRecord, action: str, state: State
+) -> None:
+    gone = replace(record, state=state, updated_at=transaction.now)
+    transaction.retire(row, gone, action, {"state": state})
+
+
+def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -> int:
+    """Make the records in *state* live again; an expiry that has passed would hide them at once."""
+    with engine.writing() as transaction:
+        found = chosen(transaction.writer, ids)
+        returned = [pair for pair in found if pair[1].state == state]
+        for row, record in returned:
             _check_key_free(transaction, record)
-            back = replace(record, state="live", superseded_by=None, updated_at=transaction.now)
+            expiry = None if record.expired(transaction.now) else record.expires_at
+            back = replace(record, state="live", superseded_by=None, expires_at=expiry,
+                           updated_at=transaction.now)  # fmt: skip
             different = sorted(_different(record, back) - {"updated_at"})
             changes = {name: getattr(back, name) for name in different}
-            transaction.move(row, record, back, {}, "restore", changes)
-    return len(restored)
+            transaction.move(row, record, back, {}, action, changes)
+    return len(returned)
 
 
 def _listed(items: object) -> list[str | Mapping[str, Any]]:
@@ -151,13 +219,13 @@ def _listed(items: object) -> list[str | Mapping[str, Any]]:
 
 
 def _prepared(engine: Engine, item: object, common: Mapping[str, Any], now: float) -> _Prepared:
-    """Return the record that *item* describes, and its named vectors."""
+    """Return the record that *item* describes, its named vectors, and the id it supersedes."""
     if isinstance(item, str):
         item = {"content": item}
     if not isinstance(item, Mapping):
         raise ValidationError(f"an item must be a str or a mapping, not {type(item).__name__}")
     fields = {**common, **checked(item)}
-    named = fields.pop("vectors", {})
+    named, old = fields.pop("vectors", {}), fields.pop("supersedes", None)
     given = {name: value for name, value in fields.items() if value is not None}
     content, value = given.pop("content", ""), given.get("value")
     check_held(content, value)
@@ -170,19 +238,20 @@ def _prepared(engine: Engine, item: object, common: Mapping[str, Any], now: floa
         occurred_at=given.pop("occurred_at", now),
         **given,
     )
-    return record, named
+    return record, named, old
 
 
 def _store(transaction: Transaction, record: MemoryRecord, vectors: Mapping[str, Vector]) -> None:
     if record.key is not None and (
         holder := transaction.writer.holder(record.namespace, record.key)
     ):
-        row, old = holder
-        gone = replace(old, state="superseded", superseded_by=record.id, updated_at=transaction.now)
-        transaction.retire(
-            row, gone, "supersede", {"state": "superseded", "superseded_by": record.id}
-        )
+        _supersede(transaction, *holder, record.id)
     transaction.add(record, vectors, told(record))
+
+
+def _supersede(transaction: Transaction, row: int, old: MemoryRecord, by: str) -> None:
+    gone = replace(old, state="superseded", superseded_by=by, updated_at=transaction.now)
+    transaction.retire(row, gone, "supersede", {"state": "superseded", "superseded_by": by})
 
 
 def _update(
@@ -219,15 +288,22 @@ def _different(before: MemoryRecord, after: MemoryRecord) -> set[str]:
 
 def _check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
     if record.key is not None:
-        holder = transaction.writer.holder(record.namespace, record.key)
-        if holder and holder[1].id != record.id:
-            raise ValidationError(f"key {record.key!r} is held by record {holder[1].id!r}")
+        row, holder = transaction.writer.holder(record.namespace, record.key) or (0, record)
+        if holder.id != record.id and holder.expired(transaction.now):
+            _retire(transaction, row, holder, "expire", "forgotten")
+        elif holder.id != record.id:
+            raise ValidationError(f"key {record.key!r} is held by record {holder.id!r}")
 
 
-def _live(found: Mapping[str, MemoryRecord], id: str) -> MemoryRecord:
-    if id not in found or found[id].state != "live":
+def _found_live(writer: Writer, id: str) -> tuple[int, MemoryRecord]:
+    row, record = writer.find([id]).get(id, (0, None))
+    return row, _live(record, id)
+
+
+def _live(record: MemoryRecord | None, id: str) -> MemoryRecord:
+    if record is None or record.state != "live":
         raise NotFoundError("live record", id)
-    return found[id]
+    return record
 
 
 def _require(wanted: Sequence[str], found: Mapping[str, object]) -> None:

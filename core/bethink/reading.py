@@ -43,17 +43,24 @@ class Request:
 
 
 def by_id(engine: Engine, id: str) -> MemoryRecord | None:
-    """Return the record with *id* unless it is unknown or forgotten."""
+    """Return the record with *id* unless it is unknown, forgotten, erased or expired."""
     engine.check_open()
-    record = engine.backend.get([id]).get(id)
-    return None if record is None or record.state == "forgotten" else engine.current(record)
+    return _shown(engine, engine.backend.get([id]).get(id))
 
 
 def by_key(engine: Engine, namespace: str, key: str) -> MemoryRecord | None:
     """Return the live record that holds *key* in *namespace*."""
     engine.check_open()
-    record = engine.backend.holder(namespace, key)
-    return None if record is None else engine.current(record)
+    return _shown(engine, engine.backend.holder(namespace, key))
+
+
+def _shown(engine: Engine, record: MemoryRecord | None) -> MemoryRecord | None:
+    """Return *record* with its latest accesses, None if it is gone by now."""
+    if record is None or record.state in ("forgotten", "erased"):
+        return None
+    if record.expires_at is not None and record.expired(engine.clock()):
+        return None
+    return engine.current(record)
 
 
 def listed(
@@ -67,10 +74,20 @@ def listed(
 ) -> list[MemoryRecord]:
     """Return live records in order of insertion."""
     engine.settle(where)
-    return [
-        engine.current(record)
-        for record in engine.backend.select(scope, where, limit, offset, newest_first)
-    ]
+    found = engine.backend.select(scope, where, limit, offset, newest_first, engine.clock())
+    return list(map(engine.current, found))
+
+
+def count(engine: Engine, scope: Scope, where: Filter | None) -> int:
+    """Count live records that have not expired."""
+    engine.settle(where)
+    return engine.backend.count(scope, where, engine.clock())
+
+
+def namespaces(engine: Engine, scope: Scope) -> dict[str, int]:
+    """Return how many such records each namespace has."""
+    engine.check_open()
+    return engine.backend.namespaces(scope, engine.clock())
 
 
 def vectors(engine: Engine, ids: Sequence[str], name: str) -> dict[str, Vector]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-State: TypeAlias = Literal["live", "superseded", "archived", "forgotten"]
+State: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "erased"]
+LIVE: Final[tuple[State, ...]] = ("live",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,10 @@ class MemoryRecord:
     access_count: int = 0
     outcome: float = 0.0
     state: State = "live"
+
+    def expired(self, now: float) -> bool:
+        """Tell whether the record has outlived its ``expires_at`` by *now*."""
+        return self.expires_at is not None and self.expires_at <= now
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ class RecallResult:
 Reason: TypeAlias = Literal[
     "unknown",
     "forgotten",
+    "erased",
     "superseded",
     "archived",
     "expired",

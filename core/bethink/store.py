@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from . import fields, history, lifecycle, packing, reading
+from . import erasure, fields, history, lifecycle, packing, reading
 from .backends import open_backend
 from .catalogue import embedder_for
 from .embedders import Embedder
@@ -76,7 +76,8 @@ class MemoryStore:
     def store(self, content: str, **given: Unpack[Fields]) -> MemoryRecord:
         """Remember *content*; the fields are those of ``fields.Common``, and the ``id``.
 
-        Storing a ``key`` that a live record of the namespace holds supersedes that record.
+        Storing a ``key`` that a live record of the namespace holds supersedes that record, and so
+        does naming a live record's id as ``supersedes`` (``NotFoundError`` if there is none).
         *content* may be empty only if a ``value`` is given. An ``id`` that exists raises
         ``ValidationError``.
         """
@@ -97,7 +98,7 @@ class MemoryStore:
     ) -> MemoryRecord | None:
         """Return the record with *id*, or the live one that holds *key*; None if there is none.
 
-        A superseded record is returned, a forgotten one is not.
+        A superseded or archived record is returned by its id, a forgotten or expired one is not.
         """
         if (id is None) == (key is None):
             fields.fail("get needs an id or a key, and not both")
@@ -116,7 +117,10 @@ class MemoryStore:
         offset: int = 0,
         order: Literal["oldest", "newest"] = "oldest",
     ) -> list[MemoryRecord]:
-        """Return the live records of *namespace* that pass *where*, in order of insertion."""
+        """Return the live records of *namespace* that pass *where*, in order of insertion.
+
+        What has expired is not among them, here as in all that reads.
+        """
         fields.one_of("order", order, ("oldest", "newest"))
         return reading.listed(
             self._engine,
@@ -154,20 +158,66 @@ class MemoryStore:
         """Bring forgotten records back; return how many were forgotten.
 
         A record whose key is held by another by now raises ``ValidationError``, an unknown id
-        ``NotFoundError``.
+        ``NotFoundError``. An expiry that has passed is lifted.
         """
         return lifecycle.restore(self._engine, fields.ids(ids))
 
+    def erase(
+        self,
+        ids: str | Iterable[str] | None = None,
+        *,
+        namespace: Scope | None = None,
+        where: Where = None,
+    ) -> int:
+        """Erase the records, in any state, that satisfy every given criterion; return how many.
+
+        No byte of their texts, values, fields and vectors remains, in all their versions, anywhere
+        in the file, its log or the copies that upgrades made; there is no way back. What stays is a
+        tombstone: id, namespace, and when it was stored and erased. Once the call has begun to
+        clean the file nothing finds them any more; if it then raises ``StoreBusyError`` (another
+        process keeps reading an old state) or fails, the next ``erase`` or opening goes on with it.
+        The whole file is written anew, so erase together what is to be erased. Criteria and errors
+        are those of ``forget``.
+        """
+        scope = None if namespace is None else check_scope(namespace)
+        return erasure.erase(
+            self._engine, None if ids is None else fields.ids(ids), scope, parse(where)
+        )
+
+    def expire(self) -> int:
+        """Forget what has expired; return how many records that were.
+
+        Expired records are hidden as they are. This takes them out of the statistics of words, and
+        of ``recall`` with an earlier ``now``.
+        """
+        return lifecycle.expire(self._engine)
+
+    def archive(self, ids: str | Iterable[str]) -> int:
+        """Hide live records from ``recall`` and ``all`` without forgetting them.
+
+        Return how many were live; an unknown id raises ``NotFoundError``.
+        """
+        return lifecycle.archive(self._engine, fields.ids(ids))
+
+    def unarchive(self, ids: str | Iterable[str]) -> int:
+        """Bring archived records back as ``restore`` does forgotten ones; return how many."""
+        return lifecycle.unarchive(self._engine, fields.ids(ids))
+
+    def reinforce(self, id: str, amount: float = 0.1) -> MemoryRecord:
+        """Raise a live record's importance by *amount*, to at most 1; that counts as an access.
+
+        *amount* lies in [0, 1]. An unknown or no longer live *id* raises ``NotFoundError``.
+        """
+        raised = fields.number("amount", amount, 0.0, 1.0)
+        return lifecycle.reinforce(self._engine, fields.label("id", id), raised)
+
     def count(self, *, namespace: Scope = "default", where: Where = None) -> int:
         """Count the live records of *namespace* that pass *where*."""
-        passing = parse(where)
-        self._engine.settle(passing)
-        return self._engine.backend.count(check_scope(namespace), passing)
+        return reading.count(self._engine, check_scope(namespace), parse(where))
 
     def namespaces(self, within: Scope = EVERYWHERE) -> dict[str, int]:
         """Return the namespaces that have live records and how many, sorted by name."""
-        self._engine.check_open()
-        return self._engine.backend.namespaces(check_scope(within))
+        return reading.namespaces(self._engine, check_scope(within))
 
     def recall(
         self,

@@ -160,7 +160,7 @@ ALWAYS = {"content", "namespace", "tags", "importance", "confidence"}
 def test_none_is_how_a_field_is_left_out(store: MemoryStore, name: str) -> None:
     given: Any = {name: None}
     record, plainly = store.store("x", **given), store.store("x")
-    if name not in ("id", "vectors", "occurred_at"):
+    if name not in ("id", "vectors", "occurred_at", "supersedes"):
         assert getattr(record, name) == getattr(plainly, name)
     assert store.get(record.id) == record
 

@@ -52,7 +52,7 @@ ROWS = (
     ("recall", "packing"),
     ("engine",),
     ("lifecycle", "reading"),
-    ("history",),
+    ("erasure", "history"),
     ("store",),
     ("working",),
     ("aio", "messages"),

@@ -90,7 +90,8 @@ class Twin:
     @classmethod
     def of(cls, store: MemoryStore, *names: str) -> Twin:
         """Return the twin of *store*, with the vectors called *names*."""
-        records = store.all(namespace=EVERYWHERE)
+        records = store._engine.backend.select(EVERYWHERE, None, None, 0, newest_first=False)
+        records = list(map(store._engine.current, records))  # those that have expired count as well
         ids = [record.id for record in records]
         named = {name: store.vectors(ids, name) for name in names}
         return cls(records, store.embedder, store.ranking, named)

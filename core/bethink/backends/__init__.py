@@ -12,7 +12,7 @@ cheap to catch up.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, Protocol
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from ..errors import ValidationError
 from ..filters import Filter
 from ..namespaces import Scope
-from ..records import LogEntry, MemoryRecord
+from ..records import LIVE, LogEntry, MemoryRecord, State
 
 if TYPE_CHECKING:
     from .chronicle import Chronicle
@@ -53,7 +53,8 @@ class Changes:
     """What happened from journal position *base* (exclusive) to *head*.
 
     ``rows`` are all rows that changed; those of them that still live come with their data in
-    ``live``. ``namespaces`` are those that changed, None if unknown.
+    ``live``. ``namespaces`` are those that changed, None if unknown; ``erased`` those that a record
+    was ever in that was erased: what was made from their texts must be made anew.
     """
 
     base: int
@@ -61,6 +62,7 @@ class Changes:
     rows: frozenset[int]
     live: tuple[Row, ...]
     namespaces: frozenset[str] | None = None
+    erased: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +113,13 @@ class Writer(Protocol):
         """Return the live record that holds *key*."""
         ...
 
-    def matching(self, scope: Scope, where: Filter | None) -> list[str]:
-        """Return the ids of the live records in *scope* that pass *where*, oldest first."""
+    def matching(
+        self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
+    ) -> list[str]:
+        """Return the ids of the records in *scope* in one of *states* that pass *where*.
+
+        Oldest first.
+        """
         ...
 
     def dimension(self, name: str, wanted: int) -> int:
@@ -131,6 +138,15 @@ class Writer(Protocol):
         """Change indexed fields: the record moves to a new row.
 
         Vectors that are not given are kept.
+        """
+        ...
+
+    def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
+        """Leave *tombstone* of the record in *row*, whatever its state, and nothing else.
+
+        Its vectors go, salt and changes of its journal entries so far, and every saved segment that
+        may hold a word of it. Return the namespaces it was ever in. ``Backend.scrub`` does the
+        rest.
         """
         ...
 
@@ -201,21 +217,27 @@ class Backend(Protocol):
         ...
 
     def select(
-        self, scope: Scope, where: Filter | None, limit: int | None, offset: int, newest_first: bool
+        self,
+        scope: Scope,
+        where: Filter | None,
+        limit: int | None,
+        offset: int,
+        newest_first: bool,
+        now: float | None = None,
     ) -> list[MemoryRecord]:
-        """Return live records in insertion order."""
+        """Return live records in insertion order, without those that have expired by *now*."""
         ...
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         """Return the rows of the live records in *scope* that pass *where*, ascending."""
         ...
 
-    def count(self, scope: Scope, where: Filter | None) -> int:
-        """Count live records."""
+    def count(self, scope: Scope, where: Filter | None, now: float | None = None) -> int:
+        """Count live records, without those that have expired by *now*."""
         ...
 
-    def namespaces(self, scope: Scope) -> dict[str, int]:
-        """Return ``{namespace: live records}``, sorted by name."""
+    def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
+        """Return ``{namespace: live records}``, sorted by name, without what expired by *now*."""
         ...
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
@@ -245,7 +267,16 @@ class Backend(Protocol):
     def save(self, segments: Iterable[Segment]) -> list[int | None]:
         """Keep segments for a faster start.
 
-        Return their numbers, None for one that came too late and for those after it.
+        Return their numbers, None for one that came too late and for those after it. What is true
+        at a ``head`` before the last erasing comes too late: it may hold erased words.
+        """
+        ...
+
+    def scrub(self) -> None:
+        """Remove every byte of what was erased from wherever the backend keeps it.
+
+        Raise ``StoreBusyError`` if others hold on to it for too long; calling again goes on. So
+        does opening, for an erasing that was cut short.
         """
         ...
 

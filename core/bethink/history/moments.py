@@ -163,13 +163,11 @@ class Past:
         self, *, namespace: Scope = "default", where: Mapping[str, object] | None = None
     ) -> int:
         """Count the records of *namespace* that lived and pass *where*."""
-        self._engine.check_open()
-        return self._engine.backend.count(check_scope(namespace), parse(where))
+        return reading.count(self._engine, check_scope(namespace), parse(where))
 
     def namespaces(self, within: Scope = EVERYWHERE) -> dict[str, int]:
         """Return the namespaces that had live records and how many, sorted by name."""
-        self._engine.check_open()
-        return self._engine.backend.namespaces(check_scope(within))
+        return reading.namespaces(self._engine, check_scope(within))
 
     def __repr__(self) -> str:
         return f"Past(seq={self.seq}, at={self.at})"

@@ -81,10 +81,16 @@ class PastBackend:
         return None
 
     def select(
-        self, scope: Scope, where: Filter | None, limit: int | None, offset: int, newest_first: bool
+        self,
+        scope: Scope,
+        where: Filter | None,
+        limit: int | None,
+        offset: int,
+        newest_first: bool,
+        now: float | None = None,
     ) -> list[MemoryRecord]:
-        """Return live records in insertion order."""
-        found = sorted(self._live(scope), key=_ordinal, reverse=newest_first)
+        """Return live records in insertion order, without those that had expired by *now*."""
+        found = sorted(self._live(scope, now), key=_ordinal, reverse=newest_first)
         passed = (each.record for each in found if matches(where, each.record))
         return list(islice(passed, offset, None if limit is None else offset + limit))
 
@@ -93,13 +99,14 @@ class PastBackend:
         found = [each.row.row for each in self._live(scope) if matches(where, each.record)]
         return np.array(sorted(found), dtype=np.int64)
 
-    def count(self, scope: Scope, where: Filter | None) -> int:
-        """Count live records."""
-        return sum(matches(where, each.record) for each in self._live(scope))
+    def count(self, scope: Scope, where: Filter | None, now: float | None = None) -> int:
+        """Count live records, without those that had expired by *now*."""
+        return sum(matches(where, each.record) for each in self._live(scope, now))
 
-    def namespaces(self, scope: Scope) -> dict[str, int]:
-        """Return ``{namespace: live records}``, sorted by name."""
-        return dict(sorted(Counter(each.record.namespace for each in self._live(scope)).items()))
+    def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
+        """Return ``{namespace: live records}``, sorted by name, without what expired by *now*."""
+        names = Counter(each.record.namespace for each in self._live(scope, now))
+        return dict(sorted(names.items()))
 
     def load(self, scope: Scope, loose: int | None = None) -> Loading:
         """Return every live row with its vector."""
@@ -129,6 +136,9 @@ class PastBackend:
         found = self._present.log(None, id, scope, since)
         return list(islice((entry for entry in found if entry.seq <= self._seq), limit))
 
+    def scrub(self) -> None:
+        """Do nothing: what was erased is erased from the past, too."""
+
     def sleep(self) -> None:
         """Do nothing: what is asked is asked of the present."""
 
@@ -138,12 +148,14 @@ class PastBackend:
     def close(self) -> None:
         """Do nothing."""
 
-    def _live(self, scope: Scope) -> list[Then]:
+    def _live(self, scope: Scope, now: float | None = None) -> list[Then]:
         found = then(self.chronicle, self.chronicle.candidates(scope, self._seq), self._seq)
         return [
             each
             for each in found
-            if each.record.state == "live" and covers(scope, each.record.namespace)
+            if each.record.state == "live"
+            and covers(scope, each.record.namespace)
+            and (now is None or not each.record.expired(now))
         ]
 
     def _known(self, ids: Sequence[str]) -> list[Then]:

@@ -102,7 +102,19 @@ class ResidentIndex:
                 # What was stored is stored; only the next start is slower.
                 _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
 
+    def rebuild(self, namespaces: Iterable[str]) -> None:
+        """Index and save anew the rows whose saved index was erased together with others."""
+        with self.lock:
+            try:
+                self._catch_up()
+                for namespace in namespaces:
+                    self._unindexed[namespace] = self._save_loose(namespace, closing=True)
+            except StorageError as error:
+                _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
+
     def _save_all(self, *, closing: bool) -> None:
+        if not closing:
+            self._catch_up()  # or what another process erased meanwhile would make it come too late
         for namespace in self._unindexed.keys() - set(self._residents.scopes()):
             if self._unindexed[namespace] >= (_WORTH_SAVING if closing else SEAL):
                 self._unindexed[namespace] = self._save_loose(namespace, closing=closing)
@@ -117,17 +129,19 @@ class ResidentIndex:
         while True:
             loading = self._backend.load(namespace, loose=_AT_ONCE)
             index = ScopeIndex.of(namespace, self._dimension(), loading)
-            self._save(index, closing=closing)
-            if len(loading.loose) < _AT_ONCE:
+            saved = self._save(index, closing=closing)
+            if len(loading.loose) < _AT_ONCE or not saved:
                 return index.keyword.loose
 
-    def _save(self, index: ScopeIndex, *, closing: bool) -> None:
+    def _save(self, index: ScopeIndex, *, closing: bool) -> bool:
+        """Save what of *index* can be; tell whether nothing came too late."""
         if closing and index.keyword.loose >= _WORTH_SAVING:
             index.keyword.seal()
         unsaved = index.unsaved(self._seen)
         numbers = self._backend.save([segment for _, segment in unsaved]) if unsaved else []
         for (number, _), saved in zip(unsaved, numbers, strict=True):
             index.keyword.settle(number, saved)
+        return None not in numbers
 
     def _catch_up(self) -> None:
         if self._backend.head() != self._seen:
@@ -135,6 +149,9 @@ class ResidentIndex:
 
     def _take(self, changes: Changes) -> None:
         changes = replace(changes, live=tuple(map(self.touches.counted, changes.live)))
+        for index in self._covering(changes.erased):  # it holds words of what was erased
+            self._residents.drop(index)
+            self._note_unsaved(index)
         affected = (
             list(self._residents)
             if changes.namespaces is None
@@ -154,9 +171,12 @@ class ResidentIndex:
     def _make_room(self, changed: Iterable[ScopeIndex] = ()) -> None:
         """Let go of scopes beyond the bound, but not of how much of them is to be saved."""
         for index in self._residents.crowded_out(changed):
-            if isinstance(index.scope, str):
-                self._unindexed[index.scope] = index.keyword.unsaved
-                self._unsaved |= index.keyword.unsaved >= SEAL
+            self._note_unsaved(index)
+
+    def _note_unsaved(self, index: ScopeIndex) -> None:
+        if isinstance(index.scope, str):
+            self._unindexed[index.scope] = index.keyword.unsaved
+            self._unsaved |= index.keyword.unsaved >= SEAL
 
 
 @lru_cache(maxsize=4096)

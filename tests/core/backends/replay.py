@@ -16,23 +16,28 @@ COLUMNS = "seq, at, action, id, namespace, was, row, digest, link, salt, changes
 
 def replayed(entries: Iterable[LogEntry]) -> dict[str, MemoryRecord]:
     """Return the records that a journal, oldest entry first, tells of."""
+    entries = list(entries)
+    erased = {entry.id for entry in entries if entry.action == "erase"}
     records: dict[str, MemoryRecord] = {}
     for entry in entries:
         if entry.action == "touch":
             for id, (times, at) in entry.changes["accesses"].items():
-                record = records[id]
-                if record.state == "live":
+                record = records.get(id)
+                if record is not None and record.state == "live":
                     last = max(at, record.last_accessed_at or at)
                     count = record.access_count + times
                     records[id] = replace(record, access_count=count, last_accessed_at=last)
             continue
         assert entry.id is not None
+        if entry.id in erased and entry.id not in records and entry.action != "erase":
+            assert entry.changes == {}
+            continue
         changes = {**entry.changes}
         if "tags" in changes:
             changes["tags"] = tuple(changes["tags"])
         records[entry.id] = (
             MemoryRecord(**changes)
-            if entry.action == "store"
+            if entry.action in ("store", "erase")
             else replace(records[entry.id], **changes, updated_at=entry.at)
         )
     return records

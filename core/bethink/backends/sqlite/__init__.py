@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,26 +13,29 @@ from mmap import mmap
 
 import numpy as np
 
-from ...filters import Filter, matches
+from ...errors import StorageError
+from ...filters import Filter, lasting, matches
 from ...namespaces import EVERYWHERE, Scope
 from ...records import LogEntry, MemoryRecord
 from .. import EMBEDDED, SEGMENT_FORMAT, Changes, Loading, Row, Rows, Segment, Vector
 from .chronicle import SQLiteChronicle, to_entry
-from .connection import Connections, Durability
+from .connection import BUSY_SECONDS, Connections, Durability
+from .erasing import ENTRIES_OF, ERASED, SCRUBBED, came_too_late, once_in
+from .opening import MEMORY
 from .rows import COLUMNS, from_json, to_record, to_vector, within, within_any
+from .schema import remove_backups
 from .where import condition
 from .writer import SQLiteWriter
 
 __all__ = ["SQLiteBackend"]
 
+_logger = logging.getLogger(__name__)
+
 _LIVE = "state = 'live'"
 _A_FEW = 64
 _PIECE = 1 << 20
 _GIVEN = "(SELECT value FROM json_each(?))"
-_ENTRIES_OF = (  # a record's first entry is its ordinal, so that the index can do without
-    "SELECT ordinal FROM records WHERE id = ? "
-    "UNION ALL SELECT seq FROM journal WHERE id = ? AND action <> 'store'"
-)
+_EXPIRED = "state = 'live' AND expires_at IS NOT NULL AND expires_at <= ?"
 
 
 class SQLiteBackend:
@@ -41,6 +45,10 @@ class SQLiteBackend:
         self.location = location
         self._connections = Connections(location, durability)
         self.chronicle = SQLiteChronicle(self._connections)
+        try:
+            self._scrub(patience=0)
+        except StorageError as error:
+            _logger.warning("what was erased from %s is not yet removed: %s", location, error)
 
     @contextmanager
     def write(self) -> Iterator[SQLiteWriter]:
@@ -84,10 +92,17 @@ class SQLiteBackend:
         return found[0] if found else None
 
     def select(
-        self, scope: Scope, where: Filter | None, limit: int | None, offset: int, newest_first: bool
+        self,
+        scope: Scope,
+        where: Filter | None,
+        limit: int | None,
+        offset: int,
+        newest_first: bool,
+        now: float | None = None,
     ) -> list[MemoryRecord]:
-        """Return live records in insertion order."""
+        """Return live records in insertion order, without those that have expired by *now*."""
         inside, parameters = within(scope)
+        where = where if now is None else lasting(where, now)
         passing = condition(where)
         paged = passing.exact
         found = self._records(
@@ -126,34 +141,37 @@ class SQLiteBackend:
             np.fromiter((values[0] for values in found), dtype=np.int64, count=len(found))
         )
 
-    def count(self, scope: Scope, where: Filter | None) -> int:
-        """Count live records."""
+    def count(self, scope: Scope, where: Filter | None, now: float | None = None) -> int:
+        """Count live records, without those that have expired by *now*."""
         if where is not None:
-            return len(self.matching(scope, where))
+            return len(self.matching(scope, where if now is None else lasting(where, now)))
         inside, parameters = within(scope)
-        with self._connections.reading() as connection:
+        with self._connections.snapshot() as connection:
             (count,) = connection.execute(
-                f"SELECT count(*) FROM records WHERE {inside} AND state = 'live'", parameters
+                f"SELECT count(*) FROM records WHERE {inside} AND {_LIVE}", parameters
             ).fetchone()
-        return int(count)
+            return int(count) - sum(_expired(connection, scope, now).values())
 
-    def namespaces(self, scope: Scope) -> dict[str, int]:
-        """Return ``{namespace: live records}``, sorted by name."""
-        with self._connections.reading() as connection:
-            return _namespaces(connection, scope)
+    def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
+        """Return ``{namespace: live records}``, sorted by name, without what expired by *now*."""
+        with self._connections.snapshot() as connection:
+            counts, expired = _namespaces(connection, scope), _expired(connection, scope, now)
+        left = {name: count - expired.get(name, 0) for name, count in counts.items()}
+        return {name: count for name, count in left.items() if count}
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         """Return what happened after *since*, with the data of live rows in *scopes*."""
         inside, parameters = within_any(scopes)
         with self._connections.snapshot() as connection:
             entries = connection.execute(
-                "SELECT seq, was, row, CASE action WHEN 'touch' THEN changes END "
-                "FROM journal WHERE seq > ?",
+                "SELECT seq, was, row, CASE action WHEN 'touch' THEN changes END, "
+                "CASE action WHEN 'erase' THEN id END FROM journal WHERE seq > ?",
                 (since,),
             ).fetchall()
-            rows = {row for _, *pair, _ in entries for row in pair if row is not None}
-            for *_, touched in entries:
+            rows = {row for _, *pair, _, _ in entries for row in pair if row is not None}
+            for *_, touched, _ in entries:
                 rows.update(from_json(touched)["rows"] if touched else ())
+            erased = once_in(connection, {id for *_, id in entries if id is not None})
             live = _rows(
                 connection,
                 f"row IN {_GIVEN} AND state = 'live' AND {inside}",
@@ -161,7 +179,8 @@ class SQLiteBackend:
                 *parameters,
                 using="NOT INDEXED",
             )
-        return Changes(since, entries[-1][0] if entries else since, frozenset(rows), tuple(live))
+        head = entries[-1][0] if entries else since
+        return Changes(since, head, frozenset(rows), tuple(live), erased=erased)
 
     def load(self, scope: Scope, loose: int | None = None) -> Loading:
         """Read everything an index of *scope* needs, at one consistent journal position.
@@ -216,7 +235,7 @@ class SQLiteBackend:
     ) -> list[LogEntry]:
         """Return journal entries, newest first."""
         inside, parameters = within(EVERYWHERE if scope is None else scope)
-        by_id = "" if id is None else f"AND seq IN ({_ENTRIES_OF})"
+        by_id = "" if id is None else f"AND seq IN ({ENTRIES_OF})"
         with self._connections.reading() as connection:
             found = connection.execute(
                 "SELECT seq, at, action, id, namespace, changes FROM journal "
@@ -229,6 +248,20 @@ class SQLiteBackend:
                 ),
             ).fetchall()
         return list(map(to_entry, found))
+
+    def scrub(self) -> None:
+        """Remove every byte of what was erased from the file, its log and the copies beside it."""
+        self._scrub(BUSY_SECONDS)
+
+    def _scrub(self, patience: float) -> None:
+        erased = self.fact(ERASED)
+        if erased == self.fact(SCRUBBED):
+            return
+        if self.location != MEMORY:
+            self._connections.rewrite(patience)
+            remove_backups(self.location)
+        with self.write() as writer:
+            writer.set(SCRUBBED, str(erased))
 
     def sleep(self) -> None:
         """Let go of the file and hold still, for a fork."""
@@ -261,6 +294,18 @@ def _namespaces(connection: sqlite3.Connection, scope: Scope) -> dict[str, int]:
             f"SELECT namespace, count(*) FROM records WHERE {inside} AND {_LIVE} "
             "GROUP BY 1 ORDER BY 1",
             parameters,
+        )
+    )
+
+
+def _expired(connection: sqlite3.Connection, scope: Scope, now: float | None) -> dict[str, int]:
+    """Return how many live records of each namespace have expired by *now*."""
+    inside, parameters = within(scope)
+    return dict(
+        connection.execute(
+            f"SELECT namespace, count(*) FROM records INDEXED BY records_expiring "
+            f"WHERE {_EXPIRED} AND {inside} GROUP BY 1",
+            (now, *parameters),
         )
     )
 
@@ -383,6 +428,8 @@ def _save(connection: sqlite3.Connection, segment: Segment) -> int | None:
 
     Do nothing if another writer covered its rows.
     """
+    if came_too_late(connection, segment):
+        return None
     replaced = json.dumps(segment.replaces)
     overlapping, present = connection.execute(
         f"SELECT count(*) FILTER (WHERE number NOT IN {_GIVEN} AND last >= ? AND first <= ?),"

@@ -6,12 +6,13 @@ import os
 import sqlite3
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Literal
 
-from ...errors import StoreClosedError
+from ...errors import StoreBusyError, StoreClosedError
 from ...forks import opening
 from .opening import MEMORY, connect, explained, prepare
 from .schema import migrate
@@ -22,6 +23,13 @@ Durability = Literal["full", "normal"]
 BUSY_SECONDS: Final = 30.0
 _TOGETHER: Final = 64
 _COMES_SOON: Final = 0.05
+_MOMENT: Final = 50  # milliseconds
+_PAUSE: Final = 0.005
+_STILL_READ: Final = (
+    "what was erased is out of everyone's reach, but its bytes are still in the file's log, "
+    "because another connection keeps reading an older state; once it has ended, erase again "
+    "(even nothing) to remove them"
+)
 _opened: Final[Counter[tuple[int, int]]] = Counter()
 """How many stores of this process have a file open, by device and inode."""
 
@@ -212,6 +220,38 @@ class Connections:
                 yield connection
             finally:
                 connection.execute("COMMIT")
+
+    def rewrite(self, patience: float) -> None:
+        """Write the file anew from what is in it, and empty its log.
+
+        The log is emptied once no one reads an older state; that is awaited *patience* seconds.
+        """
+        deadline = time.monotonic() + patience
+        with explained(self.path):
+            with self._alone() as writer:
+                self._turnstile.begin(writer, "VACUUM")
+            while not self._log_emptied():
+                if time.monotonic() > deadline:
+                    raise StoreBusyError(self.path, _STILL_READ)
+                time.sleep(_PAUSE)
+
+    def _log_emptied(self) -> bool:
+        with self._alone() as writer:
+            writer.execute(f"PRAGMA busy_timeout = {_MOMENT}")  # it keeps other writers waiting
+            try:
+                blocked, *_ = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                writer.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
+        return not blocked
+
+    @contextmanager
+    def _alone(self) -> Iterator[sqlite3.Connection]:
+        """Hold both connections to the file, with no transaction open."""
+        with self._write_lock, self._read_lock:
+            self._wake()
+            if self._group is not None:
+                self._commit(self._group)
+            yield self._writer
 
     def close(self) -> None:
         """Close both connections; closing twice is fine."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -48,6 +49,8 @@ CREATE INDEX records_patched ON records (namespace, revision, ordinal, state)
     WHERE revision <> row;
 CREATE UNIQUE INDEX records_key ON records (namespace, key)
     WHERE state = 'live' AND key IS NOT NULL;
+CREATE INDEX records_expiring ON records (expires_at, namespace)
+    WHERE state = 'live' AND expires_at IS NOT NULL;
 CREATE INDEX records_held ON records (namespace, key) WHERE state <> 'live' AND key IS NOT NULL;
 
 CREATE TABLE departures (         -- where a record was before it changed its namespace or key
@@ -146,6 +149,14 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def remove_backups(path: str) -> None:
+    """Remove the copies that ``migrate`` has made of the file."""
+    copies = re.compile(re.escape(os.path.basename(path)) + r"\.v\d+\.backup(\.part)?")
+    for copy in Path(path).parent.iterdir():
+        if copies.fullmatch(copy.name):
+            copy.unlink(missing_ok=True)
 
 
 def _back_up(path: str, copy: str) -> None:

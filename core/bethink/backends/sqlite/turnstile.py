@@ -34,13 +34,13 @@ class Turnstile:
         self._gate = f"{path}-gate"
         self._patience = patience
 
-    def begin(self, connection: sqlite3.Connection) -> None:
-        """Begin a write transaction on *connection* when it is this process's turn."""
+    def begin(self, connection: sqlite3.Connection, statement: str = "BEGIN IMMEDIATE") -> None:
+        """Run *statement*, which takes the write lock, when it is this process's turn."""
         connection.execute("PRAGMA busy_timeout = 0")
         try:
-            if os.path.exists(self._gate) or not _begun(connection):
+            if os.path.exists(self._gate) or not _begun(connection, statement):
                 with self._inside():
-                    self._insist(connection)
+                    self._insist(connection, statement)
         finally:
             connection.execute(f"PRAGMA busy_timeout = {int(1000 * self._patience)}")
 
@@ -49,9 +49,9 @@ class Turnstile:
         with suppress(OSError):
             os.unlink(self._gate)
 
-    def _insist(self, connection: sqlite3.Connection) -> None:
+    def _insist(self, connection: sqlite3.Connection, statement: str) -> None:
         deadline = time.monotonic() + self._patience
-        while not _begun(connection):
+        while not _begun(connection, statement):
             if time.monotonic() > deadline:
                 raise sqlite3.OperationalError("database is locked")
             time.sleep(_PAUSE)
@@ -81,9 +81,9 @@ def _entered(gate: int) -> bool:
     return True
 
 
-def _begun(connection: sqlite3.Connection) -> bool:
+def _begun(connection: sqlite3.Connection, statement: str) -> bool:
     try:
-        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(statement)
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
             return False

@@ -14,8 +14,9 @@ from ...fields import to_json
 from ...filters import Filter, matches
 from ...journal import START, WHOLE, digest, link, told
 from ...namespaces import Scope
-from ...records import MemoryRecord
+from ...records import LIVE, MemoryRecord, State
 from .. import EMBEDDED, Row, Vector
+from .erasing import ERASED, blank
 from .rows import COLUMNS, FIELDS, to_blob, to_record, to_values, to_vector, within
 from .where import condition
 
@@ -75,12 +76,18 @@ class SQLiteWriter:
         ).fetchone()
         return (values[0], to_record(values[1:])) if values else None
 
-    def matching(self, scope: Scope, where: Filter | None) -> list[str]:
-        """Return the ids of the live records in *scope* that pass *where*, oldest first."""
+    def matching(
+        self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
+    ) -> list[str]:
+        """Return the ids of the records in *scope* in one of *states* that pass *where*.
+
+        Oldest first.
+        """
+        among = " OR ".join(f"state = '{state}'" for state in states)
         inside, parameters = within(scope)
         passing = condition(where)
         found = self._connection.execute(
-            f"SELECT {COLUMNS} FROM records WHERE {inside} AND state = 'live' AND ({passing.sql}) "
+            f"SELECT {COLUMNS} FROM records WHERE {inside} AND ({among}) AND ({passing.sql}) "
             "ORDER BY ordinal",
             (*parameters, *passing.parameters),
         )
@@ -168,6 +175,12 @@ class SQLiteWriter:
             (new, new),
         )
         return {name: to_vector(blob) for name, blob in carried}
+
+    def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
+        """Leave *tombstone* of the record in *row*; return the namespaces it was ever in."""
+        self.patch(row, tombstone)
+        self.set(ERASED, str(self._head + 1))
+        return blank(self._connection, tombstone.id)
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""

@@ -1,0 +1,59 @@
+"""What erasing leaves in the file: a tombstone, and no byte of the text in any table, page or copy.
+
+The transaction that erases blanks the record, its journal entries and the saved index. That alone
+is not enough: when SQLite splits and joins pages it leaves copies of cells behind in the unused
+parts, and the log keeps old pages. So afterwards the file is written anew and its log emptied. Two
+facts tell an erasing that was cut short: the journal positions of the last erasing and of the last
+one that was cleaned up after.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from .. import Segment
+
+ERASED: Final = "erased"
+SCRUBBED: Final = "scrubbed"
+
+ENTRIES_OF: Final = (  # a record's first entry is its ordinal, so that the index can do without
+    "SELECT ordinal FROM records WHERE id = ? "
+    "UNION ALL SELECT seq FROM journal WHERE id = ? AND action <> 'store'"
+)
+_PLACES: Final = f"SELECT namespace, was, row FROM journal WHERE seq IN ({ENTRIES_OF})"
+
+
+def blank(connection: sqlite3.Connection, id: str) -> frozenset[str]:
+    """Take all but the record's row out of the file; return the namespaces it was ever in."""
+    places = connection.execute(_PLACES, (id, id)).fetchall()
+    rows = {row for _, *pair in places for row in pair if row is not None}
+    namespaces = frozenset(namespace for namespace, *_ in places)
+    connection.execute(
+        f"UPDATE journal SET salt = NULL, changes = NULL WHERE seq IN ({ENTRIES_OF})", (id, id)
+    )
+    for row in rows:  # some vectors stay with rows of the past
+        connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
+        connection.execute("DELETE FROM named_vectors WHERE row = ?", (row,))
+        connection.execute("DELETE FROM accesses WHERE ordinal = ?", (row,))
+    for namespace in namespaces:
+        place = (namespace, id)
+        connection.execute("DELETE FROM departures WHERE namespace = ? AND id = ?", place)
+        # From the first segment that may hold a word of it: no gap may stay.
+        connection.execute(
+            "DELETE FROM segments WHERE namespace = ? AND last >= ?", (namespace, min(rows))
+        )
+    return namespaces
+
+
+def once_in(connection: sqlite3.Connection, ids: set[str]) -> frozenset[str]:
+    """Return the namespaces that the records were ever in."""
+    return frozenset(
+        namespace for id in ids for namespace, *_ in connection.execute(_PLACES, (id, id))
+    )
+
+
+def came_too_late(connection: sqlite3.Connection, segment: Segment) -> bool:
+    """Tell whether *segment* may hold words that were erased since it was made."""
+    found = connection.execute("SELECT value FROM facts WHERE name = ?", (ERASED,)).fetchone()
+    return found is not None and segment.head < int(found[0])
