@@ -379,6 +379,15 @@ def test_the_rank_is_that_of_the_ranking_asked_for(cats: MemoryStore) -> None:
     assert cats.why_not("else", "red cat", namespace=Subtree("a")).rank == 1
 
 
+def test_the_past_is_asked_why_not_as_well(cats: MemoryStore) -> None:
+    (then,) = (entry.seq for entry in cats.log(id="gone") if entry.action == "store")
+    assert cats.why_not("gone", "red cat", as_of=then).rank == 1
+    assert cats.why_not("second", "red cat", as_of=then).reason == "unknown"
+    ids = [hit.memory.id for hit in cats.recall("red cat", k=9, as_of=then)]
+    ranks = [cats.why_not(id, "red cat", as_of=then).rank for id in ids]
+    assert ranks == [*range(1, len(ids) + 1)]
+
+
 def test_asking_why_not_is_no_access(cats: MemoryStore) -> None:
     cats.why_not("best", "red cat")
     assert accesses(cats, "best") == (0, None)
