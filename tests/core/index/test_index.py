@@ -164,10 +164,11 @@ def test_what_went_before_it_was_saved_is_saved_at_the_end(path: Path) -> None:
 
 
 def test_what_is_sealed_on_reading_is_saved_with_the_next_write(path: Path) -> None:
-    with opened(path) as store, opened(path) as writer:
-        for _ in range(3):
-            fill(writer, 3)
+    with opened(path) as store, opened(path) as one, opened(path) as other:
+        fill(one, 5)
+        fill(other, 5)
         assert_like_its_twin(store, "a")
+        assert segments(path) == []
         fill(store, 1, "b")
         assert segments(path) == [(1, 8)]
 
