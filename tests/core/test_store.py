@@ -202,12 +202,12 @@ def test_the_log_is_told_newest_first_and_narrowed(store: MemoryStore) -> None:
 
 
 def test_a_time_may_be_an_aware_datetime(store: MemoryStore) -> None:
-    noon = datetime(2024, 5, 1, 12, tzinfo=UTC)
-    record = store.store("we met", occurred_at=noon, expires_at=noon)
-    assert (record.occurred_at, record.expires_at) == (noon.timestamp(), noon.timestamp())
+    noon, late = (datetime(year, 5, 1, 12, tzinfo=UTC) for year in (2024, 2999))
+    record = store.store("we met", occurred_at=noon, expires_at=late)
+    assert (record.occurred_at, record.expires_at) == (noon.timestamp(), late.timestamp())
     assert store.count(where={"occurred_at": {"$lte": noon}}) == 1
-    assert len(store.recall("met", now=noon.timestamp() - 1)) == 1
-    assert store.recall("met", now=noon.timestamp()) == []
+    assert len(store.recall("met", now=late.timestamp() - 1)) == 1
+    assert store.recall("met", now=late) == []
 
 
 def test_the_embedder_of_a_file_is_found_again(tmp_path: Path) -> None:
