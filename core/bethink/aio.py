@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from functools import wraps
+from functools import update_wrapper, wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
@@ -80,9 +80,11 @@ class AsyncMemoryStore:
     undo = _awaitable(MemoryStore.undo)
     close = _awaitable(MemoryStore.close)
 
-    @wraps(MemoryStore.as_of)
-    async def as_of(self, when: When) -> AsyncPast:  # noqa: D102
+    async def as_of(self, when: When) -> AsyncPast:
+        """Return what the store held at a moment, to be awaited."""
         return AsyncPast(await asyncio.to_thread(self.sync.as_of, when))
+
+    update_wrapper(as_of, MemoryStore.as_of)
 
     async def __aenter__(self) -> Self:
         return self

@@ -202,7 +202,7 @@ def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -
         found = chosen(transaction.writer, ids)
         returned = [pair for pair in found if pair[1].state == state]
         for row, record in returned:
-            _check_key_free(transaction, record)
+            check_key_free(transaction, record)
             expiry = None if record.expired(transaction.now) else record.expires_at
             back = replace(record, state="live", superseded_by=None, expires_at=expiry,
                            updated_at=transaction.now)  # fmt: skip
@@ -264,7 +264,7 @@ def _update(
     after = _after(before, fields, transaction.now)
     different = _different(before, after) - {"updated_at"}
     if different & {"key", "namespace"}:
-        _check_key_free(transaction, after)
+        check_key_free(transaction, after)
     changes = {name: getattr(after, name) for name in sorted(different)}
     if different & INDEXED or vectors:
         transaction.move(row, before, after, vectors, "update", changes)
@@ -286,7 +286,8 @@ def _different(before: MemoryRecord, after: MemoryRecord) -> set[str]:
     }
 
 
-def _check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
+def check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
+    """Refuse *record* if its key is held by another; one that has expired gives it up."""
     if record.key is not None:
         row, holder = transaction.writer.holder(record.namespace, record.key) or (0, record)
         if holder.id != record.id and holder.expired(transaction.now):

@@ -372,11 +372,12 @@ class MemoryStore:
     def diff(self, since: When, until: When | None = None, *, namespace: Scope = "default") -> Diff:
         """Return which live records of *namespace* came, changed or went between two moments.
 
-        *until* None is the present. With *until* before *since* it tells the way back.
+        *until* None is the present. With *until* before *since* it tells the way back. Accesses
+        alone are no change.
         """
-        scope, first = check_scope(namespace), self._moments.find(since).seq
-        head = self._engine.backend.head() if until is None else self._moments.find(until).seq
-        return history.diff(self._engine.backend, first, head, scope)
+        first, scope = self._moments.find(since), check_scope(namespace)
+        last = self._moments.now() if until is None else self._moments.find(until)
+        return history.diff(self._engine.backend, first, last, scope)
 
     def audit(
         self, key: str, *, namespace: str = "default", as_of: When | None = None
@@ -385,10 +386,9 @@ class MemoryStore:
 
         With *as_of*, a moment as in ``as_of``, return what was known of it then.
         """
-        self._engine.check_open()
-        backend, place = self._engine.backend, check_namespace(namespace)
-        seq = backend.head() if as_of is None else self._moments.find(as_of).seq
-        return history.audit(backend, place, fields.label("key", key), seq)
+        place, name = check_namespace(namespace), fields.label("key", key)
+        known = self._moments.now() if as_of is None else self._moments.find(as_of)
+        return history.audit(self._engine.backend, place, name, known.seq)
 
     def undo(self, seq: int) -> MemoryRecord:
         """Take back the mutation that is journal entry *seq*, by a new entry; return its record.

@@ -80,30 +80,33 @@ class Life:
     ids: list[str] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
 
-    def tick(self) -> float:
-        """Return the time, a little later each time, and now and then a little earlier."""
-        self.now += self.random.choice((0.0, 0.5, 1.0, 1.0, 7.0, -5.0))
+    def clock(self) -> float:
+        """Return the time: a little later at every step, and now and then a little earlier."""
         return self.now
 
     def live(self, store: MemoryStore, steps: int) -> None:
-        """Do so many things, and look at the store after each."""
+        """Do so many things, and look at the store after each that left an entry."""
         doings: list[Callable[[MemoryStore], object]] = [
             self.store,
             self.store,
             self.update,
             self.update,
-            self.forget,
-            self.restore,
+            self.away,
+            self.back,
             self.touch,
+            self.reinforce,
             self.count,
             self.undo,
         ]
+        head = 0
         for _ in range(steps):
+            self.now += self.random.choice((0.0, 0.5, 1.0, 1.0, 7.0, 20.0, -5.0))
             try:
                 self.random.choice(doings)(store)
             except (ValidationError, LookupError):
                 continue
-            if store.log(limit=1):
+            if entries := store.log(limit=1, since=head):
+                head = entries[0].seq
                 self.seen.append(Seen.of(store, list(self.ids)))
 
     def store(self, store: MemoryStore) -> None:
@@ -111,6 +114,8 @@ class Life:
         items = [
             {**self.fields(), "content": self.text()} for _ in range(self.random.choice((1, 1, 2)))
         ]
+        if not self.random.randrange(4):
+            items[0]["supersedes"] = self.one()
         self.ids += [record.id for record in store.store_many(items)]
 
     def update(self, store: MemoryStore) -> None:
@@ -119,13 +124,20 @@ class Life:
         chosen = self.random.sample(sorted(fields), self.random.choice((1, 1, 2, 3)))
         store.update(self.one(), **{name: fields[name] for name in chosen})
 
-    def forget(self, store: MemoryStore) -> None:
-        """Forget a record."""
-        store.forget(self.one())
+    def away(self, store: MemoryStore) -> None:
+        """Take a record out of the living."""
+        if self.random.randrange(4):
+            self.random.choice((store.forget, store.archive))(self.one())
+        else:
+            store.expire()
 
-    def restore(self, store: MemoryStore) -> None:
-        """Restore a record."""
-        store.restore(self.one())
+    def back(self, store: MemoryStore) -> None:
+        """Bring a record back."""
+        self.random.choice((store.restore, store.unarchive))(self.one())
+
+    def reinforce(self, store: MemoryStore) -> None:
+        """Raise a record's importance."""
+        store.reinforce(self.one(), 0.2)
 
     def touch(self, store: MemoryStore) -> None:
         """Count accesses, and have them written by naming the moment."""
@@ -168,6 +180,6 @@ class Life:
             "metadata": some(({}, {"a": [1]})),
             "importance": some((0.1, 0.5, 0.9)),
             "occurred_at": some((None, 900.0)),
-            "expires_at": some((None, None, 2000.0)),
+            "expires_at": some((None, None, 1050.0, 1200.0)),
             "vectors": some(({}, {"mine": vectors["mine"]}, vectors)),
         }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from bethink import (
@@ -28,7 +28,8 @@ from bethink import (
     Version,
 )
 
-from .histories import Life, Seen
+from .histories import ASKED, Life, Seen
+from .twin import Twin, assert_same
 
 STEPS = 60
 
@@ -68,29 +69,10 @@ def contents(records: list[MemoryRecord]) -> list[str]:
     return [record.content for record in records]
 
 
-def erase(path: Path, id: str, *, record: bool) -> None:
-    """Erase what the journal tells of a record, and the record or its text."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE journal SET salt = NULL, changes = NULL WHERE id = ?", (id,))
-        if record:
-            connection.execute("DELETE FROM records WHERE id = ?", (id,))
-        else:
-            connection.execute(
-                "UPDATE records SET content = '', state = 'forgotten', revision = 99 WHERE id = ?",
-                (id,),
-            )
-        connection.execute(
-            "INSERT INTO journal (seq, at, action, id, namespace, digest, link) "
-            "VALUES (99, 1000.0, 'erase', ?, 'default', x'00', x'00')",
-            (id,),
-        )
-        connection.commit()
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_the_past_is_what_was_seen(path: Path, seed: int) -> None:
     life, embedder = Life(random.Random(seed)), HashEmbedder(32)
-    with MemoryStore(path, embedder=embedder, clock=life.tick, durability="normal") as store:
+    with MemoryStore(path, embedder=embedder, clock=life.clock, durability="normal") as store:
         life.live(store, STEPS)
         for seen in random.Random(seed).sample(life.seen, len(life.seen)):
             assert Seen.again(store, seen.seq, list(seen.known)) == seen
@@ -100,9 +82,27 @@ def test_the_past_is_what_was_seen(path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
+def test_the_past_is_as_if_the_erased_had_never_been(path: Path, seed: int) -> None:
+    life, embedder = Life(random.Random(seed)), HashEmbedder(32)
+    with MemoryStore(path, embedder=embedder, clock=life.clock, durability="normal") as store:
+        life.live(store, STEPS)
+        store.recall("red cat", as_of=life.seen[-1].seq)
+        erased = set(life.random.sample(life.ids, 4))
+        store.erase(erased)
+        for seen in life.seen[::3]:
+            left = [record for record in seen.records if record.id not in erased]
+            assert store.as_of(seen.seq).all(namespace=EVERYWHERE) == left
+            moment = store._moments.engine(store._moments.find(seen.seq))
+            records = moment.backend.select(EVERYWHERE, None, None, 0, newest_first=False)
+            twin = Twin(records, embedder)
+            for asked in ASKED[:4]:
+                assert_same(asked.of(store, as_of=seen.seq), twin.recall(asked))
+
+
+@pytest.mark.parametrize("seed", range(2))
 def test_a_diff_is_what_two_moments_differ_in(seed: int) -> None:
     life = Life(random.Random(seed))
-    with MemoryStore(embedder=HashEmbedder(8), clock=life.tick) as store:
+    with MemoryStore(embedder=HashEmbedder(8), clock=life.clock) as store:
         life.live(store, STEPS)
         for scope in ("a", Subtree("a"), EVERYWHERE):
             one, other = life.random.sample([seen.seq for seen in life.seen], 2)
@@ -263,15 +263,28 @@ def test_only_a_few_moments_keep_an_index(store: MemoryStore) -> None:
     assert list(store._moments._indexes) == [2, 4]
 
 
-def test_what_was_made_anew_is_made_once(store: MemoryStore, monkeypatch: Any) -> None:
-    record = store.store("a red cat")
-    store.update(record.id, content="other")
-    texts: list[str] = []
-    embed = store.embedder.embed
-    monkeypatch.setattr(store.embedder, "embed", lambda given: texts.extend(given) or embed(given))
-    for _ in range(3):
-        store.recall("cat", as_of=1)
-    assert texts.count("a red cat") == 1
+class Counting(HashEmbedder):
+    """An embedder that remembers what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__(32)
+        self.given: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        self.given += texts
+        return super().embed(texts)
+
+
+def test_only_what_has_another_text_now_is_embedded_anew_and_once() -> None:
+    with MemoryStore(embedder=(embedder := Counting())) as store:
+        records = store.store_many(["a red cat", "a red dog", "a red house"])
+        store.update(records[0].id, content="other")
+        store.update(records[1].id, thread="t", importance=0.9)
+        store.forget(records[2].id)
+        embedder.given.clear()
+        for _ in range(3):
+            assert len(store.recall("red", as_of=3)) == 3
+    assert sorted(embedder.given) == ["a red cat", "red", "red", "red"]
 
 
 def test_a_record_with_many_entries_is_not_read_from_its_start(
@@ -291,22 +304,19 @@ def test_a_record_with_many_entries_is_not_read_from_its_start(
     assert {*store.log(limit=1)[0].changes} == {"value"}
 
 
-@pytest.mark.parametrize("record", [True, False])
-def test_what_is_erased_is_absent_from_the_past(
-    store: MemoryStore, path: Path, record: bool
-) -> None:
+def test_what_is_erased_is_absent_from_the_past(store: MemoryStore) -> None:
     secret = store.store("a secret cat", key="k")
     store.update(secret.id, importance=0.9)
     store.store("another cat")
     assert len(store.recall("cat", as_of=3)) == 2
-    erase(path, secret.id, record=record)
+    store.erase(secret.id)
     assert contents(store.as_of(2).all()) == []
     assert contents([hit.memory for hit in store.recall("cat", as_of=3)]) == ["another cat"]
     assert store.audit("k") == []
     assert contents(list(store.diff(1).added)) == ["another cat"]
     assert not store.diff(1).removed
-    with pytest.raises(ValidationError, match="erased"):
-        store.undo(2)
+    for seq in (1, 2, 4):
+        refused(store, seq, "erased")
 
 
 def test_a_diff_tells_what_came_changed_and_went(store: MemoryStore) -> None:
@@ -333,6 +343,17 @@ def test_accesses_alone_are_no_difference(store: MemoryStore) -> None:
     assert not store.diff(1)
     assert not store.diff(1, namespace="none")
     assert store.diff(0)
+
+
+def test_what_expired_in_between_is_gone(store: MemoryStore, clock: Clock) -> None:
+    store.store("short", expires_at=1500.0)
+    store.store("gone before", expires_at=900.0)
+    store.store("later", expires_at=3000.0)
+    clock.now = 2000.0
+    assert contents(list(store.diff(0, 3).added)) == ["short", "later"]
+    assert contents(list(store.diff(3).removed)) == ["short"]
+    assert contents(list(store.diff(2000.0, 1000.0).added)) == ["short"]
+    assert not store.diff(3, namespace="other").removed
 
 
 def test_an_audit_tells_every_value_and_what_replaced_it(store: MemoryStore, clock: Clock) -> None:
@@ -384,6 +405,10 @@ UNDOABLE: dict[str, Callable[[MemoryStore, MemoryRecord], object]] = {
     "forget": lambda store, record: store.forget(record.id),
     "store": lambda store, _: store.store("another cat"),
     "supersede": lambda store, _: store.store("another cat", key="k", vectors={"v": [1.0, 1.0]}),
+    "supersede two": lambda store, _: store.store(
+        "another cat", key="k", supersedes=store.all(order="newest")[0].id
+    ),
+    "archive": lambda store, record: store.archive(record.id),
 }
 
 
@@ -393,6 +418,9 @@ def test_undoing_gives_back_what_was(
 ) -> None:
     given: dict[str, Any] = {"key": "k", "metadata": {"a": [1]}, "vectors": {"v": [1.0, 0.5]}}
     record = store.store("a cat", **given)
+    store.store("the dog and the cat")
+    store.touch(record.id)
+    store.snapshot("before")
     asked: tuple[dict[str, Any], ...] = ({"query": "cat"}, {"query": None, "vector": ("v", [1, 0])})
     before = [store.recall(**each, touch=False) for each in asked]
     doing(store, record)
@@ -400,9 +428,16 @@ def test_undoing_gives_back_what_was(
     assert [store.recall(**each, touch=False) for each in asked] != before
     undone = store.undo(last.seq)
     assert [store.recall(**each, touch=False) for each in asked] == before
-    assert not store.diff(1, namespace=EVERYWHERE)
+    assert not store.diff("before", namespace=EVERYWHERE)
     entry = next(entry for entry in store.log() if entry.id == undone.id)
     assert (entry.action, entry.changes["undoes"]) == ("undo", last.seq)
+
+
+def test_undoing_leaves_accesses_counted(store: MemoryStore) -> None:
+    record = store.store("one")
+    store.reinforce(record.id)
+    undone = store.undo(2)
+    assert (undone.importance, undone.access_count) == (0.5, 1)
 
 
 def test_an_undo_can_be_undone(store: MemoryStore) -> None:
@@ -410,7 +445,8 @@ def test_an_undo_can_be_undone(store: MemoryStore) -> None:
     store.update(record.id, content="two")
     assert store.undo(2).content == "one"
     assert store.undo(3).content == "two"
-    store.restore(store.forget(record.id) and record.id)
+    store.forget(record.id)
+    store.restore(record.id)
     assert store.undo(6).state == "forgotten"
     assert store.undo(7).state == "live"
 

@@ -88,6 +88,10 @@ class Chronicle(Protocol):
         """
         ...
 
+    def expiring(self, scope: Scope, after: float, until: float) -> list[Current]:
+        """Return the records live now in *scope* whose time of expiry lies in that span."""
+        ...
+
     def stories(self, records: Sequence[Current], seq: int) -> list[Story]:
         """Return what is told of *records*, all of which existed then."""
         ...

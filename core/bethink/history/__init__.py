@@ -6,7 +6,8 @@ back, everything up to that entry belongs to the moment, even what an earlier cl
 """
 
 from .differences import Change, Diff, Version, audit, diff
-from .moments import Moment, Moments, Past, When
+from .fold import Moment
+from .moments import Moments, Past, When
 from .undo import undo
 
 __all__ = [

@@ -10,7 +10,7 @@ from ..backends import Backend
 from ..backends.chronicle import Chronicle, Current
 from ..namespaces import Scope, covers
 from ..records import LogEntry, MemoryRecord
-from .fold import different, folded, then
+from .fold import Moment, different, folded, then
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +62,34 @@ class Version:
     replaced_by: str | None = None
 
 
-def diff(backend: Backend, since: int, until: int, scope: Scope) -> Diff:
-    """Return what changed in *scope* from one journal position to another, perhaps earlier, one."""
-    first, last = sorted((since, until))
-    records = sorted(
-        backend.chronicle.candidates(scope, last, first), key=lambda each: each.ordinal
-    )
-    before, after = (_live(backend.chronicle, records, seq, scope) for seq in (since, until))
+def diff(backend: Backend, since: Moment, until: Moment, scope: Scope) -> Diff:
+    """Return what changed in *scope* from one moment to another, perhaps earlier, one."""
+    first, last = sorted((since.seq, until.seq))
+    changed = backend.chronicle.candidates(scope, last, first)
+    expired = backend.chronicle.expiring(scope, *sorted((since.at, until.at)))
+    found = {each.ordinal: each for each in (*changed, *expired)}
+    records = [found[ordinal] for ordinal in sorted(found)]
+    before, after = (_shown(backend.chronicle, records, at, scope) for at in (since, until))
     both = [Change(before[id], after[id]) for id in before if id in after]
     return Diff(
-        since,
-        until,
+        since.seq,
+        until.seq,
         tuple(record for id, record in after.items() if id not in before),
         tuple(change for change in both if change.fields),
         tuple(record for id, record in before.items() if id not in after),
     )
 
 
-def _live(
-    chronicle: Chronicle, records: Sequence[Current], seq: int, scope: Scope
+def _shown(
+    chronicle: Chronicle, records: Sequence[Current], moment: Moment, scope: Scope
 ) -> dict[str, MemoryRecord]:
+    """Return those of *records* that could be read in *scope* at *moment*, by id."""
     return {
         each.record.id: each.record
-        for each in then(chronicle, records, seq)
-        if each.record.state == "live" and covers(scope, each.record.namespace)
+        for each in then(chronicle, records, moment.seq)
+        if each.record.state == "live"
+        and covers(scope, each.record.namespace)
+        and not each.record.expired(moment.at)
     }
 
 

@@ -17,6 +17,14 @@ SILENT: Final = _ACCESSES | {"updated_at"}
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """Right after journal entry *seq*, at the time *at*."""
+
+    seq: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Then:
     """A record as it was at some moment, in the row it had, beside what it is."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
@@ -14,6 +13,7 @@ from ..filters import parse
 from ..index import ResidentIndex
 from ..namespaces import EVERYWHERE, Scope, check_namespace, check_scope
 from ..records import MemoryRecord, Snapshot
+from .fold import Moment
 from .past import PastBackend
 
 When: TypeAlias = str | int | float | datetime
@@ -21,14 +21,6 @@ When: TypeAlias = str | int | float | datetime
 
 REMEMBERED: Final = 2
 """So many moments keep the index that recall made of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """Right after journal entry *seq*, at the time *at*."""
-
-    seq: int
-    at: float
 
 
 class Moments:
@@ -49,6 +41,11 @@ class Moments:
         """Return the named moments, oldest first."""
         self._engine.check_open()
         return self._engine.backend.chronicle.snapshots()
+
+    def now(self) -> Moment:
+        """Return the present as a moment."""
+        self._engine.check_open()
+        return Moment(self._engine.backend.head(), self._engine.clock())
 
     def find(self, when: When) -> Moment:
         """Return the moment that *when* means."""

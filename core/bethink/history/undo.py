@@ -10,7 +10,7 @@ from ..backends import EMBEDDED, Backend, Vector
 from ..engine import Engine, Transaction
 from ..errors import NotFoundError, ValidationError
 from ..index.document import embedded_text
-from ..lifecycle import INDEXED
+from ..lifecycle import INDEXED, check_key_free
 from ..records import LogEntry, MemoryRecord
 from .fold import SILENT, Then, different, then
 
@@ -63,7 +63,7 @@ def _plan(backend: Backend, seq: int) -> list[_Step]:
     if entry.id is None:
         raise ValidationError(f"entry {seq} ({entry.action}) cannot be undone")
     before, after = (_then(backend, entry.id, moment) for moment in (seq - 1, seq))
-    if after is None:
+    if after is None or (before is None and entry.action != "store"):
         raise ValidationError(f"what entry {seq} told has been erased")
     if before is None:
         everything = frozenset(MemoryRecord.__slots__) - SILENT
@@ -97,17 +97,18 @@ def _check_last(backend: Backend, step: _Step, now: MemoryRecord) -> None:
 
 
 def _superseded(backend: Backend, entry: LogEntry) -> list[_Step]:
-    """Return the step that gives the fact back to the record from which *entry* took it."""
-    earlier = backend.chronicle.entry(entry.seq - 1)
-    if earlier is None or earlier.id is None or earlier.changes.get("superseded_by") != entry.id:
-        return []
-    old = _then(backend, earlier.id, earlier.seq)
-    names = ("state", "superseded_by")
-    if old is None or any(
-        getattr(old.record, each) != getattr(old.current.record, each) for each in names
-    ):
-        return []
-    return [_Step(earlier.seq, old.record, {"state": "live", "superseded_by": None}, names)]
+    """Return the steps that make live again what storing the record of *entry* superseded."""
+    steps: list[_Step] = []
+    while earlier := backend.chronicle.entry(entry.seq - len(steps) - 1):
+        old = _then(backend, earlier.id, earlier.seq) if earlier.id else None
+        if old is None or earlier.changes.get("superseded_by") != entry.id:
+            break
+        names = ("state", "superseded_by")
+        step = _Step(earlier.seq, old.record, {"state": "live", "superseded_by": None}, names)
+        if step.changed(old.current.record):
+            break
+        steps.append(step)
+    return steps
 
 
 def _vectors(backend: Backend, step: _Step) -> dict[str, Vector]:
@@ -145,16 +146,9 @@ def _take_back(
     if back.state != "live":
         transaction.retire(row, back, "undo", told)
         return back
-    _check_key_free(transaction, back)
+    check_key_free(transaction, back)
     if now.state != "live" or INDEXED & step.back.keys() or vectors:
         transaction.move(row, now, back, vectors, "undo", told)
     else:
         transaction.patch(row, back, "undo", told)
     return back
-
-
-def _check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
-    if record.key is not None:
-        holder = transaction.writer.holder(record.namespace, record.key)
-        if holder and holder[1].id != record.id:
-            raise ValidationError(f"key {record.key!r} is held by record {holder[1].id!r}")

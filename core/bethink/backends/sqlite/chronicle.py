@@ -127,6 +127,17 @@ class SQLiteChronicle:
             ),
         ]
 
+    def expiring(self, scope: Scope, after: float, until: float) -> list[Current]:
+        """Return the records live now in *scope* whose time of expiry lies in that span."""
+        inside, parameters = within(scope)
+        span = "state = 'live' AND expires_at > ? AND expires_at <= ?"
+        return self._found(
+            f"{_CURRENT} INDEXED BY records_expiring WHERE {span} AND {inside}",
+            after,
+            until,
+            *parameters,
+        )
+
     def _found(self, sql: str, *parameters: object) -> list[Current]:
         with self._connections.reading() as connection:
             found = connection.execute(sql, parameters).fetchall()
