@@ -45,7 +45,7 @@ class Engine(Fills, Stores, Protocol):
 class Bethink:
     """The library itself."""
 
-    needs: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[tuple[str, ...]] = ("bethink.backends.sqlite",)
 
     def __init__(
         self, folder: Path, embedder: SharedEmbedder | None, *, durability: Durability = "full"
