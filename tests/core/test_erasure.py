@@ -7,7 +7,7 @@ import random
 import sqlite3
 import struct
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,8 @@ from bethink import (
     ValidationError,
 )
 from bethink import index as resident
-from bethink.backends import Backend
+from bethink.backends import Backend, Segment
+from bethink.backends.sqlite import SQLiteBackend
 from bethink.backends.sqlite import connection as connections
 from bethink.backends.sqlite.connection import Connections
 from bethink.index import keyword
@@ -126,6 +127,8 @@ def lead_a_life(store: MemoryStore, secrets: list[Secret], dice: random.Random) 
                 store.archive(secret.id)
             case 5:
                 store.update(secret.id, source=secret.word * dice.randrange(1, 60))
+            case 6:
+                store.update(secret.id, key=f"k{number}", vectors={"mine": secret.vector[::-1]})
     store.recall(secrets[-1].word, namespace=EVERYWHERE)
 
 
@@ -190,8 +193,24 @@ def test_what_is_erased_stays_so(store: MemoryStore) -> None:
             change("r1")
     with pytest.raises(ValidationError):
         store.store("another", id="r1")
+    with pytest.raises(ValidationError, match="erased"):
+        store.undo(entries)
     assert len(store.log()) == entries
     assert store.store("a new cat", key="k").id != "r1"
+
+
+def test_the_past_knows_nothing_of_it(store: MemoryStore) -> None:
+    store.store("a cat", id="r1", key="k")
+    store.store("a dog", id="r2")
+    store.snapshot("then")
+    past = store.as_of("then")
+    assert store.recall("cat", as_of="then", touch=False)
+    store.update("r1", content="a red cat", key=None)
+    store.erase("r1")
+    past = store.as_of("then")
+    assert (past.get("r1"), past.get(key="k")) == (None, None)
+    assert store.recall("cat", as_of="then", mode="keyword") == []
+    assert [record.id for record in past.all()] == ["r2"]
 
 
 def test_criteria_narrow_and_reach_every_state(store: MemoryStore) -> None:
@@ -266,6 +285,34 @@ def test_an_index_made_before_is_not_saved_after(path: Path) -> None:
         other.close()
         assert seen(path, traces) == {}
         assert [hit.memory.id for hit in store.recall("zebra0")] == ["0"]
+
+
+@pytest.mark.usefixtures("_small_segments")
+def test_who_writes_after_an_erasing_still_saves_its_index(path: Path) -> None:
+    with opened(path) as store, opened(path) as other:
+        store.store("zebra", id="1", namespace="elsewhere")
+        store.erase("1")
+        for number in range(SEALED):
+            other.store(f"zebra{number}")
+        assert len(store._engine.backend.load("default").segments) == 1
+
+
+@pytest.mark.usefixtures("_small_segments")
+def test_an_index_that_always_comes_too_late_is_given_up(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[int] = []
+
+    def refuse(self: SQLiteBackend, segments: Iterable[Segment]) -> list[int | None]:
+        tries.append(len(list(segments)))
+        assert len(tries) < 9
+        return [None] * tries[-1]
+
+    with opened(path) as store:
+        monkeypatch.setattr(SQLiteBackend, "save", refuse)
+        store.store_many([f"zebra{n}" for n in range(5 * SEALED)])
+        assert len(store.recall("zebra3", mode="keyword")) == 1
+    assert tries
 
 
 @forks
