@@ -171,13 +171,13 @@ class MemoryStore:
     ) -> int:
         """Erase the records, in any state, that satisfy every given criterion; return how many.
 
-        No byte of their texts, values, fields and vectors remains, in all their versions, anywhere
-        in the file, its log or the copies that upgrades made; there is no way back. What stays is a
-        tombstone: id, namespace, and when it was stored and erased. Once the call has begun to
-        clean the file nothing finds them any more; if it then raises ``StoreBusyError`` (another
-        process keeps reading an old state) or fails, the next ``erase`` or opening goes on with it.
-        The whole file is written anew, so erase together what is to be erased. Criteria and errors
-        are those of ``forget``.
+        No byte of any version of their texts, values, fields and vectors remains in the file, its
+        log or the copies that upgrades made, which are removed; there is no way back. What stays is
+        a tombstone: id, namespace, and when it was stored and erased. The whole file is written
+        anew, so erase at once what is to go. Criteria are those of ``forget``.
+
+        ``StoreBusyError`` says that another process kept reading an older state: nothing finds the
+        records any more, but bytes are left until the next ``erase`` or opening goes on.
         """
         scope = None if namespace is None else check_scope(namespace)
         return erasure.erase(
