@@ -15,6 +15,9 @@ collect_ignore = ["upstream"]
 
 FRAMEWORKS = ("numpy", "langchain-core", "crewai", "autogen-agentchat")
 
+# The contracts are tests too: a failure shall show what was compared.
+pytest.register_assert_rewrite("bethink.testing.contract")
+
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
 

@@ -17,10 +17,10 @@ from bethink.backends import Backend, open_backend
 from bethink.backends.sqlite import connection as connections
 from bethink.backends.sqlite.connection import Connections
 from bethink.backends.sqlite.schema import APPLICATION_ID, LATEST
+from bethink.testing import BackendContract, DurableContract
+from bethink.testing.samples import insert, record
 
-from .contract import BackendContract, DurableContract
 from .processes import Child, Say, ask, forks
-from .samples import insert, record
 
 NOBODY = 65_534
 

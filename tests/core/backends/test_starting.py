@@ -19,8 +19,8 @@ from bethink.backends.sqlite import SQLiteBackend
 from bethink.backends.sqlite.opening import connect
 from bethink.index import keyword
 from bethink.namespaces import Scope
+from bethink.testing.samples import insert, record
 
-from .samples import insert, record
 from .scripts import script, state_of
 
 BLOCK = 16

@@ -1,7 +1,8 @@
 """What every backend promises.
 
-A backend's test file writes `class TestMine(BackendContract)` and overrides the fixture `backend`,
-or `class TestMine(DurableContract)` and overrides `location`; pytest collects the inherited tests.
+A backend's test file writes ``class TestMine(BackendContract)`` and overrides the fixture
+``backend``, or ``class TestMine(DurableContract)`` and overrides ``location``, and ``open`` if
+bethink does not open that location itself; pytest collects the inherited tests.
 """
 
 from __future__ import annotations
@@ -14,12 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bethink import EVERYWHERE, DimensionError, StoreClosedError, Subtree
-from bethink.backends import EMBEDDED, Backend, open_backend
-from bethink.errors import ValidationError
-from bethink.filters import matches, parse
-from bethink.namespaces import Scope
-
+from ..backends import EMBEDDED, Backend, open_backend
+from ..errors import DimensionError, StoreClosedError, ValidationError
+from ..filters import matches, parse
+from ..namespaces import EVERYWHERE, Scope, Subtree
 from .samples import (
     EVERY_FIELD,
     FILTERS,
@@ -412,15 +411,21 @@ class DurableContract(BackendContract):
     def location(self) -> str:
         """Return where a new backend can be made."""
 
+    def open(self, location: str) -> Backend:
+        """Open the backend at *location*, each time anew."""
+        return open_backend(location, "normal")
+
     @pytest.fixture
     def backend(self, location: str) -> Iterator[Backend]:
-        backend = open_backend(location, "normal")
+        """Yield a new backend at *location* and close it."""
+        backend = self.open(location)
         yield backend
         backend.close()
 
     @pytest.fixture
     def other(self, backend: Backend) -> Iterator[Backend]:
-        other = open_backend(backend.location, "normal")
+        """Yield another at the location of *backend* and close it."""
+        other = self.open(backend.location)
         yield other
         other.close()
 
@@ -431,7 +436,7 @@ class DurableContract(BackendContract):
             writer.set("name", "value")
         told = backend.log(None, None, None, 0)
         backend.close()
-        again = open_backend(backend.location, "normal")
+        again = self.open(backend.location)
         assert again.get(["all", "r1"]) == {"all": EVERY_FIELD, "r1": record("r1")}
         assert (again.head(), again.fact("name"), again.dimension("mine")) == (2, "value", 2)
         assert again.load("default").segments[0].data == b"saved"

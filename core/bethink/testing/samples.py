@@ -1,4 +1,4 @@
-"""Records, and small writes of them, for the tests of backends."""
+"""Records, and small writes of them, for tests of backends."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bethink import MemoryRecord
-from bethink.backends import Backend, Row, Segment, Vector
+from ..backends import Backend, Row, Segment, Vector
+from ..records import MemoryRecord
 
 NAMESPACES = ("a", "a/b", "a/b/c", "a-b", "a.b", "a0", "ab", "b", "a/é")
 EVERY_FIELD = MemoryRecord(
@@ -90,11 +90,13 @@ FILTERS: tuple[dict[str, Any], ...] = (
 
 
 def record(id: str, content: str = "words", **fields: Any) -> MemoryRecord:
+    """Return a record of the namespace "default", made at 100, unless *fields* say otherwise."""
     times = {"created_at": 100.0, "occurred_at": 100.0, "updated_at": 100.0}
     return MemoryRecord(**{"namespace": "default", **times, **fields, "id": id, "content": content})
 
 
 def vector(*numbers: float) -> Vector:
+    """Return *numbers* as backends take them."""
     return np.array(numbers, dtype=np.float32)
 
 
@@ -111,6 +113,7 @@ def insert(
 
 
 def patch(backend: Backend, row: int, changed: MemoryRecord, action: str = "update") -> None:
+    """Let *changed* take the place of the record in *row*, with an entry of this *action*."""
     with backend.write() as writer:
         writer.patch(row, changed)
         writer.journal(action, changed.updated_at, changed, row, row, {})
@@ -119,6 +122,7 @@ def patch(backend: Backend, row: int, changed: MemoryRecord, action: str = "upda
 def move(
     backend: Backend, row: int, moved: MemoryRecord, vectors: Mapping[str, Vector] | None = None
 ) -> Row:
+    """Let *moved* take the place of the record in *row*, in a new row."""
     with backend.write() as writer:
         new = writer.replace(row, moved, vectors or {})
         writer.journal("update", moved.updated_at, moved, row, new.row, {})
@@ -126,6 +130,7 @@ def move(
 
 
 def touch(backend: Backend, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
+    """Add *accesses*, with a journal entry if any counted; return the rows."""
     with backend.write() as writer:
         rows = writer.touch(accesses)
         if rows:
@@ -134,6 +139,7 @@ def touch(backend: Backend, accesses: Mapping[str, tuple[int, float]]) -> list[i
 
 
 def segment(rows: list[Row], head: int, data: bytes = b"index", **fields: Any) -> Segment:
+    """Return a segment of *rows*, which are neighbours, as they were at *head*."""
     namespace = rows[0].record.namespace
     return Segment(namespace, rows[0].row, rows[-1].row, len(rows), head, data, **fields)
 

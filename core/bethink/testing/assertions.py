@@ -1,0 +1,225 @@
+"""Assert what is recalled; a failure tells what was recalled instead, and why.
+
+An assertion asks the store as ``recall`` does, but leaves no access behind: a test that looks does
+not change what it looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from inspect import iscoroutinefunction
+from typing import Any, Final, Protocol, TypeAlias, TypedDict, Unpack
+from unicodedata import normalize
+
+from ..aio import AsyncMemoryStore
+from ..errors import ValidationError
+from ..history import When
+from ..namespaces import Scope
+from ..ranking import Ranking
+from ..recall import Mode
+from ..records import LogEntry, MemoryRecord, RecallResult, WhyNot
+
+Expected: TypeAlias = str | MemoryRecord
+"""A record, told by its id; or a text that is part of its content, whatever the case."""
+
+_CANDIDATES: Final = 3
+_LONGEST: Final = 200
+
+
+class Recalls(Protocol):
+    """Whatever recalls as ``MemoryStore`` does; with ``why_not`` and ``log`` it can say more."""
+
+    def recall(self, *args: Any, **kwargs: Any) -> list[RecallResult]:
+        """Return what is recalled, best first."""
+        ...
+
+
+class Options(TypedDict, total=False):
+    """The arguments of ``recall`` but for its query and ``touch``."""
+
+    k: int
+    namespace: Scope
+    mode: Mode
+    where: Mapping[str, Any] | None
+    min_score: float
+    min_similarity: float
+    now: float | None
+    vector: tuple[str, Sequence[float]] | None
+    ranking: Ranking | None
+    as_of: When | None
+
+
+Store: TypeAlias = Recalls | AsyncMemoryStore
+
+
+def recalled_contents(store: Store, query: str | None, **options: Unpack[Options]) -> list[str]:
+    """Return the contents of what is recalled, best first."""
+    return [result.memory.content for result in _Recall(store, query, options).results]
+
+
+def assert_recalls(
+    store: Store, query: str | None, *expected: Expected, **options: Unpack[Options]
+) -> None:
+    """Assert that every one of *expected* is among what is recalled, in any order."""
+    __tracebackhide__ = True
+    recall = _Recall(store, query, options)
+    missing = [each for each in _checked(expected) if recall.rank(each) is None]
+    if missing:
+        recall.fail(f"did not return {_listed(missing)}", missing)
+
+
+def assert_recalls_first(
+    store: Store, query: str | None, expected: Expected, **options: Unpack[Options]
+) -> None:
+    """Assert that what is recalled first is *expected*."""
+    __tracebackhide__ = True
+    recall = _Recall(store, query, options)
+    (wanted,) = _checked([expected])
+    rank = recall.rank(wanted)
+    if rank is None:
+        recall.fail(f"did not return {_named(wanted)}, which should come first", [wanted])
+    elif rank > 1:
+        recall.fail(f"returned {_named(wanted)} at rank {rank}, which should come first")
+
+
+def assert_not_recalls(
+    store: Store, query: str | None, *unexpected: Expected, **options: Unpack[Options]
+) -> None:
+    """Assert that none of *unexpected* is among the *k* that are recalled."""
+    __tracebackhide__ = True
+    recall = _Recall(store, query, options)
+    ranks = {_named(each): recall.rank(each) for each in _checked(unexpected)}
+    found = [f"{name} at rank {rank}" for name, rank in ranks.items() if rank is not None]
+    if found:
+        recall.fail(f"returned {', '.join(found)}, which it should not")
+
+
+class _Recall:
+    """One recall and what there is to tell about it."""
+
+    def __init__(self, store: Store, query: str | None, options: Options) -> None:
+        self._store = _synchronous(store)
+        self._query = query
+        self._options = options
+        self.results = self._store.recall(query, touch=False, **options)
+
+    def rank(self, expected: Expected) -> int | None:
+        """Return the rank, from 1, of the first result that is *expected*."""
+        ranks = enumerate((result.memory for result in self.results), start=1)
+        return next((rank for rank, memory in ranks if _is(expected, memory)), None)
+
+    def fail(self, verdict: str, missing: Sequence[Expected] = ()) -> None:
+        """Raise an ``AssertionError`` that tells the whole story."""
+        __tracebackhide__ = True
+        given = [repr(self._query), *(f"{key}={value!r}" for key, value in self._options.items())]
+        lines = [f"recall({', '.join(given)}) {verdict}.", *self._ranked(bool(missing))]
+        for expected in missing:
+            lines += self._why_not(expected)
+        raise AssertionError("\n".join(lines))
+
+    def _ranked(self, instead: bool) -> list[str]:
+        """Tell what was recalled, with scores and what they are made of."""
+        if not self.results:
+            return ["Nothing was recalled."]
+        lines = [f"Recalled{' instead' if instead else ''}, best first:"]
+        for rank, result in enumerate(self.results, start=1):
+            lines.append(f"  {rank}. {_shown(result.memory)} [{result.memory.id}]")
+            lines.append(f"     {result.explain()}")
+        return lines
+
+    def _why_not(self, expected: Expected) -> list[str]:
+        """Tell what keeps each record that *expected* may mean out of the answer."""
+        ask: Callable[..., WhyNot] | None = getattr(self._store, "why_not", None)
+        found = self._candidates(expected)
+        if ask is None or found is None:
+            return []
+        if not found:
+            return [f"Nothing that was ever stored holds {_named(expected)}."]
+        lines = [f"Why not {_named(expected)}:"]
+        for id, shown in list(found.items())[:_CANDIDATES]:
+            why = ask(id, self._query, **self._options)
+            lines.append(f"  {why}: {shown}")
+            if why.explanation is not None:
+                lines.append(f"     {why.explanation}")
+        if (more := len(found) - _CANDIDATES) > 0:
+            lines.append(f"  and {more} more that hold it")
+        return lines
+
+    def _candidates(self, expected: Expected) -> dict[str, str] | None:
+        """Return the records that are *expected* or once were, the latest first: how each looks.
+
+        The journal knows those too that no reading verb returns. None without one.
+        """
+        if isinstance(expected, MemoryRecord):
+            return {expected.id: _shown(expected)}
+        log: Callable[..., list[LogEntry]] | None = getattr(self._store, "log", None)
+        if log is None:
+            return None
+        latest: dict[str, str] = {}
+        found: dict[str, str] = {}
+        for entry in log(limit=None):
+            content = entry.changes.get("content")
+            if entry.id is None or not isinstance(content, str):
+                continue
+            now = latest.setdefault(entry.id, content)
+            if _holds(content, expected):
+                changed = "" if _holds(now, expected) else f", since changed to {_cut(now)}"
+                found.setdefault(entry.id, f"{_cut(content)}{changed}")
+        return found
+
+
+def _synchronous(store: Store) -> Recalls:
+    if isinstance(store, AsyncMemoryStore):
+        return store.sync
+    recall = getattr(store, "recall", None)
+    if recall is None:
+        raise ValidationError(f"a {type(store).__name__} recalls nothing; pass a MemoryStore")
+    if iscoroutinefunction(recall):
+        kind = type(store).__name__
+        raise ValidationError(f"recall of a {kind} is to be awaited; pass the store behind it")
+    return store
+
+
+def _checked(expected: Sequence[Expected]) -> Sequence[Expected]:
+    """Return *expected* if it can fail: something, and no empty text, which is part of any."""
+    if not expected:
+        raise ValidationError("say what to expect: texts or records")
+    for each in expected:
+        if not isinstance(each, str | MemoryRecord):
+            kind = type(each).__name__
+            raise ValidationError(f"expect a text or a MemoryRecord, not {kind}")
+        if isinstance(each, str) and not each.strip():
+            raise ValidationError("an empty text is part of every content; expect a longer one")
+    return expected
+
+
+def _is(expected: Expected, memory: MemoryRecord) -> bool:
+    if isinstance(expected, MemoryRecord):
+        return expected.id == memory.id
+    return _holds(memory.content, expected)
+
+
+def _holds(content: str, text: str) -> bool:
+    return _folded(text) in _folded(content)
+
+
+def _folded(text: str) -> str:
+    """Return *text* as one form of all that differ in case or in how accents are written."""
+    return normalize("NFC", normalize("NFC", text).casefold())
+
+
+def _listed(expected: Sequence[Expected]) -> str:
+    return " and ".join(map(_named, expected))
+
+
+def _named(expected: Expected) -> str:
+    return _shown(expected) if isinstance(expected, MemoryRecord) else repr(expected)
+
+
+def _shown(memory: MemoryRecord) -> str:
+    return _cut(memory.content) if memory.content else f"value {_cut(memory.value)}"
+
+
+def _cut(thing: object) -> str:
+    shown = repr(thing)
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"

@@ -1,0 +1,67 @@
+"""A clock and ids that say the same in every run: ``MemoryStore(clock=…, new_id=…)``."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime
+from typing import Final
+
+from .. import fields
+
+_START: Final = 1_700_000_000.0
+_FAR: Final = 1e12
+
+
+class FrozenClock:
+    """A clock that stands still until told otherwise; calling it gives Unix seconds.
+
+    It starts at *now*, Unix seconds or an aware datetime; by default on 14 November 2023.
+    """
+
+    def __init__(self, now: float | datetime = _START) -> None:
+        self._now = fields.timestamp("now", now)
+        self._lock = threading.Lock()
+
+    def __call__(self) -> float:
+        """Return the moment it stands at."""
+        return self._now
+
+    def advance(self, seconds: float) -> float:
+        """Move on by *seconds*, which is not negative (see ``set``); return the new moment."""
+        step = fields.number("seconds", seconds, 0.0, _FAR)
+        with self._lock:
+            self._now = fields.timestamp("now", self._now + step)
+            return self._now
+
+    def set(self, now: float | datetime) -> float:
+        """Move to *now*, back too; return it as Unix seconds."""
+        moment = fields.timestamp("now", now)
+        with self._lock:
+            self._now = moment
+        return moment
+
+    def __repr__(self) -> str:
+        return f"FrozenClock({self._now!r})"
+
+
+class CountingIds:
+    """Make the ids ``id-000001``, ``id-000002`` …, with another *prefix* if you like.
+
+    They sort by creation, as the store's own ids do, up to 999,999. A store that already holds
+    some needs a *start* beyond them.
+    """
+
+    def __init__(self, prefix: str = "id-", *, start: int = 1) -> None:
+        self._prefix = fields.text("prefix", prefix)
+        self._next = fields.integer("start", start, 0)
+        self._lock = threading.Lock()
+
+    def __call__(self) -> str:
+        """Return the next id."""
+        with self._lock:
+            number = self._next
+            self._next += 1
+        return f"{self._prefix}{number:06d}"
+
+    def __repr__(self) -> str:
+        return f"CountingIds({self._prefix!r}, start={self._next})"
