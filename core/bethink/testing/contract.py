@@ -19,10 +19,12 @@ from ..backends import EMBEDDED, Backend, open_backend
 from ..errors import DimensionError, StoreClosedError, ValidationError
 from ..filters import matches, parse
 from ..namespaces import EVERYWHERE, Scope, Subtree
+from ..records import State
 from .samples import (
     EVERY_FIELD,
     FILTERS,
     NAMESPACES,
+    erase,
     insert,
     move,
     patch,
@@ -351,6 +353,85 @@ class BackendContract(ABC):
         loading = backend.load("default")
         assert [row.row for row in loading.loose] == [back.row]
         assert loading.loose[0].ordinal == 1
+
+    def test_what_has_expired_is_left_out_from_its_moment_on(self, backend: Backend) -> None:
+        insert(backend, record("r1", expires_at=5.0), record("r2", expires_at=6.0), record("r3"))
+        insert(backend, record("r4", expires_at=5.0, namespace="b"))
+        insert(backend, record("dead", expires_at=1.0, state="forgotten"))
+        for now, left in ((None, "r1 r2 r3 r4"), (4.9, "r1 r2 r3 r4"), (5.0, "r2 r3"), (9.0, "r3")):
+            found = backend.select(EVERYWHERE, None, 4, 0, False, now)
+            assert [each.id for each in found] == left.split()
+            assert backend.count(EVERYWHERE, None, now) == len(found)
+            for name, count in backend.namespaces(EVERYWHERE, now).items():
+                assert count == backend.count(name, None, now) > 0
+            passing = parse({"id": {"$ne": "r3"}})
+            assert backend.count("default", passing, now) == left.count("r1") + left.count("r2")
+
+    def test_erasing_leaves_a_tombstone_only(self, backend: Backend) -> None:
+        given = {EMBEDDED: vector(1, 0), "mine": vector(1, 2)}
+        kept, first = insert(backend, record("kept"), record("r1", key="k"), vectors=given)
+        second = move(
+            backend, first.row, record("r1", "more", namespace="b"), {"mine": vector(3, 4)}
+        )
+        touch(backend, {"r1": (1, 5.0)})
+        backend.save([segment([kept, first], 4), segment([second], 4)])
+        tombstone = record("r1", "", namespace="b", state="erased")
+        assert erase(backend, second.row, tombstone) == {"default", "b"}
+        assert backend.get(["kept", "r1"]) == {"kept": kept.record, "r1": tombstone}
+        assert backend.vectors([first.row, second.row], "mine") == {}
+        assert [entry.changes for entry in backend.log(None, "r1", None, 0)] == [
+            {"left": "r1"},
+            {},
+            {},
+        ]
+        assert backend.load(EVERYWHERE).segments == ()
+        (story,) = backend.chronicle.stories(backend.chronicle.current(["r1"]), 4)
+        assert {told.changes is None for told in story.told} == {True}
+        assert (story.accessed, backend.chronicle.holders("default", "k")) == (None, [])
+        assert backend.vectors([kept.row], "mine")[kept.row].tolist() == [1, 2]
+
+    def test_erasing_is_told_with_the_namespaces_it_reached(self, backend: Backend) -> None:
+        (row,) = insert(backend, record("r1"))
+        move(backend, row.row, record("r1", namespace="b"))
+        assert backend.changes(0, []).erased == frozenset()
+        erase(backend, 2, record("r1", "", namespace="b", state="erased"))
+        changes = backend.changes(2, [EVERYWHERE])
+        assert (changes.erased, changes.rows) == (frozenset(("default", "b")), frozenset((2,)))
+        assert changes.live == ()
+        assert backend.changes(3, [EVERYWHERE]).erased == frozenset()
+
+    def test_a_segment_from_before_an_erasing_comes_too_late(self, backend: Backend) -> None:
+        rows = insert(backend, *(record(f"r{n}") for n in range(3)))
+        erase(backend, 2, record("r1", "", state="erased"))
+        assert backend.save([segment([rows[0], rows[2]], 3)]) == [None]
+        assert backend.save([segment([rows[0], rows[2]], 4)]) != [None]
+
+    def test_erasing_keeps_the_segments_that_never_held_it(self, backend: Backend) -> None:
+        rows = insert(backend, *(record(f"r{n}") for n in range(6)))
+        elsewhere = insert(backend, record("other", namespace="b"))
+        backend.save([segment(rows[:2], 7, b"one"), segment(rows[2:4], 7), segment(rows[4:], 7)])
+        backend.save([segment(elsewhere, 7, b"b")])
+        erase(backend, 4, record("r3", "", state="erased"))
+        loading = backend.load("default")
+        assert [each.data for each in loading.segments] == [b"one"]
+        assert [row.row for row in loading.loose] == [3, 5, 6]
+        assert backend.load("b").segments[0].data == b"b"
+
+    def test_records_are_chosen_by_state(self, backend: Backend) -> None:
+        states: tuple[State, ...] = ("live", "archived", "forgotten", "erased")
+        insert(backend, *(record(state, state=state) for state in states))
+        with backend.write() as writer:
+            assert writer.matching(EVERYWHERE, None) == ["live"]
+            assert writer.matching("default", None, states[1:3]) == ["archived", "forgotten"]
+
+    def test_scrubbing_goes_unnoticed(self, backend: Backend) -> None:
+        rows = insert(backend, record("r1"), record("r2"))
+        backend.scrub()
+        erase(backend, rows[0].row, record("r1", "", state="erased"))
+        for _ in range(2):
+            backend.scrub()
+        assert (backend.head(), backend.count(EVERYWHERE, None)) == (3, 1)
+        assert insert(backend, record("r3"))[0].row == 4
 
     def test_the_journal_is_told_newest_first(self, backend: Backend) -> None:
         insert(backend, record("r1"), record("r2", namespace="a/b"))

@@ -138,6 +138,14 @@ def touch(backend: Backend, accesses: Mapping[str, tuple[int, float]]) -> list[i
     return rows
 
 
+def erase(backend: Backend, row: int, tombstone: MemoryRecord) -> frozenset[str]:
+    """Erase the record in *row*, with a journal entry; return the namespaces it reached."""
+    with backend.write() as writer:
+        reached = writer.erase(row, tombstone)
+        writer.journal("erase", 100.0, tombstone, row, row, {"left": tombstone.id})
+    return reached
+
+
 def segment(rows: list[Row], head: int, data: bytes = b"index", **fields: Any) -> Segment:
     """Return a segment of *rows*, which are neighbours, as they were at *head*."""
     namespace = rows[0].record.namespace
