@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .backends import Rows, Vector
 from .index import ScopeIndex
-from .index.vectors import Scan, cosines
+from .index.vectors import Scan, VectorColumn, cosines
 from .ranking import Evidence, Floats, Parts, Ranking, Truths
 
 Mode = Literal["hybrid", "keyword", "semantic"]
@@ -73,8 +73,7 @@ class Question:
     allowed: Positions | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A row that made it, with its score, the numbers behind it, and how many were read in full."""
 
     row: int
@@ -117,9 +116,13 @@ class Search:
         self._ranking = ranking
         self._fetch = fetch
         self._members = members
-        self._probe = question.probe
+        self._probe = probe = question.probe
         self._keyword = index.keyword_scores(question.terms)
-        self._scan = None if self._probe is None else self._scanned(self._probe)
+        self._column: VectorColumn | None = None
+        self._scan: Scan | None = None
+        if probe is not None:
+            self._column = index.vector_column(probe.name, len(probe.query), fetch)
+            self._scan = self._column.scan(probe.query)
         self._spread: float = getattr(ranking, "spread", np.inf)
         self._survivors = 0
         self._bar()
@@ -165,10 +168,6 @@ class Search:
             self._survivors += len(positions)
             self._settle(positions, evidence, np.arange(len(positions)))
         return evidence, *self._ranked(evidence)
-
-    def _scanned(self, probe: Probe) -> Scan:
-        column = self._index.vector_column(probe.name, len(probe.query), self._fetch)
-        return column.scan(probe.query)
 
     def _bar(self) -> None:
         """Take every sign of likeness from the positions that may not be returned."""
@@ -322,14 +321,14 @@ class Search:
 
     def _settle(self, positions: Positions, evidence: Evidence, places: Positions) -> None:
         """Put the exact vector signal of *positions* into their *places* in *evidence*."""
-        assert self._probe is not None
+        probe, column = self._probe, self._column
+        assert probe is not None
+        assert column is not None
         rows = self._index.columns["row"][positions].tolist()
-        found = self._fetch(rows, self._probe.name)
-        absent = np.zeros(len(self._probe.query), dtype=np.float32)
-        vectors = np.concatenate([found.get(row, absent) for row in rows]).reshape(len(rows), -1)
-        cosine = cosines(vectors, self._probe.query)
+        vectors = column.exactly(rows, lambda missing: self._fetch(missing, probe.name))
+        cosine = cosines(vectors, probe.query)
         evidence.cosine[places] = cosine
-        evidence.vector[places] = self._probe.signal(cosine, evidence.keyword[places])
+        evidence.vector[places] = probe.signal(cosine, evidence.keyword[places])
 
 
 def _hits(

@@ -281,6 +281,8 @@ class ScopeIndex:
         if columns["alive"][position]:
             columns["alive"][position] = False
             self.threads.remove(position, int(columns["thread"][position]))
+            for column in self.vectors.values():
+                column.forget(int(columns["row"][position]))
             self.live -= 1
             self.total -= int(columns["length"][position])
 

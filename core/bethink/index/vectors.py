@@ -9,6 +9,7 @@ multiplies the codes as they are; without it numpy does, block by block as float
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -19,8 +20,13 @@ from .columns import ROOM, Column, grown
 
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
+Matrix = npt.NDArray[np.float32]
+
+KEPT: Final = 1 << 20
+"""How many numbers of exact vectors are kept: 4 MB."""
 
 _ROUNDING: Final = 5e-6
+_EXACT_BYTES: Final = 300  # of an array, its bytes and its place in a dict; measured
 _BLOCK: Final = 2048  # as float32 it stays in the processor's cache
 
 
@@ -59,11 +65,13 @@ class VectorColumn:
         self._kernel = _kernel()
         self._codes: Column = np.empty((room, dimension), dtype=np.int8)
         self._scale: Column = np.empty(room, dtype=np.float64)
+        self._exact: dict[int, Matrix] = {}
 
     @property
     def nbytes(self) -> int:
         """How many bytes it takes."""
-        return self._codes.nbytes + self._scale.nbytes
+        exact = len(self._exact) * (4 * self.dimension + _EXACT_BYTES)
+        return self._codes.nbytes + self._scale.nbytes + exact
 
     def keep(self, kept: Column) -> None:
         """Leave out the positions that are not in *kept* (bool by position)."""
@@ -85,6 +93,26 @@ class VectorColumn:
     def quantised(self, start: int, end: int) -> tuple[Column, Column, float]:
         """Return codes (int8) and scales of the positions from *start* to *end*, and the error."""
         return self._codes[start:end], self._scale[start:end], self.error
+
+    def exactly(
+        self, rows: Sequence[int], fetch: Callable[[Sequence[int]], Mapping[int, Matrix]]
+    ) -> Matrix:
+        """Return the vectors of *rows* as they were given, zero where there is none.
+
+        A row's vector never changes, and what was recalled is recalled again: those that *fetch*
+        read last are kept.
+        """
+        if missing := [row for row in rows if row not in self._exact]:
+            if (len(self._exact) + len(missing)) * self.dimension > KEPT:
+                self._exact = {row: self._exact[row] for row in rows if row in self._exact}
+            found = fetch(missing)
+            absent = np.zeros(self.dimension, dtype=np.float32)
+            self._exact.update((row, found.get(row, absent)) for row in missing)
+        return np.concatenate([self._exact[row] for row in rows]).reshape(len(rows), -1)
+
+    def forget(self, row: int) -> None:
+        """Let go of the vector of a row that died."""
+        self._exact.pop(row, None)
 
     def scan(self, query: Floats) -> Scan:
         """Compare every position with the unit vector *query*."""

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -134,3 +134,36 @@ def test_what_is_kept_is_compared_as_before(name: str) -> None:
     assert part.nbytes < whole.nbytes / 5
     part.append(matrix[:1])
     assert scan(part, query)[0][-1] == pytest.approx(1.0, abs=0.02)
+
+
+def reader(asked: list[list[int]]) -> Callable[[Sequence[int]], dict[int, Matrix]]:
+    """Return what reads the vector [row, 1] of every row but 7, and notes which were asked for."""
+
+    def fetch(rows: Sequence[int]) -> dict[int, Matrix]:
+        asked.append(list(rows))
+        return {row: np.array([row, 1], np.float32) for row in rows if row != 7}
+
+    return fetch
+
+
+def test_exact_vectors_are_read_once_and_absent_ones_are_zero() -> None:
+    column, asked = VectorColumn(2), list[list[int]]()
+    fetch = reader(asked)
+    assert column.exactly([3, 7], fetch).tolist() == [[3, 1], [0, 0]]
+    assert column.exactly([7, 4, 3], fetch).tolist() == [[0, 0], [4, 1], [3, 1]]
+    assert asked == [[3, 7], [4]]
+    column.forget(3)
+    assert column.exactly([3], fetch).tolist() == [[3, 1]]
+    assert asked[2:] == [[3]]
+
+
+def test_only_so_many_exact_vectors_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "KEPT", 6)
+    column, asked = VectorColumn(2), list[list[int]]()
+    fetch, empty = reader(asked), column.nbytes
+    column.exactly([1, 2, 3], fetch)
+    full = column.nbytes
+    column.exactly([3, 4], fetch)
+    assert empty < column.nbytes < full
+    assert column.exactly([3, 4, 1], fetch).tolist() == [[3, 1], [4, 1], [1, 1]]
+    assert asked == [[1, 2, 3], [4], [1]]
