@@ -36,6 +36,7 @@ from .ranking import DecayProduct, FiveSignal, Ranking, WeightedSum
 from .records import Explanation, LogEntry, MemoryRecord, RecallResult, Snapshot, WhyNot
 from .static import StaticEmbedder
 from .store import MemoryStore
+from .outcomes import OutcomeEntry
 from .working import (
     KeyedMemory,
     LongTermMemory,
@@ -90,6 +91,7 @@ __all__ = [
     "ShortTermMemory",
     "SimilarMemoryError",
     "Snapshot",
+    "OutcomeEntry",
     "StaticEmbedder",
     "StorageError",
     "StoreBusyError",

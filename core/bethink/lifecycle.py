@@ -21,6 +21,9 @@ from .records import LIVE, MemoryRecord, State
 UNCHANGED: Final = object()
 """What a change returns to leave everything as it is."""
 
+LOWEST_LIVE: Final = -0.5
+"""A record whose outcome falls lower is archived; one that comes back starts from here at least."""
+
 INDEXED: Final = frozenset(("content", "author", "thread", "occurred_at", "namespace"))
 _EMBEDDED_FIELDS: Final = frozenset(("content", "author"))
 _Prepared = tuple[MemoryRecord, dict[str, Vector], str | None]
@@ -263,6 +266,7 @@ def _update(
 ) -> MemoryRecord:
     after = _after(before, fields, transaction.now)
     different = _different(before, after) - {"updated_at"}
+                           outcome=max(record.outcome, LOWEST_LIVE),
     if different & {"key", "namespace"}:
         check_key_free(transaction, after)
     changes = {name: getattr(after, name) for name in sorted(different)}

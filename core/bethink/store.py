@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from . import erasure, fields, history, lifecycle, packing, reading
+from . import erasure, fields, history, lifecycle, outcomes, packing, reading
 from .backends import open_backend
 from .catalogue import embedder_for
 from .embedders import Embedder
@@ -23,6 +23,7 @@ from .history import Diff, Moments, Past, Version, When
 from .ids import IdFactory
 from .index import MAX_RESIDENT
 from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
+from .outcomes import OutcomeEntry, Verdict
 from .packing import Budget, Packed, TokenCounter
 from .ranking import Ranking, WeightedSum
 from .ranking import checked as checked_ranking
@@ -210,6 +211,44 @@ class MemoryStore:
         """
         raised = fields.number("amount", amount, 0.0, 1.0)
         return lifecycle.reinforce(self._engine, fields.label("id", id), raised)
+
+    def record_outcome(self, id: str, outcome: Verdict, session: str | None = None) -> MemoryRecord:
+        """Say that following a memory "worked" (+0.2), "failed" (-0.3) or was "partial" (+0.05).
+
+        That moves its ``outcome``, within [-1, 1]; below -0.5 it is archived until it is back at
+        -0.5. The fourth failure that a *session* reports within an hour raises ``RateLimitError``,
+        from whichever process; all that name no session share one. An *id* that ``get`` does not
+        return raises ``NotFoundError``.
+        """
+        verdict = fields.one_of("outcome", outcome, outcomes.VERDICTS)
+        named = None if session is None else fields.label("session", session)
+        return outcomes.record_outcome(self._engine, fields.label("id", id), verdict, named)
+
+    def mark_useful(self, ids: str | Iterable[str]) -> list[MemoryRecord]:
+        """Say that memories were of use: +0.1 to the outcome of each, to 0.5 at most."""
+        return outcomes.mark(self._engine, fields.ids(ids), useful=True)
+
+    def mark_useless(self, ids: str | Iterable[str]) -> list[MemoryRecord]:
+        """Say that memories were of no use: -0.1 to the outcome of each, to -0.5 at least.
+
+        So marks alone never archive, and there is no limit to them.
+        """
+        return outcomes.mark(self._engine, fields.ids(ids), useful=False)
+
+    def outcomes(self, id: str) -> list[OutcomeEntry]:
+        """Return how a record's outcome came about, oldest first, whatever its state.
+
+        An unknown *id* raises ``NotFoundError``; of an erased record nothing is left to tell.
+        """
+        return outcomes.history(self._engine, fields.label("id", id))
+
+    def drift(self) -> int:
+        """Bring outcomes of memories unused for 30 days back to 0; return how many that were.
+
+        Unused is what was neither recalled nor judged nor changed. What a low outcome had archived
+        is live again. Recording outcomes and marking does this, too, once a day; recall never does.
+        """
+        return outcomes.drift(self._engine)
 
     def count(self, *, namespace: Scope = "default", where: Where = None) -> int:
         """Count the live records of *namespace* that pass *where*."""

@@ -1,0 +1,210 @@
+"""Outcomes: what recalled memories earn by helping or failing, and how they lose it again.
+
+Every judgement is one journal entry: its action is the verdict, its changes are what the record has
+since. Outcomes alone archive, and bring back what they archived: an archived record below
+``LOWEST_LIVE`` is one of theirs, for one archived by hand never falls so low.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
+
+from .engine import Engine, Transaction
+from .errors import NotFoundError, RateLimitError
+from .filters import All, Compare
+from .lifecycle import LOWEST_LIVE
+from .namespaces import EVERYWHERE
+from .records import MemoryRecord, State
+
+Verdict: TypeAlias = Literal["worked", "failed", "partial"]
+
+VERDICTS: Final[tuple[Verdict, ...]] = ("worked", "failed", "partial")
+WORTH: Final[Mapping[Verdict, float]] = {"worked": 0.2, "failed": -0.3, "partial": 0.05}
+MARK: Final = 0.1
+MARKS_REACH: Final = 0.5
+"""Marks move an outcome only within [-MARKS_REACH, MARKS_REACH]: by themselves they never archive.
+"""
+FAILURES: Final = 3
+HOUR: Final = 3_600.0
+DAY: Final = 24 * HOUR
+UNUSED: Final = 30 * DAY
+
+_FAILED: Final = "outcomes:failed"
+_SWEPT: Final = "outcomes:swept"
+_WHOLE: Final = ("store", "erase")  # these tell every field
+_DIGITS: Final = 9  # so that sums of tenths are what they are on paper: -0.5 is not below -0.5
+_JUDGED: Final[tuple[State, ...]] = ("live", "superseded", "archived")
+_DRIFTING: Final[tuple[State, ...]] = ("live", "archived")
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeEntry:
+    """One change of a record's outcome, to ``outcome``: journal entry ``seq``.
+
+    ``action`` is a verdict ("worked", "failed", "partial"), a mark ("useful", "useless"), "drift",
+    or another verb that changed it, such as "undo".
+    """
+
+    seq: int
+    at: float
+    action: str
+    outcome: float
+    session: str | None = None
+
+
+def record_outcome(engine: Engine, id: str, verdict: Verdict, session: str | None) -> MemoryRecord:
+    """Add what the verdict is worth to a record's outcome; return the record."""
+    with engine.writing() as transaction:
+        _drift_due(engine, transaction, [id])
+        row, before = _found(transaction, id)
+        if verdict == "failed":
+            _count_failure(transaction, session)
+        outcome = _exact(before.outcome + WORTH[verdict])
+        told = {} if session is None else {"session": session}
+        after = _settle(transaction, row, before, outcome, verdict, told)
+    return engine.current(after)
+
+
+def mark(engine: Engine, ids: Iterable[str], *, useful: bool) -> list[MemoryRecord]:
+    """Move the outcome of each record by ``MARK``, up or down; return the records."""
+    wanted, action = list(dict.fromkeys(ids)), "useful" if useful else "useless"
+    with engine.writing() as transaction:
+        _drift_due(engine, transaction, wanted)
+        found = [_found(transaction, id) for id in wanted]
+        marked = [
+            _settle(transaction, row, before, _marked(before.outcome, useful), action, {})
+            for row, before in found
+        ]
+    return [engine.current(record) for record in marked]
+
+
+def drift(engine: Engine) -> int:
+    """Bring outcomes of records that have been unused for ``UNUSED`` back to 0; return how many."""
+    with engine.writing() as transaction:
+        return _drift_all(engine, transaction)
+
+
+def history(engine: Engine, id: str) -> list[OutcomeEntry]:
+    """Return every change of a record's outcome, oldest first."""
+    engine.check_open()
+    if id not in engine.backend.get([id]):
+        raise NotFoundError("record", id)
+    return [
+        OutcomeEntry(
+            entry.seq,
+            entry.at,
+            entry.action,
+            entry.changes["outcome"],
+            entry.changes.get("session"),
+        )
+        for entry in reversed(engine.backend.log(None, id, None, 0))
+        if "outcome" in entry.changes and entry.action not in _WHOLE
+    ]
+
+
+def _found(transaction: Transaction, id: str) -> tuple[int, MemoryRecord]:
+    """Return a record that ``get`` returns, too, with its row."""
+    row, record = transaction.writer.find([id]).get(id, (0, None))
+    if record is None or record.state not in _JUDGED or record.expired(transaction.now):
+        raise NotFoundError("record", id)
+    return row, record
+
+
+def _exact(outcome: float) -> float:
+    return round(min(max(outcome, -1.0), 1.0), _DIGITS) + 0.0  # never -0.0
+
+
+def _marked(outcome: float, useful: bool) -> float:
+    if useful:
+        return max(outcome, _exact(min(outcome + MARK, MARKS_REACH)))
+    return min(outcome, _exact(max(outcome - MARK, -MARKS_REACH)))
+
+
+def _settle(
+    transaction: Transaction,
+    row: int,
+    before: MemoryRecord,
+    outcome: float,
+    action: str,
+    told: Mapping[str, Any],
+) -> MemoryRecord:
+    """Give a record an outcome and the state that goes with it."""
+    if before.state == "archived" and before.outcome >= LOWEST_LIVE:  # by hand
+        outcome = max(outcome, LOWEST_LIVE)
+    state = _state(transaction, before, outcome)
+    after = replace(before, outcome=outcome, state=state, updated_at=transaction.now)
+    changes = {"outcome": outcome, **({} if state == before.state else {"state": state}), **told}
+    if state != "live":
+        transaction.retire(row, after, action, changes)
+    elif before.state == "live":
+        transaction.patch(row, after, action, changes)
+    else:
+        transaction.move(row, before, after, {}, action, changes)
+    return after
+
+
+def _state(transaction: Transaction, before: MemoryRecord, outcome: float) -> State:
+    if before.state == "live" and outcome < LOWEST_LIVE:
+        return "archived"
+    if before.state == "archived" and before.outcome < LOWEST_LIVE <= outcome:
+        held = before.key is not None and transaction.writer.holder(before.namespace, before.key)
+        return before.state if held or before.expired(transaction.now) else "live"
+    return before.state
+
+
+def _count_failure(transaction: Transaction, session: str | None) -> None:
+    """Count a failure of *session*; refuse one too many within the hour.
+
+    Sessions are told apart by digests: their names are only in entries that can be erased. A clock
+    that steps back far does not lock a session out.
+    """
+    now, writer = transaction.now, transaction.writer
+    failures: dict[str, list[float]] = {
+        name: recent
+        for name, times in json.loads(writer.fact(_FAILED) or "{}").items()
+        if (recent := [at for at in times if abs(now - at) < HOUR])
+    }
+    name = hashlib.sha256(session.encode()).hexdigest()[:32] if session is not None else ""
+    own = failures.setdefault(name, [])
+    if len(own) >= FAILURES:
+        which = "outside any session" if session is None else f"of session {session!r}"
+        raise RateLimitError(f"failures {which}", FAILURES, HOUR, min(own) + HOUR - now)
+    own.append(now)
+    writer.set(_FAILED, json.dumps(failures))
+
+
+def _drift_due(engine: Engine, transaction: Transaction, ids: list[str]) -> None:
+    """Let the records with *ids* drift, and once a day all others with them."""
+    swept = transaction.writer.fact(_SWEPT)
+    if swept is None or abs(transaction.now - float(swept)) >= DAY:
+        _drift_all(engine, transaction)
+    else:
+        _drift(engine, transaction, ids)
+
+
+def _drift_all(engine: Engine, transaction: Transaction) -> int:
+    transaction.writer.set(_SWEPT, repr(transaction.now))
+    earned = Compare(("outcome",), "$ne", 0.0)
+    resting = Compare(("updated_at",), "$lte", transaction.now - UNUSED)
+    ids = transaction.writer.matching(EVERYWHERE, All((earned, resting)), _DRIFTING)
+    return _drift(engine, transaction, ids)
+
+
+def _drift(engine: Engine, transaction: Transaction, ids: list[str]) -> int:
+    """Neutralise those of the records that are unused; an access not yet written is a use, too."""
+    pending, since = engine.index.touches.items(), transaction.now - UNUSED
+    unused = [
+        (row, record)
+        for id, (row, record) in transaction.writer.find(ids).items()
+        if record.state in _DRIFTING
+        and record.outcome
+        and max(record.updated_at, record.last_accessed_at or 0, pending.get(id, (0, 0))[1])
+        <= since
+    ]
+    for row, record in unused:
+        _settle(transaction, row, record, 0.0, "drift", {})
+    return len(unused)
