@@ -16,7 +16,7 @@ collect_ignore = ["upstream"]
 FRAMEWORKS = ("numpy", "langchain-core", "crewai", "autogen-agentchat")
 
 # The contracts are tests too: a failure shall show what was compared.
-pytest.register_assert_rewrite("bethink.testing.contract")
+pytest.register_assert_rewrite("bethink.testing.chronicle", "bethink.testing.contract")
 
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")

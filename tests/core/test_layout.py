@@ -32,7 +32,11 @@ FRAMEWORKS = {
     "pydantic",
 }
 # What only pytest itself or a test imports.
-FOR_PYTEST = {"bethink.testing.contract", "bethink_adapters.pytest_plugin"}
+FOR_PYTEST = {
+    "bethink.testing.chronicle",
+    "bethink.testing.contract",
+    "bethink_adapters.pytest_plugin",
+}
 
 # A module imports from its own row or from the rows above it, never from below.
 ROWS = (

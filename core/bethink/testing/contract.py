@@ -7,7 +7,7 @@ bethink does not open that location itself; pytest collects the inherited tests.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -20,6 +20,7 @@ from ..errors import DimensionError, StoreClosedError, ValidationError
 from ..filters import matches, parse
 from ..namespaces import EVERYWHERE, Scope, Subtree
 from ..records import State
+from .chronicle import ChronicleContract
 from .samples import (
     EVERY_FIELD,
     FILTERS,
@@ -36,7 +37,7 @@ from .samples import (
 )
 
 
-class BackendContract(ABC):
+class BackendContract(ChronicleContract):
     """The tests that need one backend, new and empty."""
 
     @pytest.fixture

@@ -1,0 +1,158 @@
+"""What every backend promises about its past; ``BackendContract`` has these tests, too."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from ..backends import Backend
+from ..backends.chronicle import Current
+from ..errors import ValidationError
+from ..journal import told
+from ..namespaces import EVERYWHERE, Subtree
+from ..records import MemoryRecord, Snapshot
+from .samples import EVERY_FIELD, insert, move, patch, record, touch, vector
+
+
+def change(backend: Backend, row: int, changed: MemoryRecord, **changes: object) -> None:
+    """Patch a record and tell the journal of it."""
+    with backend.write() as writer:
+        writer.patch(row, changed)
+        writer.journal("update", changed.updated_at, changed, row, row, changes)
+
+
+def make_entries(backend: Backend, *times: float) -> None:
+    """Append one entry at each of *times*."""
+    for place, at in enumerate(times):
+        insert(backend, record(f"t{place}", created_at=at))
+
+
+def ids(found: list[Current]) -> list[str]:
+    """Return the ids of what was found, sorted."""
+    return sorted(each.record.id for each in found)
+
+
+class ChronicleContract(ABC):
+    """The tests that ask a backend about its past."""
+
+    @pytest.fixture
+    @abstractmethod
+    def backend(self) -> Iterator[Backend]:
+        """Yield a new backend and close it."""
+
+    def test_nothing_has_no_past(self, backend: Backend) -> None:
+        chronicle = backend.chronicle
+        assert (chronicle.seq_at(1e9), chronicle.entry(1), chronicle.snapshots()) == (0, None, [])
+        assert (chronicle.current(["r1"]), chronicle.made([1]), chronicle.erased(0)) == (
+            [],
+            {},
+            False,
+        )
+        assert chronicle.candidates(EVERYWHERE, 5) == chronicle.holders("default", "k") == []
+
+    @pytest.mark.parametrize(
+        "times", [(1.0, 2.0, 2.0, 5.0), (5.0, 1.0, 3.0, 2.0, 2.0, 9.0), (4.0, 3.0, 2.0, 1.0), ()]
+    )
+    def test_a_time_is_the_last_entry_made_by_then(
+        self, backend: Backend, times: tuple[float, ...]
+    ) -> None:
+        make_entries(backend, *times)
+        for time in (0.5, *times, 2.5, 99.0):
+            last = max((seq for seq, at in enumerate(times, 1) if at <= time), default=0)
+            assert backend.chronicle.seq_at(time) == last
+
+    def test_an_entry_is_found_by_its_number(self, backend: Backend) -> None:
+        insert(backend, record("r1"))
+        change(backend, 1, record("r1", importance=0.9), importance=0.9)
+        entry = backend.chronicle.entry(2)
+        assert entry is not None
+        assert entry == backend.log(1, None, None, 0)[0]
+        assert (entry.seq, entry.action, entry.changes) == (2, "update", {"importance": 0.9})
+
+    def test_the_current_form_tells_its_row_and_last_change(self, backend: Backend) -> None:
+        insert(backend, record("r1"), EVERY_FIELD)
+        moved = record("r1", content="moved")
+        move(backend, 1, moved)
+        assert backend.chronicle.current(["r1", "none"]) == [Current(3, 1, 3, moved)]
+        assert backend.chronicle.made([1, 2, 3, 4]) == {1: "r1", 2: "all", 3: "r1"}
+
+    def test_candidates_are_the_living_and_who_died_or_left_since(self, backend: Backend) -> None:
+        insert(backend, *(record(f"r{n}", namespace="a/b") for n in range(5)))
+        patch(backend, 1, replace(backend.get(["r0"])["r0"], state="forgotten"), "forget")
+        seq = backend.head()
+        patch(backend, 2, replace(backend.get(["r1"])["r1"], state="superseded"), "supersede")
+        move(backend, 3, replace(backend.get(["r2"])["r2"], namespace="c"))
+        change(backend, 4, replace(backend.get(["r3"])["r3"], importance=0.9))
+        insert(backend, record("new", namespace="a/b"))
+        for scope in ("a/b", Subtree("a"), EVERYWHERE):
+            assert ids(backend.chronicle.candidates(scope, seq)) == ["r1", "r2", "r3", "r4"]
+            assert ids(backend.chronicle.candidates(scope, seq, seq)) == ["r1", "r2", "r3"]
+            changed = backend.chronicle.candidates(scope, backend.head(), seq)
+            assert ids(changed) == ["new", "r1", "r2", "r3"]
+        assert ids(backend.chronicle.candidates("a", seq)) == []
+
+    def test_holders_are_all_who_ever_held_a_key(self, backend: Backend) -> None:
+        insert(backend, record("r1", key="k"), record("r2", key="other"), record("r3", key=None))
+        patch(backend, 1, record("r1", key="k", state="superseded"), "supersede")
+        insert(backend, record("r4", key="k"))
+        change(backend, 2, record("r2", key="k2"))
+        assert ids(backend.chronicle.holders("default", "k")) == ["r1", "r4"]
+        assert ids(backend.chronicle.holders("default", "other")) == ["r2"]
+        assert ids(backend.chronicle.holders("default", "k2")) == ["r2"]
+        assert backend.chronicle.holders("elsewhere", "k") == []
+
+    def test_expiring_are_the_living_whose_time_lies_in_a_span(self, backend: Backend) -> None:
+        insert(backend, *(record(f"r{n}", expires_at=100.0 + n) for n in range(4)), record("r4"))
+        insert(backend, record("other", namespace="b", expires_at=102.0))
+        patch(backend, 3, record("r2", state="forgotten", expires_at=102.0), "forget")
+        assert ids(backend.chronicle.expiring("default", 100.0, 103.0)) == ["r1", "r3"]
+        assert ids(backend.chronicle.expiring(EVERYWHERE, 101.0, 102.0)) == ["other"]
+
+    def test_a_story_begins_with_all_of_the_record(self, backend: Backend) -> None:
+        living, last = replace(EVERY_FIELD, state="live"), 1500
+        insert(backend, living)
+        for n in range(2, last + 1):
+            change(backend, 1, replace(living, importance=n / last), importance=n / last)
+        (current,) = backend.chronicle.current(["all"])
+        (story,) = backend.chronicle.stories([current], last)
+        first, *later = story.told
+        whole = told(replace(living, importance=first.seq / last))
+        assert first.changes == {**whole, "tags": [*EVERY_FIELD.tags]}
+        assert [(each.seq, each.changes) for each in later] == [
+            (seq, {"importance": seq / last}) for seq in range(first.seq + 1, last + 1)
+        ]
+        (story,) = backend.chronicle.stories([current], 1)
+        assert [(each.seq, each.changes) for each in story.told] == [(1, {"id": "all"})]
+
+    def test_a_story_knows_the_last_touch(self, backend: Backend) -> None:
+        insert(backend, record("r1", access_count=2), record("r2"))
+        touch(backend, {"r1": (1, 50.0), "none": (1, 1.0)})
+        touch(backend, {"r1": (2, 40.0), "r2": (1, 60.0)})
+        found = backend.chronicle.current(["r1"])
+        accessed = [backend.chronicle.stories(found, seq)[0].accessed for seq in (2, 3, 4)]
+        assert accessed == [None, (3, 3, 50.0), (4, 5, 50.0)]
+
+    def test_vectors_are_found_in_every_row_that_had_them(self, backend: Backend) -> None:
+        insert(backend, record("r1"), vectors={"mine": vector(1, 0)})
+        move(backend, 1, record("r1", content="moved"))
+        move(backend, 2, record("r1", content="moved"), {"mine": vector(0, 1), "new": vector(7)})
+        move(backend, 3, record("r1", content="again"))
+        chronicle, rows = backend.chronicle, dict.fromkeys((1, 2, 3, 4), "r1")
+        mine = {row: found.tolist() for row, found in chronicle.named(rows, "mine").items()}
+        assert mine == {1: [1, 0], 2: [1, 0], 3: [0, 1], 4: [0, 1]}
+        assert list(chronicle.named(rows, "new")) == [3, 4]
+        assert [chronicle.given(row) for row in (1, 2, 3, 4)] == [[], [], ["mine", "new"], []]
+        assert list(backend.vectors([4], "mine")) == [4]
+
+    def test_snapshots_are_kept_with_their_position(self, backend: Backend) -> None:
+        for name in ("one", "two"):
+            insert(backend, record(name))
+            with backend.write() as writer:
+                writer.snapshot(name, 7.5)
+        assert backend.chronicle.snapshots() == [Snapshot("one", 1, 7.5), Snapshot("two", 2, 7.5)]
+        with pytest.raises(ValidationError, match="'one' exists"), backend.write() as writer:
+            writer.snapshot("one", 8.0)
+        assert backend.head() == 2
