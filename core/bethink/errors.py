@@ -5,7 +5,11 @@ keeps those values as attributes, and survives pickling (so it crosses process p
 
     BethinkError
     ├── ValidationError (ValueError)            an argument is wrong; nothing was written
-    │   └── DimensionError                      a vector has the wrong length
+    │   ├── DimensionError                      a vector has the wrong length
+    │   ├── PathTakenError                      a file or folder is at that path already
+    │   ├── IsAFolderError                      a file is wanted, and that is a folder
+    │   ├── OccurrenceError                     a text to replace does not occur exactly once
+    │   └── LineRangeError                      a file has no such line
     ├── NotFoundError (LookupError)             no such record
     ├── EmbedderMismatchError (ValueError)      the file was made with another embedder
     ├── EmbedderError (RuntimeError)            an embedding service failed
@@ -53,6 +57,47 @@ class DimensionError(ValidationError):
         self.expected = expected
         self.found = found
         self.name = name
+
+
+class PathTakenError(ValidationError):
+    """Refuse a path where there is a *kind* ("file" or "folder") already."""
+
+    def __init__(self, path: str, kind: str) -> None:
+        super().__init__(f"there is a {kind} at {path!r} already", path, kind)
+        self.path = path
+        self.kind = kind
+
+
+class IsAFolderError(ValidationError):
+    """Refuse to treat the folder *path* as a file."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path!r} is a folder, not a file", path)
+        self.path = path
+
+
+class OccurrenceError(ValidationError):
+    """Refuse to replace *old* in the file *path*: it begins on all of *lines*, or nowhere."""
+
+    def __init__(self, path: str, old: str, lines: tuple[int, ...] = ()) -> None:
+        shown = repr(old if len(old) <= 80 else f"{old[:79]}…")
+        where = ", ".join(map(str, lines[:20])) + (", …" if len(lines) > 20 else "")
+        often = f"occurs {len(lines)} times (lines {where})" if lines else "does not occur"
+        message = f"{shown} {often} in {path!r}; it must occur exactly once"
+        super().__init__(message, path, old, lines)
+        self.path = path
+        self.old = old
+        self.lines = lines
+
+
+class LineRangeError(ValidationError):
+    """Refuse *line*, which is not one of *first* to *last*."""
+
+    def __init__(self, line: int, first: int, last: int) -> None:
+        super().__init__(f"line {line} is not within [{first}, {last}]", line, first, last)
+        self.line = line
+        self.first = first
+        self.last = last
 
 
 class NotFoundError(BethinkError, LookupError):
