@@ -1,6 +1,6 @@
 """bethink: a small memory core for AI agents."""
 
-from .aio import AsyncKeyedMemory, AsyncMemoryStore, AsyncPast
+from .aio import AsyncFiles, AsyncKeyedMemory, AsyncMemoryStore, AsyncPast
 from .categories import CATEGORIES, guess_category, query_intent
 from .context import context_block
 from .embedders import (
@@ -16,9 +16,13 @@ from .errors import (
     DimensionError,
     EmbedderError,
     EmbedderMismatchError,
+    IsAFolderError,
+    LineRangeError,
     MissingExtraError,
     NotABethinkFileError,
     NotFoundError,
+    OccurrenceError,
+    PathTakenError,
     RateLimitError,
     SchemaTooNewError,
     SimilarMemoryError,
@@ -27,6 +31,7 @@ from .errors import (
     StoreClosedError,
     ValidationError,
 )
+from .files import FileEntry, Files
 from .history import Change, Diff, Past, Version
 from .messages import MessageLog
 from .minilm import MiniLMEmbedder
@@ -51,6 +56,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CATEGORIES",
     "EVERYWHERE",
+    "AsyncFiles",
     "AsyncKeyedMemory",
     "AsyncMemoryStore",
     "AsyncPast",
@@ -65,9 +71,13 @@ __all__ = [
     "EmbedderError",
     "EmbedderMismatchError",
     "Explanation",
+    "FileEntry",
+    "Files",
     "FiveSignal",
     "HashEmbedder",
+    "IsAFolderError",
     "KeyedMemory",
+    "LineRangeError",
     "LogEntry",
     "LongTermMemory",
     "Memory",
@@ -79,9 +89,11 @@ __all__ = [
     "MissingExtraError",
     "NotABethinkFileError",
     "NotFoundError",
+    "OccurrenceError",
     "OpenAIEmbedder",
     "Packed",
     "Past",
+    "PathTakenError",
     "Ranking",
     "RateLimitError",
     "RecallResult",

@@ -1,4 +1,4 @@
-"""AsyncMemoryStore, AsyncPast and AsyncKeyedMemory: the same verbs, awaitable.
+"""AsyncMemoryStore, AsyncPast, AsyncKeyedMemory and AsyncFiles: the same verbs, awaitable.
 
 Each runs in a worker thread, so no event loop is ever blocked.
 """
@@ -11,6 +11,7 @@ from functools import update_wrapper, wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
+from .files import Files
 from .history import Past, When
 from .store import MemoryStore
 from .working import KeyedMemory
@@ -140,3 +141,22 @@ class AsyncKeyedMemory:
     keys = _awaitable(KeyedMemory.keys)
     items = _awaitable(KeyedMemory.items)
     count = _awaitable(KeyedMemory.count)
+
+
+class AsyncFiles:
+    """``Files`` whose verbs are awaitable; ``sync`` are the files themselves."""
+
+    def __init__(self, store: AsyncMemoryStore | MemoryStore, namespace: str = "files") -> None:
+        opened = store.sync if isinstance(store, AsyncMemoryStore) else store
+        self.sync = Files(opened, namespace)
+        self.namespace = self.sync.namespace
+
+    read = _awaitable(Files.read)
+    view = _awaitable(Files.view)
+    exists = _awaitable(Files.exists)
+    list = _awaitable(Files.list)
+    create = _awaitable(Files.create)
+    str_replace = _awaitable(Files.str_replace)
+    insert = _awaitable(Files.insert)
+    delete = _awaitable(Files.delete)
+    rename = _awaitable(Files.rename)

@@ -112,6 +112,64 @@ def modify(
     return record
 
 
+def rewrite(
+    engine: Engine,
+    namespace: str,
+    key: str,
+    change: Callable[[MemoryRecord | None], Mapping[str, Any]],
+    admit: Callable[[Writer], None],
+) -> MemoryRecord:
+    """Give the live record that holds *key* the fields that *change* makes of it, or of None.
+
+    It stays one record; without one a new one is stored. *change* runs before the transaction, and
+    again if the record is another by then. *admit* runs inside, to refuse by raising.
+    """
+    engine.check_open()
+    while True:  # until no one else changes the text while it is being embedded
+        now = engine.clock()
+        known = _unexpired(engine.backend.holder(namespace, key), now)
+        fields = {"namespace": namespace, "key": key, **checked(change(known))}
+        after = (
+            _prepared(engine, fields, {}, now)[0] if known is None else _after(known, fields, now)
+        )
+        fresh = known is None or bool(_EMBEDDED_FIELDS & _different(known, after))
+        vectors = {EMBEDDED: engine.embed([after])[0]} if fresh else {}
+        with engine.writing() as transaction:
+            row, held = transaction.writer.holder(namespace, key) or (0, None)
+            held = _unexpired(held, transaction.now)
+            same = _said(held) == _said(known)
+            if same:
+                admit(transaction.writer)
+            if same and held is not None:
+                after = _update(transaction, row, held, fields, vectors)
+            elif same:
+                _store(transaction, after, vectors)
+        if same:
+            engine.index.save()
+            return engine.current(after)
+
+
+def rekey(
+    engine: Engine,
+    namespace: str,
+    where: Filter,
+    named: Callable[[str], str],
+    admit: Callable[[Writer], None],
+) -> int:
+    """Give the live records of *namespace* that pass *where* the keys *named* makes of theirs.
+
+    All of them or none: *admit* runs inside the transaction and refuses by raising. Return how many
+    there were.
+    """
+    with engine.writing() as transaction:
+        found = [pair for pair in chosen(transaction.writer, None, namespace, where)
+                 if _unexpired(pair[1], transaction.now)]  # fmt: skip
+        admit(transaction.writer)
+        for row, record in found:
+            _update(transaction, row, record, checked({"key": named(str(record.key))}), {})
+    return len(found)
+
+
 def forget(
     engine: Engine, ids: Iterable[str] | None, scope: Scope | None, where: Filter | None
 ) -> int:
@@ -282,6 +340,14 @@ def _after(before: MemoryRecord, fields: Mapping[str, Any], now: float) -> Memor
     if changes.get("occurred_at", now) is None:
         changes["occurred_at"] = before.created_at
     return replace(before, **changes, updated_at=now)
+
+
+def _unexpired(record: MemoryRecord | None, now: float) -> MemoryRecord | None:
+    return None if record is None or record.expired(now) else record
+
+
+def _said(record: MemoryRecord | None) -> tuple[object, ...]:
+    return () if record is None else (record.id, record.content, record.value, record.author)
 
 
 def _different(before: MemoryRecord, after: MemoryRecord) -> set[str]:

@@ -1,0 +1,333 @@
+"""The files face: virtual text files in a store, to be viewed and edited by path.
+
+A file is one record: its key is the path, its content the text, so ``recall`` finds it. An edit
+changes that record, a rename its key, and deleting forgets it; the journal keeps every version.
+Folders are where files are: they come with the first file below them and go with the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from . import fields, lifecycle
+from .backends import Writer
+from .errors import (
+    IsAFolderError,
+    LineRangeError,
+    NotFoundError,
+    OccurrenceError,
+    PathTakenError,
+    ValidationError,
+)
+from .filters import Filter, parse
+from .namespaces import check_namespace
+from .paths import ROOT, above, at_or_below, below, normalised
+from .records import MemoryRecord
+from .store import MemoryStore
+
+AROUND: Final = 2
+"""How many lines before and after a change an edit shows."""
+
+_WIDTH: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """A file or folder and its size in bytes of UTF-8; a folder has the size of all below it."""
+
+    path: str
+    size: int
+    is_folder: bool = False
+
+
+class Files:
+    """The files in the *namespace* of a *store*; making one reads and writes nothing.
+
+    Every change is atomic and durable, between threads and processes too: nobody's edit is lost. A
+    path is normalised first (see ``paths``); a bad one raises ``ValidationError``, one where
+    nothing is ``NotFoundError``. A text has at most ``fields.MAX_CONTENT`` characters.
+
+    ``store.audit(path, namespace=files.namespace)`` tells what a file said when; what was deleted
+    is restored by the id that it tells.
+    """
+
+    def __init__(self, store: MemoryStore, namespace: str = "files") -> None:
+        self.store = store
+        self.namespace = check_namespace(namespace)
+        self._engine = store._engine
+
+    def read(self, path: str) -> str:
+        """Return the text of a file."""
+        return _text(self._file(normalised(path)))
+
+    def view(self, path: str, lines: tuple[int, int | None] | None = None) -> str:
+        """Return the text of a file with line numbers; *lines* are as in ``numbered``."""
+        return numbered(self.read(path), lines)
+
+    def exists(self, path: str) -> bool:
+        """Tell whether a file or folder is there; the root always is."""
+        name = normalised(path)
+        return name == ROOT or self._is_there(name)
+
+    def list(self, path: str = ROOT, *, depth: int | None = 1) -> tuple[FileEntry, ...]:
+        """Return what is in a folder, sorted, down to *depth* levels (None: all).
+
+        A folder stands before what is in it.
+        """
+        folder = normalised(path)
+        levels = None if depth is None else fields.integer("depth", depth, 1)
+        found = self.store.all(namespace=self.namespace, where=below(folder))
+        if not found and folder != ROOT:
+            raise NotFoundError("folder", folder)
+        sizes = {str(record.key): len(_text(record).encode()) for record in found}
+        return _entries(folder.removesuffix("/"), sizes, levels)
+
+    def create(self, path: str, text: str) -> MemoryRecord:
+        """Make a new file, and the folders it is in; return its record.
+
+        *text* may be empty. Where a file or folder is already, or a file in the place of one of the
+        folders, it raises ``PathTakenError``.
+        """
+        name = _file_name(path)
+        content = _held(text)
+
+        def change(known: MemoryRecord | None) -> dict[str, Any]:
+            if known is not None:
+                raise PathTakenError(name, "file")
+            return content
+
+        return self._rewrite(name, change, lambda writer: self._check_free(writer, name))
+
+    def str_replace(self, path: str, old: str, new: str) -> str:
+        """Replace *old*, which must occur exactly once; return the numbered lines around it.
+
+        Otherwise ``OccurrenceError`` tells on which lines *old* begins.
+        """
+        name = _file_name(path)
+        if not fields.text("old", old, fields.MAX_CONTENT):
+            raise ValidationError("old must not be empty")
+        fields.text("new", new, fields.MAX_CONTENT)
+
+        def replaced(text: str) -> tuple[str, int, int]:
+            places = _places(text, old)
+            if len(places) != 1:
+                raise OccurrenceError(name, old, _lines_of(text, places))
+            start = places[0]
+            made = text[:start] + new + text[start + len(old) :]
+            first = text.count("\n", 0, start) + 1
+            return made, first, first + new.count("\n")
+
+        return self._edit(name, replaced)
+
+    def insert(self, path: str, line: int, text: str) -> str:
+        """Insert *text* as whole lines after *line* (0: before the first); return those around it.
+
+        Every line of the file then ends with a newline. A line the file does not have raises
+        ``LineRangeError``.
+        """
+        name = _file_name(path)
+        _check_int("line", line)
+        added = fields.text("text", text, fields.MAX_CONTENT).removesuffix("\n")
+
+        def inserted(before: str) -> tuple[str, int, int]:
+            lines = before.removesuffix("\n").split("\n") if before else []
+            if not 0 <= line <= len(lines):
+                raise LineRangeError(line, 0, len(lines))
+            made = "".join(f"{each}\n" for each in [*lines[:line], added, *lines[line:]])
+            return made, line + 1, line + 1 + added.count("\n")
+
+        return self._edit(name, inserted)
+
+    def delete(self, path: str) -> int:
+        """Forget a file, or a folder with all below it; return how many files those were."""
+        name = _inner(path)
+        there = self._is_there(name)
+        if there and (
+            deleted := self.store.forget(namespace=self.namespace, where=at_or_below(name))
+        ):
+            return deleted
+        raise NotFoundError("file or folder", name)
+
+    def rename(self, old: str, new: str) -> int:
+        """Move a file, or a folder with all below it; return how many files those were.
+
+        The records stay, with their ids. *new* must be free, as in ``create``.
+        """
+        source, target = _inner(old), _inner(new)
+        if target.startswith(f"{source}/"):
+            raise ValidationError(f"{source!r} cannot be moved into itself, to {target!r}")
+
+        def admit(writer: Writer) -> None:
+            if not self._found(writer, {"key": source}) and not self._found(writer, below(source)):
+                raise NotFoundError("file or folder", source)
+            self._check_free(writer, target)
+
+        def renamed(key: str) -> str:
+            return target + key.removeprefix(source)
+
+        where = _parsed(at_or_below(source))
+        return lifecycle.rekey(self._engine, self.namespace, where, renamed, admit)
+
+    def _file(self, name: str) -> MemoryRecord:
+        record = None if name == ROOT else self.store.get(namespace=self.namespace, key=name)
+        if record is None:
+            raise self._missing(name)
+        return record
+
+    def _missing(self, name: str) -> Exception:
+        """Return the error that says why there is no file called *name*."""
+        if name == ROOT or self._count(below(name)):
+            return IsAFolderError(name)
+        return NotFoundError("file", name)
+
+    def _edit(self, name: str, made: Callable[[str], tuple[str, int, int]]) -> str:
+        """Give a file the text *made* of it; return the lines around those it says it changed."""
+        shown = ""
+
+        def change(known: MemoryRecord | None) -> dict[str, Any]:
+            nonlocal shown
+            if known is None:
+                raise self._missing(name)
+            text, first, last = made(_text(known))
+            held = _held(text)
+            shown = numbered(text, (max(1, first - AROUND), last + AROUND))
+            return held
+
+        self._rewrite(name, change, lambda _: None)
+        return shown
+
+    def _rewrite(
+        self,
+        name: str,
+        change: Callable[[MemoryRecord | None], dict[str, Any]],
+        admit: Callable[[Writer], None],
+    ) -> MemoryRecord:
+        return lifecycle.rewrite(self._engine, self.namespace, name, change, admit)
+
+    def _is_there(self, name: str) -> bool:
+        return bool(self._count({"key": name}) or self._count(below(name)))
+
+    def _count(self, where: dict[str, Any]) -> int:
+        return self.store.count(namespace=self.namespace, where=where)
+
+    def _found(self, writer: Writer, where: dict[str, Any]) -> bool:
+        """Tell whether there are files, by what the open transaction sees."""
+        now = {"expires_at": {"$lte": self._engine.clock()}}
+        lasting = _parsed({"$and": [where, {"$not": now}]})
+        return bool(writer.matching(self.namespace, lasting))
+
+    def _check_free(self, writer: Writer, name: str) -> None:
+        """Refuse *name* where something is, and below a file."""
+        for path in [*above(name), name]:
+            if self._found(writer, {"key": path}):
+                raise PathTakenError(path, "file")
+        if self._found(writer, below(name)):
+            raise PathTakenError(name, "folder")
+
+
+def numbered(text: str, lines: tuple[int, int | None] | None = None) -> str:
+    r"""Return *text* with the number of each line before it: six wide, then a tab.
+
+    *lines*, first and last, choose a part; None or -1 is the end, and what is beyond it is left
+    out. Only ``\n`` ends a line, and one at the end of the text shows as an empty last line. A
+    first line that is not there raises ``LineRangeError``.
+    """
+    every = text.split("\n")
+    first, last = _span(lines, len(every))
+    chosen = every[first - 1 : last]
+    return "\n".join(f"{number:>{_WIDTH}}\t{line}" for number, line in enumerate(chosen, first))
+
+
+def _span(lines: tuple[int, int | None] | None, count: int) -> tuple[int, int]:
+    """Return the first and last line that *lines* choose of *count*."""
+    if lines is None:
+        return 1, count
+    if not isinstance(lines, tuple | list) or len(lines) != 2:
+        raise ValidationError("lines must be a pair: the first and the last line")
+    first = _check_int("the first line", lines[0])
+    last = count if lines[1] in (None, -1) else _check_int("the last line", lines[1])
+    if not 1 <= first <= count:
+        raise LineRangeError(first, 1, count)
+    if last < first:
+        raise LineRangeError(last, first, count)
+    return first, min(last, count)
+
+
+def _check_int(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValidationError(f"{name} must be an int, not {type(value).__name__}")
+    return value
+
+
+def _file_name(path: str) -> str:
+    """Return *path* normalised if it can name a file."""
+    name = _inner(path)
+    if path.endswith("/"):
+        raise ValidationError(f"path {path!r} names a folder: it ends with '/'")
+    return name
+
+
+def _inner(path: str) -> str:
+    """Return *path* normalised if it is not the root."""
+    name = normalised(path)
+    if name == ROOT:
+        raise ValidationError("the root folder can be neither a file nor moved or deleted")
+    return name
+
+
+def _held(text: str) -> dict[str, Any]:
+    """Return the fields that hold *text*: a blank one is a value, as no content can be blank."""
+    content = fields.text("text", text, fields.MAX_CONTENT)
+    return (
+        {"content": "", "value": text} if not content.strip() else {"content": text, "value": None}
+    )
+
+
+def _text(record: MemoryRecord) -> str:
+    if record.content:
+        return record.content
+    return record.value if isinstance(record.value, str) else fields.to_json(record.value)
+
+
+def _places(text: str, old: str) -> list[int]:
+    """Return where *old* begins in *text*, without overlaps unless a second place is one."""
+    places, start = [], text.find(old)
+    while start >= 0:
+        places.append(start)
+        start = text.find(old, start + len(old))
+    if len(places) == 1 and (other := text.find(old, places[0] + 1)) >= 0:
+        places.append(other)
+    return places
+
+
+def _lines_of(text: str, places: list[int]) -> tuple[int, ...]:
+    lines, line, seen = [], 1, 0
+    for place in places:
+        line, seen = line + text.count("\n", seen, place), place
+        lines.append(line)
+    return tuple(lines)
+
+
+def _entries(folder: str, sizes: dict[str, int], levels: int | None) -> tuple[FileEntry, ...]:
+    """Return the files of *sizes* and the folders they are in, as seen from *folder*."""
+    depth = folder.count("/")
+    folders: dict[str, int] = {}
+    for path, size in sizes.items():
+        for each in above(path)[depth:]:
+            folders[each] = folders.get(each, 0) + size
+    found = [FileEntry(path, size) for path, size in sizes.items()]
+    found += [FileEntry(path, size, is_folder=True) for path, size in folders.items()]
+    near = [each for each in found if levels is None or each.path.count("/") <= depth + levels]
+    return tuple(sorted(near, key=_place))
+
+
+def _place(entry: FileEntry) -> tuple[list[str], bool]:
+    return entry.path.split("/"), entry.is_folder
+
+
+def _parsed(where: dict[str, Any]) -> Filter:
+    parsed = parse(where)
+    assert parsed is not None
+    return parsed
