@@ -94,7 +94,7 @@ class Life:
             self.away,
             self.back,
             self.touch,
-            self.reinforce,
+            self.judge,
             self.count,
             self.undo,
         ]
@@ -135,9 +135,13 @@ class Life:
         """Bring a record back."""
         self.random.choice((store.restore, store.unarchive))(self.one())
 
-    def reinforce(self, store: MemoryStore) -> None:
-        """Raise a record's importance."""
-        store.reinforce(self.one(), 0.2)
+    def judge(self, store: MemoryStore) -> None:
+        """Raise a record's importance, or move its outcome."""
+        doing = self.random.choice(("reinforce", "worked", "failed"))
+        if doing == "reinforce":
+            store.reinforce(self.one(), 0.2)
+        else:
+            store.record_outcome(self.one(), doing, session=f"s{self.random.random()}")
 
     def touch(self, store: MemoryStore) -> None:
         """Count accesses, and have them written by naming the moment."""
