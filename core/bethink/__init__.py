@@ -36,12 +36,12 @@ from .history import Change, Diff, Past, Version
 from .messages import MessageLog
 from .minilm import MiniLMEmbedder
 from .namespaces import EVERYWHERE, Subtree, segment, unsegment
+from .outcomes import OutcomeEntry
 from .packing import Packed
 from .ranking import DecayProduct, FiveSignal, Ranking, WeightedSum
 from .records import Explanation, LogEntry, MemoryRecord, RecallResult, Snapshot, WhyNot
 from .static import StaticEmbedder
 from .store import MemoryStore
-from .outcomes import OutcomeEntry
 from .working import (
     KeyedMemory,
     LongTermMemory,
@@ -91,6 +91,7 @@ __all__ = [
     "NotFoundError",
     "OccurrenceError",
     "OpenAIEmbedder",
+    "OutcomeEntry",
     "Packed",
     "Past",
     "PathTakenError",
@@ -103,7 +104,6 @@ __all__ = [
     "ShortTermMemory",
     "SimilarMemoryError",
     "Snapshot",
-    "OutcomeEntry",
     "StaticEmbedder",
     "StorageError",
     "StoreBusyError",

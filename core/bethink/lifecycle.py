@@ -266,6 +266,7 @@ def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -
             check_key_free(transaction, record)
             expiry = None if record.expired(transaction.now) else record.expires_at
             back = replace(record, state="live", superseded_by=None, expires_at=expiry,
+                           outcome=max(record.outcome, LOWEST_LIVE),
                            updated_at=transaction.now)  # fmt: skip
             different = sorted(_different(record, back) - {"updated_at"})
             changes = {name: getattr(back, name) for name in different}
@@ -324,7 +325,6 @@ def _update(
 ) -> MemoryRecord:
     after = _after(before, fields, transaction.now)
     different = _different(before, after) - {"updated_at"}
-                           outcome=max(record.outcome, LOWEST_LIVE),
     if different & {"key", "namespace"}:
         check_key_free(transaction, after)
     changes = {name: getattr(after, name) for name in sorted(different)}
