@@ -26,8 +26,7 @@ VERDICTS: Final[tuple[Verdict, ...]] = ("worked", "failed", "partial")
 WORTH: Final[Mapping[Verdict, float]] = {"worked": 0.2, "failed": -0.3, "partial": 0.05}
 MARK: Final = 0.1
 MARKS_REACH: Final = 0.5
-"""Marks move an outcome only within [-MARKS_REACH, MARKS_REACH]: by themselves they never archive.
-"""
+"""Marks move an outcome no further from 0 than this: by themselves they never archive."""
 FAILURES: Final = 3
 HOUR: Final = 3_600.0
 DAY: Final = 24 * HOUR
