@@ -9,6 +9,7 @@ from typing import Any
 
 from bethink import EVERYWHERE, KeyedMemory, MemoryRecord, MemoryStore, Subtree, ValidationError
 from bethink.namespaces import Scope
+from bethink.outcomes import Verdict
 
 from .twin import Answer, Asked
 
@@ -137,11 +138,11 @@ class Life:
 
     def judge(self, store: MemoryStore) -> None:
         """Raise a record's importance, or move its outcome."""
-        doing = self.random.choice(("reinforce", "worked", "failed"))
-        if doing == "reinforce":
-            store.reinforce(self.one(), 0.2)
+        verdict: Verdict = self.random.choice(("worked", "failed"))
+        if self.random.randrange(3):
+            store.record_outcome(self.one(), verdict, session=f"s{self.random.random()}")
         else:
-            store.record_outcome(self.one(), doing, session=f"s{self.random.random()}")
+            store.reinforce(self.one(), 0.2)
 
     def touch(self, store: MemoryStore) -> None:
         """Count accesses, and have them written by naming the moment."""
