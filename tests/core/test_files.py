@@ -118,6 +118,17 @@ def test_the_history_of_a_file_can_be_asked_and_undone(files: Files) -> None:
     assert past.content == "two"
 
 
+def test_a_file_restored_where_a_folder_is_now_stands_beside_it(files: Files) -> None:
+    made = files.create("/a", "x")
+    files.delete("/a")
+    files.create("/a/b", "yy")
+    files.store.restore(made.id)
+    assert files.list() == (FileEntry("/a", 1), FileEntry("/a", 2, is_folder=True))
+    assert (files.read("/a"), files.read("/a/b")) == ("x", "yy")
+    assert files.rename("/a", "/c") == 2
+    assert (files.delete("/c"), files.list()) == (2, ())
+
+
 def test_every_change_is_one_journal_entry(files: Files) -> None:
     files.create("/d/a", "x")
     files.insert("/d/a", 0, "y")
@@ -345,23 +356,28 @@ def test_what_is_missing_is_not_found(files: Files) -> None:
 @pytest.mark.parametrize("folder", ["/d", "/"])
 def test_a_folder_is_no_file(files: Files, folder: str) -> None:
     files.create("/d/a", "x")
-    for verb in (lambda: files.read(folder), lambda: files.view(folder)):
+    for show in (files.read, files.view):
         with pytest.raises(IsAFolderError):
-            verb()
-    for verb in (
+            show(folder)
+    writes: list[Callable[[], object]] = [
         lambda: files.str_replace(folder, "x", "y"),
         lambda: files.insert(folder, 0, "y"),
         lambda: files.create("/new/", "x"),
         lambda: files.create("/", "x"),
-    ):
+    ]
+    for write in writes:
         with pytest.raises(ValidationError):
-            verb()
+            write()
 
 
 def test_the_root_stays(files: Files) -> None:
     files.create("/a", "x")
-    for verb in (lambda: files.delete("/"), lambda: files.rename("/", "/b"),
-                 lambda: files.rename("/a", "/")):  # fmt: skip
+    verbs: list[Callable[[], object]] = [
+        lambda: files.delete("/"),
+        lambda: files.rename("/", "/b"),
+        lambda: files.rename("/a", "/"),
+    ]
+    for verb in verbs:
         with pytest.raises(ValidationError, match="root"):
             verb()
     assert texts(files) == {"/a": "x"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,11 @@ def test_threads_lose_no_line(files: Files) -> None:
 def test_processes_lose_no_line(files: Files) -> None:
     files.create("/a", "")
 
-    def write(name: str) -> None:
+    def write(name: str, _: object = None) -> None:
         for n in range(8):
             files.insert("/a", 0, f"{name}{n}")
 
-    others = [Child(lambda _, name=name: write(name)) for name in "xy"]
+    others = [Child(partial(write, name)) for name in "xy"]
     write("z")
     for other in others:
         other.result()
