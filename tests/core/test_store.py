@@ -207,7 +207,7 @@ def test_a_time_may_be_an_aware_datetime(store: MemoryStore) -> None:
     assert (record.occurred_at, record.expires_at) == (noon.timestamp(), late.timestamp())
     assert store.count(where={"occurred_at": {"$lte": noon}}) == 1
     assert len(store.recall("met", now=late.timestamp() - 1)) == 1
-    assert store.recall("met", now=late) == []
+    assert store.recall("met", now=late.timestamp()) == []
 
 
 def test_the_embedder_of_a_file_is_found_again(tmp_path: Path) -> None:
