@@ -143,10 +143,8 @@ class Files:
     def delete(self, path: str) -> int:
         """Forget a file, or a folder with all below it; return how many files those were."""
         name = _inner(path)
-        there = self._is_there(name)
-        if there and (
-            deleted := self.store.forget(namespace=self.namespace, where=at_or_below(name))
-        ):
+        where = self._lasting(at_or_below(name))
+        if deleted := self.store.forget(namespace=self.namespace, where=where):
             return deleted
         raise NotFoundError("file or folder", name)
 
@@ -167,7 +165,7 @@ class Files:
         def renamed(key: str) -> str:
             return target + key.removeprefix(source)
 
-        where = _parsed(at_or_below(source))
+        where = _parsed(self._lasting(at_or_below(source)))
         return lifecycle.rekey(self._engine, self.namespace, where, renamed, admit)
 
     def _file(self, name: str) -> MemoryRecord:
@@ -214,9 +212,12 @@ class Files:
 
     def _found(self, writer: Writer, where: dict[str, Any]) -> bool:
         """Tell whether there are files, by what the open transaction sees."""
-        now = {"expires_at": {"$lte": self._engine.clock()}}
-        lasting = _parsed({"$and": [where, {"$not": now}]})
-        return bool(writer.matching(self.namespace, lasting))
+        return bool(writer.matching(self.namespace, _parsed(self._lasting(where))))
+
+    def _lasting(self, where: dict[str, Any]) -> dict[str, Any]:
+        """Return *where* without what has expired."""
+        past = {"expires_at": {"$lte": self._engine.clock()}}
+        return {"$and": [where, {"$not": past}]}
 
     def _check_free(self, writer: Writer, name: str) -> None:
         """Refuse *name* where something is, and below a file."""

@@ -162,8 +162,7 @@ def rekey(
     there were.
     """
     with engine.writing() as transaction:
-        found = [pair for pair in chosen(transaction.writer, None, namespace, where)
-                 if _unexpired(pair[1], transaction.now)]  # fmt: skip
+        found = chosen(transaction.writer, None, namespace, where)
         admit(transaction.writer)
         for row, record in found:
             _update(transaction, row, record, checked({"key": named(str(record.key))}), {})

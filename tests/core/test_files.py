@@ -446,6 +446,19 @@ def test_an_expired_file_is_gone_and_makes_room(path: Path) -> None:
         assert texts(files) == {"/a": "y", "/d": "now a file"}
 
 
+def test_an_expired_file_is_left_behind_and_not_counted(path: Path) -> None:
+    times = [7.0]
+    with MemoryStore(path, durability="normal", clock=lambda: times[0]) as store:
+        files = Files(store)
+        files.create("/d/a", "x")
+        store.update(files.create("/d/b", "x").id, expires_at=8.0)
+        times[0] = 9.0
+        assert files.rename("/d", "/e") == 1
+        assert files.delete("/e") == 1
+        times[0] = 7.5
+        assert texts(files) == {"/d/b": "x"}
+
+
 def test_making_files_does_no_work_and_a_closed_store_has_none(store: MemoryStore) -> None:
     Files(store)
     store.close()
