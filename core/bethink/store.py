@@ -60,6 +60,7 @@ class MemoryStore:
         new_id: Callable[[], str] | None = None,
         max_resident: int | None = MAX_RESIDENT,
     ) -> None:
+        self.ranking: Ranking = WeightedSum() if ranking is None else checked_ranking(ranking)
         most = fields.limit("max_resident", max_resident)
         with opening:
             backend = open_backend(location, durability)
@@ -72,7 +73,6 @@ class MemoryStore:
         self._moments = Moments(self._engine)
         self.location = backend.location
         self.embedder = chosen
-        self.ranking: Ranking = WeightedSum() if ranking is None else checked_ranking(ranking)
 
     def store(self, content: str, **given: Unpack[Fields]) -> MemoryRecord:
         """Remember *content*; the fields are those of ``fields.Common``, and the ``id``.

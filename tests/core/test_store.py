@@ -292,3 +292,9 @@ def test_any_other_bound_is_taken(bound: int | None) -> None:
     with MemoryStore(max_resident=bound) as store:
         store.store("a red cat")
         assert len(store.recall("red cat")) == len(store.recall("cat", namespace=EVERYWHERE)) == 1
+
+
+def test_a_wrong_ranking_is_refused_before_the_file_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError):
+        MemoryStore(tmp_path / "m.db", ranking="best first")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
