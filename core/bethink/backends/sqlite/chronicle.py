@@ -28,9 +28,9 @@ _ACCESSED: Final = (
     "SELECT seq, count, last FROM accesses WHERE ordinal = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
 )
 _NAMED: Final = (  # of a record's rows from then on, the one that the vector stayed in
-    "SELECT vector FROM named_vectors WHERE name = ?1 AND since <= ?2 AND row IN "
-    "(SELECT ?2 UNION ALL "
-    "SELECT row FROM journal WHERE id = ?3 AND action <> 'store' AND seq > ?2) LIMIT 1"
+    "SELECT vector FROM named_vectors WHERE name = :name AND since <= :row AND row IN "
+    "(SELECT :row UNION ALL "
+    "SELECT row FROM journal WHERE id = :id AND action <> 'store' AND seq > :row) LIMIT 1"
 )
 
 
@@ -91,13 +91,12 @@ class SQLiteChronicle:
 
     def holders(self, namespace: str, key: str) -> list[Current]:
         """Return every record that holds or ever held *key* in *namespace*, in any state."""
-        place = "namespace = ?1 AND key = ?2"
+        place = "namespace = ? AND key = ?"
         return self._found(
             f"{_CURRENT} WHERE id IN (SELECT id FROM records WHERE {place} AND state = 'live' "
             f"UNION SELECT id FROM records WHERE {place} AND state <> 'live' "
             f"UNION SELECT id FROM departures WHERE {place})",
-            namespace,
-            key,
+            *(namespace, key) * 3,
         )
 
     def candidates(self, scope: Scope, seq: int, since: int | None = None) -> list[Current]:
@@ -160,7 +159,8 @@ class SQLiteChronicle:
         found = {}
         with self._connections.reading() as connection:
             for row, id in rows.items():
-                if vector := connection.execute(_NAMED, (name, row, id)).fetchone():
+                given = {"name": name, "row": row, "id": id}
+                if vector := connection.execute(_NAMED, given).fetchone():
                     found[row] = to_vector(vector[0])
         return found
 
@@ -169,8 +169,8 @@ class SQLiteChronicle:
         with self._connections.reading() as connection:
             found = connection.execute(
                 "SELECT name FROM journal JOIN records USING (id) JOIN named_vectors "
-                "ON named_vectors.row = records.row WHERE seq = ?1 AND since = ?1 ORDER BY name",
-                (row,),
+                "ON named_vectors.row = records.row WHERE seq = ? AND since = ? ORDER BY name",
+                (row, row),
             ).fetchall()
         return [name for (name,) in found]
 
