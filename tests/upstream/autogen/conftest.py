@@ -42,6 +42,7 @@ GENERIC = {
 DELIBERATE = {
     "test_add_and_query_with_memory_content": "expects metadata without id and score",
     "test_add_and_query_with_string": "expects metadata without id and score",
+    "test_json_memory_type": "expects that what an author wrote is not found by the author's name",
     "test_strict_matching": "expects a score above 0.8, which some words of a sentence never reach",
     "test_update_context": "expects the order of two hits that its embedding model gives",
 }
