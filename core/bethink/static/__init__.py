@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ..embedders import Embedder, checked_texts
+from ..embedders import Embedder, checked_texts, normalised
 from .wordpiece import WordPieces, vocabulary
 
 DIMENSION: Final = 128
@@ -58,16 +58,7 @@ class StaticEmbedder(Embedder):
             if pieces := cut(text[:_LONGEST]):
                 found = np.array(pieces)
                 np.add.reduce(codes[found] * scale[found], axis=0, out=total)
-        return _unit(sums)
-
-
-def _unit(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Scale each row to length 1; a zero row stays zero."""
-    exact = rows.astype(np.float64)
-    lengths = np.sqrt((exact * exact).sum(axis=1, keepdims=True))
-    lengths[lengths == 0] = 1.0
-    exact /= lengths
-    return exact.astype(np.float32)
+        return normalised(sums)
 
 
 @cache
