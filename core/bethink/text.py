@@ -175,11 +175,18 @@ def query_terms(text: str) -> list[str]:
     return list(dict.fromkeys(telling or every))
 
 
+def utc(timestamp: float) -> datetime | None:
+    """Return a Unix time as a moment in UTC, None outside the years 1 to 9999."""
+    try:
+        return _EPOCH + timedelta(seconds=timestamp)
+    except (OverflowError, ValueError):
+        return None
+
+
 def date_words(timestamp: float, *, weekday: bool = False) -> list[str]:
     """Spell a Unix time in UTC as search terms: day, month, year; none outside years 1 to 9999."""
-    try:
-        when = _EPOCH + timedelta(seconds=timestamp)
-    except (OverflowError, ValueError):
+    when = utc(timestamp)
+    if when is None:
         return []
     spelled = [str(when.day), *_chunk_terms(_MONTHS[when.month - 1]), str(when.year)]
     return [*_chunk_terms(_WEEKDAYS[when.weekday()]), *spelled] if weekday else spelled

@@ -8,15 +8,13 @@ conflict for someone to judge. No two records are both.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
 from ..records import MemoryRecord
+from ..text import utc
 from .traits import Traits, traits
 from .verdicts import SAME, Signals, Tier, Verdict, compare
 
 __all__ = ["SAME", "Conflict", "Reading", "are_duplicates", "find_conflict", "read"]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,5 @@ def _by_age(a: Reading, b: Reading) -> tuple[Reading, Reading]:
 
 
 def _day(timestamp: float) -> str:
-    try:
-        return f"{_EPOCH + timedelta(seconds=timestamp):%Y-%m-%d}"
-    except OverflowError:
-        return f"{timestamp:g}"
+    when = utc(timestamp)
+    return f"{timestamp:g}" if when is None else f"{when:%Y-%m-%d}"
