@@ -132,8 +132,8 @@ class Search:
         positions, similar = self._candidates()
         if not len(positions) or not self._question.k:
             return []
-        positions, guess = self._narrowed(positions, similar)
-        parts, score, passing = self._settled(positions, guess)
+        positions, evidence, guess = self._narrowed(positions, similar)
+        parts, score, passing = self._settled(positions, evidence, guess)
         k, places = self._question.k, passing.nonzero()[0]
         if len(places) > k:
             last = score[places[_top(score[places], k)]].min()
@@ -242,27 +242,29 @@ class Search:
             sure = max(sure, below)  # up to there a record may turn out to be unrelated
         return max(least, kth - self._spread - 1e-9) if kth > sure else least
 
-    def _narrowed(self, positions: Positions, similar: Floats) -> tuple[Positions, Floats]:
+    def _narrowed(
+        self, positions: Positions, similar: Floats
+    ) -> tuple[Positions, Evidence, Floats]:
         """Leave out of many *positions* what k others outrank whatever the exact signals are.
 
-        Return the others and a guess of their order: by bounds of their similarity, if little else
-        counts, or of their score. This is what keeps a ranking of unknown spread from weighing all
-        of them time and again.
+        Return the others, what is known of them and a guess of their order: by bounds of their
+        similarity, if little else counts, or of their score. This is what keeps a ranking of
+        unknown spread from weighing all of them time and again.
         """
-        k, scan = self._question.k, self._scan
+        k, scan, evidence = self._question.k, self._scan, self._evidence(positions)
         few = len(positions) <= max(_MANY, 4 * k)
         if scan is None or (few and self._spread <= _SLIGHT):
-            return positions, similar
-        _, most, _ = self._ranked(self._evidence(positions))
+            return positions, evidence, similar
+        _, most, _ = self._ranked(evidence)
         if few:
-            return positions, most
+            return positions, evidence, most
         best = positions[_top(most, 2 * k + 8)]
         _, least, passing = self._ranked(self._evidence(best, 2 * scan.margin))
         sure = least[passing]
         if len(sure) < k:
-            return positions, most
+            return positions, evidence, most
         able = most >= np.partition(sure, -k)[-k]
-        return positions[able], most[able]
+        return positions[able], self._evidence(positions[able]), most[able]
 
     def _evidence(self, positions: Positions, less: float = 0.0) -> Evidence:
         """Return what is known of *positions*: their cosine at most, or by *less* than that."""
@@ -288,13 +290,15 @@ class Search:
             is_category=lambda name: self._index.of_category(name, self._members)[positions],
         )
 
-    def _settled(self, positions: Positions, guess: Floats) -> tuple[Parts, Floats, Truths]:
+    def _settled(
+        self, positions: Positions, evidence: Evidence, guess: Floats
+    ) -> tuple[Parts, Floats, Truths]:
         """Replace bounds by exact signals until no bound is left that could reach the top k.
 
         What comes first by *guess* is the first to be made exact. Return the ranking of
         *positions*, the rounded score, and which pass with an exact one.
         """
-        k, evidence = self._question.k, self._evidence(positions)
+        k = self._question.k
         if self._probe is None:
             return self._ranked(evidence)
         exact = np.zeros(len(positions), dtype=bool)
