@@ -104,6 +104,10 @@ class AsyncMemoryStore:
         await self.close()
 
 
+def _synchronous(store: AsyncMemoryStore | MemoryStore) -> MemoryStore:
+    return store.sync if isinstance(store, AsyncMemoryStore) else store
+
+
 class AsyncPast:
     """A ``Past`` whose verbs are awaitable; ``sync`` is the past itself."""
 
@@ -127,8 +131,7 @@ class AsyncKeyedMemory:
     def __init__(
         self, store: AsyncMemoryStore | MemoryStore, *, namespace: str = "working"
     ) -> None:
-        opened = store.sync if isinstance(store, AsyncMemoryStore) else store
-        self.sync = KeyedMemory(opened, namespace=namespace)
+        self.sync = KeyedMemory(_synchronous(store), namespace=namespace)
 
     remember = _awaitable(KeyedMemory.remember)
     recall = _awaitable(KeyedMemory.recall)
@@ -147,8 +150,7 @@ class AsyncFiles:
     """``Files`` whose verbs are awaitable; ``sync`` are the files themselves."""
 
     def __init__(self, store: AsyncMemoryStore | MemoryStore, namespace: str = "files") -> None:
-        opened = store.sync if isinstance(store, AsyncMemoryStore) else store
-        self.sync = Files(opened, namespace)
+        self.sync = Files(_synchronous(store), namespace)
         self.namespace = self.sync.namespace
 
     read = _awaitable(Files.read)
