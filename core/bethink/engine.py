@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ from .index.document import embedded_text
 from .records import MemoryRecord
 
 Matrix = npt.NDArray[np.float32]
+
+_INDEXED: Final = frozenset(("content", "author", "thread", "occurred_at", "namespace"))
 
 
 @dataclass
@@ -45,6 +47,26 @@ class Transaction:
         row = self.writer.insert(record, vectors)
         self._note(row)
         self.writer.journal("store", self.now, record, None, row.row, changes)
+
+    def change(
+        self,
+        row: int,
+        before: MemoryRecord,
+        after: MemoryRecord,
+        vectors: Mapping[str, Vector],
+        action: str,
+        changes: Mapping[str, Any],
+    ) -> None:
+        """Change the fields named in *changes*, in the way that they and the states ask for.
+
+        Vectors that are not given are kept.
+        """
+        if after.state != "live":
+            self.retire(row, after, action, changes)
+        elif before.state != "live" or vectors or not _INDEXED.isdisjoint(changes):
+            self.move(row, before, after, vectors, action, changes)
+        else:
+            self.patch(row, after, action, changes)
 
     def patch(
         self, row: int, record: MemoryRecord, action: str, changes: Mapping[str, Any]

@@ -16,7 +16,7 @@ from .fields import check_held, checked
 from .filters import Compare, Filter
 from .journal import told
 from .namespaces import EVERYWHERE, Scope
-from .records import LIVE, MemoryRecord, State
+from .records import LIVE, MemoryRecord, State, different
 
 UNCHANGED: Final = object()
 """What a change returns to leave everything as it is."""
@@ -24,7 +24,6 @@ UNCHANGED: Final = object()
 LOWEST_LIVE: Final = -0.5
 """A record whose outcome falls lower is archived; one that comes back starts from here at least."""
 
-INDEXED: Final = frozenset(("content", "author", "thread", "occurred_at", "namespace"))
 _EMBEDDED_FIELDS: Final = frozenset(("content", "author"))
 _Prepared = tuple[MemoryRecord, dict[str, Vector], str | None]
 
@@ -65,7 +64,7 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
         after = _after(known, fields, known.updated_at)
         check_held(after.content, after.value)
         vectors = dict(named)
-        if _EMBEDDED_FIELDS & _different(known, after):
+        if not _EMBEDDED_FIELDS.isdisjoint(different(known, after)):
             vectors[EMBEDDED] = engine.embed([after])[0]
         with engine.writing() as transaction:
             row, before = _found_live(transaction.writer, id)
@@ -92,9 +91,8 @@ def modify(
     runs inside the write transaction, so it must be quick and must not use the store.
     """
     with engine.writing() as transaction:
-        row, before = transaction.writer.holder(namespace, key) or (0, None)
-        if before is not None and before.expired(transaction.now):
-            before = None
+        row, held = transaction.writer.holder(namespace, key) or (0, None)
+        before = _unexpired(held, transaction.now)
         value = change(before)
         if value is UNCHANGED:
             return None
@@ -132,7 +130,7 @@ def rewrite(
         after = (
             _prepared(engine, fields, {}, now)[0] if known is None else _after(known, fields, now)
         )
-        fresh = known is None or bool(_EMBEDDED_FIELDS & _different(known, after))
+        fresh = known is None or not _EMBEDDED_FIELDS.isdisjoint(different(known, after))
         vectors = {EMBEDDED: engine.embed([after])[0]} if fresh else {}
         with engine.writing() as transaction:
             row, held = transaction.writer.holder(namespace, key) or (0, None)
@@ -239,14 +237,18 @@ def chosen(
 
     *ids* choose records in any state and must all be known; the others only those in *states*.
     """
-    wanted = None if ids is None else list(dict.fromkeys(ids))
-    if wanted is not None:
-        _require(wanted, writer.find(wanted))
-    if wanted is None or scope is not None or where is not None:
-        passing = writer.matching(EVERYWHERE if scope is None else scope, where, states)
-        allowed = set(passing)
-        wanted = passing if wanted is None else [id for id in wanted if id in allowed]
-    return list(writer.find(wanted).values())
+    found = None
+    if ids is not None:
+        wanted = list(dict.fromkeys(ids))
+        found = writer.find(wanted)
+        _require(wanted, found)
+        if scope is None and where is None:
+            return list(found.values())
+    passing = writer.matching(EVERYWHERE if scope is None else scope, where, states)
+    if found is None:
+        return list(writer.find(passing).values())
+    allowed = set(passing)
+    return [pair for id, pair in found.items() if id in allowed]
 
 
 def _retire(
@@ -267,9 +269,7 @@ def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -
             back = replace(record, state="live", superseded_by=None, expires_at=expiry,
                            outcome=max(record.outcome, LOWEST_LIVE),
                            updated_at=transaction.now)  # fmt: skip
-            different = sorted(_different(record, back) - {"updated_at"})
-            changes = {name: getattr(back, name) for name in different}
-            transaction.move(row, record, back, {}, action, changes)
+            transaction.change(row, record, back, {}, action, _changes(record, back))
     return len(returned)
 
 
@@ -323,14 +323,10 @@ def _update(
     vectors: Mapping[str, Vector],
 ) -> MemoryRecord:
     after = _after(before, fields, transaction.now)
-    different = _different(before, after) - {"updated_at"}
-    if different & {"key", "namespace"}:
+    changes = _changes(before, after)
+    if not {"key", "namespace"}.isdisjoint(changes):
         check_key_free(transaction, after)
-    changes = {name: getattr(after, name) for name in sorted(different)}
-    if different & INDEXED or vectors:
-        transaction.move(row, before, after, vectors, "update", changes)
-    else:
-        transaction.patch(row, after, "update", changes)
+    transaction.change(row, before, after, vectors, "update", changes)
     return after
 
 
@@ -341,18 +337,18 @@ def _after(before: MemoryRecord, fields: Mapping[str, Any], now: float) -> Memor
     return replace(before, **changes, updated_at=now)
 
 
+def _changes(before: MemoryRecord, after: MemoryRecord) -> dict[str, Any]:
+    """Return what the journal tells of a change: the fields that differ, as they are now."""
+    names = sorted(name for name in different(before, after) if name != "updated_at")
+    return {name: getattr(after, name) for name in names}
+
+
 def _unexpired(record: MemoryRecord | None, now: float) -> MemoryRecord | None:
     return None if record is None or record.expired(now) else record
 
 
 def _said(record: MemoryRecord | None) -> tuple[object, ...]:
     return () if record is None else (record.id, record.content, record.value, record.author)
-
-
-def _different(before: MemoryRecord, after: MemoryRecord) -> set[str]:
-    return {
-        name for name in MemoryRecord.__slots__ if getattr(before, name) != getattr(after, name)
-    }
 
 
 def check_key_free(transaction: Transaction, record: MemoryRecord) -> None:

@@ -137,12 +137,7 @@ def _settle(
     state = _state(transaction, before, outcome)
     after = replace(before, outcome=outcome, state=state, updated_at=transaction.now)
     changes = {"outcome": outcome, **({} if state == before.state else {"state": state}), **told}
-    if state != "live":
-        transaction.retire(row, after, action, changes)
-    elif before.state == "live":
-        transaction.patch(row, after, action, changes)
-    else:
-        transaction.move(row, before, after, {}, action, changes)
+    transaction.change(row, before, after, {}, action, changes)
     return after
 
 

@@ -148,3 +148,10 @@ class Snapshot:
     name: str
     seq: int
     at: float
+
+
+def different(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:
+    """Return the names of the fields in which two records differ, in the order of the fields."""
+    return tuple(
+        name for name in MemoryRecord.__slots__ if getattr(before, name) != getattr(after, name)
+    )

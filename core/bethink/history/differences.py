@@ -10,7 +10,7 @@ from ..backends import Backend
 from ..backends.chronicle import Chronicle, Current
 from ..namespaces import Scope, covers
 from ..records import LogEntry, MemoryRecord
-from .fold import Moment, different, folded, then
+from .fold import Moment, folded, said_differently, then
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Change:
     @property
     def fields(self) -> tuple[str, ...]:
         """The names of the fields that differ, accesses aside."""
-        return different(self.before, self.after)
+        return said_differently(self.before, self.after)
 
 
 @dataclass(frozen=True, slots=True)

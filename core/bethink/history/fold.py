@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..backends import Row
 from ..backends.chronicle import Chronicle, Current, Story
-from ..records import MemoryRecord
+from ..records import MemoryRecord, different
 
 _FIELDS: Final = frozenset(MemoryRecord.__slots__)
 _ACCESSES: Final = frozenset(("access_count", "last_accessed_at"))
@@ -51,13 +51,9 @@ def then(chronicle: Chronicle, records: Sequence[Current], seq: int) -> list[The
     return [Then(row, current) for row, current in rows if row is not None]
 
 
-def different(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:
+def said_differently(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:
     """Return the names of the fields that differ, but for the silent ones."""
-    return tuple(
-        name
-        for name in MemoryRecord.__slots__
-        if name not in SILENT and getattr(before, name) != getattr(after, name)
-    )
+    return tuple(name for name in different(before, after) if name not in SILENT)
 
 
 def folded(fields: Mapping[str, Any], changes: Mapping[str, Any], at: float) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from ..backends import EMBEDDED, Backend, Vector
 from ..engine import Engine, Transaction
 from ..errors import NotFoundError, ValidationError
 from ..index.document import embedded_text
-from ..lifecycle import INDEXED, check_key_free
+from ..lifecycle import check_key_free
 from ..records import LogEntry, MemoryRecord
-from .fold import SILENT, Then, different, then
+from .fold import SILENT, Then, said_differently, then
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def _plan(backend: Backend, seq: int) -> list[_Step]:
         steps = [_Step(seq, after.record, {"state": "forgotten"}, everything)]
         steps += _superseded(backend, entry)
     else:
-        names = different(before.record, after.record)
+        names = said_differently(before.record, after.record)
         back = {name: getattr(before.record, name) for name in names}
         steps = [_Step(seq, after.record, back, names)]
         if not back and not _vectors(backend, steps[0]):
@@ -143,12 +143,7 @@ def _take_back(
         )
     back = replace(now, **step.back, updated_at=transaction.now)
     told = {**step.back, "undoes": step.seq}
-    if back.state != "live":
-        transaction.retire(row, back, "undo", told)
-        return back
-    check_key_free(transaction, back)
-    if now.state != "live" or INDEXED & step.back.keys() or vectors:
-        transaction.move(row, now, back, vectors, "undo", told)
-    else:
-        transaction.patch(row, back, "undo", told)
+    if back.state == "live":
+        check_key_free(transaction, back)
+    transaction.change(row, now, back, vectors, "undo", told)
     return back
