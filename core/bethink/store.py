@@ -22,19 +22,19 @@ from .forks import opening
 from .history import Diff, Moments, Past, Version, When
 from .ids import IdFactory
 from .index import MAX_RESIDENT
-from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
+from .namespaces import Scope, check_namespace, check_scope
 from .outcomes import OutcomeEntry, Verdict
 from .packing import Budget, Packed, TokenCounter
 from .ranking import Ranking, WeightedSum
 from .ranking import checked as checked_ranking
 from .recall import Mode
 from .records import LogEntry, MemoryRecord, RecallResult, Snapshot, WhyNot
+from .view import View, Where
 
-Where = Mapping[str, Any] | None
 NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
 
 
-class MemoryStore:
+class MemoryStore(View):
     """The memories at *location*: ":memory:", a path, or a URL such as ``sqlite:///agent.db``.
 
     *embedder* defaults to the one the file was made with, if bethink can build it, else to the
@@ -93,44 +93,6 @@ class MemoryStore:
         without them.
         """
         return lifecycle.store_many(self._engine, items, shared)
-
-    def get(
-        self, id: str | None = None, *, namespace: str = "default", key: str | None = None
-    ) -> MemoryRecord | None:
-        """Return the record with *id*, or the live one that holds *key*; None if there is none.
-
-        A superseded or archived record is returned by its id, a forgotten or expired one is not.
-        """
-        if (id is None) == (key is None):
-            fields.fail("get needs an id or a key, and not both")
-        if key is not None:
-            return reading.by_key(
-                self._engine, check_namespace(namespace), fields.label("key", key)
-            )
-        return reading.by_id(self._engine, fields.label("id", id))
-
-    def all(
-        self,
-        *,
-        namespace: Scope = "default",
-        where: Where = None,
-        limit: int | None = None,
-        offset: int = 0,
-        order: Literal["oldest", "newest"] = "oldest",
-    ) -> list[MemoryRecord]:
-        """Return the live records of *namespace* that pass *where*, in order of insertion.
-
-        What has expired is not among them, here as in all that reads.
-        """
-        fields.one_of("order", order, ("oldest", "newest"))
-        return reading.listed(
-            self._engine,
-            check_scope(namespace),
-            parse(where),
-            fields.limit("limit", limit),
-            fields.integer("offset", offset, 0),
-            newest_first=order == "newest",
-        )
 
     def update(self, id: str, **changes: Unpack[Changes]) -> MemoryRecord:
         """Change fields of a live record; the others, and its statistics, stay.
@@ -249,14 +211,6 @@ class MemoryStore:
         is live again. Recording outcomes and marking does this, too, once a day; recall never does.
         """
         return outcomes.drift(self._engine)
-
-    def count(self, *, namespace: Scope = "default", where: Where = None) -> int:
-        """Count the live records of *namespace* that pass *where*."""
-        return reading.count(self._engine, check_scope(namespace), parse(where))
-
-    def namespaces(self, within: Scope = EVERYWHERE) -> dict[str, int]:
-        """Return the namespaces that have live records and how many, sorted by name."""
-        return reading.namespaces(self._engine, check_scope(within))
 
     def recall(
         self,

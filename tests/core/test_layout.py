@@ -57,7 +57,7 @@ ROWS = (
     ("index",),
     ("recall", "packing"),
     ("engine",),
-    ("lifecycle", "reading"),
+    ("lifecycle", "reading", "view"),
     ("erasure", "history", "outcomes"),
     ("store",),
     ("working",),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
-from .. import fields, reading
+from .. import fields
 from ..engine import Engine
 from ..errors import NotFoundError, ValidationError
-from ..filters import parse
 from ..index import ResidentIndex
-from ..namespaces import EVERYWHERE, Scope, check_namespace, check_scope
-from ..records import MemoryRecord, Snapshot
+from ..records import Snapshot
+from ..view import View
 from .fold import Moment
 from .past import PastBackend
 
@@ -113,7 +111,7 @@ class _PastEngine(Engine):
         """Go on with the present."""
 
 
-class Past:
+class Past(View):
     """What a store held right after journal entry ``seq``, at the time ``at``; to be read only.
 
     Its records are as they were, with the accesses that were written by then.
@@ -123,48 +121,6 @@ class Past:
         self._engine = engine
         self.seq = moment.seq
         self.at = moment.at
-
-    def get(
-        self, id: str | None = None, *, namespace: str = "default", key: str | None = None
-    ) -> MemoryRecord | None:
-        """Return the record with *id*, or the live one that held *key*; None if there was none."""
-        if (id is None) == (key is None):
-            fields.fail("get needs an id or a key, and not both")
-        if key is not None:
-            return reading.by_key(
-                self._engine, check_namespace(namespace), fields.label("key", key)
-            )
-        return reading.by_id(self._engine, fields.label("id", id))
-
-    def all(
-        self,
-        *,
-        namespace: Scope = "default",
-        where: Mapping[str, object] | None = None,
-        limit: int | None = None,
-        offset: int = 0,
-        order: Literal["oldest", "newest"] = "oldest",
-    ) -> list[MemoryRecord]:
-        """Return the records of *namespace* that lived and pass *where*, in order of insertion."""
-        fields.one_of("order", order, ("oldest", "newest"))
-        return reading.listed(
-            self._engine,
-            check_scope(namespace),
-            parse(where),
-            fields.limit("limit", limit),
-            fields.integer("offset", offset, 0),
-            newest_first=order == "newest",
-        )
-
-    def count(
-        self, *, namespace: Scope = "default", where: Mapping[str, object] | None = None
-    ) -> int:
-        """Count the records of *namespace* that lived and pass *where*."""
-        return reading.count(self._engine, check_scope(namespace), parse(where))
-
-    def namespaces(self, within: Scope = EVERYWHERE) -> dict[str, int]:
-        """Return the namespaces that had live records and how many, sorted by name."""
-        return reading.namespaces(self._engine, check_scope(within))
 
     def __repr__(self) -> str:
         return f"Past(seq={self.seq}, at={self.at})"

@@ -1,0 +1,66 @@
+"""View: the records of a store to be read, as they are or as they once were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from . import fields, reading
+from .engine import Engine
+from .filters import parse
+from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
+from .records import MemoryRecord
+
+Where = Mapping[str, Any] | None
+
+
+class View:
+    """What can be read of the records behind *engine* without looking for anything."""
+
+    _engine: Engine
+
+    def get(
+        self, id: str | None = None, *, namespace: str = "default", key: str | None = None
+    ) -> MemoryRecord | None:
+        """Return the record with *id*, or the live one that holds *key*; None if there is none.
+
+        A superseded or archived record is returned by its id, a forgotten or expired one is not.
+        """
+        if (id is None) == (key is None):
+            fields.fail("get needs an id or a key, and not both")
+        if key is not None:
+            return reading.by_key(
+                self._engine, check_namespace(namespace), fields.label("key", key)
+            )
+        return reading.by_id(self._engine, fields.label("id", id))
+
+    def all(
+        self,
+        *,
+        namespace: Scope = "default",
+        where: Where = None,
+        limit: int | None = None,
+        offset: int = 0,
+        order: Literal["oldest", "newest"] = "oldest",
+    ) -> list[MemoryRecord]:
+        """Return the live records of *namespace* that pass *where*, in order of insertion.
+
+        What has expired is not among them, here as in all that reads.
+        """
+        fields.one_of("order", order, ("oldest", "newest"))
+        return reading.listed(
+            self._engine,
+            check_scope(namespace),
+            parse(where),
+            fields.limit("limit", limit),
+            fields.integer("offset", offset, 0),
+            newest_first=order == "newest",
+        )
+
+    def count(self, *, namespace: Scope = "default", where: Where = None) -> int:
+        """Count the live records of *namespace* that pass *where*."""
+        return reading.count(self._engine, check_scope(namespace), parse(where))
+
+    def namespaces(self, within: Scope = EVERYWHERE) -> dict[str, int]:
+        """Return the namespaces that have live records and how many, sorted by name."""
+        return reading.namespaces(self._engine, check_scope(within))
