@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack
+from typing import Any, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,18 @@ from .records import LogEntry, MemoryRecord, RecallResult, Snapshot, WhyNot
 from .view import View, Where
 
 NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
+
+
+class Asked(TypedDict, total=False):
+    """What ``recall``, ``pack`` and ``why_not`` are asked in the same words; see ``recall``."""
+
+    namespace: Scope
+    mode: Mode
+    where: Where
+    min_score: float
+    min_similarity: float
+    now: float | None
+    vector: NamedVector | None
 
 
 class MemoryStore(View):
@@ -240,9 +252,17 @@ class MemoryStore(View):
         *as_of*, a moment as in ``as_of``, asks the store as it was then: the same memories with the
         same scores as it would have returned. *now* is then that moment, and nothing is touched.
         """
-        touched = touch and as_of is None
         request = _request(
-            query, k, namespace, mode, where, min_score, min_similarity, now, touched, vector
+            query,
+            k,
+            touch=touch and as_of is None,
+            namespace=namespace,
+            mode=mode,
+            where=where,
+            min_score=min_score,
+            min_similarity=min_similarity,
+            now=now,
+            vector=vector,
         )
         return reading.recall(self._engine_at(as_of), self._ranking(ranking), request)
 
@@ -252,26 +272,18 @@ class MemoryStore(View):
         query: str | None,
         *,
         k: int = 5,
-        namespace: Scope = "default",
-        mode: Mode = "hybrid",
-        where: Where = None,
-        min_score: float = 0.0,
-        min_similarity: float = 0.0,
-        now: float | None = None,
-        vector: NamedVector | None = None,
         ranking: Ranking | None = None,
         as_of: When | None = None,
+        **asked: Unpack[Asked],
     ) -> WhyNot:
         """Tell what keeps the record with *id* out of the answer of ``recall``, and its rank.
 
         The arguments are those of ``recall``; nothing counts as accessed. An *id* that is unknown
         is a reason, too, and not an error.
         """
-        request = _request(
-            query, k, namespace, mode, where, min_score, min_similarity, now, False, vector
-        )
-        asked = fields.label("id", id)
-        return reading.why_not(self._engine_at(as_of), self._ranking(ranking), asked, request)
+        request = _request(query, k, touch=False, **asked)
+        name = fields.label("id", id)
+        return reading.why_not(self._engine_at(as_of), self._ranking(ranking), name, request)
 
     def pack(
         self,
@@ -280,16 +292,10 @@ class MemoryStore(View):
         budget_tokens: int = 800,
         count_tokens: TokenCounter | None = None,
         k: int = 100,
-        namespace: Scope = "default",
-        mode: Mode = "hybrid",
-        where: Where = None,
-        min_score: float = 0.0,
-        min_similarity: float = 0.0,
-        now: float | None = None,
         touch: bool = True,
-        vector: NamedVector | None = None,
         ranking: Ranking | None = None,
         as_of: When | None = None,
+        **asked: Unpack[Asked],
     ) -> Packed:
         """Recall *k* memories and put the best of them into one block of text for a prompt.
 
@@ -300,23 +306,8 @@ class MemoryStore(View):
         the other arguments are those of ``recall``.
         """
         budget = Budget(budget_tokens, count_tokens)
-        packed = packing.pack(
-            self.recall(
-                query,
-                k=k,
-                namespace=namespace,
-                mode=mode,
-                where=where,
-                min_score=min_score,
-                min_similarity=min_similarity,
-                now=now,
-                touch=False,
-                vector=vector,
-                ranking=ranking,
-                as_of=as_of,
-            ),
-            budget,
-        )
+        found = self.recall(query, k=k, touch=False, ranking=ranking, as_of=as_of, **asked)
+        packed = packing.pack(found, budget)
         if touch and as_of is None and packed.results:
             reading.touch(self._engine, [each.memory.id for each in packed.results])
         return packed
@@ -420,14 +411,15 @@ class MemoryStore(View):
 def _request(
     query: str | None,
     k: int,
-    namespace: Scope,
-    mode: Mode,
-    where: Where,
-    min_score: float,
-    min_similarity: float,
-    now: float | None,
+    *,
     touch: bool,
-    vector: NamedVector | None,
+    namespace: Scope = "default",
+    mode: Mode = "hybrid",
+    where: Where = None,
+    min_score: float = 0.0,
+    min_similarity: float = 0.0,
+    now: float | None = None,
+    vector: NamedVector | None = None,
 ) -> reading.Request:
     """Return the arguments of ``recall``, checked."""
     return reading.Request(

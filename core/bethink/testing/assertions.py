@@ -6,18 +6,17 @@ not change what it looks at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from inspect import iscoroutinefunction
-from typing import Any, Final, Protocol, TypeAlias, TypedDict, Unpack
+from typing import Any, Final, Protocol, TypeAlias, Unpack
 from unicodedata import normalize
 
 from ..aio import AsyncMemoryStore
 from ..errors import ValidationError
 from ..history import When
-from ..namespaces import Scope
 from ..ranking import Ranking
-from ..recall import Mode
 from ..records import LogEntry, MemoryRecord, RecallResult, WhyNot
+from ..store import Asked
 
 Expected: TypeAlias = str | MemoryRecord
 """A record, told by its id; or a text that is part of its content, whatever the case."""
@@ -34,17 +33,10 @@ class Recalls(Protocol):
         ...
 
 
-class Options(TypedDict, total=False):
+class Options(Asked, total=False):
     """The arguments of ``recall`` but for its query and ``touch``."""
 
     k: int
-    namespace: Scope
-    mode: Mode
-    where: Mapping[str, Any] | None
-    min_score: float
-    min_similarity: float
-    now: float | None
-    vector: tuple[str, Sequence[float]] | None
     ranking: Ranking | None
     as_of: When | None
 
