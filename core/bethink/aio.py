@@ -14,15 +14,18 @@ from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 from .files import Files
 from .history import Past, When
 from .store import MemoryStore
+from .view import View
 from .working import KeyedMemory
 
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
 
 
-class _Face(Protocol[S]):
-    sync: S
+class _Face(Protocol[S_co]):
+    @property
+    def sync(self) -> S_co: ...
 
 
 def _awaitable(
@@ -37,7 +40,14 @@ def _awaitable(
     return run
 
 
-class AsyncMemoryStore:
+class _AsyncView:
+    get = _awaitable(View.get)
+    all = _awaitable(View.all)
+    count = _awaitable(View.count)
+    namespaces = _awaitable(View.namespaces)
+
+
+class AsyncMemoryStore(_AsyncView):
     """A ``MemoryStore`` whose verbs are awaitable; ``sync`` is the store itself.
 
     It is bound to no event loop: one store serves any number of loops. A cancelled verb still
@@ -56,8 +66,6 @@ class AsyncMemoryStore:
 
     store = _awaitable(MemoryStore.store)
     store_many = _awaitable(MemoryStore.store_many)
-    get = _awaitable(MemoryStore.get)
-    all = _awaitable(MemoryStore.all)
     update = _awaitable(MemoryStore.update)
     forget = _awaitable(MemoryStore.forget)
     restore = _awaitable(MemoryStore.restore)
@@ -71,8 +79,6 @@ class AsyncMemoryStore:
     mark_useless = _awaitable(MemoryStore.mark_useless)
     outcomes = _awaitable(MemoryStore.outcomes)
     drift = _awaitable(MemoryStore.drift)
-    count = _awaitable(MemoryStore.count)
-    namespaces = _awaitable(MemoryStore.namespaces)
     recall = _awaitable(MemoryStore.recall)
     why_not = _awaitable(MemoryStore.why_not)
     pack = _awaitable(MemoryStore.pack)
@@ -108,18 +114,13 @@ def _synchronous(store: AsyncMemoryStore | MemoryStore) -> MemoryStore:
     return store.sync if isinstance(store, AsyncMemoryStore) else store
 
 
-class AsyncPast:
+class AsyncPast(_AsyncView):
     """A ``Past`` whose verbs are awaitable; ``sync`` is the past itself."""
 
     def __init__(self, past: Past) -> None:
         self.sync = past
         self.seq = past.seq
         self.at = past.at
-
-    get = _awaitable(Past.get)
-    all = _awaitable(Past.all)
-    count = _awaitable(Past.count)
-    namespaces = _awaitable(Past.namespaces)
 
 
 class AsyncKeyedMemory:
