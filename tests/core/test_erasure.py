@@ -43,11 +43,6 @@ SEALED = 8
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
 def _small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have even a few records be saved as segments."""
     monkeypatch.setattr(keyword, "SEAL", SEALED)

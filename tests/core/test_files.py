@@ -37,11 +37,6 @@ BLANK = ("", " ", "\n", "\n\n\t", "\u2028")
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
 def store(path: Path) -> Iterator[MemoryStore]:
     with MemoryStore(path, durability="normal", clock=lambda: 7.0) as store:
         yield store

@@ -28,35 +28,17 @@ from bethink import (
     Version,
 )
 
+from .clock import Clock
 from .histories import ASKED, Life, Seen
 from .twin import Twin, assert_same
 
 STEPS = 60
 
 
-class Clock:
-    """A clock that stands still until it is set."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture(autouse=True)
 def _whole_records_are_told_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make short histories pass every way of reading the journal."""
     monkeypatch.setattr("bethink.backends.sqlite.writer.WHOLE_IN_256", 60)
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
 
 
 @pytest.fixture

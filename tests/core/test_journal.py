@@ -18,11 +18,6 @@ from .backends.replay import assert_journal_is_state, unverified
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
 def store(path: Path) -> Iterator[MemoryStore]:
     ticks = itertools.count(1000)
     with MemoryStore(path, clock=lambda: next(ticks) + 0.1, durability="normal") as store:

@@ -24,19 +24,7 @@ from bethink import (
     ValidationError,
 )
 
-
-class Clock:
-    """A clock that a test moves by hand."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+from .clock import Clock
 
 
 @pytest.fixture

@@ -12,12 +12,8 @@ import pytest
 from bethink import EVERYWHERE, KeyedMemory, MemoryStore, NotFoundError, ValidationError
 
 from .backends.replay import assert_journal_is_state
-from .test_lifecycle import Clock, actions, contents
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+from .clock import Clock
+from .test_lifecycle import actions, contents
 
 
 @pytest.fixture

@@ -29,28 +29,14 @@ from bethink.outcomes import DAY, HOUR, UNUSED, VERDICTS
 
 from .backends.processes import forks, together
 from .backends.replay import replayed, table, unverified
+from .clock import Clock
 
 START = 1.7e9
 
 
-class Clock:
-    """A clock that stands still unless it is moved."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
+    return Clock(START)
 
 
 @pytest.fixture

@@ -17,26 +17,8 @@ from bethink import (
     WeightedSum,
 )
 
+from .clock import Clock
 from .twin import Asked, Twin, assert_same
-
-
-class Clock:
-    """A clock that a test moves by hand."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "m.db"
 
 
 @pytest.fixture

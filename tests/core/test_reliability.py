@@ -42,11 +42,6 @@ SCOPES: tuple[Scope, ...] = ("default", "a/b", Subtree("a"), EVERYWHERE)
 NOW = 2e9
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
 class Failing:
     """A function that raises *error* on call number *when*."""
 

@@ -36,11 +36,6 @@ JSON = st.recursive(
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
 def store(path: Path) -> Iterator[MemoryStore]:
     with MemoryStore(path, durability="normal", clock=lambda: 7.0) as store:
         yield store
