@@ -1,14 +1,14 @@
 """bethink: a small memory core for AI agents."""
 
 from .aio import AsyncFiles, AsyncKeyedMemory, AsyncMemoryStore, AsyncPast
-from .categories import CATEGORIES, guess_category, query_intent
-from .context import context_block
 from .embedders import (
     CallableEmbedder,
     Embedder,
     HashEmbedder,
+    MiniLMEmbedder,
     OpenAIEmbedder,
     SentenceTransformerEmbedder,
+    StaticEmbedder,
 )
 from .errors import (
     BethinkError,
@@ -34,13 +34,13 @@ from .errors import (
 from .files import FileEntry, Files
 from .history import Change, Diff, Past, Version
 from .messages import MessageLog
-from .minilm import MiniLMEmbedder
 from .namespaces import EVERYWHERE, Subtree, segment, unsegment
 from .outcomes import OutcomeEntry
 from .packing import Packed
+from .packing.context import context_block
 from .ranking import DecayProduct, FiveSignal, Ranking, WeightedSum
+from .ranking.categories import CATEGORIES, guess_category, query_intent
 from .records import Explanation, LogEntry, MemoryRecord, RecallResult, Snapshot, WhyNot
-from .static import StaticEmbedder
 from .store import MemoryStore
 from .working import (
     KeyedMemory,

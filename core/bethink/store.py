@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from . import erasure, fields, history, lifecycle, outcomes, packing, reading
 from .backends import open_backend
-from .catalogue import embedder_for
-from .embedders import Embedder
+from .embedders import Embedder, embedder_for
 from .engine import Engine
 from .fields import Changes, Fields
 from .filters import parse

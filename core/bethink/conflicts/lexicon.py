@@ -5,8 +5,8 @@ English, apart from the words of denial. All sets hold folded words or, where it
 
 from __future__ import annotations
 
-from ..stemming import stem
 from ..text import STOP_WORDS
+from ..text.stemming import stem
 
 
 def _set(text: str) -> frozenset[str]:

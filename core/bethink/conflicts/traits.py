@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from ..stemming import stem
 from ..text import words
+from ..text.stemming import stem
 from . import lexicon as lex
 
 _LONGEST: Final = 16_384

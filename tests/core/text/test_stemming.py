@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bethink.stemming import stem
+from bethink.text.stemming import stem
 
 PAIRS = {
     "too short": "a a is is us us by by",

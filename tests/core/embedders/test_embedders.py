@@ -22,8 +22,8 @@ from bethink.embedders import (
     HashEmbedder,
     OpenAIEmbedder,
     SentenceTransformerEmbedder,
-    normalised,
 )
+from bethink.embedders.base import normalised
 from bethink.errors import DimensionError, EmbedderError, ValidationError
 
 KEY = "sk-very-secret"

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from bethink.embedders import Embedder
+from bethink.embedders.minilm import MiniLMEmbedder
 from bethink.errors import EmbedderError
-from bethink.minilm import MiniLMEmbedder
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_another_model_than_the_named_one_is_refused(
 def test_it_is_an_embedder_and_making_one_loads_nothing() -> None:
     code = (
         "import sys\n"
-        "from bethink.minilm import MiniLMEmbedder\n"
+        "from bethink.embedders.minilm import MiniLMEmbedder\n"
         "print(MiniLMEmbedder().name, MiniLMEmbedder().dimension, 'onnxruntime' in sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -98,7 +98,7 @@ def test_a_missing_package_names_the_pip_line(module: str) -> None:
     code = (
         f"import sys; sys.modules[{module!r}] = None\n"
         "from bethink.errors import MissingExtraError\n"
-        "from bethink.minilm import _extra\n"
+        "from bethink.embedders.minilm import _extra\n"
         f"try: _extra({module!r})\n"
         "except MissingExtraError as error: print(error)\n"
     )

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ..embedders import Embedder, checked_texts, normalised
+from ..base import Embedder, checked_texts, normalised
 from .wordpiece import WordPieces, vocabulary
 
 DIMENSION: Final = 128

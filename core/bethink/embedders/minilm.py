@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from .embedders import LazyEmbedder, normalised
-from .errors import EmbedderError, MissingExtraError
+from ..errors import EmbedderError, MissingExtraError
+from .base import LazyEmbedder, normalised
 from .static import word_pieces
 from .static.wordpiece import UNKNOWN, vocabulary
 

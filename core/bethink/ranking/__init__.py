@@ -16,9 +16,9 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import ValidationError
+from ..fields import number
 from .categories import query_intent
-from .errors import ValidationError
-from .fields import number
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from .embedders import Embedder, HashEmbedder
-from .errors import EmbedderMismatchError
+from ..errors import EmbedderMismatchError
+from .base import Embedder
+from .hashing import HashEmbedder
 from .minilm import MiniLMEmbedder
 from .static import StaticEmbedder
 

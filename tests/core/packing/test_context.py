@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import Explanation, MemoryRecord, RecallResult, ValidationError, context_block
-from bethink.context import INTRODUCTION, new_nonce
+from bethink.packing.context import INTRODUCTION, new_nonce
 
 DAY = 86_400.0
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ValidationError
-from .fields import number
+from ..errors import ValidationError
+from ..fields import number
 
 Numbers = npt.NDArray[np.floating[Any]]
 Folded = npt.NDArray[np.float32]

@@ -16,12 +16,12 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from . import fields
+from .. import fields
+from ..duplicates import repeats
+from ..records import RecallResult
+from ..text import rough_tokens
 from .context import Layout, new_nonce
-from .duplicates import repeats
 from .knapsack import Ints, fill
-from .records import RecallResult
-from .text import rough_tokens
 
 TokenCounter: TypeAlias = Callable[[str], float]
 

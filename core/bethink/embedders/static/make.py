@@ -1,6 +1,6 @@
 """Make ``table.npy``, by hand, with the sources in one folder.
 
-    OPENBLAS_NUM_THREADS=1 python -m bethink.static.make FOLDER
+    OPENBLAS_NUM_THREADS=1 python -m bethink.embedders.static.make FOLDER
 
 ``tox run -e static-table`` fetches the sources, makes the table anew and tests that it is the same.
 

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import bethink.static
+import bethink.embedders.static
 from bethink import MemoryStore
 from bethink.embedders import Embedder
+from bethink.embedders.static import StaticEmbedder, word_pieces
+from bethink.embedders.static.wordpiece import WordPieces, split, vocabulary
 from bethink.errors import ValidationError
-from bethink.static import StaticEmbedder, word_pieces
-from bethink.static.wordpiece import WordPieces, split, vocabulary
 
-HERE = Path(bethink.static.__file__).parent
+HERE = Path(bethink.embedders.static.__file__).parent
 TABLE = "1ab209597a6b59c4433dd581555d035995bff37ea7469971b9eb064431f07fa9"
 
 
@@ -176,7 +176,7 @@ def test_threads_get_the_same_vectors() -> None:
 
 def test_making_one_reads_nothing_from_disk() -> None:
     code = (
-        "from bethink import static\n"
+        "from bethink.embedders import static\n"
         "static.StaticEmbedder().dimension\n"
         "print(static._table.cache_info().currsize, static.word_pieces.cache_info().currsize)\n"
     )

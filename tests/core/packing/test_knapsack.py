@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.knapsack import Flags, Floats, Ints, fill
+from bethink.packing.knapsack import Flags, Floats, Ints, fill
 
 Instance = tuple[Floats, Ints, Ints, Ints, int]
 

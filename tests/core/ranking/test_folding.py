@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from bethink import DecayProduct, ValidationError
-from bethink.folding import DAY, LATE, fold, fold_query, re_center
+from bethink.ranking.folding import DAY, LATE, fold, fold_query, re_center
 
 from .test_ranking import evidence
 

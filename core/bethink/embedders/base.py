@@ -1,0 +1,141 @@
+"""What an embedder is, and what every one is held to."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DimensionError, ValidationError
+
+Matrix = npt.NDArray[np.float32]
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turn texts into vectors that are near each other when the texts are about the same.
+
+    Three optional attributes calibrate it: two texts without a common word count as related only
+    above the cosine ``floor`` (default 0); the vector signal rises from 0 at the cosine ``zero``
+    (default: the floor); ``share`` is its part of hybrid similarity (default .4).
+    """
+
+    @property
+    def name(self) -> str:
+        """Name the model, and the dimension if it varies; equal names mean comparable vectors."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Give the length of each vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """Embed the texts as rows of shape (n, dimension): L2-normalised, zero for empty text."""
+        ...
+
+
+def normalised(matrix: npt.ArrayLike) -> Matrix:
+    """Scale each row to length 1, as float32; a zero row stays zero."""
+    rows = np.asarray(matrix, dtype=np.float64)
+    peaks = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    rows = rows / np.where(peaks > 0, peaks, 1.0)  # squares of tiny or huge numbers stay finite
+    lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+    return (rows / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+
+
+def checked_texts(texts: Sequence[str]) -> Sequence[str]:
+    """Return *texts* if they are a list of strings; refuse one string alone."""
+    if isinstance(texts, str):
+        raise ValidationError("texts must be a list of strings, not one string")
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValidationError(f"texts must be strings, not {type(text).__name__}")
+    return texts
+
+
+def checked_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> Matrix:
+    """Return what an embedder returned as float32 rows, or refuse it: a wrong shape, no numbers."""
+    try:
+        with np.errstate(over="ignore"):
+            rows = np.asarray(vectors, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise ValidationError("the embedder returned something else than rows of numbers") from None
+    if rows.ndim != 2 or len(rows) != count or rows.shape[1] == 0:
+        raise ValidationError(f"the embedder returned shape {rows.shape} for {count} texts")
+    if dimension is not None and rows.shape[1] != dimension:
+        raise DimensionError(dimension, rows.shape[1])
+    if not np.isfinite(rows).all():
+        raise ValidationError("the embedder returned numbers that are not finite")
+    return rows
+
+
+class LazyEmbedder(Embedder):
+    """Share what embedders with a model behind them have in common.
+
+    Blank text never reaches the model: its row is zero. A dimension that was not given is found
+    out by embedding one word.
+    """
+
+    def __init__(self, name: str, dimension: int | None) -> None:
+        if dimension is not None and dimension < 1:
+            raise ValidationError(f"dimension must be at least 1, not {dimension}")
+        self._name = name
+        self._dimension = dimension
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._name!r})"
+
+    @property
+    def name(self) -> str:
+        """Name the model."""
+        return self._name
+
+    @property
+    def dimension(self) -> int:
+        """Give the length of each vector; asking may load the model."""
+        if self._dimension is None:
+            self._dimension = self._rows(["dimension"]).shape[1]
+        return self._dimension
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """Embed the texts as rows of length one; blank ones as zeros."""
+        texts = checked_texts(texts)
+        told = [row for row, text in enumerate(texts) if text.strip()]
+        found = self._rows([texts[row] for row in told]) if told else None
+        if found is not None and self._dimension is None:
+            self._dimension = found.shape[1]
+        matrix = np.zeros((len(texts), self.dimension), np.float32)
+        if found is not None:
+            matrix[told] = found
+        return matrix
+
+    def _rows(self, texts: list[str]) -> Matrix:
+        return normalised(checked_rows(self._compute(texts), len(texts), self._dimension))
+
+    @abstractmethod
+    def _compute(self, texts: list[str]) -> npt.ArrayLike:
+        """Give one vector for each of one or more texts, none of them blank."""
+
+
+class CallableEmbedder(LazyEmbedder):
+    """Use your own function: texts in, one vector for each out.
+
+    *name* is kept in the store's file, so change it whenever the function's vectors change.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[[Sequence[str]], npt.ArrayLike],
+        *,
+        dimension: int | None = None,
+        name: str,
+    ) -> None:
+        super().__init__(name, dimension)
+        self._fn = fn
+
+    def _compute(self, texts: list[str]) -> npt.ArrayLike:
+        return self._fn(texts)
