@@ -34,7 +34,7 @@ from pydantic import BaseModel
 from bethink import MemoryStore, Subtree
 from bethink.fields import MAX_CONTENT
 from bethink_adapters.langchain import ChatMessageHistory
-from bethink_adapters.langchain_messages import decode, encode
+from bethink_adapters.langchain.messages import decode, encode
 
 
 class Place(BaseModel):

@@ -1,0 +1,101 @@
+"""The older memory of chains, on the sessions of ``ChatMessageHistory``; it needs no LangChain."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from bethink import MemoryStore, ValidationError
+from bethink.fields import integer
+
+from .history import ChatMessageHistory
+from .messages import role_of, text_item, text_of
+
+_PREFIXES: Final = {
+    "human": "Human",
+    "ai": "AI",
+    "system": "System",
+    "tool": "Tool",
+    "function": "Function",
+}
+
+
+class ConversationMemory:
+    """The memory that a chain reads before a call and writes after it; needs no LangChain.
+
+    It shows the last *k* exchanges (None: all) as one text under *memory_key*, or with
+    *return_messages* as LangChain messages. *input_key* and *output_key* say which values of a call
+    to keep; they may be left out where there is only one.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        session_id: str,
+        *,
+        k: int | None = None,
+        input_key: str | None = None,
+        output_key: str | None = None,
+        memory_key: str = "history",
+        return_messages: bool = False,
+        namespace: str = "messages",
+    ) -> None:
+        last = None if k is None else 2 * integer("k", k, 0)
+        self.chat_memory = ChatMessageHistory(store, session_id, namespace=namespace, last=last)
+        self.input_key = input_key
+        self.output_key = output_key
+        self.memory_key = memory_key
+        self.return_messages = return_messages
+
+    @property
+    def memory_variables(self) -> list[str]:
+        """The names that ``load_memory_variables`` returns."""
+        return [self.memory_key]
+
+    def load_memory_variables(self, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the conversation so far under ``memory_key``; *inputs* do not matter."""
+        shown = self.chat_memory.messages if self.return_messages else self._transcript()
+        return {self.memory_key: shown}
+
+    def save_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
+        """Add one exchange: what went in and what came out."""
+        said = _pick(inputs, self.input_key, "input_key", ignore=(self.memory_key, "stop"))
+        answered = _pick(outputs, self.output_key, "output_key")
+        self.chat_memory.log.append([text_item("human", said), text_item("ai", answered)])
+
+    def clear(self) -> None:
+        """Forget the conversation."""
+        self.chat_memory.clear()
+
+    async def aload_memory_variables(
+        self, inputs: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the conversation so far under ``memory_key``; *inputs* do not matter."""
+        return await asyncio.to_thread(self.load_memory_variables, inputs)
+
+    async def asave_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
+        """Add one exchange: what went in and what came out."""
+        await asyncio.to_thread(self.save_context, inputs, outputs)
+
+    async def aclear(self) -> None:
+        """Forget the conversation."""
+        await asyncio.to_thread(self.clear)
+
+    def _transcript(self) -> str:
+        records = self.chat_memory.log.messages(self.chat_memory.last)
+        roles = ((role_of(record), text_of(record)) for record in records)
+        return "\n".join(f"{_PREFIXES.get(role, role)}: {text}" for role, text in roles)
+
+
+def _pick(
+    values: Mapping[str, Any], key: str | None, argument: str, ignore: Sequence[str] = ()
+) -> str:
+    """Return the text under *key*, or the only one there is besides *ignore*."""
+    names = [key] if key else [name for name in values if name not in ignore]
+    if len(names) != 1:
+        raise ValidationError(f"set {argument}: there is not one value but {names}")
+    text = values.get(names[0])
+    if not isinstance(text, str):
+        raise ValidationError(f"{names[0]!r} must be a str, not {type(text).__name__}")
+    return text
