@@ -1,0 +1,32 @@
+"""A class of ours on top of a framework's base class, made when the first object is.
+
+So importing an adapter loads no framework, and what it makes still passes ``isinstance``::
+
+    class BethinkStore(_Base):  # BaseStore for a type checker, object at run time
+        def __new__(cls, *args, **kwargs):
+            from langgraph.store.base import BaseStore
+
+            return object.__new__(on_base(cls, BaseStore))
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import new_class
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def on_base(cls: type[T], base: type[Any]) -> type[T]:
+    """Return *cls*, or the class of its name that derives from *cls* and then from *base*."""
+    return cls if issubclass(cls, base) else _joined(cls, base)
+
+
+@cache
+def _joined(cls: type[T], base: type[Any]) -> type[T]:
+    names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
+    joined: type[T] = new_class(
+        cls.__name__, (cls, base), exec_body=lambda body: body.update(names)
+    )
+    return joined
