@@ -49,7 +49,8 @@ class Probe:
 
     def signal(self, cosine: Floats, keyword: Floats) -> Floats:
         """Return the vector signal of records with these cosines and keyword scores."""
-        signal = np.clip((cosine - self.zero) / (1 - self.zero), 0.0, 1.0)
+        signal = (cosine - self.zero) / (1 - self.zero)
+        np.minimum(np.maximum(signal, 0.0, out=signal), 1.0, out=signal)
         signal[(keyword <= 0) & (cosine <= self.floor)] = 0.0
         return signal
 
@@ -329,8 +330,8 @@ class Search:
         assert probe is not None
         assert column is not None
         rows = self._index.columns["row"][positions].tolist()
-        vectors = column.exactly(rows, lambda missing: self._fetch(missing, probe.name))
-        cosine = cosines(vectors, probe.query)
+        exact = column.exactly(rows, lambda missing: self._fetch(missing, probe.name))
+        cosine = cosines(exact, probe.query)
         evidence.cosine[places] = cosine
         evidence.vector[places] = probe.signal(cosine, evidence.keyword[places])
 
@@ -347,8 +348,8 @@ def _told(columns: Mapping[str, Floats], order: Positions) -> list[dict[str, flo
     """Return the numbers of *columns* for each place in *order*, by name."""
     if not columns:
         return [{} for _ in order]
-    numbers = np.array(list(columns.values()))[:, order].T.tolist()
-    return [dict(zip(columns, each, strict=True)) for each in numbers]
+    numbers = [column[order].tolist() for column in columns.values()]
+    return [dict(zip(columns, each, strict=True)) for each in zip(*numbers, strict=True)]
 
 
 def _kth(values: Floats, k: int) -> float:

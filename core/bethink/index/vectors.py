@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float32]
 
-KEPT: Final = 1 << 20
+KEPT: Final = 1 << 19
 """How many numbers of exact vectors are kept: 4 MB."""
 
 _ROUNDING: Final = 5e-6
@@ -65,12 +65,12 @@ class VectorColumn:
         self._kernel = _kernel()
         self._codes: Column = np.empty((room, dimension), dtype=np.int8)
         self._scale: Column = np.empty(room, dtype=np.float64)
-        self._exact: dict[int, Matrix] = {}
+        self._exact: dict[int, Floats] = {}
 
     @property
     def nbytes(self) -> int:
         """How many bytes it takes."""
-        exact = len(self._exact) * (4 * self.dimension + _EXACT_BYTES)
+        exact = len(self._exact) * (8 * self.dimension + _EXACT_BYTES)
         return self._codes.nbytes + self._scale.nbytes + exact
 
     def keep(self, kept: Column) -> None:
@@ -96,8 +96,8 @@ class VectorColumn:
 
     def exactly(
         self, rows: Sequence[int], fetch: Callable[[Sequence[int]], Mapping[int, Matrix]]
-    ) -> Matrix:
-        """Return the vectors of *rows* as they were given, zero where there is none.
+    ) -> Floats:
+        """Return the vectors of *rows* as `directions`, zero where there is none.
 
         A row's vector never changes, and what was recalled is recalled again: those that *fetch*
         read last are kept.
@@ -107,7 +107,8 @@ class VectorColumn:
                 self._exact = {row: self._exact[row] for row in rows if row in self._exact}
             found = fetch(missing)
             absent = np.zeros(self.dimension, dtype=np.float32)
-            self._exact.update((row, found.get(row, absent)) for row in missing)
+            exact = directions(np.array([found.get(row, absent) for row in missing]))
+            self._exact.update(zip(missing, map(np.copy, exact), strict=True))
         return np.concatenate([self._exact[row] for row in rows]).reshape(len(rows), -1)
 
     def forget(self, row: int) -> None:
@@ -143,15 +144,20 @@ class VectorColumn:
         return products.astype(np.float64) * self._scale[: self.size]
 
 
-def cosines(vectors: npt.NDArray[np.float32], query: Floats) -> Floats:
-    """Return the cosine, in float64, of each row of *vectors* with the unit vector *query*.
+def directions(vectors: Matrix) -> Floats:
+    """Return the rows of *vectors* in float64 and at length one; a row of zeros stays one."""
+    exact = vectors.astype(np.float64)
+    exact /= _lengths(exact)[:, None]
+    return exact
+
+
+def cosines(directions: Floats, query: Floats) -> Floats:
+    """Return the cosine of each row, of length one, with the unit vector *query*.
 
     Rounded to twelve decimals: a right angle is exactly 0.
     """
-    exact = vectors.astype(np.float64)
-    similar: Floats = np.einsum("ij,j->i", exact, query)
-    similar /= _lengths(exact)
-    return np.round(similar, 12, out=similar)
+    similar: Floats = np.einsum("ij,j->i", directions, query)
+    return similar.round(12, out=similar)
 
 
 def _quantised(vectors: npt.NDArray[np.float32]) -> tuple[Column, Column, float]:
