@@ -84,6 +84,7 @@ class AsyncMemoryStore(_AsyncView):
     pack = _awaitable(MemoryStore.pack)
     touch = _awaitable(MemoryStore.touch)
     vectors = _awaitable(MemoryStore.vectors)
+    dimension = _awaitable(MemoryStore.dimension)
     log = _awaitable(MemoryStore.log)
     snapshot = _awaitable(MemoryStore.snapshot)
     snapshots = _awaitable(MemoryStore.snapshots)

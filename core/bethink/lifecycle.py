@@ -29,9 +29,12 @@ _Prepared = tuple[MemoryRecord, dict[str, Vector], str | None]
 
 
 def store_many(
-    engine: Engine, items: Iterable[str | Mapping[str, Any]], shared: Mapping[str, Any]
+    engine: Engine,
+    items: Iterable[str | Mapping[str, Any]],
+    shared: Mapping[str, Any],
+    gone: Iterable[str] = (),
 ) -> list[MemoryRecord]:
-    """Store all *items* or none.
+    """Store all *items* or none, and forget the records with the ids in *gone*.
 
     Fields in *shared* hold for every item that does not say otherwise.
     """
@@ -44,6 +47,7 @@ def store_many(
         raise ValidationError("two items have the same id")
     embedded = engine.embed(records)
     with engine.writing() as transaction:
+        _forget(transaction, chosen(transaction.writer, gone))
         for (record, named, old), vector in zip(prepared, embedded, strict=True):
             if old is not None:
                 _supersede(transaction, *_found_live(transaction.writer, old), record.id)
@@ -175,11 +179,7 @@ def forget(
         raise ValidationError("forget needs ids, a namespace or a filter")
     engine.settle(where)
     with engine.writing() as transaction:
-        found = chosen(transaction.writer, ids, scope, where)
-        forgotten = [pair for pair in found if pair[1].state not in ("forgotten", "erased")]
-        for row, record in forgotten:
-            _retire(transaction, row, record, "forget", "forgotten")
-    return len(forgotten)
+        return _forget(transaction, chosen(transaction.writer, ids, scope, where))
 
 
 def expire(engine: Engine) -> int:
@@ -249,6 +249,13 @@ def chosen(
         return list(writer.find(passing).values())
     allowed = set(passing)
     return [pair for id, pair in found.items() if id in allowed]
+
+
+def _forget(transaction: Transaction, found: Iterable[tuple[int, MemoryRecord]]) -> int:
+    forgotten = [pair for pair in found if pair[1].state not in ("forgotten", "erased")]
+    for row, record in forgotten:
+        _retire(transaction, row, record, "forget", "forgotten")
+    return len(forgotten)
 
 
 def _retire(

@@ -84,6 +84,7 @@ class MemoryStore(View):
         self._moments = Moments(self._engine)
         self.location = backend.location
         self.embedder = chosen
+        self.clock = self._engine.clock
 
     def store(self, content: str, **given: Unpack[Fields]) -> MemoryRecord:
         """Remember *content*; the fields are those of ``fields.Common``, and the ``id``.
@@ -96,14 +97,19 @@ class MemoryStore(View):
         return lifecycle.store_many(self._engine, [{**given, "content": content}], {})[0]
 
     def store_many(
-        self, items: Iterable[str | Mapping[str, Any]], **shared: Unpack[Fields]
+        self,
+        items: Iterable[str | Mapping[str, Any]],
+        *,
+        forget: str | Iterable[str] = (),
+        **shared: Unpack[Fields],
     ) -> list[MemoryRecord]:
         """Remember all *items* or, if one is wrong, none.
 
         An item is a content or a mapping of ``store``'s arguments; *shared* fields hold for items
-        without them.
+        without them. The records with the ids in *forget* are forgotten in the same transaction; an
+        unknown one raises ``NotFoundError``.
         """
-        return lifecycle.store_many(self._engine, items, shared)
+        return lifecycle.store_many(self._engine, items, shared, fields.ids(forget))
 
     def update(self, id: str, **changes: Unpack[Changes]) -> MemoryRecord:
         """Change fields of a live record; the others, and its statistics, stay.
@@ -318,6 +324,11 @@ class MemoryStore(View):
     def vectors(self, ids: str | Iterable[str], name: str) -> dict[str, npt.NDArray[np.float32]]:
         """Return the vectors called *name* as they were given, by id of the records with one."""
         return reading.vectors(self._engine, fields.ids(ids), fields.label("name", name))
+
+    def dimension(self, name: str) -> int | None:
+        """Return how many numbers the vectors called *name* have, None if there never was one."""
+        self._engine.check_open()
+        return self._engine.backend.dimension(fields.label("name", name))
 
     def log(
         self,

@@ -125,6 +125,27 @@ def test_many_are_stored_or_none(store: MemoryStore, items: Any, error: type[Exc
     assert len(store.recall("fine")) == 1
 
 
+def test_storing_can_forget_in_the_same_transaction(store: MemoryStore) -> None:
+    old, held = store.store("old"), store.store("held", key="k")
+    stored = store.store_many(["new", {"content": "anew", "key": "k"}], forget=[old.id, held.id])
+    assert store.all() == stored
+    assert actions(store) == ["store", "store", "forget", "forget", "store", "store"]
+    assert store.store_many([], forget=stored[0].id) == []
+    assert store.all() == stored[1:]
+    assert store.restore(old.id) == 1
+
+
+@pytest.mark.parametrize(("items", "gone"), [(["new"], ["nobody"]), ([{"content": 3}], ["000"])])
+def test_nothing_is_forgotten_unless_all_is_stored(
+    store: MemoryStore, items: Any, gone: list[str]
+) -> None:
+    first = store.store("first", id="000")
+    with pytest.raises((NotFoundError, ValidationError)):
+        store.store_many(items, forget=gone)
+    assert store.all() == [first]
+    assert actions(store) == ["store"]
+
+
 class Failing(HashEmbedder):
     """Fail on texts about failure."""
 

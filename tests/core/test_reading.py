@@ -228,6 +228,7 @@ def test_named_vectors_come_back_as_float32(store: MemoryStore) -> None:
     }
     assert {vector.dtype.name for vector in found.values()} == {"float32"}
     assert list(store.vectors(dog.id, "w")) == []
+    assert [store.dimension(name) for name in ("v", "w", "x")] == [2, 1, None]
 
 
 def test_an_update_adds_and_replaces_vectors(store: MemoryStore) -> None:

@@ -31,8 +31,9 @@ def test_a_store_says_where_and_what_it_is(tmp_path: Path) -> None:
         assert store.location == str(path)
         assert repr(store) == f"MemoryStore({str(path)!r})"
         assert store.ranking == WeightedSum()
-    with MemoryStore() as store:
+    with MemoryStore(clock=lambda: 7) as store:
         assert store.location == ":memory:"
+        assert store.clock() == 7.0
 
 
 def test_leaving_the_block_closes(tmp_path: Path) -> None:
@@ -56,6 +57,7 @@ VERBS: dict[str, Verb] = {
     "recall": lambda store: store.recall("x"),
     "touch": lambda store: store.touch("x"),
     "vectors": lambda store: store.vectors("x", "v"),
+    "dimension": lambda store: store.dimension("v"),
     "log": lambda store: store.log(),
 }
 
