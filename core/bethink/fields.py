@@ -123,7 +123,7 @@ def text(name: str, value: object, limit: int = MAX_LABEL) -> str:
         raise ValidationError(f"{name} must be a str, not {type(value).__name__}")
     if len(value) > limit:
         raise ValidationError(f"{name} is {len(value):,} characters long; the limit is {limit:,}")
-    if _SURROGATE.search(value):
+    if not value.isascii() and _SURROGATE.search(value):
         raise ValidationError(f"{name} holds a lone surrogate and cannot be stored as text")
     return value
 
@@ -194,7 +194,9 @@ def storable(value: object) -> bool:
 def to_json(value: object) -> str:
     """Return *value* as compact JSON that can be encoded as UTF-8."""
     encoded = _COMPACT.encode(value)
-    return json.dumps(value, separators=(",", ":")) if _SURROGATE.search(encoded) else encoded
+    if encoded.isascii() or not _SURROGATE.search(encoded):
+        return encoded
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _content(name: str, value: object) -> str:

@@ -47,5 +47,5 @@ def told(record: MemoryRecord) -> dict[str, Any]:
     return {
         name: value
         for name, value in fields
-        if value is not None and (name == "value" or value not in ((), {}))
+        if value or (value is not None and (name == "value" or value not in ((), {})))
     }
