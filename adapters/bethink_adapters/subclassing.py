@@ -11,22 +11,23 @@ So importing an adapter loads no framework, and what it makes still passes ``isi
 
 from __future__ import annotations
 
-from functools import cache
 from types import new_class
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
+
+_JOINED: Final = dict[tuple[type[Any], type[Any]], type[Any]]()
 
 
 def on_base(cls: type[T], base: type[Any]) -> type[T]:
     """Return *cls*, or the class of its name that derives from *cls* and then from *base*."""
-    return cls if issubclass(cls, base) else _joined(cls, base)
+    if issubclass(cls, base):
+        return cls
+    if (cls, base) not in _JOINED:
+        _JOINED.setdefault((cls, base), _joined(cls, base))
+    return _JOINED[cls, base]
 
 
-@cache
 def _joined(cls: type[T], base: type[Any]) -> type[T]:
     names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
-    joined: type[T] = new_class(
-        cls.__name__, (cls, base), exec_body=lambda body: body.update(names)
-    )
-    return joined
+    return new_class(cls.__name__, (cls, base), exec_body=lambda body: body.update(names))

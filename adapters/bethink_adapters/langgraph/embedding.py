@@ -1,0 +1,116 @@
+"""The index configuration of a LangGraph store: which texts get vectors, and from what.
+
+Each text of an item has a vector of its own, "langgraph:0" the first. What a batch needs is
+embedded before the store is asked for anything, in one call, or awaited where the function is a
+coroutine's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from bethink import DimensionError, MemoryStore, ValidationError
+from bethink.fields import integer, vector
+
+from .items import paths_of, texts_at, value_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from langgraph.store.base import Embeddings, IndexConfig, PutOp
+
+    Vector = npt.NDArray[np.float32]
+
+Numbers = Sequence[float]
+T = TypeVar("T")
+
+WHOLE: Final = ("$",)
+
+
+def name_of(number: int) -> str:
+    """Return the name of an item's vectors with this number."""
+    return f"langgraph:{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of one batch, by text."""
+
+    documents: Mapping[str, Vector] = field(default_factory=dict)
+    queries: Mapping[str, Vector] = field(default_factory=dict)
+
+
+class Index:
+    """What an index *config* asks for; without one the store's own embedder is all there is."""
+
+    def __init__(self, config: IndexConfig | None) -> None:
+        self.fields: Sequence[str] = WHOLE
+        self.embeddings: Embeddings | None = None
+        self.dims: int | None = None
+        if config is None:
+            return
+        from langgraph.store.base import ensure_embeddings
+
+        self.fields = tuple(config.get("fields") or WHOLE)
+        self.embeddings = ensure_embeddings(config.get("embed"))
+        if config.get("dims") is not None:
+            self.dims = integer("dims", config["dims"], 1)
+
+    def check(self, store: MemoryStore) -> None:
+        """Refuse a *store* that holds vectors of another length."""
+        stored = store.dimension(name_of(0))
+        if None not in (self.dims, stored) and self.dims != stored:
+            raise DimensionError(stored or 0, self.dims or 0, "index dims")
+
+    def texts(self, op: PutOp) -> list[str]:
+        """Return the texts of what *op* puts that get a vector."""
+        if self.embeddings is None:
+            return []
+        return texts_at(value_of(op), paths_of(op, self.fields))
+
+    def vectors(self, documents: Iterable[str], queries: Iterable[str]) -> Vectors:
+        """Embed *documents* and *queries*, each of them once."""
+        texts, asked = list(dict.fromkeys(documents)), list(dict.fromkeys(queries))
+        if self.embeddings is None:
+            return Vectors()
+        return self._paired(
+            texts,
+            self.embeddings.embed_documents(texts) if texts else [],
+            asked,
+            [self.embeddings.embed_query(query) for query in asked],
+        )
+
+    async def avectors(self, documents: Iterable[str], queries: Iterable[str]) -> Vectors:
+        """Embed *documents* and *queries* without blocking the event loop."""
+        texts, asked = list(dict.fromkeys(documents)), list(dict.fromkeys(queries))
+        if self.embeddings is None:
+            return Vectors()
+        return self._paired(
+            texts,
+            await self.embeddings.aembed_documents(texts) if texts else [],
+            asked,
+            await asyncio.gather(*map(self.embeddings.aembed_query, asked)),
+        )
+
+    def _paired(
+        self,
+        documents: Sequence[str],
+        embedded: Sequence[Numbers],
+        queries: Sequence[str],
+        asked: Sequence[Numbers],
+    ) -> Vectors:
+        return Vectors(self._by_text(documents, embedded), self._by_text(queries, asked))
+
+    def _by_text(self, texts: Sequence[str], found: Sequence[Numbers]) -> dict[str, Vector]:
+        if len(found) != len(texts):
+            raise ValidationError(f"embed returned {len(found)} vectors for {len(texts)} texts")
+        return {text: self._checked(each) for text, each in zip(texts, found, strict=True)}
+
+    def _checked(self, numbers: Any) -> Vector:
+        checked = vector("embed", numbers)
+        if self.dims is not None and len(checked) != self.dims:
+            raise DimensionError(self.dims, len(checked), "embed")
+        return checked

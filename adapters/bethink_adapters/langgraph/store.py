@@ -1,0 +1,146 @@
+"""LangGraph's long-term memory in a bethink store. Works with langgraph 0.6 to 1.2."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from bethink import MemoryStore, WhyNot
+from bethink.fields import number, one_of
+
+from ..subclassing import on_base
+from .batches import Batches
+from .embedding import Index
+from .items import MINUTE
+from .places import Places
+from .searching import Mode
+from .sweeping import Sweeper
+
+if TYPE_CHECKING:
+    from langgraph.store.base import BaseStore as _Base
+    from langgraph.store.base import IndexConfig, Op, Result, TTLConfig
+else:
+    _Base = object  # at run time the class is joined with LangGraph's when the first store is made
+
+_MODES: Final = ("semantic", "hybrid", "keyword")
+
+
+class BethinkStore(_Base):
+    """A LangGraph store: ``graph.compile(store=BethinkStore("agent.db"))``.
+
+    *store* is an open ``MemoryStore``, or the location of one that ``close`` closes. The items live
+    below *namespace*, which is theirs alone. *index* is LangGraph's: ``{"dims", "embed",
+    "fields"}``; without it the store's own embedder serves. A search with a query ranks by *mode*:
+    "semantic" with an index (the score is the cosine), else "hybrid"; then come items that are not
+    alike, unless *min_score* is given, which leaves out what scores less. *ttl* is LangGraph's,
+    too; what has expired never shows, swept or not.
+    """
+
+    supports_ttl = True
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make a store that is a LangGraph ``BaseStore``."""
+        from langgraph.store.base import BaseStore
+
+        return object.__new__(on_base(cls, BaseStore))
+
+    def __init__(
+        self,
+        store: MemoryStore | str | os.PathLike[str] = ":memory:",
+        *,
+        index: IndexConfig | None = None,
+        ttl: TTLConfig | None = None,
+        mode: Mode | None = None,
+        min_score: float | None = None,
+        namespace: str = "langgraph",
+    ) -> None:
+        places, indexed = Places(namespace), Index(index)
+        places.below(())
+        default: Mode = "hybrid" if indexed.embeddings is None else "semantic"
+        ranked = one_of("mode", mode or default, _MODES)
+        least = None if min_score is None else number("min_score", min_score, -1e9, 1e9)
+        self._owns = not isinstance(store, MemoryStore)
+        self.store = store if isinstance(store, MemoryStore) else MemoryStore(store)
+        indexed.check(self.store)
+        self._batches = Batches(self.store, places, indexed, ranked, least)
+        self._sweeper = Sweeper(self.sweep_ttl)
+        self.index_config = index
+        self.embeddings = indexed.embeddings
+        self.ttl_config = ttl
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.store.location!r})"
+
+    # -- LangGraph's one method, from which it derives get, put, search and the others
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Answer *ops* in their order: first all that read, then all that write, in one go.
+
+        Of two puts of one item the last counts. One bad op, and nothing is written.
+        """
+        batches = self._batches
+        asked = batches.checked(ops)
+        vectors = batches.index.vectors(batches.documents(asked), batches.queries(asked))
+        return batches.answer(asked, vectors)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do what ``batch`` does without blocking the event loop."""
+        batches = self._batches
+        asked = batches.checked(ops)
+        vectors = await batches.index.avectors(batches.documents(asked), batches.queries(asked))
+        return await asyncio.to_thread(batches.answer, asked, vectors)
+
+    # -- expiry
+
+    def sweep_ttl(self) -> int:
+        """Forget what has expired, in the whole ``MemoryStore``, and return how many that were."""
+        return self.store.expire()
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Sweep every so many minutes (default: as *ttl* says, else 5) in a thread."""
+        config = self.ttl_config or {}
+        given = sweep_interval_minutes or config.get("sweep_interval_minutes") or 5
+        return self._sweeper.start(number("sweep_interval_minutes", given, 0.0, 1e6) * MINUTE)
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Stop that thread, waiting at most *timeout* seconds; tell whether it ended."""
+        return self._sweeper.stop(timeout)
+
+    # -- more than LangGraph asks for
+
+    def setup(self) -> None:
+        """Do nothing: the file is ready. Other stores of LangGraph need this call."""
+
+    def why(self, namespace: Sequence[str], key: str, query: str, *, limit: int = 10) -> WhyNot:
+        """Tell how a search of the item's namespace ranks it: its place, score and every signal."""
+        from langgraph.store.base import SearchOp
+
+        batches, op = self._batches, SearchOp(tuple(namespace), query=query)
+        batches.checked([op])
+        record = batches.record(namespace, key)
+        if record is None:
+            return WhyNot(str(key), "unknown")
+        search = batches.search(op, batches.index.vectors((), batches.queries([op])))
+        told = [self.store.why_not(record.id, k=limit, **asked) for asked in search.questions()]
+        return max(told, key=lambda each: -1.0 if each.score is None else each.score)
+
+    def close(self) -> None:
+        """Stop the sweeper, and close what was opened here."""
+        self._sweeper.stop(None)
+        if self._owns:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await asyncio.to_thread(self.close)
