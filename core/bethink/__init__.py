@@ -33,6 +33,7 @@ from .errors import (
 )
 from .files import FileEntry, Files
 from .history import Change, Diff, Past, Version
+from .links import Relation
 from .messages import MessageLog
 from .namespaces import EVERYWHERE, Subtree, segment, unsegment
 from .outcomes import OutcomeEntry
@@ -98,6 +99,7 @@ __all__ = [
     "Ranking",
     "RateLimitError",
     "RecallResult",
+    "Relation",
     "SchemaTooNewError",
     "ScoredRecord",
     "SentenceTransformerEmbedder",

@@ -45,6 +45,7 @@ class _AsyncView:
     all = _awaitable(View.all)
     count = _awaitable(View.count)
     namespaces = _awaitable(View.namespaces)
+    related = _awaitable(View.related)
 
 
 class AsyncMemoryStore(_AsyncView):
@@ -79,6 +80,8 @@ class AsyncMemoryStore(_AsyncView):
     mark_useless = _awaitable(MemoryStore.mark_useless)
     outcomes = _awaitable(MemoryStore.outcomes)
     drift = _awaitable(MemoryStore.drift)
+    relate = _awaitable(MemoryStore.relate)
+    unrelate = _awaitable(MemoryStore.unrelate)
     recall = _awaitable(MemoryStore.recall)
     why_not = _awaitable(MemoryStore.why_not)
     pack = _awaitable(MemoryStore.pack)

@@ -113,6 +113,21 @@ class Transaction:
         self._drop(row, tombstone.namespace)
         self.writer.journal("erase", self.now, tombstone, row, row, changes)
 
+    def link(
+        self,
+        source: MemoryRecord,
+        kind: str,
+        target: str,
+        *,
+        holds: bool,
+        undoes: int | None = None,
+    ) -> None:
+        """Link a record to another, or take the link back; the records stay as they are."""
+        self.writer.link(source.id, kind, target, holds=holds)
+        changes = {"kind": kind, "target": target, **({} if undoes is None else {"undoes": undoes})}
+        action = "relate" if holds else "unrelate"
+        self.writer.journal(action, self.now, source, None, None, changes)
+
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> None:
         """Write accesses ``{id: (how many, when last)}``."""
         rows = self.writer.touch(accesses)

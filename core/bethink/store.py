@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from . import erasure, fields, history, lifecycle, outcomes, packing, reading
+from . import erasure, fields, history, lifecycle, links, outcomes, packing, reading
 from .backends import open_backend
 from .embedders import Embedder, embedder_for
 from .engine import Engine
@@ -228,6 +228,21 @@ class MemoryStore(View):
         is live again. Recording outcomes and marking does this, too, once a day; recall never does.
         """
         return outcomes.drift(self._engine)
+
+    def relate(self, source: str, target: str, kind: str) -> bool:
+        """Link one live record to another, such as "fixes" or "contradicts"; tell if that is new.
+
+        *kind* is a label of yours. The records need not share a namespace, nor do they change.
+        Forgetting either end hides the link until it is restored, erasing it ends it for good. An
+        id that is unknown or no longer live raises ``NotFoundError``.
+        """
+        ends = fields.label("id", source), fields.label("id", target)
+        return links.relate(self._engine, *ends, links.checked_kind(kind))
+
+    def unrelate(self, source: str, target: str, kind: str) -> bool:
+        """Take such a link back; tell whether there was one."""
+        ends = fields.label("id", source), fields.label("id", target)
+        return links.unrelate(self._engine, *ends, links.checked_kind(kind))
 
     def recall(
         self,

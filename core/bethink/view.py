@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from . import fields, reading
+from . import fields, links, reading
 from .engine import Engine
 from .filters import parse
+from .links import Direction, Relation
 from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
 from .records import MemoryRecord
 
@@ -56,6 +57,19 @@ class View:
             fields.integer("offset", offset, 0),
             newest_first=order == "newest",
         )
+
+    def related(
+        self, id: str, *, kind: str | None = None, direction: Direction = "both"
+    ) -> list[Relation]:
+        """Return what live record is linked with the live one with *id*, oldest link first.
+
+        Only links of *kind*, if one is given; *direction* "out" are the links from the record, "in"
+        those to it. A record that is no longer live has none until it is back; an unknown *id*
+        raises ``NotFoundError``.
+        """
+        fields.one_of("direction", direction, links.DIRECTIONS)
+        wanted = None if kind is None else links.checked_kind(kind)
+        return links.related(self._engine, fields.label("id", id), wanted, direction)
 
     def count(self, *, namespace: Scope = "default", where: Where = None) -> int:
         """Count the live records of *namespace* that pass *where*."""

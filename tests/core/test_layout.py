@@ -47,7 +47,7 @@ ROWS = (
     ("index",),
     ("recall", "packing"),
     ("engine",),
-    ("lifecycle", "reading", "view"),
+    ("lifecycle", "links", "reading", "view"),
     ("erasure", "history", "outcomes"),
     ("store",),
     ("working",),

@@ -154,6 +154,17 @@ class Writer(Protocol):
         """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
         ...
 
+    def linked(self, source: str, kind: str, target: str) -> bool:
+        """Tell whether the link holds."""
+        ...
+
+    def link(self, source: str, kind: str, target: str, *, holds: bool) -> None:
+        """Have the link hold from the next journal entry on, or no longer.
+
+        Erasing either end takes it out of the past, too, and out of its entries.
+        """
+        ...
+
     def journal(
         self,
         action: str,
@@ -165,7 +176,8 @@ class Writer(Protocol):
     ) -> None:
         """Append one entry; *was* is the row before, *row* the row after.
 
-        The entry of a touch has neither; it lists the rows under ``changes["rows"]``.
+        The entry of a touch has neither; it lists the rows under ``changes["rows"]``. Nor has that
+        of a link: it leaves *record*, whose link it is, as it was.
         """
         ...
 

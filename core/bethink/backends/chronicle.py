@@ -51,6 +51,17 @@ class Story:
     accessed: tuple[int, int, float] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of a *kind* from one record to another, made by entry ``seq`` at the time ``at``."""
+
+    source: str
+    kind: str
+    target: str
+    seq: int
+    at: float
+
+
 class Chronicle(Protocol):
     """The journal of a backend, to be asked about any moment. *seq* is always the moment."""
 
@@ -108,6 +119,10 @@ class Chronicle(Protocol):
 
         It may be in another row by now.
         """
+        ...
+
+    def links(self, ids: Sequence[str], seq: int) -> list[Link]:
+        """Return the links from and to any of the records that held then, oldest first."""
         ...
 
     def snapshots(self) -> list[Snapshot]:

@@ -11,6 +11,8 @@ from ..engine import Engine, Transaction
 from ..errors import NotFoundError, ValidationError
 from ..index.document import embedded_text
 from ..lifecycle import check_key_free
+from ..links import LINKING
+from ..links import undo as undo_link
 from ..records import LogEntry, MemoryRecord
 from .fold import SILENT, Then, said_differently, then
 
@@ -36,6 +38,9 @@ class _Step:
 def undo(engine: Engine, seq: int) -> MemoryRecord:
     """Take back entry *seq*; return its record as it is now."""
     engine.check_open()
+    entry = engine.backend.chronicle.entry(seq)
+    if entry is not None and entry.action in LINKING:
+        return undo_link(engine, entry)
     first, *others = steps = _plan(engine.backend, seq)
     while True:  # until no one else changes the text while it is being embedded
         known = engine.backend.get([first.left.id])[first.left.id]

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 from ..backends import Backend
-from ..backends.chronicle import Current
+from ..backends.chronicle import Current, Link
 from ..errors import ValidationError
 from ..journal import told
 from ..namespaces import EVERYWHERE, Subtree
 from ..records import MemoryRecord, Snapshot
-from .samples import EVERY_FIELD, insert, move, patch, record, touch, vector
+from .samples import EVERY_FIELD, erase, insert, move, patch, record, touch, vector
 
 
 def change(backend: Backend, row: int, changed: MemoryRecord, **changes: object) -> None:
@@ -22,6 +22,16 @@ def change(backend: Backend, row: int, changed: MemoryRecord, **changes: object)
     with backend.write() as writer:
         writer.patch(row, changed)
         writer.journal("update", changed.updated_at, changed, row, row, changes)
+
+
+def relate(backend: Backend, link: str, *, holds: bool, at: float = 100.0) -> None:
+    """Make a link such as "a1b", of kind 1 from a to b, or take it back."""
+    source, kind, target = tuple(link)
+    held = backend.get([source])[source]
+    with backend.write() as writer:
+        assert writer.linked(source, kind, target) is not holds
+        writer.link(source, kind, target, holds=holds)
+        writer.journal("relate", at, held, None, None, {"kind": kind})
 
 
 def make_entries(backend: Backend, *times: float) -> None:
@@ -146,6 +156,36 @@ class ChronicleContract(ABC):
         assert list(chronicle.named(rows, "new")) == [3, 4]
         assert [chronicle.given(row) for row in (1, 2, 3, 4)] == [[], [], ["mine", "new"], []]
         assert list(backend.vectors([4], "mine")) == [4]
+
+    def test_a_link_holds_from_one_entry_to_another(self, backend: Backend) -> None:
+        insert(backend, *map(record, "abc"))
+        for at, (link, holds) in enumerate(
+            (("a1b", True), ("c1a", True), ("a1b", False), ("a1b", True), ("b2c", True)), 4
+        ):
+            relate(backend, link, holds=holds, at=float(at))
+        chronicle, first, second = backend.chronicle, Link("a", "1", "b", 4, 4.0), ("c", "1", "a")
+        assert [chronicle.links(["a", "b"], seq) for seq in (3, 4)] == [[], [first]]
+        assert chronicle.links(["a"], 5) == [first, Link(*second, 5, 5.0)]
+        assert chronicle.links(["a", "c"], 6) == [Link(*second, 5, 5.0)]
+        assert [link.seq for link in chronicle.links(["a"], 8)] == [5, 7]
+        assert chronicle.links([], 8) == chronicle.links(["none"], 8) == []
+
+    def test_a_link_is_no_part_of_the_stories_of_its_ends(self, backend: Backend) -> None:
+        insert(backend, *map(record, "ab"))
+        relate(backend, "a1b", holds=True)
+        stories = backend.chronicle.stories(backend.chronicle.current(["a", "b"]), 3)
+        assert [[told.seq for told in story.told] for story in stories] == [[1], [2]]
+        assert backend.changes(2, []).rows == frozenset()
+
+    @pytest.mark.parametrize("end", "ab")
+    def test_erasing_an_end_ends_a_link_in_the_past_too(self, backend: Backend, end: str) -> None:
+        rows = {row.record.id: row.row for row in insert(backend, *map(record, "abc"))}
+        for link, holds in (("a1b", True), ("a1b", False), ("a1b", True), ("b1c", True)):
+            relate(backend, link, holds=holds)
+        erase(backend, rows[end], record(end, "", state="erased"))
+        assert [backend.chronicle.links([end], seq) for seq in range(3, 9)] == [[]] * 6
+        assert len(backend.chronicle.links(["c"], 8)) == (1 if end == "a" else 0)
+        assert [entry.changes for entry in backend.log(None, "a", None, 3)[-3:]] == [{}] * 3
 
     def test_snapshots_are_kept_with_their_position(self, backend: Backend) -> None:
         for name in ("one", "two"):

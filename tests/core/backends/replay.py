@@ -28,6 +28,8 @@ def replayed(entries: Iterable[LogEntry]) -> dict[str, MemoryRecord]:
                     count = record.access_count + times
                     records[id] = replace(record, access_count=count, last_accessed_at=last)
             continue
+        if entry.action in ("relate", "unrelate"):  # a link changes no record
+            continue
         assert entry.id is not None
         if entry.id in erased and entry.id not in records and entry.action != "erase":
             assert entry.changes == {}

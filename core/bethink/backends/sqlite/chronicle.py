@@ -13,7 +13,7 @@ from ...journal import WHOLE
 from ...namespaces import Scope
 from ...records import LogEntry, Snapshot
 from .. import Vector
-from ..chronicle import Current, Story, Told
+from ..chronicle import Current, Link, Story, Told
 from .connection import Connections
 from .rows import COLUMNS, from_json, to_record, to_vector, within
 
@@ -21,7 +21,7 @@ _CURRENT: Final = f"SELECT row, ordinal, revision, {COLUMNS} FROM records"
 _AT_ONCE: Final = 256  # records whose entries are read before others have their turn
 _BEFORE: Final = (
     "SELECT seq, at, row, changes FROM journal "
-    "WHERE id = ? AND action <> 'store' AND seq <= ? ORDER BY seq DESC"
+    "WHERE id = ? AND action <> 'store' AND row IS NOT NULL AND seq <= ? ORDER BY seq DESC"
 )
 _FIRST: Final = "SELECT seq, at, row, changes FROM journal WHERE seq = ?"
 _ACCESSED: Final = (
@@ -173,6 +173,20 @@ class SQLiteChronicle:
                 (row, row),
             ).fetchall()
         return [name for (name,) in found]
+
+    def links(self, ids: Sequence[str], seq: int) -> list[Link]:
+        """Return the links from and to any of the records that held then, oldest first."""
+        given = "IN (SELECT value FROM json_each(?))"
+        held = "since <= ? AND (until IS NULL OR until > ?)"
+        one = f"SELECT since, source, kind, target FROM links WHERE {held} AND"
+        wanted = json.dumps(list(ids))
+        with self._connections.reading() as connection:
+            found = connection.execute(
+                f"SELECT source, kind, target, seq, at FROM ({one} source {given} UNION "
+                f"{one} target {given}) JOIN journal ON seq = since ORDER BY seq",
+                (seq, seq, wanted, seq, seq, wanted),
+            ).fetchall()
+        return [Link(*columns) for columns in found]
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""

@@ -32,6 +32,13 @@ def blank(connection: sqlite3.Connection, id: str) -> frozenset[str]:
     connection.execute(
         f"UPDATE journal SET salt = NULL, changes = NULL WHERE seq IN ({ENTRIES_OF})", (id, id)
     )
+    connection.execute(  # a link tells of both its ends
+        "UPDATE journal SET salt = NULL, changes = NULL WHERE seq IN "
+        "(SELECT since FROM links WHERE target = ? UNION ALL "
+        "SELECT until FROM links WHERE target = ?)",
+        (id, id),
+    )
+    connection.execute("DELETE FROM links WHERE source = ? OR target = ?", (id, id))
     for row in rows:  # some vectors stay with rows of the past
         connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
         connection.execute("DELETE FROM named_vectors WHERE row = ?", (row,))

@@ -69,6 +69,17 @@ CREATE TABLE accesses (           -- what each journaled touch left
     PRIMARY KEY (ordinal, seq)
 ) WITHOUT ROWID;
 
+CREATE TABLE links (
+    source TEXT NOT NULL,         -- a record's id
+    kind TEXT NOT NULL,
+    target TEXT NOT NULL,         -- another's
+    since INTEGER NOT NULL,       -- the entry that made the link
+    until INTEGER                 -- the entry that took it back
+);
+CREATE UNIQUE INDEX links_held ON links (source, kind, target) WHERE until IS NULL;
+CREATE INDEX links_source ON links (source);
+CREATE INDEX links_target ON links (target);
+
 CREATE TABLE vectors (row INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 CREATE TABLE named_vectors (
     row INTEGER NOT NULL,         -- the record's, or its last one before it got another vector

@@ -38,6 +38,7 @@ _ENTRY: Final = (
     "INSERT INTO journal (seq, at, action, id, namespace, was, row, digest, link, salt, changes) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_LINKED: Final = "source = ? AND kind = ? AND target = ? AND until IS NULL"
 WHOLE_IN_256: Final = 4
 """Of so many in 256 entries that change a record the journal tells the whole record."""
 
@@ -195,6 +196,21 @@ class SQLiteWriter:
                 rows.append(row)
         return rows
 
+    def linked(self, source: str, kind: str, target: str) -> bool:
+        """Tell whether the link holds."""
+        found = self._connection.execute(
+            f"SELECT 1 FROM links WHERE {_LINKED}", (source, kind, target)
+        ).fetchone()
+        return found is not None
+
+    def link(self, source: str, kind: str, target: str, *, holds: bool) -> None:
+        """Have the link hold from the next journal entry on, or no longer."""
+        ends, seq = (source, kind, target), self._head + 1
+        if holds:
+            self._connection.execute("INSERT INTO links VALUES (?, ?, ?, ?, NULL)", (*ends, seq))
+        else:
+            self._connection.execute(f"UPDATE links SET until = ? WHERE {_LINKED}", (seq, *ends))
+
     def journal(
         self,
         action: str,
@@ -206,7 +222,8 @@ class SQLiteWriter:
     ) -> None:
         """Append one entry; *was* is the row before, *row* the row after."""
         salt, seq = os.urandom(16), self._head + 1
-        if record and record.state == "live" and action != "store" and salt[0] < WHOLE_IN_256:
+        whole = action != "store" and row is not None and salt[0] < WHOLE_IN_256
+        if whole and record and record.state == "live":
             changes = {**changes, WHOLE: told(record)}
         text = to_json(changes)
         columns = (seq, at, action, record and record.id, record and record.namespace, was, row)

@@ -1,0 +1,126 @@
+"""Links: what one memory has to do with another, as the caller says.
+
+A link stands between records and is no part of either. It holds from one journal entry to another,
+so every moment of the past has its own; it shows while both its ends are live.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from .backends.chronicle import Link
+from .engine import Engine, Transaction
+from .errors import NotFoundError, ValidationError
+from .fields import label, text
+from .records import LogEntry, MemoryRecord
+
+Way: TypeAlias = Literal["out", "in"]
+Direction: TypeAlias = Literal["both"] | Way
+
+DIRECTIONS: Final[tuple[Direction, ...]] = ("both", "out", "in")
+LINKING: Final = ("relate", "unrelate")
+"""The actions of entries that tell of a link."""
+MAX_KIND: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A link as one of its ends sees it: ``memory`` is at the other end.
+
+    ``direction`` "out" leads there, "in" comes from there. It was made by journal entry ``seq`` at
+    the time ``at``.
+    """
+
+    memory: MemoryRecord
+    kind: str
+    direction: Way
+    seq: int
+    at: float
+
+
+def checked_kind(kind: object) -> str:
+    """Return *kind* if it is a label of at most ``MAX_KIND`` characters."""
+    return label("kind", text("kind", kind, MAX_KIND))
+
+
+def relate(engine: Engine, source: str, target: str, kind: str) -> bool:
+    """Link *source* to *target*; tell whether that is new."""
+    _check_two(source, target)
+    with engine.writing() as transaction:
+        found = transaction.writer.find([source, target])
+        for id in (source, target):
+            if id not in found or not _shows(found[id][1], transaction.now):
+                raise NotFoundError("live record", id)
+        new = not transaction.writer.linked(source, kind, target)
+        if new:
+            transaction.link(found[source][1], kind, target, holds=True)
+    return new
+
+
+def unrelate(engine: Engine, source: str, target: str, kind: str) -> bool:
+    """Take the link back, even if it does not show; tell whether there was one."""
+    _check_two(source, target)
+    with engine.writing() as transaction:
+        record = _known(transaction, source, target)
+        held = transaction.writer.linked(source, kind, target)
+        if held:
+            transaction.link(record, kind, target, holds=False)
+    return held
+
+
+def related(engine: Engine, id: str, kind: str | None, direction: Direction) -> list[Relation]:
+    """Return the links of a record that show, oldest first."""
+    engine.check_open()
+    backend, now = engine.backend, engine.clock()
+    held = backend.chronicle.links([id], backend.head())
+    found = backend.get([id, *(_other(link, id) for link in held)])
+    if id not in found:
+        raise NotFoundError("record", id)
+    live = {end: record for end, record in found.items() if _shows(record, now)}
+    return [
+        Relation(engine.current(live[_other(link, id)]), link.kind, way, link.seq, link.at)
+        for link in held
+        if live.keys() >= {link.source, link.target} and kind in (None, link.kind)
+        if direction in ("both", way := _way(link, id))
+    ]
+
+
+def undo(engine: Engine, entry: LogEntry) -> MemoryRecord:
+    """Take back an entry that made a link or took one back; return the record that it led from."""
+    if not entry.changes:
+        raise ValidationError(f"what entry {entry.seq} told has been erased")
+    source, kind, target = str(entry.id), entry.changes["kind"], entry.changes["target"]
+    made = entry.action == "relate"
+    with engine.writing() as transaction:
+        record = _known(transaction, source, target)
+        if transaction.writer.linked(source, kind, target) is not made:
+            raise ValidationError(f"entry {entry.seq} cannot be undone: the link changed after it")
+        transaction.link(record, kind, target, holds=not made, undoes=entry.seq)
+    return engine.current(record)
+
+
+def _check_two(source: str, target: str) -> None:
+    if source == target:
+        raise ValidationError(f"a link needs two records, not {source!r} twice")
+
+
+def _known(transaction: Transaction, source: str, target: str) -> MemoryRecord:
+    """Return the *source* of a link between two records, in whatever state but erased."""
+    found = transaction.writer.find([source, target])
+    for id in (source, target):
+        if id not in found or found[id][1].state == "erased":
+            raise NotFoundError("record", id)
+    return found[source][1]
+
+
+def _shows(record: MemoryRecord, now: float) -> bool:
+    return record.state == "live" and not record.expired(now)
+
+
+def _other(link: Link, id: str) -> str:
+    return link.target if link.source == id else link.source
+
+
+def _way(link: Link, id: str) -> Way:
+    return "out" if link.source == id else "in"
