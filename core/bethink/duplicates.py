@@ -56,7 +56,7 @@ class _Known:
 
     def says(self, memory: MemoryRecord) -> bool:
         """Tell whether *memory* was said before; if not, take note of it."""
-        telling, told = self._telling.setdefault(_about(memory), {}), _Told(memory, _words(memory))
+        telling, told = self._telling.setdefault(about(memory), {}), _Told(memory, _words(memory))
         with_its_words = [telling.setdefault(word, []) for word in told.words]
         if any(told.repeats(other) for other in min(with_its_words, key=len)):
             return True
@@ -65,8 +65,8 @@ class _Known:
         return False
 
 
-def _about(memory: MemoryRecord) -> Hashable:
-    """Return what two memories must share to be one fact."""
+def about(memory: MemoryRecord) -> Hashable:
+    """Return what two memories must share to be one fact: author, key, value, day."""
     dated = memory.occurred_at != memory.created_at
     day = memory.occurred_at // 86_400 if dated else None
     value = None if memory.value is None else to_json(memory.value)

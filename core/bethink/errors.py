@@ -28,6 +28,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .records import MemoryRecord
+
 
 class BethinkError(Exception):
     """Stand at the root, so that one ``except`` catches all of them.
@@ -133,15 +135,16 @@ class EmbedderError(BethinkError, RuntimeError):
 
 
 class SimilarMemoryError(BethinkError, ValueError):
-    """Refuse a memory that nearly repeats the record *id*; *similarity* is in [0, 1]."""
+    """Refuse a memory that nearly repeats *record*; *similarity* is in [0, 1]."""
 
-    def __init__(self, id: str, similarity: float) -> None:
+    def __init__(self, record: MemoryRecord, similarity: float) -> None:
         super().__init__(
-            f"record {id!r} already says nearly the same (similarity {similarity:.3f})",
-            id,
+            f"record {record.id!r} already says nearly the same (similarity {similarity:.3f})",
+            record,
             similarity,
         )
-        self.id = id
+        self.id = record.id
+        self.record = record
         self.similarity = similarity
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
 from .backends import EMBEDDED, Vector, Writer
 from .engine import Engine, Transaction
@@ -24,6 +25,14 @@ UNCHANGED: Final = object()
 LOWEST_LIVE: Final = -0.5
 """A record whose outcome falls lower is archived; one that comes back starts from here at least."""
 
+Admit: TypeAlias = Callable[[Transaction, MemoryRecord, Vector, str | None], MemoryRecord | None]
+"""Tells which live record stands for a new one, None if none does.
+
+It is given the transaction, the record, its vector, and the id of the record that it supersedes.
+"""
+Admission: TypeAlias = Callable[[Sequence[MemoryRecord], Sequence[Vector]], Admit]
+"""Looks at all new records and their vectors before there is a transaction."""
+
 _EMBEDDED_FIELDS: Final = frozenset(("content", "author"))
 _Prepared = tuple[MemoryRecord, dict[str, Vector], str | None]
 
@@ -33,10 +42,12 @@ def store_many(
     items: Iterable[str | Mapping[str, Any]],
     shared: Mapping[str, Any],
     gone: Iterable[str] = (),
+    admission: Admission | None = None,
 ) -> list[MemoryRecord]:
     """Store all *items* or none, and forget the records with the ids in *gone*.
 
-    Fields in *shared* hold for every item that does not say otherwise.
+    Fields in *shared* hold for every item that does not say otherwise. For an item that is not
+    admitted, the record that stands for it is returned.
     """
     engine.check_open()
     common = checked(shared)
@@ -46,14 +57,20 @@ def store_many(
     if len({record.id for record in records}) < len(records):
         raise ValidationError("two items have the same id")
     embedded = engine.embed(records)
+    admit = None if admission is None else admission(records, embedded)
+    stored = []
     with engine.writing() as transaction:
         _forget(transaction, chosen(transaction.writer, gone))
         for (record, named, old), vector in zip(prepared, embedded, strict=True):
+            kept = None if admit is None else admit(transaction, record, vector, old)
+            stored.append(kept or record)
             if old is not None:
-                _supersede(transaction, *_found_live(transaction.writer, old), record.id)
-            _store(transaction, record, {**named, EMBEDDED: vector})
+                supersede(transaction, *found_live(transaction.writer, old), stored[-1].id)
+            if kept is None:
+                _store(transaction, record, {**named, EMBEDDED: vector})
     engine.index.save()
-    return records
+    latest = {each.id: each for each in stored}
+    return [engine.current(latest[each.id]) for each in stored]
 
 
 def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
@@ -71,7 +88,7 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
         if not _EMBEDDED_FIELDS.isdisjoint(different(known, after)):
             vectors[EMBEDDED] = engine.embed([after])[0]
         with engine.writing() as transaction:
-            row, before = _found_live(transaction.writer, id)
+            row, before = found_live(transaction.writer, id)
             same = (before.content, before.author) == (known.content, known.author)
             if same:
                 after = _update(transaction, row, before, fields, vectors)
@@ -215,7 +232,7 @@ def restore(engine: Engine, ids: Iterable[str]) -> int:
 def reinforce(engine: Engine, id: str, amount: float) -> MemoryRecord:
     """Raise a live record's importance by *amount*, to 1 at most, and count an access now."""
     with engine.writing() as transaction:
-        row, before = _found_live(transaction.writer, id)
+        row, before = found_live(transaction.writer, id)
         changes: dict[str, Any] = {
             "importance": min(before.importance + amount, 1.0),
             "access_count": before.access_count + 1,
@@ -313,13 +330,21 @@ def _store(transaction: Transaction, record: MemoryRecord, vectors: Mapping[str,
     if record.key is not None and (
         holder := transaction.writer.holder(record.namespace, record.key)
     ):
-        _supersede(transaction, *holder, record.id)
+        supersede(transaction, *holder, record.id)
     transaction.add(record, vectors, told(record))
 
 
-def _supersede(transaction: Transaction, row: int, old: MemoryRecord, by: str) -> None:
+def supersede(
+    transaction: Transaction,
+    row: int,
+    old: MemoryRecord,
+    by: str,
+    action: str = "supersede",
+    told: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Have the live record *old* replaced by another; *told* is what the journal tells besides."""
     gone = replace(old, state="superseded", superseded_by=by, updated_at=transaction.now)
-    transaction.retire(row, gone, "supersede", {"state": "superseded", "superseded_by": by})
+    transaction.retire(row, gone, action, {"state": "superseded", "superseded_by": by, **told})
 
 
 def _update(
@@ -368,7 +393,8 @@ def check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
             raise ValidationError(f"key {record.key!r} is held by record {holder.id!r}")
 
 
-def _found_live(writer: Writer, id: str) -> tuple[int, MemoryRecord]:
+def found_live(writer: Writer, id: str) -> tuple[int, MemoryRecord]:
+    """Return the live record with *id* and its row; raise ``NotFoundError`` if there is none."""
     row, record = writer.find([id]).get(id, (0, None))
     return row, _live(record, id)
 

@@ -6,8 +6,9 @@ import pickle
 
 import pytest
 
-from bethink import errors
+from bethink import MemoryRecord, errors
 
+EXISTING = MemoryRecord("a1", "default", "The sky is blue", 1.0, 1.0, 1.0)
 EXAMPLES = [
     (errors.BethinkError("went wrong"), Exception, "went wrong"),
     (errors.ValidationError("k must be at least 1"), ValueError, "k must be at least 1"),
@@ -21,7 +22,7 @@ EXAMPLES = [
     (errors.NotFoundError("record", "a1"), LookupError, "record 'a1' was not found"),
     (errors.EmbedderMismatchError("hash-256", "tiny"), ValueError, "reembed"),
     (errors.EmbedderError("openai/x", "no route"), RuntimeError, "'openai/x' failed: no route"),
-    (errors.SimilarMemoryError("a1", 0.9312), ValueError, "similarity 0.931"),
+    (errors.SimilarMemoryError(EXISTING, 0.9312), ValueError, "'a1' already says"),
     (errors.RateLimitError("failures", 3, 3600), RuntimeError, "more than 3 failures in 3600 s"),
     (errors.RateLimitError("failures", 3, 3600, 12.4), RuntimeError, "try again in 12 s"),
     (errors.StoreClosedError(), RuntimeError, "closed"),

@@ -40,15 +40,15 @@ FOR_PYTEST = {
 
 # A module imports from its own row or from the rows above it, never from below.
 ROWS = (
-    ("errors",),
-    ("records", "namespaces", "fields", "paths", "ids", "journal", "forks"),
+    ("errors", "records"),
+    ("namespaces", "fields", "paths", "ids", "journal", "forks"),
     ("text", "filters"),
     ("embedders", "backends", "conflicts", "ranking", "duplicates"),
     ("index",),
-    ("recall", "packing"),
+    ("recall", "packing", "similar"),
     ("engine",),
-    ("lifecycle", "links", "reading", "view"),
-    ("erasure", "history", "outcomes"),
+    ("lifecycle", "links", "merging", "reading", "view"),
+    ("admission", "consolidation", "contradictions", "erasure", "history", "outcomes"),
     ("store",),
     ("working",),
     ("aio", "files", "messages"),

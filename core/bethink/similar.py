@@ -1,0 +1,124 @@
+"""Which records say nearly the same as another, so that one of them is enough.
+
+Two texts are nearly the same only if all words of one are in the other. So the like of a text is
+looked for where its rarest word occurs, and where one of its words is another's rarest: texts that
+have nothing to do with each other are never compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from .backends import Vector
+from .conflicts import Reading, are_duplicates
+from .duplicates import about
+from .index.vectors import cosines, directions
+
+Similarity: TypeAlias = Callable[[str, str], float]
+"""Tells the cosine of the vectors of two records by their ids."""
+
+_ANY = ""  # is among the words of every text, so that one without words is found, too
+
+
+def say_the_same(a: Reading, b: Reading, similarity: float) -> bool:
+    """Say whether one record may stand for both; *similarity* is the cosine of their vectors.
+
+    Beyond what ``are_duplicates`` asks, they have one namespace and author, what happened did so on
+    one day, and neither is a turn of a conversation: what was said twice there was said twice.
+    """
+    if a.record.thread is not None or b.record.thread is not None:
+        return False
+    same = a.record.namespace == b.record.namespace and about(a.record) == about(b.record)
+    return same and are_duplicates(a, b, similarity)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    reading: Reading
+    words: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Group:
+    """Texts about the same, of the same figures: by each of their words, and by the rarest."""
+
+    having: dict[str, list[_Entry]] = field(default_factory=dict)
+    rarest: dict[str, list[_Entry]] = field(default_factory=dict)
+
+    def add(self, entry: _Entry) -> None:
+        lists = {word: self.having.setdefault(word, []) for word in sorted(entry.words)}
+        rarest = min(lists, key=lambda word: len(lists[word]))
+        self.rarest.setdefault(rarest, []).append(entry)
+        for entries in lists.values():
+            entries.append(entry)
+
+    def around(self, words: frozenset[str]) -> Iterator[_Entry]:
+        """Yield the texts that have all of *words*, and those with only some of them."""
+        with_rarest = min((self.having.get(word, []) for word in words), key=len)
+        yield from (entry for entry in with_rarest if words <= entry.words)
+        for word in words:
+            yield from (entry for entry in self.rarest.get(word, ()) if entry.words < words)
+
+
+class Known:
+    """Readings of records, to be asked for the one that says nearly the same as another."""
+
+    def __init__(self, similarity: Similarity) -> None:
+        self._similarity = similarity
+        self._entries: dict[str, _Entry] = {}
+        self._groups: dict[Hashable, _Group] = {}
+
+    def add(self, reading: Reading) -> None:
+        """Take note of what a record says; of one that is known, what it says now."""
+        entry = self._entries[reading.record.id] = _Entry(reading, _words(reading))
+        self._groups.setdefault(_gist(reading), _Group()).add(entry)
+
+    def forget(self, id: str) -> None:
+        """Know a record no more."""
+        self._entries.pop(id, None)
+
+    def like(self, reading: Reading) -> tuple[Reading, float] | None:
+        """Return the known record most like *reading* and how alike they are, None without one.
+
+        Of those that are equally alike it is the oldest.
+        """
+        group = self._groups.get(_gist(reading))
+        if group is None:
+            return None
+        around = (entry for entry in group.around(_words(reading)) if self._is_current(entry))
+        alike = [(entry.reading, self._alike(reading, entry.reading)) for entry in around]
+        same = [(other, cosine) for other, cosine in alike if say_the_same(reading, other, cosine)]
+        return min(same, key=_by_likeness, default=None)
+
+    def _is_current(self, entry: _Entry) -> bool:
+        return self._entries.get(entry.reading.record.id) is entry
+
+    def _alike(self, a: Reading, b: Reading) -> float:
+        """Return the cosine of two readings; of equal texts no vector is asked for."""
+        one, other = a.record, b.record
+        return 1.0 if one.content == other.content else self._similarity(one.id, other.id)
+
+
+def _words(reading: Reading) -> frozenset[str]:
+    return frozenset((*reading.traits.words, _ANY))
+
+
+def _gist(reading: Reading) -> Hashable:
+    """Return what two readings must share to say the same, besides words."""
+    record, traits = reading.record, reading.traits
+    return record.namespace, about(record), traits.figures, traits.denials
+
+
+def _by_likeness(found: tuple[Reading, float]) -> tuple[float, float, str]:
+    reading, cosine = found
+    return -cosine, reading.record.created_at, reading.record.id
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    """Return the cosine of two vectors as recall reckons it; 0 if either is all zeros."""
+    first, second = directions(np.stack((one, other)))
+    return float(cosines(first[None], second)[0])
