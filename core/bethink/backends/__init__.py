@@ -172,9 +172,11 @@ class Writer(Protocol):
         record: MemoryRecord | None,
         was: int | None,
         row: int | None,
-        changes: Mapping[str, object],
+        changes: Mapping[str, object] | None,
     ) -> None:
         """Append one entry; *was* is the row before, *row* the row after.
+
+        With *changes* None it tells nothing, like one whose changes were erased.
 
         The entry of a touch has neither; it lists the rows under ``changes["rows"]``. Nor has that
         of a link: it leaves *record*, whose link it is, as it was.

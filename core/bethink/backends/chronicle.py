@@ -6,13 +6,14 @@ the backend tells the entries up to the moment, from the last one on that tells 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..namespaces import Scope
 from ..records import LogEntry, MemoryRecord, Snapshot
-from . import Vector
+from . import Row, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,45 @@ class Link:
     target: str
     seq: int
     at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A journal entry with what it takes to make it again.
+
+    ``moved`` tells whether it gave its record a new row, and is None where it changed no record's
+    fields. ``changes`` are None once they have been erased. ``vectors`` are the named vectors that
+    it gave, as far as they are still there.
+    """
+
+    seq: int
+    at: float
+    action: str
+    id: str | None
+    namespace: str | None
+    moved: bool | None
+    changes: Mapping[str, Any] | None
+    vectors: Mapping[str, Vector]
+
+
+class Everything(Protocol):
+    """All that a backend holds at one moment, read piece by piece; writers go on meanwhile."""
+
+    def head(self) -> int:
+        """Return the last journal position."""
+        ...
+
+    def records(self) -> Iterator[Row]:
+        """Yield every record, in any state, in order of insertion."""
+        ...
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the journal, oldest first."""
+        ...
+
+    def snapshots(self) -> list[Snapshot]:
+        """Return all snapshots in the order in which they were taken."""
+        ...
 
 
 class Chronicle(Protocol):
@@ -127,4 +167,8 @@ class Chronicle(Protocol):
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""
+        ...
+
+    def everything(self) -> AbstractContextManager[Everything]:
+        """Open all that there is now to be read, for however long that takes."""
         ...

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pytest
 
-from ..backends import Backend
+from ..backends import EMBEDDED, Backend, Vector
 from ..backends.chronicle import Current, Link
 from ..errors import ValidationError
 from ..journal import told
@@ -196,3 +196,57 @@ class ChronicleContract(ABC):
         with pytest.raises(ValidationError, match="'one' exists"), backend.write() as writer:
             writer.snapshot("one", 8.0)
         assert backend.head() == 2
+
+    def test_everything_is_told_in_its_order(self, backend: Backend) -> None:
+        insert(backend, record("r1"), vectors={EMBEDDED: vector(1, 2), "mine": vector(3)})
+        insert(backend, EVERY_FIELD)
+        move(backend, 1, record("r1", "moved"), {"mine": vector(4), "new": vector(5, 6)})
+        touch(backend, {"r1": (1, 50.0)})
+        with backend.write() as writer:
+            writer.snapshot("named", 60.0)
+        with backend.chronicle.everything() as everything:
+            first, second = everything.records()
+            entries, snapshots = list(everything.entries()), everything.snapshots()
+            assert everything.head() == 4
+        assert (first.row, first.ordinal, first.record.content) == (3, 1, "moved")
+        assert told_vectors(first.vectors) == {"": [1, 2], "mine": [4], "new": [5, 6]}
+        assert (second.row, second.record, second.vectors) == (2, EVERY_FIELD, {})
+        assert [(each.action, each.id, each.moved) for each in entries] == [
+            ("store", "r1", True),
+            ("store", "all", True),
+            ("update", "r1", True),
+            ("touch", None, None),
+        ]
+        assert [told_vectors(each.vectors) for each in entries] == [
+            {"mine": [3]},
+            {},
+            {"mine": [4], "new": [5, 6]},
+            {},
+        ]
+        assert snapshots == backend.chronicle.snapshots() == [Snapshot("named", 4, 60.0)]
+
+    def test_everything_stays_what_it_was_while_others_write(self, backend: Backend) -> None:
+        insert(backend, *(record(f"r{n}") for n in range(600)))
+        with backend.chronicle.everything() as everything:
+            records = everything.records()
+            seen = [next(records)]
+            patch(backend, 600, record("r599", state="forgotten"), "forget")
+            seen += records
+            assert everything.head() == len(list(everything.entries())) == 600
+        assert {each.record.state for each in seen} == {"live"}
+        assert backend.head() == 601
+
+    def test_an_entry_may_tell_nothing(self, backend: Backend) -> None:
+        insert(backend, record("r1"))
+        erase(backend, 1, record("r1", "", state="erased"))
+        with backend.write() as writer:
+            writer.journal("update", 5.0, record("r1", "", state="erased"), 1, 1, None)
+        with backend.chronicle.everything() as everything:
+            changes = [entry.changes for entry in everything.entries()]
+        assert changes == [None, {"left": "r1"}, None]
+        assert backend.log(1, None, None, 0)[0].changes == {}
+
+
+def told_vectors(vectors: Mapping[str, Vector]) -> dict[str, list[float]]:
+    """Return *vectors* as lists."""
+    return {name: found.tolist() for name, found in vectors.items()}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import Any, Final
 
 from ...journal import WHOLE
@@ -15,6 +15,7 @@ from ...records import LogEntry, Snapshot
 from .. import Vector
 from ..chronicle import Current, Link, Story, Told
 from .connection import Connections
+from .everything import SQLiteEverything
 from .rows import COLUMNS, from_json, to_record, to_vector, within
 
 _CURRENT: Final = f"SELECT row, ordinal, revision, {COLUMNS} FROM records"
@@ -195,6 +196,12 @@ class SQLiteChronicle:
                 "SELECT name, seq, at FROM snapshots ORDER BY seq, at, name"
             ).fetchall()
         return [Snapshot(*columns) for columns in found]
+
+    @contextmanager
+    def everything(self) -> Iterator[SQLiteEverything]:
+        """Open all that there is now to be read, for however long that takes."""
+        with self._connections.lasting() as connection:
+            yield SQLiteEverything(connection)
 
 
 def to_entry(columns: Sequence[Any]) -> LogEntry:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Final, Literal
 
 from ...errors import StoreBusyError, StoreClosedError
@@ -220,6 +220,26 @@ class Connections:
                 yield connection
             finally:
                 connection.execute("COMMIT")
+
+    @contextmanager
+    def lasting(self) -> Iterator[sqlite3.Connection]:
+        """Hold one state of the file for long; nobody who writes has to wait for that.
+
+        What is only in memory is copied for it.
+        """
+        if self.path == MEMORY:
+            with closing(sqlite3.connect(MEMORY)) as copy:
+                with self.reading() as connection:
+                    connection.backup(copy)
+                yield copy
+            return
+        with explained(self.path), self._read_lock:
+            self._wake()
+            self._reader.execute("BEGIN")
+            try:
+                yield self._reader
+            finally:
+                self._reader.execute("COMMIT")
 
     def rewrite(self, patience: float) -> None:
         """Write the file anew from what is in it, and empty its log.

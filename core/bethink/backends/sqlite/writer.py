@@ -218,18 +218,19 @@ class SQLiteWriter:
         record: MemoryRecord | None,
         was: int | None,
         row: int | None,
-        changes: Mapping[str, object],
+        changes: Mapping[str, object] | None,
     ) -> None:
         """Append one entry; *was* is the row before, *row* the row after."""
         salt, seq = os.urandom(16), self._head + 1
         whole = action != "store" and row is not None and salt[0] < WHOLE_IN_256
-        if whole and record and record.state == "live":
+        if changes is not None and whole and record and record.state == "live":
             changes = {**changes, WHOLE: told(record)}
-        text = to_json(changes)
+        text = None if changes is None else to_json(changes)
         columns = (seq, at, action, record and record.id, record and record.namespace, was, row)
-        digested = digest(salt, text)
+        digested = digest(salt, text or "")
         self._link = link(self._link, columns, digested)
-        self._connection.execute(_ENTRY, (*columns, digested, self._link, salt, text))
+        kept = (None, None) if text is None else (salt, text)
+        self._connection.execute(_ENTRY, (*columns, digested, self._link, *kept))
         if at < self._at:
             self._connection.execute("INSERT INTO clock_steps VALUES (?)", (seq,))
         self._head, self._at = seq, at
