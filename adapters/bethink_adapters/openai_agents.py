@@ -1,0 +1,160 @@
+"""OpenAI Agents SDK: a session that keeps a conversation, and a filter that recalls from others.
+
+    session = MemorySession(store, "conversation-7")
+    config = RunConfig(call_model_input_filter=recall_filter(store, namespace="users/42"))
+    result = await Runner.run(agent, "Which pizza do I like?", session=session, run_config=config)
+
+What was recalled stands in front of the last user message while the model answers, and nowhere
+else: neither the session nor the run's items hold it.
+
+Runs on openai-agents 0.22 to 0.24.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from bethink import MemoryRecord, MemoryStore, MessageLog
+from bethink.fields import MAX_CONTENT, MAX_LABEL
+from bethink.namespaces import Scope
+
+from .recalling import Recalling
+from .texts import storable
+
+if TYPE_CHECKING:
+    from agents import SessionSettings, TResponseInputItem
+    from agents.run import CallModelData, ModelInputData
+
+_SPOKEN: Final = ("message", None)
+_RESULTS: Final = ("output", "content", "text", "refusal")
+
+
+class MemorySession:
+    """The items of one conversation, kept in a store; a ``Session`` of the SDK.
+
+    Any text names a session, and no session sees another's items. *session_settings* is a
+    ``SessionSettings`` or its fields; its ``limit`` is how many of the newest items a run is shown.
+    The *store* stays the caller's to close.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        session_id: str,
+        *,
+        namespace: str = "messages",
+        session_settings: SessionSettings | Mapping[str, Any] | None = None,
+    ) -> None:
+        self.log = MessageLog(store, session_id, namespace=namespace)
+        self.session_id = session_id
+        self.session_settings = _settings(session_settings)
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """Return the newest *limit* items, oldest first; None: as many as the settings say."""
+        last = self.session_settings.limit if limit is None and self.session_settings else limit
+        last = None if last is None else max(last, 0)
+        records = await asyncio.to_thread(self.log.messages, last)
+        return [_item(record) for record in records]
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Add *items*, all of them or none."""
+        records = [_record(cast("Mapping[str, Any]", item)) for item in items]
+        await asyncio.to_thread(self.log.append, records)
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Remove and return the newest item; None when there is none."""
+        record = await asyncio.to_thread(self.log.pop)
+        return None if record is None else _item(record)
+
+    async def clear_session(self) -> None:
+        """Forget all items of this session."""
+        await asyncio.to_thread(self.log.clear)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(session_id={self.session_id!r})"
+
+
+def recall_filter(
+    store: MemoryStore,
+    *,
+    namespace: Scope | Callable[[CallModelData[Any]], Scope] = "default",
+    k: int = 5,
+    min_score: float = 0.0,
+    budget_tokens: int = 800,
+    count_tokens: Callable[[str], float] | None = None,
+) -> Callable[[CallModelData[Any]], Coroutine[Any, Any, ModelInputData]]:
+    """Return a ``call_model_input_filter`` that shows the model what its last question recalls.
+
+    *namespace* may be a function of the call, for instance of its ``context``. The best *k*
+    memories that score at least *min_score*, and that the conversation does not hold already, are
+    shown: as many as fit into *budget_tokens*. A store that fails is logged and shows nothing.
+    """
+    usual: Scope = "default" if callable(namespace) else namespace
+    recalling = Recalling(store, usual, k, min_score, budget_tokens, count_tokens)
+
+    async def filtered(data: CallModelData[Any]) -> ModelInputData:
+        from agents.run import ModelInputData
+
+        given = list(data.model_data.input)
+        place, query = _last_question(cast("Sequence[Mapping[str, Any]]", given))
+        said = {text.strip() for item in given for text in _texts(item)}
+        scope = namespace(data) if callable(namespace) else None
+        if text := await recalling.atext(query, said, namespace=scope):
+            given.insert(place, {"role": "user", "content": text})
+        return ModelInputData(input=given, instructions=data.model_data.instructions)
+
+    return filtered
+
+
+def _settings(given: SessionSettings | Mapping[str, Any] | None) -> SessionSettings:
+    from agents.memory import SessionSettings
+
+    if isinstance(given, SessionSettings):
+        return given
+    unknown = sorted(set(given or ()) - {"limit"})
+    if unknown:
+        raise TypeError(f"Unknown session settings: {', '.join(unknown)}")
+    return SessionSettings(**(given or {}))
+
+
+def _last_question(items: Sequence[Mapping[str, Any]]) -> tuple[int, str]:
+    """Return where the last user message stands, and its text."""
+    for place in reversed(range(len(items))):
+        if items[place].get("role") == "user":
+            return place, "\n".join(_texts(items[place]))
+    return 0, ""
+
+
+def _record(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *item* as arguments of ``MemoryStore.store``: itself, and the text to find it by."""
+    text = "\n".join(_texts(item)) if _is_told(item) else ""
+    author = item.get("role") or ("tool" if "output" in item else "assistant")
+    return {
+        "content": storable(text, MAX_CONTENT),
+        "value": dict(item),
+        "author": storable(str(author), MAX_LABEL),
+    }
+
+
+def _item(record: MemoryRecord) -> TResponseInputItem:
+    return cast("TResponseInputItem", record.value)
+
+
+def _is_told(item: Mapping[str, Any]) -> bool:
+    """Tell whether an item says something: a message or what a tool returned."""
+    return item.get("type") in _SPOKEN or "output" in item
+
+
+def _texts(part: object) -> Iterator[str]:
+    """Yield the texts in an item, wherever the SDK puts them."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, Mapping):
+        for name in _RESULTS:
+            if name in part:
+                yield from _texts(part[name])
+    elif isinstance(part, Sequence):
+        for each in part:
+            yield from _texts(each)

@@ -1,0 +1,81 @@
+"""What an agent is shown before its model is called: the memories that its last question recalls.
+
+The block is fenced, within a budget, and leaves out what the conversation says anyway. A store that
+fails is logged, and the run goes on without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from bethink import MemoryStore, ValidationError
+from bethink.namespaces import Scope, check_scope
+from bethink.packing import Budget, Packed, TokenCounter, pack
+
+_logger: Final = logging.getLogger(__name__)
+
+NOTHING: Final = Packed("", 0, (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Recalling:
+    """The best *k* memories of *namespace* that score at least *min_score*, as one block.
+
+    The block has at most *budget_tokens*, as *count_tokens* counts them (default: an estimate).
+    """
+
+    store: MemoryStore
+    namespace: Scope = "default"
+    k: int = 5
+    min_score: float = 0.0
+    budget_tokens: int = 800
+    count_tokens: TokenCounter | None = None
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ValidationError(f"k must be at least 1, not {self.k}")
+        check_scope(self.namespace)
+        Budget(self.budget_tokens, self.count_tokens)
+
+    def block(
+        self, query: str, said: Collection[str] = (), *, namespace: Scope | None = None
+    ) -> Packed:
+        """Return what *query* recalls without what is *said* already, each a stripped text.
+
+        *namespace* takes the place of the usual one. What is in the block counts as accessed.
+        """
+        if not query.strip():
+            return NOTHING
+        scope = self.namespace if namespace is None else namespace
+        found = self.store.recall(
+            query,
+            k=self.k + len(said),
+            namespace=scope,
+            min_score=self.min_score,
+            touch=False,
+        )
+        fresh = [hit for hit in found if hit.memory.content.strip() not in said][: self.k]
+        packed = pack(fresh, Budget(self.budget_tokens, self.count_tokens))
+        if packed.results:
+            self.store.touch([hit.memory.id for hit in packed.results])
+        return packed
+
+    def text(
+        self, query: str, said: Collection[str] = (), *, namespace: Scope | None = None
+    ) -> str:
+        """Return the text of ``block``; nothing, and a line in the log, when the store fails."""
+        try:
+            return self.block(query, said, namespace=namespace).text
+        except Exception:
+            _logger.exception("nothing could be recalled; the run goes on without it")
+            return ""
+
+    async def atext(
+        self, query: str, said: Collection[str] = (), *, namespace: Scope | None = None
+    ) -> str:
+        """Return what ``text`` does, without keeping the event loop waiting."""
+        return await asyncio.to_thread(self.text, query, said, namespace=namespace)

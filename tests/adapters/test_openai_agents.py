@@ -1,0 +1,259 @@
+"""Sessions and recall against the OpenAI Agents SDK itself, with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+pytest.importorskip("agents.memory")
+
+from agents import Agent, RunConfig, Runner, function_tool
+from agents.memory import Session, SessionSettings
+from agents.testing import ScriptedModel, assistant_message, function_call
+
+from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError, segment
+from bethink.packing.context import INTRODUCTION
+from bethink_adapters.openai_agents import MemorySession, recall_filter
+
+from .contract import QUESTION, AdapterContract, GatedStore, cancel_at_gate
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "openai_agents_chat.py"
+
+
+def run(text: str, model: ScriptedModel, session: Session | None = None, **config: Any) -> str:
+    """Run one turn; return what the agent answers."""
+    agent = Agent(name="helper", model=model)
+    config = {"tracing_disabled": True} | config
+    result = asyncio.run(Runner.run(agent, text, session=session, run_config=RunConfig(**config)))
+    return str(result.final_output)
+
+
+def scripted(*replies: str) -> ScriptedModel:
+    return ScriptedModel([[assistant_message(reply)] for reply in replies])
+
+
+def prompt_of(model: ScriptedModel) -> str:
+    return json.dumps(model.calls[-1].input, ensure_ascii=False)
+
+
+def said(session: MemorySession) -> list[Any]:
+    return asyncio.run(session.get_items())
+
+
+# -- the session
+
+
+def test_it_passes_for_a_session(store: MemoryStore) -> None:
+    assert isinstance(MemorySession(store, "s"), Session)
+
+
+def test_the_second_run_sees_the_first(store: MemoryStore) -> None:
+    session, model = MemorySession(store, "s"), scripted("Hello Ann.", "Ann.")
+    run("I am Ann.", model, session)
+    assert run("Who am I?", model, session) == "Ann."
+    assert [item.get("role") for item in model.calls[-1].input] == ["user", "assistant", "user"]
+
+
+def test_items_come_back_as_they_went_in(store: MemoryStore) -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"}
+    items: list[Any] = [
+        {"role": "user", "content": [{"type": "input_text", "text": "Wie wird das Wetter, 明日?"}]},
+        {"type": "reasoning", "id": "r1", "summary": [], "encrypted_content": "…"},
+        call,
+        {"type": "function_call_output", "call_id": "c1", "output": "rain \udc80"},
+    ]
+    session = MemorySession(store, "s")
+    asyncio.run(session.add_items(items))
+    assert said(session) == items
+    assert [record.content for record in session.log.messages()] == [
+        "Wie wird das Wetter, 明日?",
+        "",
+        "",
+        "rain \N{REPLACEMENT CHARACTER}",
+    ]
+
+
+def test_a_tool_that_returns_a_book_is_kept_whole(store: MemoryStore) -> None:
+    book = "many words " * 60_000
+    session = MemorySession(store, "s")
+    asyncio.run(
+        session.add_items([{"type": "function_call_output", "call_id": "c", "output": book}])
+    )
+    assert said(session)[0]["output"] == book
+
+
+def test_a_run_with_tools_is_kept_in_order(store: MemoryStore) -> None:
+    @function_tool
+    def weather() -> str:
+        return "rain"
+
+    model = ScriptedModel(
+        [[function_call("weather", {}, call_id="c1")], [assistant_message("Take an umbrella.")]]
+    )
+    agent = Agent(name="helper", model=model, tools=[weather])
+    session = MemorySession(store, "s")
+    asyncio.run(
+        Runner.run(agent, "Weather?", session=session, run_config=RunConfig(tracing_disabled=True))
+    )
+    kinds = [item.get("type", item.get("role")) for item in said(session)]
+    assert kinds == ["user", "function_call", "function_call_output", "message"]
+    assert [each.author for each in session.log.messages()] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+
+
+def test_the_settings_limit_what_a_run_is_shown(store: MemoryStore) -> None:
+    session = MemorySession(store, "s", session_settings={"limit": 1})
+    asyncio.run(session.add_items([{"role": "user", "content": text} for text in "abc"]))
+    assert [item["content"] for item in said(session)] == ["c"]
+    assert len(asyncio.run(session.get_items(limit=2))) == 2
+    assert asyncio.run(session.get_items(limit=-1)) == []
+    assert MemorySession(store, "t", session_settings=SessionSettings(limit=4)).session_settings
+
+
+def test_unknown_settings_are_refused(store: MemoryStore) -> None:
+    with pytest.raises(TypeError, match="Unknown session settings: limitt"):
+        MemorySession(store, "s", session_settings={"limitt": 1})
+
+
+def test_what_cannot_be_kept_is_refused_whole(store: MemoryStore) -> None:
+    session = MemorySession(store, "s")
+    bad: list[Any] = [{"role": "user", "content": "fine"}, {"role": "user", "content": object()}]
+    with pytest.raises(ValidationError):
+        asyncio.run(session.add_items(bad))
+    assert said(session) == []
+
+
+# -- recall
+
+
+def test_recalled_text_is_data_in_front_of_the_question(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.", namespace="users/ann")
+    model = scripted("Margherita.")
+    run("Which pizza?", model, call_model_input_filter=recall_filter(store, namespace="users/ann"))
+    block, question = (str(item["content"]) for item in model.calls[-1].input)
+    assert block.startswith(INTRODUCTION)
+    assert "Ann likes pizza Margherita." in block
+    assert question == "Which pizza?"
+
+
+def test_the_namespace_may_come_from_the_context(store: MemoryStore) -> None:
+    for user in ("ann", "bob"):
+        store.store(f"The pizza of {user}.", namespace=f"users/{user}")
+    model = scripted("yes")
+    chosen = recall_filter(store, namespace=lambda data: f"users/{data.context}")
+    asyncio.run(
+        Runner.run(
+            Agent(name="helper", model=model),
+            "Which pizza?",
+            context="bob",
+            run_config=RunConfig(call_model_input_filter=chosen, tracing_disabled=True),
+        )
+    )
+    assert "The pizza of bob." in prompt_of(model)
+    assert "ann" not in prompt_of(model)
+
+
+def test_a_question_without_words_recalls_nothing(store: MemoryStore) -> None:
+    store.store("Anything.")
+    model = scripted("yes")
+    run(" ", model, call_model_input_filter=recall_filter(store))
+    assert len(model.calls[-1].input) == 1
+
+
+def test_a_failing_store_recalls_nothing_and_is_logged(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.store("Ann likes pizza Margherita.")
+    store.close()
+    model = scripted("I do not know.")
+    with caplog.at_level(logging.ERROR, "bethink_adapters"):
+        answer = run("Which pizza?", model, call_model_input_filter=recall_filter(store))
+    assert answer == "I do not know."
+    assert "Margherita" not in prompt_of(model)
+    assert [record.name for record in caplog.records] == ["bethink_adapters.recalling"]
+
+
+def test_wrong_settings_are_refused_at_once(store: MemoryStore) -> None:
+    with pytest.raises(ValidationError):
+        recall_filter(store, k=0)
+    with pytest.raises(ValidationError):
+        recall_filter(store, budget_tokens=-1)
+
+
+def place(user: str) -> str:
+    return f"users/{segment(user)}"
+
+
+class TestContract(AdapterContract):
+    """Each user has a running chat and an earlier one; the filter recalls from both."""
+
+    not_applicable: ClassVar[Mapping[str, str]] = {"dump": "a session is named by its arguments"}
+    failure_is_loud = "the session is the conversation: an answer without it would be beside it"
+
+    def run(self, store: MemoryStore, user: str, text: str, reply: str) -> str:
+        model = scripted(reply)
+        recall = recall_filter(store, namespace=Subtree(place(user)))
+        run(text, model, self.session(store, user, "chat"), call_model_input_filter=recall)
+        return prompt_of(model)
+
+    def session(self, store: MemoryStore, user: str, name: str) -> MemorySession:
+        return MemorySession(store, name, namespace=place(user))
+
+    def ingest(self, store: MemoryStore, user: str) -> None:
+        """Do nothing: the runner itself writes the session, once."""
+
+    def remember(self, store: MemoryStore, user: str, text: str) -> None:
+        earlier = self.session(store, user, "earlier")
+        asyncio.run(earlier.add_items([{"role": "user", "content": text}]))
+
+    def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
+        items = (said(self.session(store, user, name)) for name in ("earlier", "chat"))
+        return [str(item["content"]) for each in items for item in each]
+
+    def framework_history(self, store: MemoryStore, user: str) -> str:
+        return json.dumps(said(self.session(store, user, "chat")))
+
+    def cancel_mid_recall(self, store: GatedStore, user: str, query: str) -> None:
+        asyncio.run(cancel_at_gate(store, self.session(store, user, "earlier").get_items()))
+
+    def block_within(
+        self, store: MemoryStore, user: str, query: str, budget: int, counter: Callable[[str], int]
+    ) -> str:
+        model = scripted("There.")
+        recall = recall_filter(
+            store, namespace=Subtree(place(user)), budget_tokens=budget, count_tokens=counter
+        )
+        run(query, model, call_model_input_filter=recall)
+        *added, _ = model.calls[-1].input
+        return "".join(str(item["content"]) for item in added)
+
+
+def test_a_cancelled_run_of_the_filter_leaves_the_store_usable(tmp_path: Path) -> None:
+    with GatedStore(str(tmp_path / "memory.db")) as store:
+        store.store("Ann likes pizza Margherita.")
+        agent = Agent(name="helper", model=scripted("yes"))
+        config = RunConfig(call_model_input_filter=recall_filter(store), tracing_disabled=True)
+        asyncio.run(cancel_at_gate(store, Runner.run(agent, QUESTION, run_config=config)))
+        assert store.recall("pizza")
+    with pytest.raises(StoreClosedError):
+        store.recall("pizza")
+
+
+def test_the_example_remembers_across_sessions(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "- user: I always take my coffee with oat milk." in done.stdout
+    assert "It answers: With oat milk" in done.stdout
