@@ -1,11 +1,12 @@
-"""LangGraph remembers in bethink: the long-term store of a graph.
+"""LangGraph remembers in bethink: the checkpoints of a graph's threads, and its long-term store.
 
     store = BethinkStore("agent.db")
-    graph = builder.compile(store=store)
+    graph = builder.compile(checkpointer=BethinkSaver(store.store), store=store)
 
 Importing this package loads no framework; making one of its objects does.
 """
 
+from .checkpoint import BethinkSaver
 from .store import BethinkStore
 
-__all__ = ["BethinkStore"]
+__all__ = ["BethinkSaver", "BethinkStore"]

@@ -1,0 +1,300 @@
+"""The checkpointer of a LangGraph graph: threads that go on, step back and fork.
+
+    saver = BethinkSaver("agent.db")
+    graph = builder.compile(checkpointer=saver)
+
+One class serves sync and async graphs, from any thread and event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from bethink import (
+    KeyedMemory,
+    MemoryRecord,
+    MemoryStore,
+    MissingExtraError,
+    Subtree,
+    ValidationError,
+    segment,
+)
+from bethink.namespaces import check_namespace
+
+from ..awaiting import awaitable
+from ..subclassing import on_base
+from . import threads
+from .checkpoints import (
+    CHECKPOINTS,
+    checkpoint_key,
+    config_of,
+    configured,
+    from_text,
+    id_of,
+    in_order,
+    is_small,
+    merged_writes,
+    place,
+    thread_place,
+    to_text,
+    value_key,
+    writes_after,
+    writes_key,
+)
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import (
+        BaseCheckpointSaver,
+        ChannelVersions,
+        Checkpoint,
+        CheckpointMetadata,
+        CheckpointTuple,
+    )
+
+    _Base: TypeAlias = BaseCheckpointSaver[str]
+else:
+    _Base = object  # a type checker sees LangGraph's base class; an object gets it when it is made
+
+
+class BethinkSaver(_Base):
+    """Keep the checkpoints of LangGraph threads in a bethink store, below *namespace*.
+
+    *store* is a `MemoryStore`, which stays the caller's to close, or the path of a file to open.
+    *serde* turns objects into bytes, as for every checkpointer: an `EncryptedSerializer` encrypts.
+    A put is one transaction. No recall finds checkpoints.
+
+    What is deleted is erased: no byte stays in the file, which is written anew for that. So delete
+    many threads at once, by `prune(thread_ids, strategy="delete")`.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make one that passes for LangGraph's own."""
+        try:
+            from langgraph.checkpoint.base import BaseCheckpointSaver
+        except ImportError as error:
+            raise MissingExtraError("langgraph", "langgraph") from error
+        return object.__new__(on_base(cls, BaseCheckpointSaver))
+
+    def __init__(
+        self,
+        store: MemoryStore | str | os.PathLike[str],
+        *,
+        namespace: str = "checkpoints",
+        serde: Any = None,
+    ) -> None:
+        super().__init__(serde=serde)
+        self.namespace = check_namespace(namespace)
+        self._owns_store = not isinstance(store, MemoryStore)
+        self.store = store if isinstance(store, MemoryStore) else MemoryStore(store)
+
+    def close(self) -> None:
+        """Close the store if it was opened here."""
+        if self._owns_store:
+            self.store.close()
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint that *config* names, or the latest one of its thread."""
+        record = self._record(config)
+        return None if record is None else self._tuple(record, self._metadata(record))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Yield the checkpoints of a thread (None: of all), newest first.
+
+        *filter* are metadata that must be equal, *before* names a checkpoint that must be newer.
+        """
+        left = limit
+        for record in self._listed(config, before):
+            if left is not None and left <= 0:
+                return
+            metadata = self._metadata(record)
+            if all(metadata.get(name) == value for name, value in (filter or {}).items()):
+                left = None if left is None else left - 1
+                yield self._tuple(record, metadata)
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint and the values that are new in it; return the config that names it."""
+        from langgraph.checkpoint.base import get_checkpoint_metadata
+
+        thread, graph, parent = _named(config)
+        kept: Any = get_checkpoint_metadata(config, metadata)
+        values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
+        large = {name for name, value in values.items() if name in versions and not is_small(value)}
+        small = {name: value for name, value in values.items() if name not in large}
+        state: dict[str, Any] = {
+            "parent": parent,
+            "checkpoint": self._dump({**checkpoint, "channel_values": small}),
+            "metadata": self._dump(kept),
+            "values": {n: value_key(n, versions[n]) if n in large else None for n in values},
+            "deltas": list(kept.get("counters_since_delta_snapshot") or ()),
+        }
+        items: list[dict[str, Any]] = [
+            {"key": value_key(name, versions[name]), "value": self._dump(values[name])}
+            for name in new_versions
+            if name in large
+        ]
+        run = {"source": segment(kept["run_id"])} if isinstance(kept.get("run_id"), str) else {}
+        items.append(
+            {"key": checkpoint_key(checkpoint["id"]), "value": state, **CHECKPOINTS, **run}
+        )
+        self.store.store_many(items, namespace=place(self.namespace, thread, graph))
+        return configured(thread, graph, checkpoint["id"])  # type: ignore[return-value]
+
+    def put_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Store what a task has written after a checkpoint; storing it again changes nothing."""
+        from langgraph.checkpoint.base import WRITES_IDX_MAP
+
+        thread, graph, id = _named(config)
+        if id is None:
+            raise ValidationError("writes belong to a checkpoint, and the config names none")
+        new = [
+            (WRITES_IDX_MAP.get(channel, number), [channel, self._dump(value)])
+            for number, (channel, value) in enumerate(writes)
+        ]
+        if new:
+            memory = KeyedMemory(self.store, namespace=place(self.namespace, thread, graph))
+            memory.update(
+                writes_key(id, task_id), lambda known: merged_writes(known, task_path, new), {}
+            )
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Erase all checkpoints and writes of a thread."""
+        threads.prune(self.store, self.namespace, [thread_id], "delete")
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Erase the checkpoints that these runs made, with their values and writes."""
+        threads.delete_for_runs(self.store, self.namespace, run_ids)
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all checkpoints and writes of a thread to another one, in one transaction."""
+        threads.copy(self.store, self.namespace, source_thread_id, target_thread_id)
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Erase all but the latest checkpoint of each graph in these threads, or "delete" them.
+
+        The latest one keeps its writes, so an interrupted thread can be resumed, and the ancestors
+        that its delta channels are told by.
+        """
+        threads.prune(self.store, self.namespace, thread_ids, strategy)
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, Any]:
+        """Return what was written to each of *channels* since the last ancestor with its value."""
+        record = self._record(config) if channels else None
+        return threads.written(self.store, record, channels, self._load)
+
+    def get_next_version(self, current: str | int | float | None, channel: None = None) -> str:
+        """Return the version after *current*; unique, for the forks of a thread share values."""
+        number = 0 if current is None else int(str(current).split(".")[0])
+        return f"{number + 1:032}.{random.getrandbits(53):016}"
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Yield what `list` does."""
+        found = self.list(config, filter=filter, before=before, limit=limit)
+        while (each := await asyncio.to_thread(next, found, None)) is not None:
+            yield each
+
+    aget_tuple = awaitable(get_tuple)
+    aget_delta_channel_history = awaitable(get_delta_channel_history)
+    aput = awaitable(put)
+    aput_writes = awaitable(put_writes)
+    adelete_thread = awaitable(delete_thread)
+    adelete_for_runs = awaitable(delete_for_runs)
+    acopy_thread = awaitable(copy_thread)
+    aprune = awaitable(prune)
+
+    def _dump(self, value: Any) -> Sequence[str]:
+        return to_text(self.serde.dumps_typed(value))
+
+    def _load(self, pair: Sequence[str]) -> Any:
+        return self.serde.loads_typed(from_text(pair))
+
+    def _metadata(self, record: MemoryRecord) -> Any:
+        return self._load(record.value["metadata"])
+
+    def _record(self, config: RunnableConfig) -> MemoryRecord | None:
+        """Return the checkpoint that *config* names, or that with the greatest id.
+
+        That is nearly always the one stored last.
+        """
+        thread, graph, id = _named(config)
+        namespace = place(self.namespace, thread, graph)
+        if id is not None:
+            return self.store.get(namespace=namespace, key=checkpoint_key(id))
+        last = self.store.all(namespace=namespace, where=CHECKPOINTS, limit=1, order="newest")
+        greater = {"key": {"$gt": last[0].key}, **CHECKPOINTS} if last else None
+        later = self.store.all(namespace=namespace, where=greater) if last else []
+        return max([*last, *later], key=id_of, default=None)
+
+    def _listed(
+        self, config: RunnableConfig | None, before: RunnableConfig | None
+    ) -> Sequence[MemoryRecord]:
+        """Return the checkpoints of a thread, of one of its graphs, or of all, newest first."""
+        scope: str | Subtree = Subtree(self.namespace)
+        where: dict[str, Any] = dict(CHECKPOINTS)
+        if config is not None:
+            thread, graph, id = _named(config)
+            named = config["configurable"].get("checkpoint_ns") is not None
+            within = thread_place(self.namespace, thread)
+            scope = place(self.namespace, thread, graph) if named else Subtree(within)
+            where |= {} if id is None else {"key": checkpoint_key(id)}
+        if before is not None and (id := before["configurable"].get("checkpoint_id")):
+            where = {"$and": [where, {"key": {"$lt": checkpoint_key(id)}}]}
+        return sorted(self.store.all(namespace=scope, where=where), key=id_of, reverse=True)
+
+    def _tuple(self, record: MemoryRecord, metadata: Any) -> CheckpointTuple:
+        """Return the checkpoint that *record* holds, with its values and what was written after."""
+        from langgraph.checkpoint.base import CheckpointTuple
+
+        config, state = config_of(record), record.value
+        checkpoint = self._load(state["checkpoint"])
+        apart = {key: name for name, key in state["values"].items() if key is not None}
+        held = {"key": {"$in": [*apart]}}
+        for each in self.store.all(namespace=record.namespace, where=held) if apart else ():
+            checkpoint["channel_values"][apart[each.key]] = self._load(each.value)
+        writes = self.store.all(namespace=record.namespace, where=writes_after(id_of(record)))
+        parent = {**config["configurable"], "checkpoint_id": state["parent"]}
+        return CheckpointTuple(
+            config=config,  # type: ignore[arg-type]
+            checkpoint=checkpoint,
+            metadata=metadata,
+            parent_config={"configurable": parent} if state["parent"] else None,
+            pending_writes=[(t, name, self._load(value)) for t, (name, value) in in_order(writes)],
+        )
+
+
+def _named(config: RunnableConfig) -> tuple[Any, str, str | None]:
+    """Return the thread, the graph in it and the checkpoint that *config* names."""
+    names = config["configurable"]
+    return names["thread_id"], names.get("checkpoint_ns") or "", names.get("checkpoint_id") or None

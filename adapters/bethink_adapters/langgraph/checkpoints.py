@@ -1,0 +1,125 @@
+"""How checkpoints lie in a store: records without text, which no recall finds.
+
+Each thread and graph has a namespace of its own, ``<root>/<thread>/<checkpoint_ns>``, with
+
+- ``checkpoint/<id>``: the checkpoint and its metadata, the small values of its channels, and the
+  keys of the others,
+- ``value/<channel>/<version>``: a larger value, stored once for all checkpoints that hold it,
+- ``writes/<id>/<task>``: what a task has written after that checkpoint.
+
+What LangGraph's serializer makes of an object stands in a record's JSON as base64, deflated where
+that is smaller.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from bethink import MemoryRecord, segment, unsegment
+
+CHECKPOINTS: Final = {"category": "checkpoint"}
+"""The filter for checkpoints among the records of a namespace, and what makes them pass."""
+
+_AFTER_SLASH: Final = chr(ord("/") + 1)
+_INLINE: Final = 256  # characters
+_DEFLATED: Final = "z:"
+
+
+def place(root: str, thread: object, graph: str) -> str:
+    """Return the namespace of the checkpoints of *graph* (a ``checkpoint_ns``) in a thread."""
+    return f"{thread_place(root, thread)}/{segment(graph)}"
+
+
+def thread_place(root: str, thread: object) -> str:
+    """Return what the namespaces of a thread lie below."""
+    return f"{root}/{segment(str(thread))}"
+
+
+def configured(thread: object, graph: str, id: str) -> dict[str, Any]:
+    """Return the config that names one checkpoint."""
+    return {"configurable": {"thread_id": thread, "checkpoint_ns": graph, "checkpoint_id": id}}
+
+
+def config_of(record: MemoryRecord) -> dict[str, Any]:
+    """Return the config of the checkpoint that *record* holds."""
+    *_, thread, graph = record.namespace.split("/")
+    return configured(unsegment(thread), unsegment(graph), id_of(record))
+
+
+def id_of(record: MemoryRecord) -> str:
+    """Return the id of the checkpoint that *record* holds or belongs to."""
+    return unsegment(str(record.key).split("/")[1])
+
+
+def checkpoint_key(id: str) -> str:
+    """Return the key of a checkpoint's record."""
+    return f"checkpoint/{segment(id)}"
+
+
+def value_key(channel: str, version: object) -> str:
+    """Return the key of a channel's value."""
+    return f"value/{segment(channel)}/{segment(str(version))}"
+
+
+def writes_key(id: str, task: str) -> str:
+    """Return the key of what *task* has written after checkpoint *id*."""
+    return f"writes/{segment(id)}/{segment(task)}"
+
+
+def writes_after(id: str) -> dict[str, Any]:
+    """Return the filter for all that was written after checkpoint *id*."""
+    prefix = f"writes/{segment(id)}"
+    return {"key": {"$gt": f"{prefix}/", "$lt": prefix + _AFTER_SLASH}}
+
+
+def is_small(value: object) -> bool:
+    """Tell whether a channel's value is repeated in each checkpoint instead of stored apart."""
+    if isinstance(value, str):
+        return len(value) <= _INLINE
+    return value is None or isinstance(value, bool | int | float)
+
+
+def to_text(typed: tuple[str, bytes]) -> list[str]:
+    """Return what a serializer made, its type and bytes, as JSON can hold it."""
+    kind, data = typed
+    deflated = zlib.compress(data, 1) if len(data) > _INLINE else data
+    if len(deflated) < len(data):
+        return [_DEFLATED + kind, base64.b64encode(deflated).decode()]
+    return [kind, base64.b64encode(data).decode()]
+
+
+def from_text(pair: Sequence[str]) -> tuple[str, bytes]:
+    """Return what ``to_text`` was given."""
+    kind, data = pair[0], base64.b64decode(pair[1])
+    if kind.startswith(_DEFLATED):
+        return kind.removeprefix(_DEFLATED), zlib.decompress(data)
+    return kind, data
+
+
+def merged_writes(
+    known: Mapping[str, Any], path: str, new: Iterable[tuple[int, list[Any]]]
+) -> dict[str, Any]:
+    """Return a task's writes with the *new* ones, each a number with what was written.
+
+    What is there stays, so that a task may be tried again; a negative number marks what its state
+    is (an error, an interrupt), of which the last one counts.
+    """
+    writes = dict(known.get("writes", {}))
+    for number, write in new:
+        if number < 0 or str(number) not in writes:
+            writes[str(number)] = write
+    return {"path": path, "writes": writes}
+
+
+def in_order(records: Iterable[MemoryRecord]) -> Iterator[tuple[str, list[Any]]]:
+    """Return pairs of task and write, as LangGraph applies them: by path, task and number."""
+    found = [
+        (record.value["path"], unsegment(str(record.key).split("/")[2]), int(number), write)
+        for record in records
+        for number, write in record.value["writes"].items()
+    ]
+    found.sort(key=lambda each: each[:3])
+    return ((task, write) for _, task, _, write in found)

@@ -1,0 +1,139 @@
+"""Whole threads of checkpoints: followed back, copied, pruned, deleted.
+
+What is deleted is erased. Superseded and forgotten records would keep a thread's state in the file
+for ever, twice with the journal, and nobody looks for the history of what they deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
+
+from .checkpoints import CHECKPOINTS, checkpoint_key, id_of, in_order, thread_place, writes_after
+
+
+def copy(store: MemoryStore, root: str, source: object, target: object) -> None:
+    """Copy all records of a thread to another one, in one transaction."""
+    old, new = thread_place(root, source), thread_place(root, target)
+    items = [
+        {
+            "namespace": new + record.namespace.removeprefix(old),
+            "key": record.key,
+            "value": record.value,
+            "category": record.category,
+            "source": record.source,
+        }
+        for record in store.all(namespace=Subtree(old))
+    ]
+    store.store_many(items)
+
+
+def prune(store: MemoryStore, root: str, threads: Iterable[object], strategy: str) -> None:
+    """Erase these threads, or ("keep_latest") all but the latest checkpoint of each graph."""
+    if strategy not in ("keep_latest", "delete"):
+        raise ValidationError(f"strategy must be 'keep_latest' or 'delete', not {strategy!r}")
+    doomed: dict[str, Sequence[str] | None] = {}
+    for thread in threads:
+        for namespace in store.namespaces(Subtree(thread_place(root, thread))):
+            doomed[namespace] = None if strategy == "delete" else _outdated(store, namespace)
+    _erase(store, root, doomed)
+
+
+def delete_for_runs(store: MemoryStore, root: str, run_ids: Iterable[str]) -> None:
+    """Erase the checkpoints that these runs made, with their writes and what only they held."""
+    runs = {segment(str(run)) for run in run_ids}
+    made = store.all(
+        namespace=Subtree(root), where={**CHECKPOINTS, "source": {"$in": sorted(runs)}}
+    )
+    doomed: dict[str, Sequence[str] | None] = {}
+    for namespace in {record.namespace for record in made}:
+        records = store.all(namespace=namespace)
+        kept = [each for each in _checkpoints(records).values() if each.source not in runs]
+        doomed[namespace] = _superfluous(records, kept)
+    _erase(store, root, doomed)
+
+
+def written(
+    store: MemoryStore,
+    record: MemoryRecord | None,
+    channels: Iterable[str],
+    load: Callable[[Sequence[str]], Any],
+) -> dict[str, Any]:
+    """Return, for each of *channels*, its value at the last ancestor of *record* that holds one.
+
+    It stands under "seed", and under "writes" is what was written to it since, oldest first.
+    """
+    told: dict[str, Any] = {channel: {"writes": []} for channel in channels}
+    open_ = set(told)
+    while open_ and record is not None and (parent := record.value["parent"]) is not None:
+        namespace = record.namespace
+        record = store.get(namespace=namespace, key=checkpoint_key(parent))
+        if record is None:
+            break
+        after = store.all(namespace=namespace, where=writes_after(parent))
+        for task, (channel, value) in reversed(list(in_order(after))):
+            if channel in open_:
+                told[channel]["writes"].insert(0, (task, channel, load(value)))
+        for channel in open_ & record.value["values"].keys():
+            told[channel]["seed"] = _value(store, record, channel, load)
+            open_.remove(channel)
+    return told
+
+
+def _value(
+    store: MemoryStore, record: MemoryRecord, channel: str, load: Callable[[Sequence[str]], Any]
+) -> Any:
+    key = record.value["values"][channel]
+    if key is None:
+        return load(record.value["checkpoint"])["channel_values"][channel]
+    held = store.get(namespace=record.namespace, key=key)
+    return None if held is None else load(held.value)
+
+
+def _outdated(store: MemoryStore, namespace: str) -> Sequence[str]:
+    records = store.all(namespace=namespace)
+    known = _checkpoints(records)
+    return _superfluous(records, _lineage(known[max(known)], known) if known else [])
+
+
+def _checkpoints(records: Iterable[MemoryRecord]) -> dict[str, MemoryRecord]:
+    kind = CHECKPOINTS["category"]
+    return {id_of(record): record for record in records if record.category == kind}
+
+
+def _lineage(latest: MemoryRecord, known: Mapping[str, MemoryRecord]) -> list[MemoryRecord]:
+    """Return *latest* and those of its ancestors that its state cannot be told without.
+
+    A delta channel is told by what was written since the last checkpoint that holds its value.
+    """
+    kept, untold = [latest], set(latest.value["deltas"]) - latest.value["values"].keys()
+    while untold and (parent := known.get(kept[-1].value["parent"])) is not None:
+        kept.append(parent)
+        untold -= parent.value["values"].keys()
+    return kept
+
+
+def _superfluous(records: Sequence[MemoryRecord], kept: Iterable[MemoryRecord]) -> list[str]:
+    """Return the keys among *records*, those of one namespace, that the *kept* can do without."""
+    checkpoints = list(kept)
+    ids = {id_of(record) for record in checkpoints}
+    values = {key for record in checkpoints for key in record.value["values"].values()}
+    return [
+        str(record.key)
+        for record in records
+        if record.key not in values
+        and (str(record.key).startswith("value/") or id_of(record) not in ids)
+    ]
+
+
+def _erase(store: MemoryStore, root: str, doomed: Mapping[str, Sequence[str] | None]) -> None:
+    """Erase the records with these keys, None for all, from each namespace, and all at once."""
+    whole = [namespace for namespace, keys in doomed.items() if keys is None]
+    parts = [
+        {"namespace": namespace, "key": {"$in": keys}} for namespace, keys in doomed.items() if keys
+    ]
+    if whole or parts:
+        where = {"$or": [{"namespace": {"$in": whole}}, *parts]}
+        store.erase(namespace=Subtree(root), where=where)
