@@ -13,10 +13,14 @@ from bethink import MemoryStore
 # The frameworks' own tests run from copies of this folder; see tox.ini.
 collect_ignore = ["upstream"]
 
-FRAMEWORKS = ("numpy", "langchain-core", "crewai", "autogen-agentchat")
+FRAMEWORKS = ("numpy", "langchain-core", "langgraph", "crewai", "autogen-agentchat")
 
 # The contracts are tests too: a failure shall show what was compared.
-pytest.register_assert_rewrite("bethink.testing.chronicle", "bethink.testing.contract")
+pytest.register_assert_rewrite(
+    "bethink.testing.chronicle",
+    "bethink.testing.contract",
+    "bethink_adapters.langgraph.conformance",
+)
 
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")

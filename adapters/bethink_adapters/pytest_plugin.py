@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from bethink import MemoryStore
     from bethink.testing import CountingIds, FrozenClock
 
-pytest.register_assert_rewrite("bethink.testing.chronicle", "bethink.testing.contract")
+pytest.register_assert_rewrite(
+    "bethink.testing.chronicle",
+    "bethink.testing.contract",
+    "bethink_adapters.langgraph.conformance",
+)
 
 
 @pytest.fixture

@@ -35,6 +35,10 @@ FRAMEWORKS = {
 FOR_PYTEST = {
     "bethink.testing.chronicle",
     "bethink.testing.contract",
+    "bethink_adapters.langgraph.conformance.expiry",
+    "bethink_adapters.langgraph.conformance.opening",
+    "bethink_adapters.langgraph.conformance.search",
+    "bethink_adapters.langgraph.conformance.store",
     "bethink_adapters.pytest_plugin",
 }
 

@@ -3,7 +3,8 @@
 Theirs: ``{"field": value}``, ``{"field": {"$gt": value}}``, with ``$eq``, ``$ne``, ``$gt``,
 ``$gte``, ``$lt`` and ``$lte``. Ours are welcome too: ``$in``, ``$nin``, ``$contains``,
 ``$contains_any``, ``$exists``, ``$not``, ``$and`` and ``$or``. A dotted field is the one of that
-name or else the nested one. Comparisons are typed, and one with a missing field is false.
+name or else the nested one, and a mapping without operators holds conditions on the fields inside;
+``$eq`` compares it as a whole. Comparisons are typed, and one with a missing field is false.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ def to_where(filter: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     if not isinstance(filter, Mapping):
         raise ValidationError(f"filter must be a mapping, not {type(filter).__name__}")
-    return {"$and": [_clause(name, condition) for name, condition in filter.items()]}
+    try:
+        return {"$and": [_clause(name, condition) for name, condition in filter.items()]}
+    except RecursionError:
+        raise ValidationError("filter is nested too deeply") from None
 
 
 def _clause(name: object, condition: Any) -> dict[str, Any]:
@@ -35,13 +39,20 @@ def _clause(name: object, condition: Any) -> dict[str, Any]:
         if isinstance(condition, str) or not isinstance(condition, Sequence):
             raise ValidationError(f"{name} needs a list of filters")
         return {str(name): [to_where(part) for part in condition]}
-    field = f"value.{_checked(name)}"
-    if not isinstance(condition, Mapping) or not any(map(_is_operator, condition)):
-        return {field: _compared("$eq", condition)}
-    for operator in condition:
-        if not _is_operator(operator):
-            raise ValidationError(f"the filter on {name!r} mixes operators with {operator!r}")
-    parts = [{field: _compared(key, operand)} for key, operand in condition.items()]
+    return _on_field(_checked(name), condition)
+
+
+def _on_field(name: str, condition: Any) -> dict[str, Any]:
+    if not isinstance(condition, Mapping) or not condition:
+        return {f"value.{name}": _compared("$eq", condition)}
+    operators = [key for key in condition if isinstance(key, str) and key.startswith("$")]
+    if operators and len(operators) < len(condition):
+        raise ValidationError(f"the filter on {name!r} mixes operators and fields")
+    if operators:
+        parts = [{f"value.{name}": _compared(key, condition[key])} for key in operators]
+    else:
+        inner = ((f"{name}.{_checked(key)}", each) for key, each in condition.items())
+        parts = [_on_field(path, each) for path, each in inner]
     return {"$and": parts}
 
 
@@ -52,10 +63,6 @@ def _checked(name: object) -> str:
     if name.startswith("$"):
         raise ValidationError(f"Invalid filter key: {name!r}; known here: $and, $or, $not")
     return name
-
-
-def _is_operator(key: object) -> bool:
-    return isinstance(key, str) and key.startswith("$")
 
 
 def _compared(operator: str, operand: Any) -> dict[str, Any]:
