@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 
 from bethink import (
     EVERYWHERE,
-    Change,
     FiveSignal,
     HashEmbedder,
     KeyedMemory,
@@ -29,10 +27,6 @@ from bethink import (
 )
 
 from .clock import Clock
-from .histories import ASKED, Life, Seen
-from .twin import Twin, assert_same
-
-STEPS = 60
 
 
 @pytest.fixture(autouse=True)
@@ -49,54 +43,6 @@ def store(path: Path, clock: Clock) -> Iterator[MemoryStore]:
 
 def contents(records: list[MemoryRecord]) -> list[str]:
     return [record.content for record in records]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_past_is_what_was_seen(path: Path, seed: int) -> None:
-    life, embedder = Life(random.Random(seed)), HashEmbedder(32)
-    with MemoryStore(path, embedder=embedder, clock=life.clock, durability="normal") as store:
-        life.live(store, STEPS)
-        for seen in random.Random(seed).sample(life.seen, len(life.seen)):
-            assert Seen.again(store, seen.seq, list(seen.known)) == seen
-    with MemoryStore(path, embedder=embedder) as store:
-        for seen in life.seen[::7]:
-            assert Seen.again(store, seen.seq, list(seen.known)) == seen
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_the_past_is_as_if_the_erased_had_never_been(path: Path, seed: int) -> None:
-    life, embedder = Life(random.Random(seed)), HashEmbedder(32)
-    with MemoryStore(path, embedder=embedder, clock=life.clock, durability="normal") as store:
-        life.live(store, STEPS)
-        store.recall("red cat", as_of=life.seen[-1].seq)
-        erased = set(life.random.sample(life.ids, 4))
-        store.erase(erased)
-        for seen in life.seen[::3]:
-            left = [record for record in seen.records if record.id not in erased]
-            assert store.as_of(seen.seq).all(namespace=EVERYWHERE) == left
-            moment = store._moments.engine(store._moments.find(seen.seq))
-            records = moment.backend.select(EVERYWHERE, None, None, 0, newest_first=False)
-            twin = Twin(records, embedder)
-            for asked in ASKED[:4]:
-                assert_same(asked.of(store, as_of=seen.seq), twin.recall(asked))
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_a_diff_is_what_two_moments_differ_in(seed: int) -> None:
-    life = Life(random.Random(seed))
-    with MemoryStore(embedder=HashEmbedder(8), clock=life.clock) as store:
-        life.live(store, STEPS)
-        for scope in ("a", Subtree("a"), EVERYWHERE):
-            one, other = life.random.sample([seen.seq for seen in life.seen], 2)
-            before, after = (
-                {record.id: record for record in store.as_of(seq).all(namespace=scope)}
-                for seq in (one, other)
-            )
-            diff = store.diff(one, other, namespace=scope)
-            assert {each.id for each in diff.added} == after.keys() - before.keys()
-            assert list(diff.removed) == [before[id] for id in before if id not in after]
-            pairs = [Change(before[id], after[id]) for id in before if id in after]
-            assert list(diff.changed) == [pair for pair in pairs if pair.fields]
 
 
 def test_a_moment_is_a_name_an_entry_or_a_time(store: MemoryStore, clock: Clock) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -26,6 +26,7 @@ from bethink import (
     query_intent,
 )
 from bethink.filters import matches, parse
+from bethink.history import When
 from bethink.index.document import asks, embedded_text, record_terms
 from bethink.index.keyword import K1, NAME, B, authored
 from bethink.index.threads import (
@@ -68,14 +69,21 @@ class Asked:
     where: Mapping[str, Any] | None = None
     min_score: float = 0.0
     min_similarity: float = 0.0
-    now: float = 0.0
+    now: float | None = 0.0
     vector: tuple[str, Vector] | None = None
     ranking: Ranking | None = None
 
-    def of(self, store: MemoryStore, *, touch: bool = False, as_of: int | None = None) -> Answer:
-        """Return what *store* answers."""
+    def of(self, store: MemoryStore, *, touch: bool = False, as_of: When | None = None) -> Answer:
+        """Return what *store* answers, once its parts sum to its scores."""
         hits = store.recall(**vars(self), touch=touch, as_of=as_of)
+        for hit in hits:
+            parts = hit.explain().contributions.values()
+            assert math.fsum(parts) == pytest.approx(hit.score, abs=1e-9)
         return [(hit.memory.id, hit.score) for hit in hits]
+
+    def at(self, now: float) -> Asked:
+        """Return the same, asked at the time *now*."""
+        return replace(self, now=now)
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,7 @@ class Twin:
 
     def recall(self, asked: Asked) -> Answer:
         """Return ids and scores, best first, ties by id."""
+        assert asked.now is not None
         records = [record for record in self.records if covers(asked.namespace, record.namespace)]
         words = query_terms(asked.query) if asked.query and asked.mode != "semantic" else []
         keyword = keyword_scores(records, words)
@@ -118,6 +127,7 @@ class Twin:
 
     def score(self, record: MemoryRecord, similarity: float, alike: float, asked: Asked) -> float:
         """Score a record as its ranking is documented."""
+        assert asked.now is not None
         ranking: Ranking = asked.ranking or self.ranking
         last = max(record.occurred_at, record.last_accessed_at or -math.inf)
         days = max(asked.now - last, 0) / DAY
