@@ -289,6 +289,8 @@ class Search:
             accesses=columns["accesses"][positions].astype(np.float64),
             query=self._question.query,
             is_category=lambda name: self._index.of_category(name, self._members)[positions],
+            within=lambda scope: self._index.within(scope, positions),
+            now=self._question.now,
         )
 
     def _settled(

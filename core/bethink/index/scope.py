@@ -46,6 +46,7 @@ class ScopeIndex:
         self.threads = Threads()
         self.vectors: dict[str, VectorColumn] = {EMBEDDED: VectorColumn(dimension, room)}
         self.categories: dict[str | None, int] = {}
+        self.namespaces: dict[str, int] = {}
         self.live = 0
         self.total = 0
         self.mortal = False
@@ -149,6 +150,12 @@ class ScopeIndex:
         told: Truths = self.columns["category"] == code
         return told
 
+    def within(self, scope: Scope, positions: Positions) -> Truths:
+        """Tell which of *positions* are in *scope*."""
+        codes = [code for name, code in self.namespaces.items() if covers(scope, name)]
+        told: Truths = np.isin(self.columns["namespace"][positions], codes)
+        return told
+
     def keyword_scores(self, terms: Sequence[str]) -> Floats:
         """Return every position's keyword score for the query *terms*, in [0, 1]."""
         columns = self.columns
@@ -211,6 +218,7 @@ class ScopeIndex:
         self.columns.append(
             len(rows),
             **{**piece.columns, "thread": codes[piece.columns["thread"]], "alive": living},
+            namespace=self._namespace(segment.namespace),
             category=-1,
         )
         self.keyword.adopt(piece.block, segment.number)
@@ -235,6 +243,7 @@ class ScopeIndex:
             words=[len(row.record.content.split()) for row in rows],
             asks=[asks(row.record) for row in rows],
             thread=[self._thread(row.record) for row in rows],
+            namespace=[self._namespace(row.record.namespace) for row in rows],
             category=[self._category(row.record) for row in rows],
         )
         for name, column in self.vectors.items():
@@ -246,6 +255,9 @@ class ScopeIndex:
 
     def _thread(self, record: MemoryRecord) -> int:
         return -1 if record.thread is None else self.threads.code((record.namespace, record.thread))
+
+    def _namespace(self, name: str) -> int:
+        return self.namespaces.setdefault(name, len(self.namespaces))
 
     def _category(self, record: MemoryRecord) -> int:
         return self.categories.get(record.category, -1)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ..errors import ValidationError
 from ..fields import number
+from ..namespaces import Scope
 from .categories import query_intent
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +45,8 @@ class Evidence:
     similarity. ``cosine`` is the bare number that the vector signal is calibrated from, 0 where
     there is nothing to compare; until it is known exactly, both are upper bounds. ``age`` is in
     seconds, from the later of occurrence and last access. ``importance`` and ``confidence`` lie in
-    [0, 1], ``outcome`` in [-1, 1]. ``is_category`` tells which of the candidates are of a category.
+    [0, 1], ``outcome`` in [-1, 1]. ``is_category`` tells which of the candidates are of a category,
+    ``within`` which are in a scope. ``now`` is the moment that age is judged at, in Unix seconds.
     """
 
     keyword: Floats
@@ -58,6 +60,8 @@ class Evidence:
     accesses: Floats
     query: str | None
     is_category: Callable[[str], Truths]
+    within: Callable[[Scope], Truths]
+    now: float
 
     @property
     def similarity(self) -> Floats:

@@ -309,3 +309,27 @@ def test_a_segment_is_let_go_as_soon_as_it_is_taken_in(monkeypatch: pytest.Monke
     monkeypatch.setattr(ScopeIndex, "_adopt", noting)
     index = ScopeIndex.of("a", 2, loading())
     assert (index.live, noted) == (9, [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [("a", [1, 4, 7]), (Subtree("a"), [1, 2, 4, 5, 7]), ("ab", [3, 6]), (Subtree("b"), [])],
+    ids=repr,
+)
+def test_each_memory_knows_its_namespace(asked: Scope, expected: list[int]) -> None:
+    spread = [row(number, namespace=("ab", "a", "a/b")[number % 3]) for number in range(1, 8)]
+    parts = [loaded([each for each in spread if each.row in rows]) for rows in ((3, 6), (2, 5))]
+    for part, name in zip(parts, ("ab", "a/b"), strict=True):
+        part.scope = name
+        part.keyword.seal()
+    saved = tuple(segment for part in parts for _, segment in part.unsaved(7))
+    alone = [each for each in spread if each.row in (1, 4)]
+    index = loaded(alone, EVERYWHERE, segments=saved)
+    index.apply(replace(changes(spread[6]), namespaces=None))
+    everything = np.arange(index.size)
+    found = index.columns["row"][index.within(asked, everything)]
+    assert sorted(found.tolist()) == expected
+    assert (
+        index.within(asked, everything[::2]).tolist()
+        == np.isin(index.columns["row"][::2], expected).tolist()
+    )

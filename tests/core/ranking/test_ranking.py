@@ -32,6 +32,8 @@ def evidence(**given: Any) -> Evidence:
         share=given.get("share", 0.4),
         query=given.get("query"),
         is_category=lambda name: np.array([name == given.get("category")]),
+        within=lambda scope: np.array([scope == given.get("scope")]),
+        now=given.get("now", 1e9),
     )
 
 
