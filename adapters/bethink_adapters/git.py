@@ -1,0 +1,138 @@
+"""git: what is known about a project that nobody works on any more counts as older.
+
+    ranking = Stale(WeightedSum(), {"projects/ferry": "~/src/ferry"})
+    store = MemoryStore("agent.db", ranking=ranking)
+
+A namespace is bound to a project's directory. Once the last commit there is 90 days old, its
+memories are ranked as if they were 30 days older, whatever the ranking makes of age, and
+``explain()`` tells what that took from the score. A directory without commits, or without git,
+takes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from bethink import Ranking, ValidationError
+from bethink.fields import number
+from bethink.namespaces import Scope, check_scope
+from bethink.ranking import DAY, Evidence, Parts, Truths, checked
+
+Directory = str | os.PathLike[str]
+
+HOUR: Final = 3_600.0
+SECONDS: Final = 5.0
+"""How long git may take."""
+
+_LOG: Final = ("log", "-1", "--format=%ct", "--no-patch", "--no-show-signature", "--no-color")
+_SETTINGS: Final = {  # what a repository could have git run, fetch or ask
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "gpg.program": "false",
+    "protocol.allow": "never",
+}
+_ENVIRONMENT: Final = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+
+
+def last_commit(directory: Directory) -> float | None:
+    """Return when the branch that *directory* is on got its last commit, in Unix seconds.
+
+    None if that cannot be told: it is no repository or not yours, it has no commit, git is missing
+    or takes too long. Nothing of the repository is run or changed.
+    """
+    git = shutil.which("git")
+    if git is None:
+        return None
+    settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+    inherited = {name: value for name, value in os.environ.items() if name[:4] != "GIT_"}
+    try:
+        done = subprocess.run(
+            [git, "--no-pager", *settings, "-C", os.fspath(directory), *_LOG],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=True,
+            env={**inherited, **_ENVIRONMENT},
+        )
+        return float(int(done.stdout))
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+
+
+class Stale:
+    """*ranking*, with the memories of *projects* at rest counting as *penalty* days older.
+
+    *projects* binds a namespace, or a ``Subtree`` of them, to a directory. At rest is one whose
+    last commit was made *after* days or more before the moment of the recall. Each directory is
+    asked at its first recall and then once an hour, through *last_commit*.
+    """
+
+    def __init__(
+        self,
+        ranking: Ranking,
+        projects: Mapping[Scope, Directory],
+        *,
+        after: float = 90.0,
+        penalty: float = 30.0,
+        last_commit: Callable[[Directory], float | None] = last_commit,
+    ) -> None:
+        self.ranking = checked(ranking)
+        self.projects = {check_scope(scope): _absolute(path) for scope, path in projects.items()}
+        self.after = number("after", after, 0.0, 1e6)
+        self.penalty = number("penalty", penalty, 0.0, 1e6)
+        self._last_commit = last_commit
+        self._known: dict[str, tuple[float, float | None]] = {}
+
+    @property
+    def spread(self) -> float:
+        """How much less alike a record may be and still outrank another: as without projects."""
+        return getattr(self.ranking, "spread", np.inf)
+
+    def rank(self, evidence: Evidence) -> Parts:
+        """Return the ranking's parts, with a signal "stale" and what it contributes."""
+        parts = self.ranking.rank(evidence)
+        stale = self._stale(evidence)
+        taken = np.zeros(len(stale))
+        if stale.any():
+            age = evidence.age + self.penalty * DAY * stale
+            taken = self.ranking.rank(replace(evidence, age=age)).score - parts.score
+        return Parts(
+            {**parts.signals, "stale": stale.astype(np.float64)},
+            {**parts.contributions, "stale": taken},
+        )
+
+    def _stale(self, evidence: Evidence) -> Truths:
+        """Tell which candidates belong to a project at rest."""
+        stale = np.zeros(len(evidence.age), dtype=np.bool_)
+        for scope, directory in self.projects.items():
+            member = evidence.within(scope)
+            if member.any() and self._at_rest(directory, evidence.now):
+                stale |= member
+        return stale
+
+    def _at_rest(self, directory: str, now: float) -> bool:
+        asked, committed = self._known.get(directory, (-np.inf, None))
+        if abs(now - asked) >= HOUR:
+            committed = self._last_commit(directory)
+            self._known[directory] = now, committed
+        return committed is not None and now - committed >= self.after * DAY
+
+
+def _absolute(directory: Directory) -> str:
+    path = os.fspath(directory)
+    if not isinstance(path, str) or not path or "\x00" in path:
+        raise ValidationError(f"{directory!r} is no directory")
+    return os.path.abspath(os.path.expanduser(path))
