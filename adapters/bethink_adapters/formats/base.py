@@ -1,0 +1,207 @@
+"""What all formats share: a reader yields what it found, and one import puts it into a store.
+
+A reader is any iterable of ``Item``, ``Link`` and ``Skipped``. What was imported once is known by
+its name in the source and not added again, whatever became of it here.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final, TypeAlias
+
+from bethink import MemoryStore, NotFoundError, ValidationError, segment
+from bethink.fields import integer, label
+from bethink.namespaces import check_namespace
+
+_IDS: Final = uuid.UUID("4ac8f7b1-5f0e-5c7c-9d53-6a1f4f1e2b90")
+_BATCH: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One memory that was found at *place*, such as "line 7"; *fields* are arguments of ``store``.
+
+    ``fields["source"]`` names it within all that is ever imported; its id is made from that, unless
+    *fields* has an id. *replaces* names an item before it that it supersedes, likewise. What is
+    *archived* was put aside there and is put aside here.
+    """
+
+    place: str
+    fields: Mapping[str, Any]
+    replaces: str | None = None
+    archived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of *kind* from one item to another, both by name, as ``store.relate`` makes it."""
+
+    place: str
+    source: str
+    target: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """What was found at *place* and not imported, and why."""
+
+    place: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
+
+
+Found: TypeAlias = Item | Link | Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How many memories an import added, how many were ``known`` already, and what it left out."""
+
+    imported: int
+    known: int
+    skipped: tuple[Skipped, ...]
+
+    def __str__(self) -> str:
+        left_out = "".join(f"\n{each}" for each in self.skipped)
+        return (
+            f"{self.imported} imported, {self.known} known, {len(self.skipped)} skipped{left_out}"
+        )
+
+
+def import_from(
+    store: MemoryStore,
+    reader: Iterable[Found],
+    *,
+    namespace: str | None = None,
+    batch: int = _BATCH,
+) -> Report:
+    """Store what *reader* finds, *batch* memories at a time, and tell what was left out.
+
+    Records go to the namespace that the source says, "default" where it says none; with *namespace*
+    to that, or the source's below it. ``occurred_at`` keeps the time of the source. What the store
+    refuses is skipped, never cut to fit. What was imported before, into the same *namespace*, is
+    left as it is, be it changed, forgotten or erased by now; so an import that broke off goes on.
+    """
+    root = None if namespace is None else check_namespace(namespace)
+    size = integer("batch", batch, 1)
+    run, found = _Import(store, root), iter(reader)
+    while some := list(islice(found, size)):
+        run.take(some)
+    return run.finish()
+
+
+def name_of(format: str, *parts: str) -> str:
+    """Return the name, within all that is ever imported, of what *parts* name in its source."""
+    return f"{format}:{'/'.join(map(segment, parts))}"
+
+
+def own_namespace(name: str) -> str:
+    """Return a foreign *name* as a namespace: as it is if it can be one, else quoted.
+
+    Different names give different namespaces.
+    """
+    try:
+        return segment(name) if "%" in name else check_namespace(name)
+    except ValidationError:
+        return segment(name)
+
+
+def noted(format: str, own: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata: what the source calls so, and under *format* what else it tells."""
+    told = {name: value for name, value in more.items() if value not in (None, "", 0, [], {})}
+    return {**({format: told} if told else {}), **own}
+
+
+class _Import:
+    """One import on its way."""
+
+    def __init__(self, store: MemoryStore, root: str | None) -> None:
+        self._store = store
+        self._root = root
+        self._links: list[Link] = []
+        self._skipped: list[Skipped] = []
+        self._imported = 0
+        self._known = 0
+
+    def take(self, found: Iterable[Found]) -> None:
+        """Store what is new among *found*."""
+        fresh: dict[str, Item] = {}
+        for each in found:
+            if isinstance(each, Skipped):
+                self._skipped.append(each)
+            elif isinstance(each, Link):
+                self._links.append(each)
+            else:
+                self._take(each, fresh)
+        if fresh:
+            self._put(list(fresh.items()))
+
+    def _take(self, item: Item, fresh: dict[str, Item]) -> None:
+        try:
+            id = self._id(item)
+        except ValidationError as error:
+            self._skipped.append(Skipped(item.place, str(error)))
+            return
+        if id in fresh or self._store.log(limit=1, id=id):
+            self._known += 1
+        else:
+            fresh[id] = item
+
+    def finish(self) -> Report:
+        """Make the links, now that all they may lead to is there."""
+        for link in self._links:
+            try:
+                ends = self._made(link.source), self._made(link.target)
+                self._store.relate(*ends, link.kind)
+            except NotFoundError:
+                reason = f"no live memory at one end of {link.source!r} -> {link.target!r}"
+                self._skipped.append(Skipped(link.place, reason))
+            except ValidationError as error:
+                self._skipped.append(Skipped(link.place, str(error)))
+        return Report(self._imported, self._known, tuple(self._skipped))
+
+    def _put(self, items: list[tuple[str, Item]], *, superseding: bool = True) -> None:
+        """Store *items* or, if some are refused, the others."""
+        try:
+            self._store.store_many([self._fields(id, item, superseding) for id, item in items])
+        except (ValidationError, NotFoundError) as error:
+            self._put_fewer(items, error)
+            return
+        self._imported += len(items)
+        if aside := [id for id, item in items if item.archived]:
+            self._store.archive(aside)
+
+    def _put_fewer(self, items: list[tuple[str, Item]], error: Exception) -> None:
+        if len(items) > 1:
+            middle = len(items) // 2
+            self._put(items[:middle])
+            self._put(items[middle:])
+        elif isinstance(error, NotFoundError):  # what it supersedes is gone already
+            self._put(items, superseding=False)
+        else:
+            self._skipped.append(Skipped(items[0][1].place, str(error)))
+
+    def _fields(self, id: str, item: Item, superseding: bool) -> dict[str, Any]:
+        fields = {**item.fields, "id": id, "namespace": self._namespace(item)}
+        if item.replaces is not None and superseding:
+            fields["supersedes"] = self._id(item, item.replaces)
+        return fields
+
+    def _namespace(self, item: Item) -> Any:
+        own = item.fields.get("namespace")
+        return f"{self._root}/{own}" if self._root and own else own or self._root or "default"
+
+    def _id(self, item: Item, name: str | None = None) -> str:
+        """Return the id of *item*, or of what is called *name* in the same source."""
+        told = "id" if "id" in item.fields else "source"
+        given = label(told, name or item.fields.get(told))
+        return given if told == "id" and self._root is None else self._made(given)
+
+    def _made(self, name: str) -> str:
+        return uuid.uuid5(_IDS, f"{self._root or ''}\n{name}").hex

@@ -1,0 +1,163 @@
+"""One import for all formats: what it adds, what it knows, what it leaves out."""
+
+from __future__ import annotations
+
+import pytest
+
+from bethink import EVERYWHERE, MemoryStore, ValidationError
+from bethink.fields import MAX_CONTENT
+from bethink_adapters.formats import Found, Item, Link, Skipped, import_from
+from bethink_adapters.formats.base import name_of, noted, own_namespace
+
+
+def said(content: object, name: str, **fields: object) -> Item:
+    return Item(f"line {name}", {"content": content, "source": f"test:{name}", **fields})
+
+
+def contents(store: MemoryStore, namespace: str = "default") -> list[str]:
+    return [record.content for record in store.all(namespace=namespace)]
+
+
+THREE = [said("one", "1"), said("two", "2"), said("three", "3")]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 256])
+def test_what_is_found_is_stored_in_its_order(store: MemoryStore, batch: int) -> None:
+    report = import_from(store, THREE, batch=batch)
+    assert (report.imported, report.known, report.skipped) == (3, 0, ())
+    assert contents(store) == ["one", "two", "three"]
+
+
+def test_a_second_import_adds_nothing(store: MemoryStore) -> None:
+    import_from(store, THREE[:2])
+    report = import_from(store, [*THREE, THREE[0]])
+    assert (report.imported, report.known) == (1, 3)
+    assert contents(store) == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("verb", ["forget", "archive", "erase"])
+def test_what_is_gone_by_now_does_not_come_back(store: MemoryStore, verb: str) -> None:
+    import_from(store, THREE)
+    getattr(store, verb)(store.all()[0].id)
+    assert import_from(store, THREE).known == 3
+    assert contents(store) == ["two", "three"]
+
+
+def test_what_was_changed_here_stays_changed(store: MemoryStore) -> None:
+    import_from(store, THREE)
+    store.update(store.all()[0].id, content="one and a half")
+    import_from(store, THREE)
+    assert "one and a half" in contents(store)
+    assert store.count() == 3
+
+
+def test_what_the_store_refuses_is_listed_and_the_rest_imported(store: MemoryStore) -> None:
+    found: list[Found] = [
+        said("one", "1"),
+        said("", "2"),
+        Skipped("line x", "not JSON"),
+        said("x" * (MAX_CONTENT + 1), "3"),
+        said(None, "4"),
+        said("lone \ud800", "5"),
+        said("two", "6"),
+        said("seven", "7", importance=2),
+    ]
+    report = import_from(store, found)
+    assert contents(store) == ["one", "two"]
+    assert [each.place for each in report.skipped] == [
+        *["line x", "line 2", "line 3", "line 4", "line 5", "line 7"]
+    ]
+    assert "the limit is 524,288" in str(report)
+
+
+def test_many_bad_items_cost_no_good_one(store: MemoryStore) -> None:
+    found = [said(f"good {n}" if n % 10 == 0 else "", str(n)) for n in range(1000)]
+    report = import_from(store, found)
+    assert (report.imported, len(report.skipped)) == (100, 900)
+
+
+def test_namespaces_are_the_sources_or_below_the_one_that_is_given(store: MemoryStore) -> None:
+    found = [said("a", "1"), said("b", "2", namespace="ops")]
+    import_from(store, found)
+    import_from(store, found, namespace="users/ann")
+    assert store.namespaces() == {"default": 1, "ops": 1, "users/ann": 1, "users/ann/ops": 1}
+
+
+def test_a_wrong_argument_reads_nothing(store: MemoryStore) -> None:
+    found = iter(THREE)
+    with pytest.raises(ValidationError, match="empty segment"):
+        import_from(store, found, namespace="a//b")
+    with pytest.raises(ValidationError, match="batch"):
+        import_from(store, found, batch=0)
+    assert next(found) is THREE[0]
+
+
+@pytest.mark.parametrize("batch", [1, 256])
+def test_what_was_superseded_or_archived_there_is_so_here(store: MemoryStore, batch: int) -> None:
+    old, put_aside = said("old", "1"), said("aside", "3")
+    found = [
+        old,
+        Item("line 3", put_aside.fields, archived=True),
+        Item("line 2", said("new", "2").fields, replaces="test:1"),
+    ]
+    import_from(store, found, batch=batch)
+    assert contents(store) == ["new"]
+    states = {
+        entry.changes["content"]: entry.id for entry in store.log() if "content" in entry.changes
+    }
+    gone = {content: store.get(id) for content, id in states.items() if id}
+    assert {name: record.state for name, record in gone.items() if record} == {
+        **{"old": "superseded", "aside": "archived", "new": "live"}
+    }
+
+
+def test_what_replaces_something_that_is_gone_is_imported_all_the_same(store: MemoryStore) -> None:
+    import_from(store, [said("old", "1")])
+    store.forget(store.all()[0].id)
+    report = import_from(store, [Item("line 2", said("new", "2").fields, replaces="test:1")])
+    assert report.imported == 1
+    assert contents(store) == ["new"]
+
+
+def test_links_are_made_once_all_is_there(store: MemoryStore) -> None:
+    found: list[Found] = [
+        Link("line 0", "test:1", "test:2", "explains"),
+        Link("line 9", "test:1", "test:9", "explains"),
+        *THREE,
+    ]
+    report = import_from(store, found, batch=1)
+    one = store.all()[0]
+    (relation,) = store.related(one.id)
+    assert (relation.kind, relation.memory.content) == ("explains", "two")
+    assert [each.place for each in report.skipped] == ["line 9"]
+    import_from(store, found)
+    assert len(store.related(one.id)) == 1
+
+
+def test_an_id_that_is_given_is_kept_unless_another_namespace_is(store: MemoryStore) -> None:
+    item = Item("note", {"content": "mine", "id": "my-id"})
+    import_from(store, [item])
+    import_from(store, [item], namespace="copy")
+    first, copy = store.all(namespace=EVERYWHERE)
+    assert first.id == "my-id" != copy.id
+
+
+def test_an_id_that_no_store_takes_is_listed(store: MemoryStore) -> None:
+    report = import_from(store, [Item("note", {"content": "mine", "id": "\ud800"})])
+    assert "lone surrogate" in report.skipped[0].reason
+
+
+def test_foreign_namespaces_stay_apart() -> None:
+    names = ["ops", "a/b", "a//b", "a%2F%2Fb", "/", "%", "tab\there", "\ud800", "日本"]
+    own = [own_namespace(name) for name in names]
+    assert own[:2] == ["ops", "a/b"]
+    assert len(set(own)) == len(names)
+
+
+def test_names_tell_their_parts_apart() -> None:
+    assert name_of("f", "a/b", "c") != name_of("f", "a", "b/c")
+
+
+def test_what_else_a_source_tells_gives_way_to_its_own_metadata() -> None:
+    assert noted("f", {"f": "mine"}, {"count": 3}) == {"f": "mine"}
+    assert noted("f", {"a": 1}, {"count": 3, "none": None}) == {"f": {"count": 3}, "a": 1}
