@@ -1,0 +1,97 @@
+"""Databases of Memory Layer (2.x) and of Runtime Memory (3.x, 4.x), as it is called since."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from .base import Found, Item, Link, Skipped, name_of, noted, own_namespace
+from .sqlite import columns, from_json, opened, rows
+from .times import moment
+
+_MORE: Final = (
+    "outcome_score",
+    "worked",
+    "failed",
+    "evidence_at",
+    "use_count",
+    "scope",
+    "source",
+    "supersedes",
+    "updated_at",
+)
+_COLUMNS: Final = (
+    "id",
+    "content",
+    "category",
+    "confidence",
+    "importance",
+    "project",
+    "tags",
+    "entities",
+    "archived",
+    "created_at",
+    "metadata",
+    *_MORE,
+)
+
+
+def read_memory_layer(path: str | os.PathLike[str]) -> Iterator[Found]:
+    """Yield the memories of a Memory Layer database, oldest first, and the links between them.
+
+    A project becomes the namespace. What was superseded there is superseded here, what was archived
+    is archived. Scores and counts are kept in the metadata, under "memory-layer".
+    """
+    with opened(path) as connection:
+        superseded = _superseded(connection)
+        found = rows(connection, "memories", _COLUMNS, "ORDER BY created_at, rowid")
+        for number, row in enumerate(found, 1):
+            place = f"row {number}"
+            try:
+                fields = _fields(row)
+            except ValueError as error:
+                yield Skipped(place, str(error))
+                continue
+            old = row.get("supersedes")
+            aside = bool(row.get("archived")) and row["id"] not in superseded
+            yield Item(place, fields, _name(old) if old else None, aside)
+        yield from _links(connection)
+
+
+def _superseded(connection: sqlite3.Connection) -> set[object]:
+    wanted = "SELECT supersedes FROM memories WHERE supersedes IS NOT NULL"
+    return {id for (id,) in connection.execute(wanted)}
+
+
+def _links(connection: sqlite3.Connection) -> Iterator[Link]:
+    if not columns(connection, "memory_relations"):
+        return
+    wanted = ("source_id", "target_id", "relation_type")
+    found = rows(connection, "memory_relations", wanted, "ORDER BY created_at, rowid")
+    for number, row in enumerate(found, 1):
+        ends = _name(row["source_id"]), _name(row["target_id"])
+        yield Link(f"relation {number}", *ends, str(row["relation_type"]))
+
+
+def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    more = {name: row.get(name) for name in _MORE}
+    more["entities"] = from_json("entities", row.get("entities"), list)
+    project = row.get("project")
+    fields = {
+        "content": row["content"],
+        "namespace": own_namespace(str(project)) if project else None,
+        "category": row.get("category") or None,
+        "tags": from_json("tags", row.get("tags"), list),
+        "importance": row.get("importance"),
+        "confidence": row.get("confidence"),
+        "occurred_at": moment(row.get("created_at")),
+        "source": _name(row["id"]),
+        "metadata": noted("memory-layer", from_json("metadata", row.get("metadata"), dict), more),
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _name(id: object) -> str:
+    return name_of("memory-layer", str(id))

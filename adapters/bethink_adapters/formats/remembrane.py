@@ -1,0 +1,55 @@
+"""Databases of remembrane (0.3 to 0.5, and before)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from .base import Found, Item, Skipped, name_of, noted, own_namespace
+from .sqlite import from_json, opened, rows
+from .times import moment
+
+_COLUMNS: Final = (
+    "id",
+    "namespace",
+    "content",
+    "importance",
+    "metadata",
+    "created_at",
+    "last_accessed_at",
+    "access_count",
+    "usefulness",
+)
+_MORE: Final = ("last_accessed_at", "access_count", "usefulness")
+
+
+def read_remembrane(path: str | os.PathLike[str]) -> Iterator[Found]:
+    """Yield the memories of a remembrane database, oldest first.
+
+    Namespaces stay, times become ``occurred_at``, and the role of a chat message its author.
+    Usefulness and accesses are kept in the metadata, under "remembrane".
+    """
+    with opened(path) as connection:
+        found = rows(connection, "memories", _COLUMNS, "ORDER BY created_at, rowid")
+        for number, row in enumerate(found, 1):
+            place = f"row {number}"
+            try:
+                yield Item(place, _fields(row))
+            except ValueError as error:
+                yield Skipped(place, str(error))
+
+
+def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    own = from_json("metadata", row.get("metadata"), dict)
+    fields = {
+        "content": row["content"],
+        "namespace": own_namespace(str(row["namespace"])),
+        "importance": row["importance"],
+        "occurred_at": moment(row["created_at"]),
+        "source": name_of("remembrane", str(row["id"])),
+        "metadata": noted("remembrane", own, {name: row.get(name) for name in _MORE}),
+    }
+    if isinstance(own.get("role"), str):
+        fields |= {"author": own["role"], "thread": str(row["namespace"])}
+    return fields

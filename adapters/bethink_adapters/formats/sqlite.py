@@ -1,0 +1,66 @@
+"""Foreign SQLite files: opened to be read only, row by row, and never trusted."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from bethink import StorageError
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
+    """Open the database at *path* to be read; what goes wrong raises ``StorageError``.
+
+    Text that is no UTF-8 comes as lone surrogates, which no store takes for text.
+    """
+    place = Path(path).absolute()
+    if not place.is_file():
+        raise StorageError(os.fspath(path), "there is no such file")
+    try:
+        with closing(sqlite3.connect(f"{place.as_uri()}?mode=ro", uri=True)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+            yield connection
+    except sqlite3.Error as error:
+        raise StorageError(os.fspath(path), str(error)) from error
+
+
+def columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    """Return the names of a table's columns, none if there is no such table."""
+    return [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')]
+
+
+def rows(
+    connection: sqlite3.Connection, table: str, wanted: Sequence[str], rest: str = ""
+) -> Iterator[dict[str, Any]]:
+    """Yield the *wanted* columns, as far as the table has them, with *rest* behind ``FROM``.
+
+    A table without the first of them raises ``sqlite3.OperationalError``.
+    """
+    known = columns(connection, table)
+    names = [name for name in wanted if name in known or name == wanted[0]]
+    listed = ", ".join(f'"{table}"."{name}"' for name in names)
+    for row in connection.execute(f'SELECT {listed} FROM "{table}" {rest}'):
+        yield dict(zip(names, row, strict=True))
+
+
+def from_json(name: str, text: object, kind: type) -> Any:
+    """Return what the JSON in a column called *name* says, an empty *kind* for nothing.
+
+    Anything but a *kind* raises ``ValueError``.
+    """
+    if text is None or text == "":
+        return kind()
+    try:
+        value = json.loads(text) if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} is not a JSON {'list' if kind is list else 'object'}")
+    return value

@@ -1,0 +1,132 @@
+"""Databases of Memory Layer and Runtime Memory."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bethink import EVERYWHERE, MemoryRecord, MemoryStore
+from bethink_adapters.formats import import_from, read_memory_layer
+
+# Version 2; 3 and 4 have more columns and a table of relations.
+SCHEMA = """
+    CREATE TABLE memories (
+        id TEXT PRIMARY KEY, content TEXT NOT NULL, category TEXT NOT NULL,
+        outcome_score REAL DEFAULT 0.0, confidence REAL DEFAULT 1.0, importance REAL DEFAULT 0.5,
+        use_count INTEGER DEFAULT 0, project TEXT, scope TEXT DEFAULT 'project',
+        source TEXT DEFAULT 'explicit', tags TEXT DEFAULT '[]', entities TEXT DEFAULT '[]',
+        supersedes TEXT, archived INTEGER DEFAULT 0, created_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL, embedding TEXT, metadata TEXT DEFAULT '{}');
+"""
+LATER = """
+    ALTER TABLE memories ADD COLUMN worked REAL DEFAULT 0.0;
+    ALTER TABLE memories ADD COLUMN failed REAL DEFAULT 0.0;
+    ALTER TABLE memories ADD COLUMN evidence_at TEXT;
+    CREATE TABLE memory_relations (
+        source_id TEXT NOT NULL, target_id TEXT NOT NULL, relation_type TEXT NOT NULL,
+        strength REAL DEFAULT 1.0, created_at TEXT NOT NULL, metadata TEXT DEFAULT '{}',
+        PRIMARY KEY (source_id, target_id, relation_type));
+"""
+NOON = "2024-01-15T12:00:00"
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    path = tmp_path / "memories.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(SCHEMA)
+    return path
+
+
+@pytest.fixture
+def path(old: Path) -> Path:
+    with closing(sqlite3.connect(old)) as connection:
+        connection.executescript(LATER)
+    return old
+
+
+def put(path: Path, table: str = "memories", **given: object) -> None:
+    known = {"category": "general", "created_at": NOON, "updated_at": NOON}
+    row = {**known, **given} if table == "memories" else given
+    marks = ", ".join("?" * len(row))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values())
+        )
+
+
+def by_content(store: MemoryStore) -> dict[str, MemoryRecord]:
+    ids = [entry.id for entry in store.log(limit=None) if entry.action == "store" and entry.id]
+    return {record.content: record for id in ids if (record := store.get(id))}
+
+
+def test_a_memory_keeps_its_fields(path: Path, store: MemoryStore) -> None:
+    put(path, id="m1", content="Never deploy on Friday", category="gotcha", confidence=0.9,
+        importance=0.7, project="billing", tags=json.dumps(["ops", "deploy"]), worked=2.0,
+        entities=json.dumps(["deploy.py"]), metadata=json.dumps({"rationale": "outage"}),
+        created_at="2024-01-15T12:00:00.250000+02:00", outcome_score=0.5)  # fmt: skip
+    assert import_from(store, read_memory_layer(path)).imported == 1
+    (record,) = store.all(namespace="billing")
+    assert (record.category, record.tags) == ("gotcha", ("ops", "deploy"))
+    assert (record.importance, record.confidence) == (0.7, 0.9)
+    assert (record.occurred_at, record.source) == (1705312800.25, "memory-layer:m1")
+    assert record.metadata["rationale"] == "outage"
+    told = record.metadata["memory-layer"]
+    assert (told["worked"], told["outcome_score"], told["entities"]) == (2.0, 0.5, ["deploy.py"])
+
+
+def test_a_time_without_a_zone_is_utc(path: Path, store: MemoryStore) -> None:
+    put(path, id="m1", content="one")
+    import_from(store, read_memory_layer(path))
+    assert store.all()[0].occurred_at == 1705320000.0
+
+
+@pytest.mark.parametrize("batch", [1, 100])
+def test_superseded_and_archived_stay_so(path: Path, store: MemoryStore, batch: int) -> None:
+    put(path, id="m1", content="Postgres 14", archived=1)
+    put(path, id="m2", content="Postgres 16", supersedes="m1")
+    put(path, id="m3", content="MySQL", archived=1)
+    put(path, id="m4", content="SQLite", supersedes="gone")
+    report = import_from(store, read_memory_layer(path), batch=batch)
+    found = by_content(store)
+    assert (report.imported, report.skipped) == (4, ())
+    assert {name: record.state for name, record in found.items()} == {
+        **{"Postgres 14": "superseded", "Postgres 16": "live"},
+        **{"MySQL": "archived", "SQLite": "live"},
+    }
+    assert found["Postgres 14"].superseded_by == found["Postgres 16"].id
+
+
+def test_relations_become_links(path: Path, store: MemoryStore) -> None:
+    put(path, id="m1", content="tabs")
+    put(path, id="m2", content="spaces")
+    for target, kind in [("m2", "conflicts_with"), ("gone", "extends")]:
+        put(path, "memory_relations", source_id="m1", target_id=target, relation_type=kind,
+            created_at=NOON)  # fmt: skip
+    report = import_from(store, read_memory_layer(path))
+    (relation,) = store.related(by_content(store)["tabs"].id)
+    assert (relation.kind, relation.memory.content) == ("conflicts_with", "spaces")
+    assert [each.place for each in report.skipped] == ["relation 2"]
+
+
+def test_a_database_of_version_2_is_read(old: Path, store: MemoryStore) -> None:
+    put(old, id="m1", content="one", project="a//b")
+    report = import_from(store, read_memory_layer(old), namespace="work")
+    assert (report.imported, report.skipped) == (1, ())
+    assert import_from(store, read_memory_layer(old), namespace="work").known == 1
+    assert list(store.namespaces()) == ["work/a%2F%2Fb"]
+
+
+def test_bad_rows_are_listed(path: Path, store: MemoryStore) -> None:
+    put(path, id="m1", content="one", created_at="yesterday")
+    put(path, id="m2", content="two", tags="oops")
+    put(path, id="m3", content="three", tags='[""]')
+    put(path, id="m4", content="")
+    put(path, id="m5", content="five")
+    report = import_from(store, read_memory_layer(path))
+    assert [record.content for record in store.all(namespace=EVERYWHERE)] == ["five"]
+    assert len(report.skipped) == 4
