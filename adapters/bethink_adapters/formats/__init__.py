@@ -1,6 +1,10 @@
 """Memories from elsewhere: a reader for each format, and one import for all of them."""
 
 from .base import Found, Item, Link, Report, Skipped, import_from
+from .chatgpt import read_chatgpt
+from .claude import read_claude
+from .mcp_memory import read_mcp_memory
+from .mem0 import read_mem0, read_mem0_history
 from .memory_layer import read_memory_layer
 from .remembrane import read_remembrane
 
@@ -11,6 +15,11 @@ __all__ = [
     "Report",
     "Skipped",
     "import_from",
+    "read_chatgpt",
+    "read_claude",
+    "read_mcp_memory",
+    "read_mem0",
+    "read_mem0_history",
     "read_memory_layer",
     "read_remembrane",
 ]

@@ -1,0 +1,107 @@
+"""Conversations exported from ChatGPT: ``conversations.json``, or the ZIP archive it comes in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from .base import Found, Item, Skipped, name_of
+from .conversations import branch, newest_leaf
+from .jsons import values
+from .times import moment
+
+_MEMBER: Final = r"conversations(-\d+)?\.json"
+_SAID: Final = ("text", "multimodal_text")
+
+
+def read_chatgpt(path: str | os.PathLike[str], *, user: str = "user") -> Iterator[Found]:
+    """Yield what *user* and the assistant said in each conversation, on its current branch.
+
+    The conversation is the thread, its title in the metadata. What was hidden, thought or told to a
+    tool is left out; a message of nothing but pictures or sound is skipped.
+    """
+    for found in values(path, _MEMBER):
+        if isinstance(found, Skipped):
+            yield found
+            continue
+        place, told = found
+        try:
+            yield from _conversation(place, told, user)
+        except ValueError as error:
+            yield Skipped(place, str(error))
+
+
+def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
+    if not isinstance(told, dict) or not isinstance(told.get("mapping"), dict):
+        raise ValueError("not a conversation of ChatGPT: it has no mapping")
+    nodes = {id: node for id, node in told["mapping"].items() if isinstance(node, dict)}
+    parents = {id: node.get("parent") for id, node in nodes.items()}
+    at = moment(told.get("create_time"))
+    way = branch(parents, told.get("current_node"))
+    if not way:
+        times = {id: _time(_message(node), None) for id, node in nodes.items()}
+        way = branch(parents, newest_leaf(parents, times))
+    thread = str(told.get("conversation_id") or told.get("id") or "".join(way[-1:]))
+    for id in way:
+        message = _message(nodes[id])
+        if not _is_said(message):
+            continue
+        at = _time(message, at)
+        text = _text(message)
+        where = f"{place}, message {message.get('id') or id}"
+        if text is None:
+            yield Skipped(where, "it holds no text")
+        elif text:
+            role = message["author"]["role"]
+            about = {"title": told.get("title"), "model": _about(message).get("model_slug")}
+            yield Item(
+                where,
+                {
+                    "content": text,
+                    "thread": thread,
+                    "author": user if role == "user" else role,
+                    "occurred_at": at,
+                    "source": name_of("chatgpt", thread, str(message.get("id") or id)),
+                    "metadata": {name: value for name, value in about.items() if value},
+                },
+            )
+
+
+def _message(node: Mapping[str, Any]) -> dict[str, Any]:
+    message = node.get("message")
+    return message if isinstance(message, dict) else {}
+
+
+def _about(message: Mapping[str, Any]) -> dict[str, Any]:
+    about = message.get("metadata")
+    return about if isinstance(about, dict) else {}
+
+
+def _is_said(message: Mapping[str, Any]) -> bool:
+    author, content = message.get("author"), message.get("content")
+    return (
+        isinstance(author, dict)
+        and author.get("role") in ("user", "assistant")
+        and isinstance(content, dict)
+        and content.get("content_type") in _SAID
+        and message.get("recipient") in (None, "all")
+        and not _about(message).get("is_visually_hidden_from_conversation")
+    )
+
+
+def _time(message: Mapping[str, Any], otherwise: float | None) -> float | None:
+    try:
+        at = moment(message.get("create_time"))
+    except ValueError:
+        at = None
+    return otherwise if at is None else at
+
+
+def _text(message: Mapping[str, Any]) -> str | None:
+    """Return the text of a message, "" if it is empty, None if it holds only something else."""
+    parts = message["content"].get("parts")
+    given = [part for part in (parts if isinstance(parts, list) else []) if part]
+    spoken = [part.get("text") if isinstance(part, dict) else part for part in given]
+    texts = [text for text in spoken if isinstance(text, str) and text.strip()]
+    return None if given and not any(isinstance(t, str) for t in spoken) else "\n\n".join(texts)

@@ -1,0 +1,97 @@
+"""Conversations exported from Claude: ``conversations.json``, or the ZIP archive it comes in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeGuard
+
+from .base import Found, Item, Skipped, name_of
+from .conversations import branch, newest_leaf
+from .jsons import values
+from .times import moment
+
+_MEMBER: Final = r"conversations(-\d+)?\.json"
+
+
+def read_claude(path: str | os.PathLike[str], *, user: str = "user") -> Iterator[Found]:
+    """Yield what *user* and the assistant said in each conversation, on its current branch.
+
+    The conversation is the thread, its name the title in the metadata. Thoughts and the use of
+    tools are left out; a text that was pasted or attached is a memory of its own.
+    """
+    for found in values(path, _MEMBER):
+        if isinstance(found, Skipped):
+            yield found
+            continue
+        place, told = found
+        if not isinstance(told, dict) or not isinstance(told.get("chat_messages"), list):
+            yield Skipped(place, "not a conversation of Claude: it has no chat_messages")
+        elif not isinstance(told.get("uuid"), str):
+            yield Skipped(place, "a conversation without a uuid")
+        else:
+            yield from _conversation(place, told, user)
+
+
+def _conversation(place: str, told: Mapping[str, Any], user: str) -> Iterator[Found]:
+    thread = told["uuid"]
+    for number, message in enumerate(_said(told), 1):
+        name = str(message.get("uuid") or number)
+        where = f"{place}, message {name}"
+        sender = message.get("sender")
+        try:
+            common = {
+                "thread": thread,
+                "author": user if sender == "human" else sender,
+                "occurred_at": moment(message.get("created_at") or told.get("created_at")),
+            }
+        except ValueError as error:
+            yield Skipped(where, str(error))
+            continue
+        about = {"title": told["name"]} if told.get("name") else {}
+        texts = [({}, _text(message)), *_attached(message)]
+        for part, (more, text) in enumerate(texts):
+            if text.strip():
+                source = name_of("claude", thread, name, *([str(part)] if part else []))
+                fields = {"content": text, "source": source, "metadata": about | more}
+                yield Item(where, {**common, **fields})
+
+
+def _said(told: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages of the current branch; older exports have no branches."""
+    messages = [each for each in told["chat_messages"] if isinstance(each, dict)]
+    known = {str(each.get("uuid")): each for each in messages}
+    parents = {id: each.get("parent_message_uuid") for id, each in known.items()}
+    if known.keys().isdisjoint(map(str, parents.values())):
+        return messages
+    leaf = told.get("current_leaf_message_uuid")
+    if leaf not in known:
+        leaf = newest_leaf(parents, {id: _time(each) for id, each in known.items()})
+    return [known[id] for id in branch(parents, leaf)]
+
+
+def _time(message: Mapping[str, Any]) -> float | None:
+    try:
+        return moment(message.get("created_at"))
+    except ValueError:
+        return None
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    blocks = message.get("content")
+    if not isinstance(blocks, list) or not blocks:
+        return str(message.get("text") or "")
+    texts = [block.get("text") for block in blocks if _is_text(block)]
+    return "\n\n".join(text for text in texts if isinstance(text, str))
+
+
+def _is_text(block: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(block, dict) and block.get("type") == "text"
+
+
+def _attached(message: Mapping[str, Any]) -> Iterator[tuple[dict[str, str], str]]:
+    attachments = message.get("attachments")
+    for each in attachments if isinstance(attachments, list) else []:
+        if isinstance(each, dict) and isinstance(each.get("extracted_content"), str):
+            name = each.get("file_name")
+            yield ({"file": str(name)} if name else {}), each["extracted_content"]

@@ -1,0 +1,111 @@
+"""Memories of mem0: the rows of its ``get_all`` as JSON, and its SQLite file of past changes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from bethink import segment
+
+from .base import Found, Item, Skipped, name_of, noted
+from .jsons import values
+from .sqlite import opened, rows
+from .times import moment
+
+_OWNERS: Final = (("user_id", "users"), ("agent_id", "agents"))
+_MORE: Final = (*(owner for owner, _ in _OWNERS), "hash", "role", "attributed_to", "updated_at")
+_DAY: Final = 86_400.0
+_HISTORY: Final = (
+    "memory_id",
+    "id",
+    "new_memory",
+    "event",
+    "created_at",
+    "updated_at",
+    "actor_id",
+    "role",
+)
+_STILL_THERE: Final = (
+    "WHERE memory_id NOT IN (SELECT memory_id FROM history WHERE event = 'DELETE' "
+    "AND memory_id IS NOT NULL) ORDER BY rowid"
+)
+
+
+def read_mem0(path: str | os.PathLike[str]) -> Iterator[Found]:
+    """Yield the memories in a JSON or JSON Lines file of mem0's rows, or of ``get_all``'s answers.
+
+    A user's memories go to the namespace ``users/<user_id>``, those of no user but an agent to
+    ``agents/<agent_id>``. The run is the thread, the actor or else the role the author.
+    """
+    for found in values(path):
+        if isinstance(found, Skipped):
+            yield found
+            continue
+        place, value = found
+        answer = value.get("results") if isinstance(value, dict) else None
+        if isinstance(answer, list):
+            for number, row in enumerate(answer, 1):
+                yield _item(f"{place}, result {number}", row)
+        else:
+            yield _item(place, value)
+
+
+def read_mem0_history(path: str | os.PathLike[str]) -> Iterator[Found]:
+    """Yield every text that mem0's ``history.db`` tells of, each superseding the one before it.
+
+    What was deleted there is left out. That file names no user: give ``import_from`` the namespace.
+    """
+    latest: dict[object, str] = {}
+    with opened(path) as connection:
+        for number, row in enumerate(rows(connection, "history", _HISTORY, _STILL_THERE), 1):
+            place, id = f"row {number}", row["memory_id"]
+            name = name_of("mem0", str(id), str(row.get("id")))
+            try:
+                fields = _version(row)
+            except ValueError as error:
+                yield Skipped(place, str(error))
+                continue
+            yield Item(place, {**fields, "source": name}, latest.get(id))
+            latest[id] = name
+
+
+def _item(place: str, row: object) -> Item | Skipped:
+    if not isinstance(row, dict):
+        return Skipped(place, "not a memory of mem0: not an object")
+    try:
+        return Item(place, _fields(row))
+    except ValueError as error:
+        return Skipped(place, str(error))
+
+
+def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(row.get("id"), str):
+        raise ValueError("not a memory of mem0: it has no id")
+    own = row.get("metadata") or {}
+    if not isinstance(own, dict):
+        raise ValueError("metadata is not an object")
+    expires = moment(row.get("expiration_date"))  # the last day on which it holds
+    return {
+        "content": row.get("memory", row.get("data")),
+        "namespace": next(
+            (f"{above}/{segment(str(row[name]))}" for name, above in _OWNERS if row.get(name)), None
+        ),
+        "thread": row.get("run_id"),
+        "author": row.get("actor_id") or row.get("role"),
+        "tags": row.get("categories") or (),
+        "occurred_at": moment(row.get("created_at")),
+        "expires_at": None if expires is None else expires + _DAY,
+        "source": name_of("mem0", row["id"]),
+        "metadata": noted("mem0", own, {name: row.get(name) for name in _MORE}),
+    }
+
+
+def _version(row: Mapping[str, Any]) -> dict[str, Any]:
+    changed = row.get("event") != "ADD" and row.get("updated_at")
+    return {
+        "content": row["new_memory"],
+        "author": row.get("actor_id") or row.get("role"),
+        "occurred_at": moment(changed or row.get("created_at")),
+        "metadata": {"mem0": {"memory_id": row["memory_id"]}},
+    }

@@ -1,0 +1,128 @@
+"""Conversations exported from ChatGPT."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bethink import MemoryStore
+from bethink_adapters.formats import import_from, read_chatgpt
+
+
+def node(
+    id: str, parent: str | None, text: object, role: str = "user", **more: Any
+) -> dict[str, Any]:
+    content = text if isinstance(text, dict) else {"content_type": "text", "parts": [text]}
+    said = {"id": id, "author": {"role": role}, "content": content, "recipient": "all"}
+    return {"id": id, "message": said | more, "parent": parent, "children": []}
+
+
+def talk(*nodes: dict[str, Any], **more: Any) -> dict[str, Any]:
+    told = {"conversation_id": "c1", "title": "Pizza", "create_time": 1700000000.25}
+    leaf = {"current_node": nodes[-1]["id"]} if nodes else {}
+    return {**told, **leaf, "mapping": {each["id"]: each for each in nodes}, **more}
+
+
+def written(folder: Path, *talks: object) -> Path:
+    path = folder / "conversations.json"
+    path.write_text(json.dumps(talks))
+    return path
+
+
+def contents(store: MemoryStore) -> list[str]:
+    return [record.content for record in store.all()]
+
+
+ROOT = {"id": "r", "message": None, "parent": None, "children": ["u1"]}
+QUESTION = node("u1", "r", "Which pizza?", create_time=1700000001.5)
+ANSWER = node("a1", "u1", "Margherita.", "assistant", metadata={"model_slug": "gpt-4o"})
+
+
+def test_turns_keep_who_said_them_when_and_where(tmp_path: Path, store: MemoryStore) -> None:
+    path = written(tmp_path, talk(ROOT, QUESTION, ANSWER))
+    assert import_from(store, read_chatgpt(path, user="Ann")).imported == 2
+    first, second = store.all()
+    assert (first.content, first.author, first.thread) == ("Which pizza?", "Ann", "c1")
+    assert (first.occurred_at, first.source) == (1700000001.5, "chatgpt:c1/u1")
+    assert (second.author, second.occurred_at) == ("assistant", 1700000001.5)
+    assert second.metadata == {"title": "Pizza", "model": "gpt-4o"}
+    assert import_from(store, read_chatgpt(path, user="Ann")).known == 2
+
+
+def test_only_the_current_branch_was_said(tmp_path: Path, store: MemoryStore) -> None:
+    again = node("a2", "u1", "Funghi.", "assistant")
+    path = written(tmp_path, talk(ROOT, QUESTION, ANSWER, again, current_node="a2"))
+    import_from(store, read_chatgpt(path))
+    assert contents(store) == ["Which pizza?", "Funghi."]
+
+
+def test_without_a_current_node_the_newest_leaf_is_it(tmp_path: Path, store: MemoryStore) -> None:
+    newest = node("a2", "u1", "Funghi.", "assistant", create_time=1700000009)
+    older = node("a3", "u1", "Tonno.", "assistant", create_time=1700000003)
+    path = written(tmp_path, talk(ROOT, QUESTION, newest, older, current_node=None))
+    import_from(store, read_chatgpt(path))
+    assert contents(store) == ["Which pizza?", "Funghi."]
+
+
+def test_a_circle_of_parents_ends(tmp_path: Path, store: MemoryStore) -> None:
+    path = written(tmp_path, talk(node("a", "b", "one"), node("b", "a", "two")))
+    assert import_from(store, read_chatgpt(path)).imported == 2
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        node("x", "u1", "be brief", "system"),
+        node("x", "u1", "{}", "tool"),
+        node("x", "u1", "search()", "assistant", recipient="browser"),
+        node(
+            "x", "u1", "psst", "assistant", metadata={"is_visually_hidden_from_conversation": True}
+        ),
+        node("x", "u1", {"content_type": "thoughts", "thoughts": []}, "assistant"),
+        node("x", "u1", {"content_type": "code", "text": "print()"}, "assistant"),
+        node("x", "u1", "", "assistant"),
+        {"id": "x", "message": {"author": None, "content": None}, "parent": "u1"},
+    ],
+)
+def test_what_was_not_said_is_left_out(
+    tmp_path: Path, store: MemoryStore, hidden: dict[str, Any]
+) -> None:
+    after = node("a1", "x", "Margherita.", "assistant")
+    path = written(tmp_path, talk(ROOT, QUESTION, hidden, after))
+    report = import_from(store, read_chatgpt(path))
+    assert contents(store) == ["Which pizza?", "Margherita."]
+    assert report.skipped == ()
+
+
+def test_the_text_of_mixed_parts_is_kept_and_a_mere_picture_listed(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    picture = {"content_type": "image_asset_pointer", "asset_pointer": "file://1"}
+    spoken = {"content_type": "audio_transcription", "text": "and this?"}
+    kind = {"content_type": "multimodal_text"}
+    mixed = node("u2", "u1", {**kind, "parts": [picture, "What is this", spoken]})
+    alone = node("u3", "u2", {**kind, "parts": [picture]})
+    report = import_from(store, read_chatgpt(written(tmp_path, talk(ROOT, QUESTION, mixed, alone))))
+    assert contents(store) == ["Which pizza?", "What is this\n\nand this?"]
+    assert [str(each) for each in report.skipped] == ["item 1, message u3: it holds no text"]
+
+
+def test_bad_conversations_are_listed(tmp_path: Path, store: MemoryStore) -> None:
+    bad = [5, {}, {"mapping": []}, talk(create_time="soon")]
+    path = written(tmp_path, *bad, talk(), talk(ROOT, QUESTION))
+    report = import_from(store, read_chatgpt(path))
+    assert contents(store) == ["Which pizza?"]
+    assert [each.place for each in report.skipped] == [f"item {n}" for n in range(1, 5)]
+
+
+def test_the_archive_can_be_read_as_it_comes(tmp_path: Path, store: MemoryStore) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("shared_conversations.json", "[0]")
+        archive.writestr("conversations-000.json", json.dumps([talk(ROOT, QUESTION)]))
+    report = import_from(store, read_chatgpt(path))
+    assert (report.imported, report.skipped) == (1, ())

@@ -1,0 +1,127 @@
+"""Rows of mem0, and the file of its past changes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bethink import EVERYWHERE, MemoryStore
+from bethink_adapters.formats import import_from, read_mem0, read_mem0_history
+
+ROW: dict[str, Any] = {
+    "id": "bf4d4092",
+    "memory": "Ann is a vegetarian",
+    "hash": "166e",
+    "metadata": {"topic": "food"},
+    "created_at": "2024-07-01T12:00:00-07:00",
+    "updated_at": None,
+    "user_id": "ann@example.com",
+    "agent_id": "helper",
+    "run_id": "run 1",
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memories.json"
+
+
+def test_a_memory_keeps_its_fields(path: Path, store: MemoryStore) -> None:
+    row = {**ROW, "actor_id": "Ann", "role": "user", "categories": ["food"]}
+    path.write_text(json.dumps([row]))
+    assert import_from(store, read_mem0(path)).imported == 1
+    (record,) = store.all(namespace="users/ann@example.com")
+    assert (record.content, record.source) == ("Ann is a vegetarian", "mem0:bf4d4092")
+    assert (record.thread, record.author, record.tags) == ("run 1", "Ann", ("food",))
+    assert record.occurred_at == 1719860400.0
+    assert record.metadata["topic"] == "food"
+    assert record.metadata["mem0"]["agent_id"] == "helper"
+
+
+@pytest.mark.parametrize("form", ["list", "answer", "answers", "lines"])
+def test_every_form_of_the_export_is_read(path: Path, store: MemoryStore, form: str) -> None:
+    rows = [{**ROW, "id": str(number), "memory": f"fact {number}"} for number in range(4)]
+    halves = [{"results": rows[:2]}, {"results": rows[2:]}]
+    path.write_text(
+        {
+            "list": json.dumps(rows, indent=2),
+            "answer": json.dumps({"results": rows}, indent=2),
+            "answers": "\n".join(map(json.dumps, halves)),
+            "lines": "\n".join(map(json.dumps, rows)),
+        }[form]
+    )
+    assert import_from(store, read_mem0(path)).imported == 4
+    assert import_from(store, read_mem0(path)).known == 4
+
+
+@pytest.mark.parametrize(
+    ("owner", "namespace"),
+    [
+        ({"user_id": "a/b"}, "users/a%2Fb"),
+        ({"user_id": None, "agent_id": "x"}, "agents/x"),
+        ({"user_id": None, "agent_id": None}, "default"),
+    ],
+)
+def test_owners_stay_apart(
+    path: Path, store: MemoryStore, owner: dict[str, str], namespace: str
+) -> None:
+    path.write_text(json.dumps(ROW | owner))
+    import_from(store, read_mem0(path))
+    assert list(store.namespaces()) == [namespace]
+
+
+def test_what_expires_there_expires_here_after_its_last_day(path: Path, store: MemoryStore) -> None:
+    path.write_text(json.dumps(ROW | {"expiration_date": "2099-12-31"}))
+    import_from(store, read_mem0(path))
+    assert store.all(namespace=EVERYWHERE)[0].expires_at == 4102444800.0
+
+
+def test_bad_rows_are_listed(path: Path, store: MemoryStore) -> None:
+    bad = [
+        5,
+        {"memory": "no id"},
+        ROW | {"id": "3", "metadata": [5]},
+        ROW | {"id": "4", "created_at": "soon"},
+        ROW | {"id": "5", "memory": ""},
+        ROW | {"id": "6", "categories": [5]},
+    ]
+    path.write_text("\n".join([*map(json.dumps, bad), "{broken", json.dumps(ROW)]))
+    report = import_from(store, read_mem0(path))
+    assert report.imported == 1
+    assert sorted(each.place for each in report.skipped) == [f"line {n}" for n in range(1, 8)]
+
+
+def test_past_texts_are_superseded_and_deleted_ones_left_out(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    path = tmp_path / "history.db"
+    noon = "2024-01-15T12:00:00+00:00"
+    later = "2024-02-15T12:00:00+00:00"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "CREATE TABLE history (id TEXT PRIMARY KEY, memory_id TEXT, old_memory TEXT, "
+            "new_memory TEXT, event TEXT, created_at DATETIME, updated_at DATETIME, "
+            "is_deleted INTEGER, actor_id TEXT, role TEXT)"
+        )
+        connection.executemany(
+            "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                ("1", "m", None, "likes tea", "ADD", noon, None, 0, None, "user"),
+                ("2", "n", None, "a secret", "ADD", noon, None, 0, None, "user"),
+                ("3", "m", "likes tea", "likes coffee", "UPDATE", noon, later, 0, None, "user"),
+                ("4", "n", "a secret", None, "DELETE", None, None, 1, None, None),
+            ],
+        )
+    report = import_from(store, read_mem0_history(path), namespace="users/ann")
+    assert (report.imported, report.skipped) == (2, ())
+    (now,) = store.all(namespace=EVERYWHERE)
+    assert (now.content, now.occurred_at, now.author) == ("likes coffee", 1707998400.0, "user")
+    texts = {entry.changes.get("content") for entry in store.log()}
+    assert "likes tea" in texts
+    assert "a secret" not in texts
+    assert import_from(store, read_mem0_history(path), namespace="users/ann").known == 2
