@@ -3,6 +3,7 @@
 from .base import Found, Item, Link, Report, Skipped, import_from
 from .chatgpt import read_chatgpt
 from .claude import read_claude
+from .markdown import export_markdown, read_markdown
 from .mcp_memory import read_mcp_memory
 from .mem0 import read_mem0, read_mem0_history
 from .memory_layer import read_memory_layer
@@ -14,9 +15,11 @@ __all__ = [
     "Link",
     "Report",
     "Skipped",
+    "export_markdown",
     "import_from",
     "read_chatgpt",
     "read_claude",
+    "read_markdown",
     "read_mcp_memory",
     "read_mem0",
     "read_mem0_history",

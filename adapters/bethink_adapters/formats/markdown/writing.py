@@ -1,0 +1,132 @@
+"""Records as notes in a folder, linked where one supersedes another."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from unicodedata import normalize
+
+from bethink import MemoryRecord, MemoryStore, StorageError
+from bethink.namespaces import Scope
+from bethink.view import Where
+
+from ..times import to_text
+from .note import to_note
+
+_DEEPEST: Final = 8
+_LONGEST: Final = 48
+_UNSAFE: Final = re.compile(r"[^\w-]+")
+_DEVICES: Final = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
+
+
+class _Version(NamedTuple):
+    """A record, those that it superseded, and the one that superseded it."""
+
+    record: MemoryRecord
+    older: Sequence[MemoryRecord]
+    newer: MemoryRecord | None
+
+
+def export_markdown(
+    store: MemoryStore,
+    folder: str | os.PathLike[str],
+    *,
+    namespace: Scope = "default",
+    where: Where = None,
+    history: bool = False,
+) -> int:
+    """Write a note for every live record of *namespace* that passes *where*; return how many.
+
+    A note lies in folders named after the namespace. Its properties hold the fields, its text is
+    the content; a fact's key is an alias. With *history* there are notes of what those records
+    superseded, too, linked both ways. Notes of a former export are written over, others are left.
+    A folder that leads out of *folder* raises ``StorageError``.
+    """
+    root = Path(folder)
+    root.mkdir(parents=True, exist_ok=True)
+    older = _superseded(store, namespace) if history else {}
+    written = 0
+    for name in store.namespaces(namespace):
+        for record in store.all(namespace=name, where=where):
+            for version in _versions(store, record, older):
+                _write(root, version)
+                written += 1
+    return written
+
+
+def _superseded(store: MemoryStore, scope: Scope) -> dict[str, list[str]]:
+    """Return the ids of what each record superseded, by its id."""
+    older: dict[str, list[str]] = {}
+    for entry in store.log(limit=None, namespace=scope):
+        if (newer := entry.changes.get("superseded_by")) and entry.id is not None:
+            older.setdefault(str(newer), []).append(entry.id)
+    return older
+
+
+def _versions(
+    store: MemoryStore, record: MemoryRecord, older: Mapping[str, Sequence[str]]
+) -> Iterator[_Version]:
+    waiting: list[tuple[MemoryRecord, MemoryRecord | None]] = [(record, None)]
+    while waiting:
+        each, newer = waiting.pop()
+        known = [store.get(id) for id in older.get(each.id, ())]
+        before = [one for one in known if one is not None and one.superseded_by == each.id]
+        yield _Version(each, before, newer)
+        waiting += [(one, each) for one in before]
+
+
+def _write(root: Path, version: _Version) -> None:
+    parts = map(_safe, version.record.namespace.split("/")[:_DEEPEST])
+    parent = root.joinpath(*parts)
+    parent.mkdir(parents=True, exist_ok=True)
+    if not parent.resolve().is_relative_to(root.resolve()):
+        raise StorageError(str(parent), f"it leads out of {root}; nothing was written there")
+    note = to_note(_properties(version), version.record.content)
+    with tempfile.NamedTemporaryFile("wb", dir=parent, prefix=".", delete=False) as file:
+        file.write(note.encode())
+    os.replace(file.name, parent / f"{_name(version.record)}.md")
+
+
+def _properties(version: _Version) -> dict[str, Any]:
+    """Return what the note tells; what is None or empty it leaves out."""
+    record = version.record
+    return {
+        "id": record.id,
+        "namespace": record.namespace,
+        "key": record.key,
+        "aliases": [record.key] if record.key and not version.newer else None,
+        "thread": record.thread,
+        "author": record.author,
+        "category": record.category,
+        "tags": list(record.tags) or None,
+        "importance": record.importance,
+        "confidence": record.confidence,
+        "occurred_at": to_text(record.occurred_at),
+        "expires_at": None if record.expires_at is None else to_text(record.expires_at),
+        "created_at": to_text(record.created_at),
+        "updated_at": to_text(record.updated_at),
+        "source": record.source,
+        "supersedes": [f"[[{_name(older)}]]" for older in version.older] or None,
+        "superseded_by": f"[[{_name(version.newer)}]]" if version.newer else None,
+        "value": record.value,
+        "metadata": record.metadata or None,
+    }
+
+
+def _name(record: MemoryRecord) -> str:
+    """Return the name of a record's note, which no other record's has."""
+    digest = sha256(record.id.encode()).hexdigest()[:12]
+    return f"{_safe(record.key or record.content)} {digest}"
+
+
+def _safe(text: str) -> str:
+    """Return *text* as a name that every file system takes, and that leads nowhere else."""
+    name = (
+        _UNSAFE.sub(" ", normalize("NFC", text[: 4 * _LONGEST])).strip()[:_LONGEST].strip() or "_"
+    )
+    return f"{name}_" if _DEVICES.fullmatch(name) else name

@@ -1,0 +1,220 @@
+"""Records as Markdown notes, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bethink import EVERYWHERE, MemoryRecord, MemoryStore, StorageError, Subtree
+from bethink.testing import FrozenClock
+from bethink_adapters.formats import export_markdown, import_from, read_markdown
+from bethink_adapters.formats.markdown.note import from_note, to_note
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    return tmp_path / "vault"
+
+
+@pytest.fixture
+def other() -> Iterator[MemoryStore]:
+    with MemoryStore() as store:
+        yield store
+
+
+def notes(vault: Path) -> list[Path]:
+    return sorted(vault.rglob("*.md"))
+
+
+def exact(store: MemoryStore) -> dict[str, MemoryRecord]:
+    """Return the live records, the times aside at which this store learned of them."""
+    found = store.all(namespace=EVERYWHERE)
+    return {record.id: replace(record, created_at=0, updated_at=0) for record in found}
+
+
+def test_everything_comes_back_as_it_was(
+    store: MemoryStore, other: MemoryStore, vault: Path
+) -> None:
+    store.store("Ann likes *tea*\n\n---\n# not a head\r\n  ", namespace="users/ann", author="Ann",
+                key="drink", thread="t", category="preference", tags=["a: b", "#c", "日本"],
+                importance=0.1, confidence=0.3, source="chat", occurred_at=1700000000.1234567,
+                expires_at=4.1e9, metadata={"a": {"b": [1, None, "\ud800\x85\u2028"]}})  # fmt: skip
+    store.store("", value={"count": 0})
+    store.store("", value=False, id="id: [1]\n../../x")
+    store.store("plain")
+    assert export_markdown(store, vault, namespace=EVERYWHERE) == 4
+    report = import_from(other, read_markdown(vault))
+    assert (report.imported, report.skipped) == (4, ())
+    assert exact(other) == exact(store)
+    assert import_from(other, read_markdown(vault)).known == 4
+    assert import_from(store, read_markdown(vault)).known == 4
+
+
+def test_a_note_is_read_easily(vault: Path) -> None:
+    with MemoryStore(clock=FrozenClock(1700000000.0), new_id=lambda: "id1") as store:
+        store.store("Standup is at 9:30", key="standup", namespace="team/ops", tags=["daily"])
+        export_markdown(store, vault, namespace=Subtree("team"))
+    (path,) = notes(vault)
+    assert path.relative_to(vault).parts[:2] == ("team", "ops")
+    assert path.name.startswith("standup ")
+    assert path.read_text(encoding="utf-8") == (
+        '---\nid: "id1"\nnamespace: "team/ops"\nkey: "standup"\naliases: ["standup"]\n'
+        'tags: ["daily"]\nimportance: 0.5\nconfidence: 1.0\n'
+        'occurred_at: "2023-11-14T22:13:20Z"\ncreated_at: "2023-11-14T22:13:20Z"\n'
+        'updated_at: "2023-11-14T22:13:20Z"\n---\nStandup is at 9:30\n'
+    )
+
+
+def test_what_was_superseded_stays_so_and_is_linked(
+    store: MemoryStore, other: MemoryStore, vault: Path
+) -> None:
+    first = store.store("at 9:00", key=None)
+    second = store.store("at 9:30", key="standup", supersedes=first.id)
+    third = store.store("at 10:00", key="standup")
+    assert export_markdown(store, vault) == 1
+    assert export_markdown(store, vault, history=True) == 3
+    names = {each.read_text().splitlines()[-1]: each.stem for each in notes(vault)}
+    assert f'superseded_by: "[[{names["at 10:00"]}]]"' in (
+        (vault / "default" / f"{names['at 9:30']}.md").read_text()
+    )
+    assert import_from(other, read_markdown(vault), batch=1).imported == 3
+    assert [record.id for record in other.all()] == [third.id]
+    versions = [other.get(id) for id in (first.id, second.id)]
+    assert [record and record.superseded_by for record in versions] == [second.id, third.id]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "..",
+        "../..",
+        "a/../../b",
+        "con",
+        "~",
+        "-rf",
+        "C:\\x",
+        ".git",
+        "é" * 900,
+        "x/" * 500 + "x",
+    ],
+)
+def test_no_name_leads_out_of_the_folder(store: MemoryStore, vault: Path, name: str) -> None:
+    store.store("x", namespace=name, key=name, id=name)
+    assert export_markdown(store, vault, namespace=EVERYWHERE) == 1
+    everything = [each for each in vault.parent.rglob("*") if each != vault]
+    assert all(each.is_relative_to(vault) for each in everything)
+    assert len(notes(vault)) == 1
+    assert not any(part.startswith(".") for part in notes(vault)[0].relative_to(vault).parts)
+
+
+def test_a_link_in_the_folder_leads_no_export_out(
+    store: MemoryStore, vault: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").mkdir()
+    vault.mkdir()
+    (vault / "default").symlink_to(tmp_path / "outside")
+    store.store("x")
+    with pytest.raises(StorageError, match="leads out of"):
+        export_markdown(store, vault)
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_a_note_that_is_a_link_is_replaced_not_followed(
+    store: MemoryStore, vault: Path, tmp_path: Path
+) -> None:
+    store.store("x")
+    export_markdown(store, vault)
+    target = tmp_path / "precious"
+    target.write_text("mine")
+    (note,) = notes(vault)
+    note.unlink()
+    note.symlink_to(target)
+    export_markdown(store, vault)
+    assert target.read_text() == "mine"
+    assert not note.is_symlink()
+
+
+def test_links_and_hidden_files_are_not_read(
+    store: MemoryStore, vault: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.md").write_text("secret")
+    (vault / ".trash").mkdir(parents=True)
+    (vault / ".trash" / "old.md").write_text("old")
+    (vault / "link.md").symlink_to(tmp_path / "secret.md")
+    (vault / "folder").symlink_to(tmp_path)
+    (vault / "picture.png").write_bytes(b"\x89PNG")
+    assert import_from(store, read_markdown(vault)).imported == 0
+
+
+def test_notes_of_others_are_memories_named_by_their_place(store: MemoryStore, vault: Path) -> None:
+    (vault / "people").mkdir(parents=True)
+    (vault / "people" / "Ann.md").write_text(
+        "---\ntags:\n  - friend\n- 'it''s'\nstatus: open: yes\ndate: 2024-01-15\n---\nLikes tea.\n"
+    )
+    (vault / "Idea.md").write_text("Just text")
+    report = import_from(store, read_markdown(vault))
+    assert (report.imported, report.skipped) == (2, ())
+    ann, idea = store.all(namespace="people")[0], store.all()[0]
+    assert (ann.content, ann.tags, ann.source) == (
+        *("Likes tea.", ("friend", "it's")),
+        "markdown:people/Ann.md",
+    )
+    assert ann.metadata == {"title": "Ann", "status": "open: yes", "date": "2024-01-15"}
+    assert ann.occurred_at == 1705276800.0
+    assert idea.content == "Just text"
+    assert import_from(store, read_markdown(vault)).known == 2
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        b"---\nid: {broken\n---\nx",
+        b"---\nid: 'x'\n  deep: 1\n---\nx",
+        b"---\nnever closed",
+        b"---\nmetadata: [1]\n---\nx",
+        b"---\noccurred_at: soon\n---\nx",
+        b"---\nimportance: 7\n---\nx",
+        b'---\nid: "\\ud800"\n---\nx',
+        b"caf\xe9",
+        b"",
+        b"x" * 600_000,
+        b"x" * 4_000_000,
+    ],
+)
+def test_bad_notes_are_listed(store: MemoryStore, vault: Path, written: bytes) -> None:
+    vault.mkdir()
+    (vault / "bad.md").write_bytes(written)
+    (vault / "good.md").write_text("good")
+    report = import_from(store, read_markdown(vault))
+    assert [record.content for record in store.all()] == ["good"]
+    assert [each.place for each in report.skipped] == ["bad.md"]
+
+
+def test_notes_that_supersede_each_other_are_both_read(store: MemoryStore, vault: Path) -> None:
+    vault.mkdir()
+    (vault / "a.md").write_text('---\nid: "a"\nsupersedes: ["[[b]]"]\n---\nA')
+    (vault / "b.md").write_text('---\nid: "b"\nsupersedes: ["[[a|first]]"]\n---\nB')
+    assert import_from(store, read_markdown(vault)).imported == 2
+
+
+def test_a_folder_that_is_not_there_is_an_error(vault: Path) -> None:
+    with pytest.raises(StorageError, match="no such folder"):
+        list(read_markdown(vault))
+
+
+@given(st.dictionaries(st.text("abc_", min_size=1), TEXT | st.lists(TEXT) | st.floats(-9, 9)), TEXT)
+@settings(max_examples=50)
+def test_any_note_is_read_as_it_was_written(properties: dict[str, object], text: str) -> None:
+    assert from_note(to_note(properties, text)) == (properties, text)
+
+
+def test_other_ends_of_lines_are_understood() -> None:
+    assert from_note('---\r\nkey: "k"\r\n---\r\none\r\ntwo\r\n') == ({"key": "k"}, "one\ntwo")
+    assert from_note("---\nkey: k\n---") == ({"key": "k"}, "")
