@@ -137,9 +137,9 @@ def label(name: str, value: object) -> str:
 
 def one_of(name: str, value: Choice, choices: tuple[Choice, ...]) -> Choice:
     """Return *value* if it is one of *choices*."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValidationError(
-            f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}"
+            f"{name} must be one of {', '.join(map(repr, choices))}, not {str(value)[:80]!r}"
         )
     return value
 

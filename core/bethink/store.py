@@ -357,7 +357,8 @@ class MemoryStore(View):
         self._engine.check_open()
         scope = None if namespace is None else check_scope(namespace)
         most = fields.limit("limit", limit)
-        return self._engine.backend.log(most, id, scope, fields.integer("since", since, 0))
+        of = None if id is None else fields.label("id", id)
+        return self._engine.backend.log(most, of, scope, fields.integer("since", since, 0))
 
     def snapshot(self, name: str) -> Snapshot:
         """Name the present, so that it can be asked for later; a name that is taken is refused."""

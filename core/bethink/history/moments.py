@@ -56,6 +56,7 @@ class Moments:
         return Moment(self._engine.backend.chronicle.seq_at(time), time)
 
     def _named(self, name: str) -> Moment:
+        fields.label("a snapshot's name", name)
         for snapshot in self._engine.backend.chronicle.snapshots():
             if snapshot.name == name:
                 return Moment(snapshot.seq, snapshot.at)

@@ -101,7 +101,8 @@ class Ranking(Protocol):
 def checked(ranking: Ranking) -> Ranking:
     """Return *ranking* if it can rank."""
     if isinstance(ranking, type) or not callable(getattr(ranking, "rank", None)):
-        raise ValidationError(f"ranking must be a Ranking such as WeightedSum(), not {ranking!r}")
+        given = ranking.__name__ if isinstance(ranking, type) else type(ranking).__name__
+        raise ValidationError(f"ranking must be a Ranking such as WeightedSum(), not {given}")
     return ranking
 
 

@@ -1,0 +1,185 @@
+"""Whatever is passed wherever: a clear error before anything is written, or it works."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bethink import (
+    EVERYWHERE,
+    BethinkError,
+    HashEmbedder,
+    KeyedMemory,
+    MemoryStore,
+    Subtree,
+    ValidationError,
+)
+from bethink.fields import Changes, Fields
+from bethink.store import Asked
+
+from .clock import Clock
+
+NAN, INF = float("nan"), float("inf")
+RIGHT: dict[str, Any] = {
+    **{"id": "r1", "ids": ["r1"], "source": "r1", "target": "r2", "keep": "r1", "drop": "r2"},
+    **{"content": "a whale", "items": ["a whale"], "query": "whale", "key": "k", "name": "v"},
+    **{"outcome": "worked", "kind": "about", "when": 1, "since": 1, "seq": 1},
+}
+"""What is right for every argument that some verb needs."""
+
+GATHERED = {"given": Fields, "shared": Fields, "changes": Changes, "asked": Asked}
+NUMBERS = (
+    *("importance", "confidence", "occurred_at", "expires_at", "amount", "k", "min_score"),
+    *("min_similarity", "now", "limit", "offset", "budget_tokens", "seq"),
+)
+OPTIONAL = ("occurred_at", "expires_at", "now", "limit")
+SIGNED = ("occurred_at", "expires_at", "min_score", "now")
+NO_NUMBERS: tuple[Any, ...] = (
+    NAN,
+    INF,
+    -INF,
+    True,
+    "5",
+    b"5",
+    1j,
+    [5],
+    {},
+    Decimal(5),
+    object(),
+    10**400,
+)
+ANYTHING: tuple[Any, ...] = (
+    *(*NO_NUMBERS, None, 0, -1, 0.5, 1e308, -(2**70), np.float32("nan"), np.arange(3)),
+    *("", " ", "\0", "\ud800", "x" * 2_000, "a//b", b"\xff", (), ("v", [NAN]), ("v", "abc")),
+    *([], [[]], [None], ["r1", 3], {"$or": 3}, {"tags": {"$gt": [NAN]}}, {3: 4}, {"v": [INF]}),
+    *(datetime(2020, 1, 1), EVERYWHERE, Subtree("a")),
+)
+UNTRIED = {"close"}
+FLAGS = {"touch"}  # are true or false, as Python has it
+
+
+def arguments(verb: str) -> tuple[list[str], list[str]]:
+    """Return the names of the arguments that *verb* needs, and of all."""
+    needed, known = [], []
+    for name, each in list(inspect.signature(getattr(MemoryStore, verb)).parameters.items())[1:]:
+        if each.kind is each.VAR_KEYWORD:
+            known += [name for name in GATHERED[name].__annotations__ if name != "content"]
+        elif name not in FLAGS:
+            known.append(name)
+            needed += [name] if each.default is each.empty else []
+    return needed, known
+
+
+VERBS = [
+    name
+    for name, _ in inspect.getmembers(MemoryStore, inspect.isfunction)
+    if not name.startswith("_") and name not in UNTRIED
+]
+WITH_NUMBERS = [(verb, name) for verb in VERBS for name in arguments(verb)[1] if name in NUMBERS]
+
+
+@pytest.fixture
+def store(path: Path, clock: Clock) -> Iterator[MemoryStore]:
+    with MemoryStore(path, embedder=HashEmbedder(8), clock=clock, durability="normal") as store:
+        store.store("a red whale", id="r1", key="k", vectors={"v": [1.0, 2.0]})
+        store.store("a blue whale", id="r2")
+        yield store
+        assert_usable(store, path)
+
+
+def assert_usable(store: MemoryStore, path: Path) -> None:
+    """Check that another program can write at once, and that the store still answers."""
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+    new = store.store("a green whale")
+    hits = store.recall("green whale", k=10**6, namespace=EVERYWHERE, touch=False)
+    assert new.id in [hit.memory.id for hit in hits]
+    assert all(math.isfinite(hit.score) for hit in hits)
+
+
+def call(store: MemoryStore, verb: str, name: str, value: Any) -> Any:
+    """Call *verb* with everything right but *name*."""
+    right = {each: RIGHT[each] for each in arguments(verb)[0]}
+    return getattr(store, verb)(**{**right, name: value})
+
+
+def refuses(store: MemoryStore, verb: str, name: str, value: Any) -> bool:
+    """Tell whether *verb* refuses, as every verb has to: clearly, and before it writes."""
+    before = store.log(limit=None), store.all(namespace=EVERYWHERE)
+    try:
+        call(store, verb, name, value)
+    except BethinkError as error:
+        said = str(error)
+    else:
+        return False
+    assert 0 < len(said) < 500
+    assert (store.log(limit=None), store.all(namespace=EVERYWHERE)) == before
+    return True
+
+
+@pytest.mark.parametrize(("verb", "name"), WITH_NUMBERS)
+def test_what_is_no_number_is_refused(store: MemoryStore, verb: str, name: str) -> None:
+    below = () if name in SIGNED else (-1, -0.5, -1e308, -(2**70))
+    none = () if name in OPTIONAL else (None,)
+    counted = ("k", "limit", "offset", "budget_tokens", "seq")  # the largest of these are cut down
+    for value in (*NO_NUMBERS, *below, *none):
+        if not (name in counted and value == 10**400):
+            with pytest.raises(ValidationError):
+                call(store, verb, name, value)
+            assert refuses(store, verb, name, value)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_anything_is_taken_or_refused(store: MemoryStore, verb: str) -> None:
+    tried = [refuses(store, verb, name, value) for name in arguments(verb)[1] for value in ANYTHING]
+    assert any(tried) or not tried
+
+
+@pytest.mark.parametrize("verb", ["increment", "recent"])
+def test_a_keyed_memory_counts_in_numbers(store: MemoryStore, verb: str) -> None:
+    memory = KeyedMemory(store)
+    given = ["n"] if verb == "increment" else []
+    for value in NO_NUMBERS[:-1]:
+        with pytest.raises(ValidationError):
+            getattr(memory, verb)(*given, value)
+    assert memory.keys() == []
+
+
+def test_a_thousand_failures_leave_a_store_that_works(store: MemoryStore, clock: Clock) -> None:
+    refused = 0
+    for number in range(1_000):
+        try:
+            store.record_outcome("r1", "failed", session=f"s{number % 200}")
+        except BethinkError:
+            refused += 1
+        store.mark_useless(["r1", "r2"])
+    assert refused == 1_000 - 200 * 3
+    outcomes = {record.id: record.outcome for record in map(store.get, ("r1", "r2")) if record}
+    assert outcomes == {"r1": -1.0, "r2": -0.5}
+    assert [hit.memory.id for hit in store.recall("whale")] == ["r2"]
+
+
+@pytest.mark.parametrize("vector", [[NAN, 1.0], [INF, 0.0], [1e300, 1.0], [], [[1.0, 2.0]], ["a"]])
+def test_a_vector_that_is_none_is_refused(store: MemoryStore, vector: Any) -> None:
+    for verb in ("store", "update"):
+        assert refuses(store, verb, "vectors", {"v": vector})
+    assert refuses(store, "recall", "vector", ("v", vector))
+
+
+@pytest.mark.parametrize("vector", [[1e18, -1e18], [1e-40, 0.0], [0.0, 0.0], [-0.0, 5e-324]])
+def test_an_extreme_vector_is_stored_and_compared(store: MemoryStore, vector: list[float]) -> None:
+    store.update("r1", vectors={"v": vector})
+    for query in (vector, [1.0, 1.0]):
+        hits = store.recall(None, vector=("v", query))
+        assert all(0 <= hit.score <= 1 for hit in hits)
