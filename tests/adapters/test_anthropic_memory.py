@@ -1,0 +1,256 @@
+"""Anthropic's memory tool against the SDK itself, whose answers come from a script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("anthropic.tools.memory")
+
+import httpx2
+from anthropic import Anthropic, AsyncAnthropic
+from anthropic.lib.tools import ToolError
+from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+
+from bethink import MemoryStore, segment
+from bethink_adapters.anthropic_memory import AsyncMemoryTool, MemoryTool
+
+from .contract import LOOKALIKES, GatedStore, cancel_at_gate
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "anthropic_notes.py"
+CREATE = {"command": "create", "path": "/memories/ann.md", "file_text": "Ann takes oat milk."}
+VIEW = {"command": "view", "path": "/memories/ann.md"}
+
+
+def do(tool: MemoryTool, command: str, **arguments: Any) -> str:
+    return str(tool.call({"command": command, **arguments}))
+
+
+def message(*content: dict[str, Any]) -> dict[str, Any]:
+    reason = "tool_use" if content[-1]["type"] == "tool_use" else "end_turn"
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    return {
+        "id": "msg",
+        "type": "message",
+        "role": "assistant",
+        "model": "scripted",
+        "content": list(content),
+        "stop_reason": reason,
+        "stop_sequence": None,
+        "usage": usage,
+    }
+
+
+class Script:
+    """A server that answers with commands of the memory tool, one a request, then with "done"."""
+
+    def __init__(self, *commands: dict[str, Any]) -> None:
+        self.requests: list[Any] = []
+        self._answers: Iterator[dict[str, Any]] = iter(
+            {"type": "tool_use", "id": f"t{number}", "name": "memory", "input": command}
+            for number, command in enumerate(commands)
+        )
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests.append(json.loads(request.content))
+        told = next(self._answers, {"type": "text", "text": "done"})
+        return httpx2.Response(200, json=message(told))
+
+    @property
+    def results(self) -> list[tuple[str, bool]]:
+        """What the model was told of its commands, and whether as an error."""
+        parts = [part for each in self.requests[1:] for part in each["messages"][-1]["content"]]
+        return [(part["content"], part.get("is_error", False)) for part in parts]
+
+
+def run(tool: MemoryTool, *commands: dict[str, Any]) -> Script:
+    """Let a model give *commands*; return what it saw."""
+    script = Script(*commands)
+    transport = httpx2.MockTransport(script)
+    with Anthropic(api_key="x", http_client=httpx2.Client(transport=transport)) as client:
+        runner = client.beta.messages.tool_runner(
+            model="scripted",
+            max_tokens=99,
+            messages=[{"role": "user", "content": "Hello."}],
+            tools=[tool],
+        )
+        assert runner.until_done().content[0].text == "done"
+    return script
+
+
+def test_it_passes_for_the_sdks_own_classes(store: MemoryStore) -> None:
+    tool = MemoryTool(store, cache_control={"type": "ephemeral"})
+    assert isinstance(tool, BetaAbstractMemoryTool)
+    assert isinstance(AsyncMemoryTool(store), BetaAsyncAbstractMemoryTool)
+    assert tool.to_dict() == {
+        "type": "memory_20250818",
+        "name": "memory",
+        "cache_control": {"type": "ephemeral"},
+    }
+
+
+def test_a_later_run_reads_what_an_earlier_one_wrote(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "memory.db") as store:
+        written = run(MemoryTool(store), CREATE)
+    with MemoryStore(tmp_path / "memory.db") as store:
+        seen = run(MemoryTool(store), VIEW)
+        recalled = store.recall("Which milk?", namespace="memories")
+    assert written.results == [("File created successfully at: /memories/ann.md", False)]
+    assert "     1\tAnn takes oat milk." in seen.results[0][0]
+    assert recalled[0].memory.key == "/ann.md"
+
+
+def test_a_mistake_is_told_to_the_model_and_changes_nothing(store: MemoryStore) -> None:
+    tool = MemoryTool(store)
+    script = run(tool, VIEW, CREATE, CREATE, {**VIEW, "path": "/memories/../x"})
+    assert [error for _, error in script.results] == [True, False, True, True]
+    assert tool.files.read("/ann.md") == CREATE["file_text"]
+    assert store.count(namespace="memories") == 1
+
+
+def test_a_failing_store_is_told_to_the_model_and_the_run_goes_on(store: MemoryStore) -> None:
+    tool = MemoryTool(store)
+    store.close()
+    ((told, error),) = run(tool, VIEW).results
+    assert error
+    assert "closed" in told
+
+
+def test_folders_show_sizes_and_two_levels(store: MemoryStore) -> None:
+    tool = MemoryTool(store)
+    for path, size in (("/a.md", 12), ("/d/b.md", 1536), ("/d/e/c.md", 1), ("/.hidden", 5)):
+        do(tool, "create", path=f"/memories{path}", file_text="x" * size)
+    shown = do(tool, "view", path="/memories").splitlines()
+    assert shown[1:] == [
+        "1.5K\t/memories",
+        "12B\t/memories/a.md",
+        "1.5K\t/memories/d/",
+        "1.5K\t/memories/d/b.md",
+        "1B\t/memories/d/e/",
+    ]
+    assert do(tool, "view", path="/memories/d/e/").splitlines()[1:] == [
+        "1B\t/memories/d/e",
+        "1B\t/memories/d/e/c.md",
+    ]
+
+
+def test_an_empty_memory_is_an_empty_folder(store: MemoryStore) -> None:
+    assert do(MemoryTool(store), "view", path="/memories/").endswith(":\n0B\t/memories")
+
+
+@pytest.mark.parametrize(
+    ("span", "lines"), [([2, 3], [2, 3]), ([3, -1], [3, 4]), ([4, 9], [4]), ([9, 12], [])]
+)
+def test_a_part_of_a_file_is_shown(store: MemoryStore, span: list[int], lines: list[int]) -> None:
+    tool = MemoryTool(store)
+    do(tool, "create", path="/memories/f", file_text="1\n2\n3\n4")
+    shown = do(tool, "view", path="/memories/f", view_range=span).splitlines()[1:]
+    assert shown == [f"     {line}\t{line}" for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ({"command": "create", "path": "/memories/f/g", "file_text": ""}, "'/f'"),
+        ({"command": "create", "path": "/memoriesx", "file_text": ""}, "must start with"),
+        ({"command": "create", "path": "/memories/%2e%2e/g", "file_text": ""}, "hides"),
+        ({"command": "view", "path": "/memories/%2e%2e/g"}, "hides"),
+        ({"command": "delete", "path": "/memories/\x00"}, "control"),
+        ({"command": "rename", "old_path": "/memories/f", "new_path": "/memories/f/g"}, "into"),
+        ({"command": "str_replace", "path": "/memories/d", "old_str": "a", "new_str": "b"}, "not"),
+        ({"command": "insert", "path": "/memories/d", "insert_line": 0, "insert_text": "b"}, "not"),
+        ({"command": "str_replace", "path": "/memories/f", "old_str": "", "new_str": "b"}, "empty"),
+    ],
+    ids=lambda it: it if isinstance(it, str) else f"{it['command']}",
+)
+def test_what_cannot_be_done_is_refused(
+    store: MemoryStore, command: dict[str, Any], said: str
+) -> None:
+    tool = MemoryTool(store)
+    do(tool, "create", path="/memories/f", file_text="text")
+    do(tool, "create", path="/memories/d/e", file_text="text")
+    before = store.log()
+    with pytest.raises(ToolError, match=said):
+        tool.call(command)
+    assert store.log() == before
+
+
+def test_everything_can_be_forgotten(store: MemoryStore) -> None:
+    tool = MemoryTool(store)
+    do(tool, **CREATE)
+    store.store("Not a file of this tool.")
+    assert tool.clear_all_memory() == "All memory cleared"
+    assert store.count() == 1
+    assert store.count(namespace="memories") == 0
+
+
+def test_nobody_sees_the_files_of_another(store: MemoryStore) -> None:
+    tools = [MemoryTool(store, namespace=f"notes/{segment(user)}") for user in LOOKALIKES]
+    for number, tool in enumerate(tools):
+        do(tool, "create", path="/memories/secret", file_text=f"{number}")
+    told = [do(tool, "view", path="/memories/secret") for tool in tools]
+    assert [each.split("\t")[-1] for each in told] == [str(n) for n in range(len(tools))]
+
+
+def test_twenty_runs_at_once_lose_nothing(tmp_path: Path) -> None:
+    line = {"command": "insert", "path": "/memories/log", "insert_line": 0}
+    with MemoryStore(tmp_path / "memory.db") as store:
+        do(MemoryTool(store), "create", path="/memories/log", file_text="")
+        with ThreadPoolExecutor(20) as pool:
+            for _ in pool.map(
+                lambda n: run(MemoryTool(store), {**line, "insert_text": f"n{n}"}), range(20)
+            ):
+                pass
+        lines = MemoryTool(store).files.read("/log").split()
+    assert sorted(lines) == sorted(f"n{number}" for number in range(20))
+
+
+def test_the_asynchronous_tool_does_the_same(store: MemoryStore) -> None:
+    commands = [
+        CREATE,
+        {"command": "str_replace", "path": VIEW["path"], "old_str": "oat", "new_str": "soy"},
+        {"command": "insert", "path": VIEW["path"], "insert_line": 1, "insert_text": "Bob: none."},
+        {"command": "rename", "old_path": VIEW["path"], "new_path": "/memories/all.md"},
+        {"command": "view", "path": "/memories/all.md"},
+        {"command": "delete", "path": "/memories/all.md"},
+        VIEW,
+    ]
+
+    async def both() -> list[tuple[str, bool]]:
+        script = Script(*commands)
+        transport = httpx2.MockTransport(script)
+        http = httpx2.AsyncClient(transport=transport)
+        async with AsyncAnthropic(api_key="x", http_client=http) as client:
+            runner = client.beta.messages.tool_runner(
+                model="scripted",
+                max_tokens=99,
+                messages=[{"role": "user", "content": "Hello."}],
+                tools=[AsyncMemoryTool(store, namespace="async")],
+            )
+            await runner.until_done()
+        return script.results
+
+    assert asyncio.run(both()) == run(MemoryTool(store, namespace="sync"), *commands).results
+
+
+def test_a_cancelled_call_leaves_the_store_usable(tmp_path: Path) -> None:
+    with GatedStore(str(tmp_path / "memory.db")) as store:
+        tool = AsyncMemoryTool(store)
+        view = {"command": "view", "path": "/memories"}
+        asyncio.run(cancel_at_gate(store, tool.call(view)))  # type: ignore[arg-type, unused-ignore]
+        assert asyncio.run(tool.clear_all_memory()) == "All memory cleared"
+
+
+def test_the_example_keeps_notes(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "     1\tAnn takes oat milk." in done.stdout
