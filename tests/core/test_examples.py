@@ -38,6 +38,17 @@ def test_quickstart_finds_the_newer_fact(tmp_path: Path) -> None:
     assert "9:30" not in output
 
 
+def test_an_export_moves_in_once_and_becomes_notes(tmp_path: Path) -> None:
+    first = run("move_in.py", folder=tmp_path).splitlines()
+    assert first == [
+        "6 imported, 0 known, 0 skipped",
+        "Ann: We booked the night train for 14 June, two bicycles included.",
+        "6 notes written to vault/",
+    ]
+    assert run("move_in.py", folder=tmp_path).startswith("0 imported, 6 known, 0 skipped")
+    assert len(list((tmp_path / "vault" / "users" / "ann").glob("*.md"))) == 6
+
+
 def test_a_conversation_is_remembered_and_asked_about(tmp_path: Path) -> None:
     output = run("long_conversation.py", CONVERSATION, folder=tmp_path)
     assert "remembered 66 turns" in output

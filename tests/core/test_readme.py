@@ -16,8 +16,12 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
 
-# What a reader has and the README does not show: a model, agents with tasks.
+# What a reader has and the README does not show: an export, a model, agents with tasks.
 GIVEN = {
+    "bethink_adapters.formats": f"""
+        import shutil
+        shutil.copy({str(ROOT / "examples" / "data" / "conversations.json")!r}, ".")
+    """,
     "langchain_core": """
         from langchain_core.language_models import FakeListChatModel
         model = FakeListChatModel(responses=["Hello Ann."])
