@@ -1,6 +1,7 @@
 """bethink: a small memory core for AI agents."""
 
 from .aio import AsyncFiles, AsyncKeyedMemory, AsyncMemoryStore, AsyncPast
+from .backends.anchors import Anchor
 from .embedders import (
     CallableEmbedder,
     Embedder,
@@ -16,6 +17,7 @@ from .errors import (
     DimensionError,
     EmbedderError,
     EmbedderMismatchError,
+    IntegrityKeyError,
     IsAFolderError,
     LineRangeError,
     MissingExtraError,
@@ -29,6 +31,7 @@ from .errors import (
     StorageError,
     StoreBusyError,
     StoreClosedError,
+    TamperedError,
     ValidationError,
 )
 from .files import FileEntry, Files
@@ -57,6 +60,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CATEGORIES",
     "EVERYWHERE",
+    "Anchor",
     "AsyncFiles",
     "AsyncKeyedMemory",
     "AsyncMemoryStore",
@@ -76,6 +80,7 @@ __all__ = [
     "Files",
     "FiveSignal",
     "HashEmbedder",
+    "IntegrityKeyError",
     "IsAFolderError",
     "KeyedMemory",
     "LineRangeError",
@@ -111,6 +116,7 @@ __all__ = [
     "StoreBusyError",
     "StoreClosedError",
     "Subtree",
+    "TamperedError",
     "ValidationError",
     "Version",
     "WeightedSum",

@@ -12,6 +12,7 @@ keeps those values as attributes, and survives pickling (so it crosses process p
     │   └── LineRangeError                      a file has no such line
     ├── NotFoundError (LookupError)             no such record
     ├── EmbedderMismatchError (ValueError)      the file was made with another embedder
+    ├── IntegrityKeyError (ValueError)          the file has no key, another one, or needs one
     ├── EmbedderError (RuntimeError)            an embedding service failed
     ├── SimilarMemoryError (ValueError)         nearly the same memory is stored already
     ├── RateLimitError (RuntimeError)           too many of one kind of call
@@ -19,6 +20,7 @@ keeps those values as attributes, and survives pickling (so it crosses process p
     ├── StorageError (OSError)                  the file cannot be used
     │   ├── NotABethinkFileError
     │   ├── CorruptStoreError
+    │   │   └── TamperedError                   somebody without the key changed it
     │   ├── SchemaTooNewError
     │   └── StoreBusyError (TimeoutError)
     └── MissingExtraError (ImportError)         an optional package is not installed
@@ -125,6 +127,15 @@ class EmbedderMismatchError(BethinkError, ValueError):
         self.given = given
 
 
+class IntegrityKeyError(BethinkError, ValueError):
+    """Refuse to open the file at *path* with this integrity key, or without one."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}", path, reason)
+        self.path = path
+        self.reason = reason
+
+
 class EmbedderError(BethinkError, RuntimeError):
     """Say why the embedder called *name* gave no vectors."""
 
@@ -196,6 +207,10 @@ class CorruptStoreError(StorageError):
 
     def __init__(self, path: str | None, reason: str = "the file is damaged") -> None:
         super().__init__(path, reason)
+
+
+class TamperedError(CorruptStoreError):
+    """Say that what was read is not what was written with the store's integrity key."""
 
 
 class SchemaTooNewError(StorageError):

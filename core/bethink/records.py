@@ -103,6 +103,12 @@ Reason: TypeAlias = Literal[
 ]
 
 
+ProblemKind: TypeAlias = Literal[
+    "file", "journal", "record", "access", "departure", "link", "vector", "segment", "snapshot",
+    "fact", "anchor",
+]  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class WhyNot:
     """What kept a record out of an answer of *k*: the first reason that holds, in their order.
@@ -148,6 +154,43 @@ class Snapshot:
     name: str
     seq: int
     at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is not as it was written: what *kind* of thing, *where*, and *what* it is."""
+
+    kind: ProblemKind
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.where}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Integrity:
+    """What ``verify`` found: nothing, or the first ``problems`` of a damaged store."""
+
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything is as it was written."""
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What ``repair`` mended, and what it had to leave as it is."""
+
+    mended: tuple[Problem, ...] = ()
+    left: tuple[Problem, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is damaged any more."""
+        return not self.left
 
 
 def different(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from . import erasure, fields, history, lifecycle, links, outcomes, packing, reading
 from .backends import open_backend
+from .backends.anchors import Anchor
 from .embedders import Embedder, embedder_for
 from .engine import Engine
 from .fields import Changes, Fields
@@ -55,6 +56,12 @@ class MemoryStore(View):
     any number): beyond that the scope recalled longest ago goes, and is read again on its next
     recall. The scope in use stays, even if it alone takes more.
 
+    With an *integrity_key*, secret bytes, everything written carries a code that only the key can
+    make, and what was changed by somebody else raises ``TamperedError`` instead of being returned.
+    *anchor*, a path out of reach of whoever can change the store's file, or an ``Anchor``, keeps
+    the last journal position: a file put back to an earlier state is refused. The key belongs to
+    the file from the start; another or none raises ``IntegrityKeyError``.
+
     A store may be used from many threads and its file by many processes. After ``close`` every verb
     raises ``StoreClosedError``; a wrong argument raises ``ValidationError`` before anything is
     written.
@@ -70,11 +77,13 @@ class MemoryStore(View):
         durability: Literal["full", "normal"] = "full",
         new_id: Callable[[], str] | None = None,
         max_resident: int | None = MAX_RESIDENT,
+        integrity_key: bytes | None = None,
+        anchor: str | os.PathLike[str] | Anchor | None = None,
     ) -> None:
         self.ranking: Ranking = WeightedSum() if ranking is None else checked_ranking(ranking)
         most = fields.limit("max_resident", max_resident)
         with opening:
-            backend = open_backend(location, durability)
+            backend = open_backend(location, durability, integrity_key, anchor)
             try:
                 chosen = embedder_for(backend.fact("embedder"), embedder)
                 self._engine = Engine(backend, chosen, clock, new_id or IdFactory(clock), most)

@@ -15,6 +15,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import numpy as np
@@ -24,6 +25,7 @@ from ..errors import ValidationError
 from ..filters import Filter
 from ..namespaces import Scope
 from ..records import LIVE, LogEntry, MemoryRecord, State
+from .anchors import Anchor, FileAnchor
 
 if TYPE_CHECKING:
     from .chronicle import Chronicle
@@ -34,7 +36,10 @@ Rows = npt.NDArray[np.int64]
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
 
-SEGMENT_FORMAT: Final = 2
+SHORTEST_KEY: Final = 16
+"""So many bytes an integrity key has at least."""
+
+SEGMENT_FORMAT: Final = 3
 """Raised when segments change: in layout, or in how text becomes terms. Others are not loaded."""
 
 
@@ -314,12 +319,16 @@ class Backend(Protocol):
 
 
 def open_backend(
-    location: str | os.PathLike[str], durability: Literal["full", "normal"] = "full"
+    location: str | os.PathLike[str],
+    durability: Literal["full", "normal"] = "full",
+    integrity_key: bytes | None = None,
+    anchor: str | os.PathLike[str] | Anchor | None = None,
 ) -> Backend:
     """Open the backend that *location*, a path or a URL, asks for.
 
-    Raises ``ValidationError`` for a location it cannot read, ``StorageError`` for a file that
-    cannot be used.
+    With *integrity_key* what it holds is authenticated, and compared with *anchor*. Raises
+    ``ValidationError`` for a location it cannot read, ``StorageError`` for a file that cannot be
+    used, ``IntegrityKeyError`` for a file with another key.
     """
     from .sqlite import SQLiteBackend
 
@@ -327,9 +336,25 @@ def open_backend(
         raise ValidationError(f"durability must be 'full' or 'normal', not {durability!r}")
     if not isinstance(location, str | os.PathLike) or not (path := str(location)):
         raise ValidationError("location must be a path, a URL or ':memory:'")
+    if anchor is not None and integrity_key is None:
+        raise ValidationError("an anchor needs an integrity_key")
+    if isinstance(anchor, str | os.PathLike):
+        anchor = FileAnchor(anchor, durable=durability == "full")
+    open_sqlite = partial(
+        SQLiteBackend,
+        durability=durability,
+        integrity_key=None if integrity_key is None else _checked_key(integrity_key),
+        anchor=anchor,
+    )
     if path == ":memory:":
-        return SQLiteBackend(path, durability=durability)
+        return open_sqlite(path)
     path = path.removeprefix("sqlite:///")
     if "://" in path or "\x00" in path:
         raise ValidationError(f"no backend for {path!r}; use a path, sqlite:///path or ':memory:'")
-    return SQLiteBackend(os.path.expanduser(path), durability=durability)
+    return open_sqlite(os.path.expanduser(path))
+
+
+def _checked_key(key: object) -> bytes:
+    if not isinstance(key, bytes) or len(key) < SHORTEST_KEY:
+        raise ValidationError(f"integrity_key must be at least {SHORTEST_KEY} secret bytes")
+    return key

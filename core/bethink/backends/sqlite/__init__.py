@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -18,12 +17,15 @@ from ...filters import Filter, lasting, matches
 from ...namespaces import EVERYWHERE, Scope
 from ...records import LogEntry, MemoryRecord
 from .. import EMBEDDED, SEGMENT_FORMAT, Changes, Loading, Row, Rows, Segment, Vector
+from ..anchors import Anchor
 from .chronicle import SQLiteChronicle, to_entry
+from .codes import PLAIN, Codes
 from .connection import BUSY_SECONDS, Connections, Durability
 from .erasing import ENTRIES_OF, ERASED, SCRUBBED, came_too_late, once_in
 from .opening import MEMORY
-from .rows import COLUMNS, from_json, to_record, to_vector, within, within_any
+from .rows import from_json, to_vector, within, within_any
 from .schema import remove_backups
+from .sealing import KEYED, Seal, check_unkeyed
 from .where import condition
 from .writer import SQLiteWriter
 
@@ -41,10 +43,23 @@ _EXPIRED = "state = 'live' AND expires_at IS NOT NULL AND expires_at <= ?"
 class SQLiteBackend:
     """Keep records, vectors and journal in the file at *location* (or ":memory:")."""
 
-    def __init__(self, location: str = ":memory:", *, durability: Durability = "full") -> None:
+    def __init__(
+        self,
+        location: str = ":memory:",
+        *,
+        durability: Durability = "full",
+        integrity_key: bytes | None = None,
+        anchor: Anchor | None = None,
+    ) -> None:
         self.location = location
         self._connections = Connections(location, durability)
-        self.chronicle = SQLiteChronicle(self._connections)
+        try:
+            self._seal = self._sealed(integrity_key, anchor)
+        except BaseException:
+            self._connections.close()
+            raise
+        self._codes = PLAIN if self._seal is None else self._seal.codes
+        self.chronicle = SQLiteChronicle(self._connections, self._codes)
         try:
             self._scrub(patience=0)
         except StorageError as error:
@@ -53,8 +68,19 @@ class SQLiteBackend:
     @contextmanager
     def write(self) -> Iterator[SQLiteWriter]:
         """Open the one write transaction: committed at the end, rolled back on any exception."""
+        seal = self._seal
         with self._connections.writing() as connection:
-            yield SQLiteWriter(connection)
+            writer = SQLiteWriter(connection) if seal is None else seal.writer(connection)
+            yield writer
+        if seal is not None:
+            seal.committed(writer)
+
+    def _sealed(self, key: bytes | None, anchor: Anchor | None) -> Seal | None:
+        """Return what guards a file with a key; refuse the wrong one, or none where one is due."""
+        if key is not None:
+            return Seal(self._connections, key, anchor)
+        check_unkeyed(self.location, self.fact(KEYED))
+        return None
 
     def head(self) -> int:
         """Return the last committed journal position."""
@@ -82,8 +108,9 @@ class SQLiteBackend:
         given, parameters = _listed(rows)
         with self._connections.reading() as connection:
             found = connection.execute(
-                f"SELECT row, {COLUMNS} FROM records WHERE row IN {given}", parameters
+                f"SELECT row, {self._codes.columns} FROM records WHERE row IN {given}", parameters
             ).fetchall()
+        to_record = self._codes.to_record
         return {row: to_record(values) for row, *values in found}
 
     def holder(self, namespace: str, key: str) -> MemoryRecord | None:
@@ -121,21 +148,22 @@ class SQLiteBackend:
     def _records(self, sql: str, *parameters: object) -> list[MemoryRecord]:
         with self._connections.reading() as connection:
             found = connection.execute(
-                f"SELECT {COLUMNS} FROM records WHERE {sql}", parameters
+                f"SELECT {self._codes.columns} FROM records WHERE {sql}", parameters
             ).fetchall()
-        return [to_record(values) for values in found]
+        return [self._codes.to_record(values) for values in found]
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         """Return the rows of the live records in *scope* that pass *where*, ascending."""
         inside, parameters = within(scope)
         passing = condition(where)
-        columns = "row" if passing.exact else f"row, {COLUMNS}"
+        columns = "row" if passing.exact else f"row, {self._codes.columns}"
         with self._connections.reading() as connection:
             found = connection.execute(
                 f"SELECT {columns} FROM records WHERE {inside} AND {_LIVE} AND ({passing.sql})",
                 (*parameters, *passing.parameters),
             ).fetchall()
         if not passing.exact:
+            to_record = self._codes.to_record
             found = [values for values in found if matches(where, to_record(values[1:]))]
         return np.sort(
             np.fromiter((values[0] for values in found), dtype=np.int64, count=len(found))
@@ -168,12 +196,14 @@ class SQLiteBackend:
                 "CASE action WHEN 'erase' THEN id END FROM journal WHERE seq > ?",
                 (since,),
             ).fetchall()
+            self._codes.check_entries(connection, (seq for seq, *_ in entries))
             rows = {row for _, *pair, _, _ in entries for row in pair if row is not None}
             for *_, touched, _ in entries:
                 rows.update(from_json(touched)["rows"] if touched else ())
             erased = once_in(connection, {id for *_, id in entries if id is not None})
             live = _rows(
                 connection,
+                self._codes,
                 f"row IN {_GIVEN} AND state = 'live' AND {inside}",
                 json.dumps(list(rows)),
                 *parameters,
@@ -190,7 +220,7 @@ class SQLiteBackend:
         """
         with self._connections.snapshot() as connection:
             names = [scope] if isinstance(scope, str) else _namespaces(connection, scope)
-            parts = [_load(connection, name, loose) for name in names]
+            parts = [_load(connection, self._codes, name, loose) for name in names]
             return Loading(
                 head=_head(connection),
                 segments=tuple(segment for part in parts for segment in part.segments),
@@ -208,6 +238,7 @@ class SQLiteBackend:
                 f"SELECT row, vector FROM {table} WHERE row IN {given} {named}",
                 (*parameters, *((name,) if named else ())),
             ).fetchall()
+            self._codes.check_vectors(connection, rows)
         return {row: to_vector(blob) for row, blob in found}
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
@@ -227,7 +258,8 @@ class SQLiteBackend:
         numbers: list[int | None] = []
         with self._connections.writing() as connection:
             for segment in segments:
-                numbers.append(None if None in numbers else _save(connection, segment))
+                late = None in numbers
+                numbers.append(None if late else _save(connection, self._codes, segment))
         return numbers
 
     def log(
@@ -247,6 +279,7 @@ class SQLiteBackend:
                     -1 if limit is None else limit,
                 ),
             ).fetchall()
+            self._codes.check_entries(connection, (seq for seq, *_ in found))
         return list(map(to_entry, found))
 
     def scrub(self) -> None:
@@ -311,15 +344,16 @@ def _expired(connection: sqlite3.Connection, scope: Scope, now: float | None) ->
 
 
 def _rows(
-    connection: sqlite3.Connection, sql: str, *parameters: object, using: str = ""
+    connection: sqlite3.Connection, codes: Codes, sql: str, *parameters: object, using: str = ""
 ) -> list[Row]:
     """Return the live rows that satisfy *sql*, ascending, with all their vectors.
 
     *using* says which index finds them, where SQLite would read a whole namespace.
     """
     found = connection.execute(
-        f"SELECT row, ordinal, vectors.vector, named_vectors.name, named_vectors.vector, {COLUMNS} "
-        f"FROM records {using} LEFT JOIN vectors USING (row) LEFT JOIN named_vectors USING (row) "
+        "SELECT row, ordinal, vectors.vector, named_vectors.name, named_vectors.vector, "
+        f"{codes.columns} FROM records {using} "
+        "LEFT JOIN vectors USING (row) LEFT JOIN named_vectors USING (row) "
         f"WHERE {sql} ORDER BY row",
         parameters,
     )
@@ -328,16 +362,19 @@ def _rows(
     for row, ordinal, embedded, name, named, *values in found:
         if not rows or rows[-1].row != row:
             vectors = {} if embedded is None else {EMBEDDED: to_vector(embedded)}
-            rows.append(Row(row, ordinal, to_record(values), vectors))
+            rows.append(Row(row, ordinal, codes.to_record(values), vectors))
         if named is not None:
             vectors[name] = to_vector(named)
+    codes.check_vectors(connection, (each.row for each in rows))
     return rows
 
 
-def _load(connection: sqlite3.Connection, namespace: str, limit: int | None = None) -> Loading:
+def _load(
+    connection: sqlite3.Connection, codes: Codes, namespace: str, limit: int | None = None
+) -> Loading:
     """Read what an index of one namespace starts from; with a *limit* only the end of it."""
     start, last = (0, 0) if limit is None else _end(connection, namespace, limit)
-    segments = _segments(connection, namespace, start)
+    segments = _segments(connection, codes, namespace, start)
     alive, changed = {}, list[Row]()
     if segments:
         last, head = segments[-1].last, min(segment.head for segment in segments)
@@ -349,8 +386,8 @@ def _load(connection: sqlite3.Connection, namespace: str, limit: int | None = No
             alive[namespace] = frozenset(row for (row,) in found)
         patched = f"{held} AND revision > ? AND revision <> row"
         by_patch = "INDEXED BY records_patched"
-        changed = _rows(connection, patched, *given, head, using=by_patch)
-    loose = _loose(connection, namespace, last, limit)
+        changed = _rows(connection, codes, patched, *given, head, using=by_patch)
+    loose = _loose(connection, codes, namespace, last, limit)
     return Loading(0, segments, alive, tuple(loose), tuple(changed))
 
 
@@ -372,7 +409,7 @@ def _end(connection: sqlite3.Connection, namespace: str, limit: int) -> tuple[in
 
 
 def _loose(
-    connection: sqlite3.Connection, namespace: str, last: int, limit: int | None
+    connection: sqlite3.Connection, codes: Codes, namespace: str, last: int, limit: int | None
 ) -> list[Row]:
     """Return the rows of one namespace after *last*, the first *limit* of them."""
     (newest,) = connection.execute("SELECT coalesce(max(row), 0) FROM records").fetchone()
@@ -380,16 +417,16 @@ def _loose(
         return []
     after = f"namespace = ? AND {_LIVE} AND row > ?"
     if limit is None:
-        return _rows(connection, after, namespace, last)
+        return _rows(connection, codes, after, namespace, last)
     (end,) = connection.execute(
         f"SELECT max(row) FROM (SELECT row FROM records WHERE {after} ORDER BY row LIMIT ?)",
         (namespace, last, limit),
     ).fetchone()
-    return _rows(connection, f"{after} AND row <= ?", namespace, last, end or last)
+    return _rows(connection, codes, f"{after} AND row <= ?", namespace, last, end or last)
 
 
 def _segments(
-    connection: sqlite3.Connection, namespace: str, start: int = 0
+    connection: sqlite3.Connection, codes: Codes, namespace: str, start: int = 0
 ) -> tuple[Segment, ...]:
     """Return the namespace's segments from row *start* on.
 
@@ -403,7 +440,8 @@ def _segments(
     segments = []
     for checksum, kind, size, first, last, count, head, number in found:
         data = _data(connection, number, size)
-        if (zlib.crc32(data), SEGMENT_FORMAT) != (checksum, kind):
+        columns = (kind, namespace, first, last, count, head)
+        if (codes.checksum(columns, data), SEGMENT_FORMAT) != (checksum, kind):
             return ()
         segments.append(Segment(namespace, first, last, count, head, data, number))
     return tuple(segments)
@@ -423,7 +461,7 @@ def _data(connection: sqlite3.Connection, number: int, size: int) -> bytes | mem
     return memoryview(room).toreadonly()
 
 
-def _save(connection: sqlite3.Connection, segment: Segment) -> int | None:
+def _save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int | None:
     """Insert *segment* in place of those it replaces and of unusable ones.
 
     Do nothing if another writer covered its rows.
@@ -436,25 +474,22 @@ def _save(connection: sqlite3.Connection, segment: Segment) -> int | None:
         f" count(*) FILTER (WHERE number IN {_GIVEN}) FROM segments WHERE namespace = ?",
         (replaced, segment.first, segment.last, replaced, segment.namespace),
     ).fetchone()
-    if overlapping and not _segments(connection, segment.namespace):
+    if overlapping and not _segments(connection, codes, segment.namespace):
         connection.execute("DELETE FROM segments WHERE namespace = ?", (segment.namespace,))
         overlapping = 0
     if overlapping or present != len(segment.replaces):
         return None
     connection.execute(f"DELETE FROM segments WHERE number IN {_GIVEN}", (replaced,))
-    checksum = zlib.crc32(segment.data)
     columns = (
+        SEGMENT_FORMAT,
         segment.namespace,
         segment.first,
         segment.last,
         segment.count,
         segment.head,
-        checksum,
-        segment.data,
-        SEGMENT_FORMAT,
     )
     return connection.execute(
-        "INSERT INTO segments (namespace, first, last, count, head, checksum, data, format) "
+        "INSERT INTO segments (format, namespace, first, last, count, head, checksum, data) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        columns,
+        (*columns, codes.checksum(columns, segment.data), segment.data),
     ).lastrowid

@@ -14,11 +14,11 @@ from ...namespaces import Scope
 from ...records import LogEntry, Snapshot
 from .. import Vector
 from ..chronicle import Current, Link, Story, Told
+from .codes import Codes
 from .connection import Connections
 from .everything import SQLiteEverything
-from .rows import COLUMNS, from_json, to_record, to_vector, within
+from .rows import from_json, to_vector, within
 
-_CURRENT: Final = f"SELECT row, ordinal, revision, {COLUMNS} FROM records"
 _AT_ONCE: Final = 256  # records whose entries are read before others have their turn
 _BEFORE: Final = (
     "SELECT seq, at, row, changes FROM journal "
@@ -29,7 +29,7 @@ _ACCESSED: Final = (
     "SELECT seq, count, last FROM accesses WHERE ordinal = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
 )
 _NAMED: Final = (  # of a record's rows from then on, the one that the vector stayed in
-    "SELECT vector FROM named_vectors WHERE name = :name AND since <= :row AND row IN "
+    "SELECT vector, row FROM named_vectors WHERE name = :name AND since <= :row AND row IN "
     "(SELECT :row UNION ALL "
     "SELECT row FROM journal WHERE id = :id AND action <> 'store' AND seq > :row) LIMIT 1"
 )
@@ -38,8 +38,10 @@ _NAMED: Final = (  # of a record's rows from then on, the one that the vector st
 class SQLiteChronicle:
     """Read the journal through *connections*."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, codes: Codes) -> None:
         self._connections = connections
+        self._codes = codes
+        self._current = f"SELECT row, ordinal, revision, {codes.columns} FROM records"
 
     def seq_at(self, time: float) -> int:
         """Return the position of the last entry made at *time* or before, 0 if there is none.
@@ -64,6 +66,7 @@ class SQLiteChronicle:
             found = connection.execute(
                 "SELECT seq, at, action, id, namespace, changes FROM journal WHERE seq = ?", (seq,)
             ).fetchone()
+            self._codes.check_entries(connection, [seq])
         return to_entry(found) if found else None
 
     def erased(self, since: int) -> bool:
@@ -77,7 +80,7 @@ class SQLiteChronicle:
     def current(self, ids: Sequence[str]) -> list[Current]:
         """Return those of the records that exist, in any state."""
         return self._found(
-            f"{_CURRENT} WHERE id IN (SELECT value FROM json_each(?))", json.dumps(list(ids))
+            f"{self._current} WHERE id IN (SELECT value FROM json_each(?))", json.dumps(list(ids))
         )
 
     def made(self, rows: Sequence[int]) -> dict[int, str]:
@@ -94,7 +97,8 @@ class SQLiteChronicle:
         """Return every record that holds or ever held *key* in *namespace*, in any state."""
         place = "namespace = ? AND key = ?"
         return self._found(
-            f"{_CURRENT} WHERE id IN (SELECT id FROM records WHERE {place} AND state = 'live' "
+            f"{self._current} WHERE id IN "
+            f"(SELECT id FROM records WHERE {place} AND state = 'live' "
             f"UNION SELECT id FROM records WHERE {place} AND state <> 'live' "
             f"UNION SELECT id FROM departures WHERE {place})",
             *(namespace, key) * 3,
@@ -113,13 +117,16 @@ class SQLiteChronicle:
         departed = f"id IN (SELECT id FROM departures WHERE {inside}) AND NOT {inside} "
         return [
             *self._found(
-                f"{_CURRENT} WHERE {living}", *parameters, seq, 0 if since is None else since
+                f"{self._current} WHERE {living}", *parameters, seq, 0 if since is None else since
             ),
             *self._found(
-                f"{_CURRENT} INDEXED BY records_patched WHERE {dead}", *parameters, seq, changed
+                f"{self._current} INDEXED BY records_patched WHERE {dead}",
+                *parameters,
+                seq,
+                changed,
             ),
             *self._found(
-                f"{_CURRENT} WHERE {departed} AND {existed}",
+                f"{self._current} WHERE {departed} AND {existed}",
                 *parameters,
                 *parameters,
                 seq,
@@ -132,7 +139,7 @@ class SQLiteChronicle:
         inside, parameters = within(scope)
         span = "state = 'live' AND expires_at > ? AND expires_at <= ?"
         return self._found(
-            f"{_CURRENT} INDEXED BY records_expiring WHERE {span} AND {inside}",
+            f"{self._current} INDEXED BY records_expiring WHERE {span} AND {inside}",
             after,
             until,
             *parameters,
@@ -142,7 +149,7 @@ class SQLiteChronicle:
         with self._connections.reading() as connection:
             found = connection.execute(sql, parameters).fetchall()
         return [
-            Current(row, ordinal, revision, to_record(values))
+            Current(row, ordinal, revision, self._codes.to_record(values))
             for row, ordinal, revision, *values in found
         ]
 
@@ -152,7 +159,10 @@ class SQLiteChronicle:
         for start in range(0, len(records), _AT_ONCE):
             with self._connections.reading() as connection:
                 some = records[start : start + _AT_ONCE]
-                found += [_story(connection, record, seq) for record in some]
+                told = [_story(connection, record, seq) for record in some]
+                entries = (entry.seq for story in told for entry in story.told)
+                self._codes.check_entries(connection, entries)
+                found += told
         return found
 
     def named(self, rows: Mapping[int, str], name: str) -> dict[int, Vector]:
@@ -162,6 +172,7 @@ class SQLiteChronicle:
             for row, id in rows.items():
                 given = {"name": name, "row": row, "id": id}
                 if vector := connection.execute(_NAMED, given).fetchone():
+                    self._codes.check_vectors(connection, [vector[1]])
                     found[row] = to_vector(vector[0])
         return found
 
@@ -201,7 +212,7 @@ class SQLiteChronicle:
     def everything(self) -> Iterator[SQLiteEverything]:
         """Open all that there is now to be read, for however long that takes."""
         with self._connections.lasting() as connection:
-            yield SQLiteEverything(connection)
+            yield SQLiteEverything(connection, self._codes)
 
 
 def to_entry(columns: Sequence[Any]) -> LogEntry:

@@ -14,11 +14,12 @@ from ...journal import WHOLE
 from ...records import Snapshot
 from .. import EMBEDDED, Row, Vector
 from ..chronicle import Entry
-from .rows import COLUMNS, from_json, to_record, to_vector
+from .codes import Codes
+from .rows import from_json, to_vector
 
 _AT_ONCE: Final = 256
 _RECORDS: Final = (
-    f"SELECT ordinal, row, vector, {COLUMNS} FROM records LEFT JOIN vectors USING (row) "
+    "SELECT ordinal, row, vector, {} FROM records LEFT JOIN vectors USING (row) "
     "WHERE row IN (SELECT value FROM json_each(?)) ORDER BY ordinal"
 )
 _NAMED: Final = "SELECT name, vector FROM named_vectors WHERE row = ? ORDER BY name"
@@ -29,8 +30,10 @@ _VECTOR: Final = "SELECT vector FROM named_vectors WHERE row = ? AND name = ?"
 class SQLiteEverything:
     """Go through what *connection* sees; only keys are ever sorted or held all at once."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, codes: Codes) -> None:
         self._connection = connection
+        self._codes = codes
+        self._records = _RECORDS.format(codes.columns)
 
     def head(self) -> int:
         """Return the last journal position."""
@@ -42,13 +45,15 @@ class SQLiteEverything:
         ordered = self._connection.execute("SELECT row FROM records ORDER BY ordinal")
         rows = array("q", (row for (row,) in ordered))
         for start in range(0, len(rows), _AT_ONCE):
-            some = json.dumps(rows[start : start + _AT_ONCE].tolist())
-            for ordinal, row, vector, *values in self._connection.execute(_RECORDS, (some,)):
+            given = rows[start : start + _AT_ONCE].tolist()
+            self._codes.check_vectors(self._connection, given)
+            some = json.dumps(given)
+            for ordinal, row, vector, *values in self._connection.execute(self._records, (some,)):
                 named = {
                     name: to_vector(blob) for name, blob in self._connection.execute(_NAMED, (row,))
                 }
                 embedded = {} if vector is None else {EMBEDDED: to_vector(vector)}
-                yield Row(row, ordinal, to_record(values), {**embedded, **named})
+                yield Row(row, ordinal, self._codes.to_record(values), {**embedded, **named})
 
     def entries(self) -> Iterator[Entry]:
         """Yield the journal, oldest first."""
@@ -61,6 +66,7 @@ class SQLiteEverything:
             if seq == since:
                 vectors = {name: self._vector(row, name) for _, row, name in places}
                 since, places = next(given, (0, iter(())))
+            self._codes.check_entries(self._connection, [seq])
             changes = from_json(text) if text else None
             if changes is not None:
                 changes.pop(WHOLE, None)
@@ -75,4 +81,5 @@ class SQLiteEverything:
         return [Snapshot(*columns) for columns in found]
 
     def _vector(self, row: int, name: str) -> Vector:
+        self._codes.check_vectors(self._connection, [row])
         return to_vector(self._connection.execute(_VECTOR, (row, name)).fetchone()[0])

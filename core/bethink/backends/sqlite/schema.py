@@ -80,12 +80,13 @@ CREATE UNIQUE INDEX links_held ON links (source, kind, target) WHERE until IS NU
 CREATE INDEX links_source ON links (source);
 CREATE INDEX links_target ON links (target);
 
-CREATE TABLE vectors (row INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE vectors (row INTEGER PRIMARY KEY, vector BLOB NOT NULL, code BLOB);
 CREATE TABLE named_vectors (
     row INTEGER NOT NULL,         -- the record's, or its last one before it got another vector
     name TEXT NOT NULL,
     since INTEGER NOT NULL,       -- the row that the vector was given with
     vector BLOB NOT NULL,
+    code BLOB,
     PRIMARY KEY (row, name)
 );
 
@@ -119,7 +120,7 @@ CREATE TABLE segments (
     last INTEGER NOT NULL,
     count INTEGER NOT NULL,
     head INTEGER NOT NULL,
-    checksum INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,    -- of all the others
     data BLOB NOT NULL
 );
 CREATE INDEX segments_namespace ON segments (namespace, first);

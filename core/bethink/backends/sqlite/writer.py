@@ -16,8 +16,9 @@ from ...journal import START, WHOLE, digest, link, told
 from ...namespaces import Scope
 from ...records import LIVE, MemoryRecord, State
 from .. import EMBEDDED, Row, Vector
+from .codes import PLAIN, Codes
 from .erasing import ERASED, blank
-from .rows import COLUMNS, FIELDS, to_blob, to_record, to_values, to_vector, within
+from .rows import COLUMNS, FIELDS, to_blob, to_values, to_vector, within
 from .where import condition
 
 _INSERT: Final = (
@@ -46,8 +47,9 @@ WHOLE_IN_256: Final = 4
 class SQLiteWriter:
     """Change records, vectors and journal inside one transaction of *connection*."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, codes: Codes = PLAIN) -> None:
         self._connection = connection
+        self._codes = codes
         last = connection.execute(
             "SELECT seq, link, at FROM journal ORDER BY seq DESC LIMIT 1"
         ).fetchone()
@@ -73,9 +75,9 @@ class SQLiteWriter:
 
     def _one(self, sql: str, *parameters: object) -> tuple[int, MemoryRecord] | None:
         values = self._connection.execute(
-            f"SELECT row, {COLUMNS} FROM records WHERE {sql}", parameters
+            f"SELECT row, {self._codes.columns} FROM records WHERE {sql}", parameters
         ).fetchone()
-        return (values[0], to_record(values[1:])) if values else None
+        return (values[0], self._codes.to_record(values[1:])) if values else None
 
     def matching(
         self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
@@ -88,11 +90,12 @@ class SQLiteWriter:
         inside, parameters = within(scope)
         passing = condition(where)
         found = self._connection.execute(
-            f"SELECT {COLUMNS} FROM records WHERE {inside} AND ({among}) AND ({passing.sql}) "
+            f"SELECT {self._codes.columns} FROM records "
+            f"WHERE {inside} AND ({among}) AND ({passing.sql}) "
             "ORDER BY ordinal",
             (*parameters, *passing.parameters),
         )
-        records = map(to_record, found)
+        records = map(self._codes.to_record, found)
         return [record.id for record in records if passing.exact or matches(where, record)]
 
     def dimension(self, name: str, wanted: int) -> int:
@@ -146,13 +149,13 @@ class SQLiteWriter:
         for name, vector in vectors.items():
             if name == EMBEDDED:
                 self._connection.execute(
-                    "INSERT INTO vectors VALUES (?, ?)", (row, to_blob(vector))
+                    "INSERT INTO vectors (row, vector) VALUES (?, ?)", (row, to_blob(vector))
                 )
             else:
                 if (expected := self.dimension(name, len(vector))) != len(vector):
                     raise DimensionError(expected, len(vector), name)
                 self._connection.execute(
-                    "INSERT INTO named_vectors VALUES (?, ?, ?, ?)",
+                    "INSERT INTO named_vectors (row, name, since, vector) VALUES (?, ?, ?, ?)",
                     (row, name, row, to_blob(vector)),
                 )
 

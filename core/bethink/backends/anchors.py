@@ -1,0 +1,97 @@
+"""Anchors: where a store's last journal position is kept outside of the store.
+
+A copy of the file from yesterday is genuine in every byte. Only who remembers something younger can
+tell that it is old.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from ..errors import StorageError
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+@runtime_checkable
+class Anchor(Protocol):
+    """A place for one line of text that whoever can change the store's file cannot change.
+
+    It may be a file, a keyring, another machine. Both methods may be called from many threads.
+    """
+
+    def read(self) -> str | None:
+        """Return the line, None if none was ever written."""
+        ...
+
+    def write(self, line: str) -> None:
+        """Keep *line*, unless the one that is kept is greater; return when it is safe."""
+        ...
+
+
+class FileAnchor:
+    """An anchor in the file at *path*; *durable* says whether it has to survive a power cut."""
+
+    def __init__(self, path: str | os.PathLike[str], *, durable: bool = True) -> None:
+        self.path = Path(os.path.expanduser(path)).absolute()
+        self._durable = durable
+
+    def read(self) -> str | None:
+        """Return the line, None if none was ever written."""
+        try:
+            return self.path.read_text(encoding="utf-8").strip() or None
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise StorageError(str(self.path), f"the anchor cannot be read: {error}") from error
+
+    def write(self, line: str) -> None:
+        """Keep *line*, unless the one that is kept is greater; return when it is safe."""
+        try:
+            with self._alone():
+                if (self.read() or "") < line:
+                    self._replace(line)
+        except OSError as error:
+            reason = f"what was written is in the store, but not in its anchor: {error}"
+            raise StorageError(str(self.path), reason) from error
+
+    def _replace(self, line: str) -> None:
+        part = self.path.with_name(f"{self.path.name}.part")
+        file = os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        try:
+            os.write(file, f"{line}\n".encode())
+            if self._durable:
+                os.fsync(file)
+        finally:
+            os.close(file)
+        os.replace(part, self.path)
+        if self._durable and fcntl is not None:
+            _sync_folder(self.path.parent)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes and threads from writing."""
+        if fcntl is None:  # pragma: no cover - Windows
+            yield
+            return
+        lock = os.open(f"{self.path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+
+def _sync_folder(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

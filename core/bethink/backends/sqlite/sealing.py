@@ -1,0 +1,297 @@
+"""A file with a key: what it shows when it is opened, and the codes that a write leaves.
+
+Reading proves what it returns; it cannot prove that nothing is missing. So the last entry carries
+the number of records, a fact vouches for the small tables, and an anchor outside of the file knows
+an entry that must be there. An anchor is written after the commit and before the write returns: it
+may lag behind by what was being written when the process died, and it never leads.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ...errors import IntegrityKeyError, TamperedError
+from ...records import MemoryRecord
+from .. import Row, Vector
+from ..anchors import Anchor
+from .codes import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, RECORD, KeyedCodes, mark
+from .connection import Connections
+from .writer import SQLiteWriter
+
+KEYED: Final = "keyed"
+"""The fact that tells the store's own id and proves its key."""
+SEAL: Final = "seal"
+"""The fact that vouches for the others, and for the snapshots."""
+ANCHORED: Final = "anchored"
+"""The fact that the store has an anchor."""
+
+_NEEDS_KEY: Final = "its records are authenticated; open it with the integrity_key it was made with"
+_NO_KEY: Final = "it was made without an integrity key, and a key is for new files"
+_OTHER_KEY: Final = "it was made with another integrity key"
+
+
+class Seal:
+    """What guards the file behind *connections*, once it has shown that it is whole."""
+
+    def __init__(self, connections: Connections, key: bytes, anchor: Anchor | None) -> None:
+        self._path = connections.path
+        self._anchor = anchor
+        known = None if anchor is None else anchor.read()
+        self._store, self.codes = _codes(connections, key)
+        with connections.snapshot() as connection:
+            self._check(connection)
+            self._seen = _last(connection)[:2]
+            self._check_anchor(connection, known)
+        if _anchored(connections) != (anchor is not None):
+            with connections.writing() as connection:
+                self.writer(connection).set(ANCHORED, "" if anchor is None else "1")
+        self._advance()
+
+    def writer(self, connection: sqlite3.Connection) -> KeyedWriter:
+        """Return a writer that leaves codes; refuse to write on what was put back meanwhile."""
+        writer = KeyedWriter(connection, self.codes)
+        seq, link = self._seen
+        if writer.place != self._seen and seq and _link(connection, seq) != link:
+            raise TamperedError(self._path, f"journal entry {seq} was written, and is gone")
+        return writer
+
+    def committed(self, writer: SQLiteWriter) -> None:
+        """Anchor what *writer* wrote."""
+        if isinstance(writer, KeyedWriter) and writer.place > self._seen:
+            self._seen = writer.place
+            self._advance()
+
+    def line(self, seq: int, link: bytes) -> str:
+        """Return the line for the anchor; a later one is greater."""
+        told = f"bethink {self._store} {seq:016d} {link.hex()}"
+        return f"{told} {self.codes.of(b'store', (told,)).hex()}"
+
+    def _advance(self) -> None:
+        if self._anchor is not None and self._seen[0]:
+            self._anchor.write(self.line(*self._seen))
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        if _fact(connection, SEAL) != sealed(connection, self.codes):
+            raise TamperedError(self._path, "its facts or snapshots were changed")
+        seq, _, code = _last(connection)
+        self.codes.check_entries(connection, [seq])
+        (count,) = connection.execute("SELECT count(*) FROM records").fetchone()
+        if count != mark(code)[1]:
+            raise TamperedError(self._path, f"it holds {count} records of {mark(code)[1]}")
+
+    def _check_anchor(self, connection: sqlite3.Connection, known: str | None) -> None:
+        if known is None:
+            if self._anchor is not None and _fact(connection, ANCHORED):
+                raise TamperedError(self._path, "it had an anchor, and this one is empty")
+            return
+        try:
+            _, _, number, link, _ = known.split(" ")
+            seq, genuine = int(number), known == self.line(int(number), bytes.fromhex(link))
+        except ValueError:
+            genuine = False
+        if not genuine:
+            raise TamperedError(self._path, "its anchor is that of another store, or was changed")
+        if _link(connection, seq) != bytes.fromhex(link):
+            raise TamperedError(
+                self._path,
+                f"it was put back to an earlier state: its anchor knows of journal entry {seq}, "
+                f"and it ends with {self._seen[0]} or has another",
+            )
+
+
+class KeyedWriter(SQLiteWriter):
+    """A writer that leaves codes on what it writes, after checking those of what was there."""
+
+    _codes: KeyedCodes
+
+    def __init__(self, connection: sqlite3.Connection, codes: KeyedCodes) -> None:
+        super().__init__(connection, codes)
+        self._count = mark(_last(connection)[2])[1]
+
+    @property
+    def place(self) -> tuple[int, bytes]:
+        """The last journal position and its link."""
+        return self._head, self._link
+
+    def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
+        """Add a record."""
+        row = super().insert(record, vectors)
+        self._count += 1
+        self._seal_record(row.row)
+        return row
+
+    def patch(self, row: int, record: MemoryRecord) -> None:
+        """Change fields that are not indexed, keeping the row."""
+        super().patch(row, record)
+        self._seal_record(row)
+
+    def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
+        """Change indexed fields: the record moves to a new row, and vectors with it."""
+        self._codes.check_vectors(self._connection, [row])
+        moved = super().replace(row, record, vectors)
+        self._seal_record(moved.row)
+        return moved
+
+    def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
+        super()._attach(row, vectors)
+        self._seal_vectors(row)
+
+    def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
+        """Leave *tombstone* of the record in *row*; return the namespaces it was ever in."""
+        if _blank(self._connection):
+            raise TamperedError(None, "what journal entries told was taken out of them")
+        places = super().erase(row, tombstone)
+        for *columns, code in _blank(self._connection):
+            count = mark(code)[1]
+            if code != self._codes.entry(columns, count, erased=False):
+                raise TamperedError(None, f"journal entry {columns[0]} was changed")
+            self._seal_entry(columns, count, erased=True)
+        return places
+
+    def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
+        """Add accesses to live records; return their rows."""
+        self.find(list(accesses))
+        rows = super().touch(accesses)
+        for row in rows:
+            self._seal_record(row)
+        return rows
+
+    def journal(
+        self,
+        action: str,
+        at: float,
+        record: MemoryRecord | None,
+        was: int | None,
+        row: int | None,
+        changes: Mapping[str, object] | None,
+    ) -> None:
+        """Append one entry."""
+        super().journal(action, at, record, was, row, changes)
+        columns = self._connection.execute(
+            f"SELECT {ENTRY} FROM journal WHERE seq = ?", (self._head,)
+        ).fetchone()
+        self._seal_entry(columns, self._count, erased=changes is None)
+
+    def snapshot(self, name: str, at: float) -> None:
+        """Name the last journal position."""
+        self._check_seal()
+        super().snapshot(name, at)
+        self._renew_seal()
+
+    def set(self, name: str, value: str) -> None:
+        """Note a fact about the store."""
+        self._check_seal()
+        super().set(name, value)
+        self._renew_seal()
+
+    def _check_seal(self) -> None:
+        if self.fact(SEAL) != sealed(self._connection, self._codes):
+            raise TamperedError(None, "facts or snapshots of the store were changed")
+
+    def _renew_seal(self) -> None:
+        super().set(SEAL, sealed(self._connection, self._codes))
+
+    def _seal_record(self, row: int) -> None:
+        columns = self._connection.execute(
+            f"SELECT {RECORD} FROM records WHERE row = ?", (row,)
+        ).fetchone()
+        self._connection.execute(
+            "UPDATE records SET code = ? WHERE row = ?", (self._codes.record(columns), row)
+        )
+
+    def _seal_vectors(self, row: int) -> None:
+        for table, columns, place in (
+            ("vectors", EMBEDDED_VECTOR, "row = ?"),
+            ("named_vectors", NAMED_VECTOR, "row = ? AND name = ?"),
+        ):
+            for found in self._connection.execute(
+                f"SELECT {columns} FROM {table} WHERE row = ?", (row,)
+            ).fetchall():
+                self._connection.execute(
+                    f"UPDATE {table} SET code = ? WHERE {place}",
+                    (self._codes.vector(found), *found[: place.count("?")]),
+                )
+
+    def _seal_entry(self, columns: Sequence[object], count: int, *, erased: bool) -> None:
+        code = self._codes.entry(columns, count, erased=erased)
+        self._connection.execute("UPDATE journal SET code = ? WHERE seq = ?", (code, columns[0]))
+
+
+def check_unkeyed(path: str, keyed: str | None) -> None:
+    """Refuse to open without a key a file whose fact ``KEYED`` is *keyed*."""
+    if keyed is not None:
+        raise IntegrityKeyError(path, _NEEDS_KEY)
+
+
+def sealed(connection: sqlite3.Connection, codes: KeyedCodes) -> str:
+    """Return what the fact ``SEAL`` must say."""
+    facts = connection.execute("SELECT name, value FROM facts WHERE name <> ? ORDER BY 1", (SEAL,))
+    named = connection.execute("SELECT name, seq, at FROM snapshots ORDER BY 1")
+    return codes.of(b"store", (*facts.fetchall(), *named.fetchall())).hex()
+
+
+def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedCodes]:
+    """Return the store's id and codes; both are new if there is nothing in it yet."""
+    with connections.reading() as connection:
+        keyed = _fact(connection, KEYED)
+    if keyed is None:
+        with connections.writing() as connection:
+            keyed = _fact(connection, KEYED) or _begun(connection, connections.path, key)
+    store, _, proof = keyed.partition(" ")
+    try:
+        codes = KeyedCodes(key, store)
+    except ValueError as error:
+        raise TamperedError(connections.path, "its id was changed") from error
+    if proof != _proof(codes, store):
+        raise IntegrityKeyError(connections.path, _OTHER_KEY)
+    return store, codes
+
+
+def _begun(connection: sqlite3.Connection, path: str, key: bytes) -> str:
+    """Return the fact ``KEYED`` of a new store, once it is noted."""
+    if connection.execute("SELECT 1 FROM facts UNION SELECT 1 FROM journal").fetchone():
+        raise IntegrityKeyError(path, _NO_KEY)
+    store = os.urandom(16).hex()
+    codes = KeyedCodes(key, store)
+    writer, keyed = SQLiteWriter(connection), f"{store} {_proof(codes, store)}"
+    writer.set(KEYED, keyed)
+    writer.set(SEAL, sealed(connection, codes))
+    return keyed
+
+
+def _proof(codes: KeyedCodes, store: str) -> str:
+    return codes.of(b"store", (store,)).hex()
+
+
+def _fact(connection: sqlite3.Connection, name: str) -> str | None:
+    found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    return found[0] if found else None
+
+
+def _anchored(connections: Connections) -> bool:
+    with connections.reading() as connection:
+        return bool(_fact(connection, ANCHORED))
+
+
+def _last(connection: sqlite3.Connection) -> tuple[int, bytes, object]:
+    """Return the last entry's number, link and code."""
+    found = connection.execute(
+        "SELECT seq, link, code FROM journal ORDER BY seq DESC LIMIT 1"
+    ).fetchone()
+    return found or (0, b"", None)
+
+
+def _link(connection: sqlite3.Connection, seq: int) -> bytes | None:
+    found = connection.execute("SELECT link FROM journal WHERE seq = ?", (seq,)).fetchone()
+    return found[0] if found else None
+
+
+def _blank(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
+    """Return the entries without changes whose code does not say that they were erased."""
+    return connection.execute(
+        f"SELECT {ENTRY}, code FROM journal "
+        "WHERE changes IS NULL AND substr(code, 1, 1) IS NOT x'01'"
+    ).fetchall()

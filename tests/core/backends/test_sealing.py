@@ -1,0 +1,362 @@
+"""A store with an integrity key: what was changed without it is refused, not returned."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from bethink import (
+    CorruptStoreError,
+    HashEmbedder,
+    IntegrityKeyError,
+    MemoryStore,
+    TamperedError,
+    ValidationError,
+)
+
+KEY = b"sixteen bytes or more"
+
+
+class Kept:
+    """An anchor in the memory of the test."""
+
+    def __init__(self) -> None:
+        self.line: str | None = None
+
+    def read(self) -> str | None:
+        return self.line
+
+    def write(self, line: str) -> None:
+        self.line = max(line, self.line or "")
+
+
+def keyed(path: Path, **options: Any) -> MemoryStore:
+    options = {"integrity_key": KEY, "embedder": HashEmbedder(16), **options}
+    return MemoryStore(path, durability="normal", **options)
+
+
+def alter(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+@pytest.fixture
+def filled(path: Path) -> Path:
+    """Return the path of a keyed store that has seen every verb."""
+    with keyed(path) as store:
+        store.store("The cat sleeps", id="cat", key="pet", vectors={"mine": [1, 2]})
+        store.store("The dog barks", id="dog", key="pet")
+        store.store("A secret", id="secret")
+        store.update("dog", content="The dog sleeps", vectors={"mine": [3, 4]})
+        store.update("dog", importance=0.9)
+        store.snapshot("then")
+        store.store("A whale sings", id="whale", namespace="sea")
+        store.forget("whale")
+        store.restore("whale")
+        store.mark_useful("whale")
+        store.touch(["dog", "whale"])
+        store.erase("secret")
+    return path
+
+
+def test_a_keyed_store_works_like_any(filled: Path) -> None:
+    with keyed(filled) as store:
+        assert [hit.memory.id for hit in store.recall("dog sleeps")] == ["dog"]
+        assert store.get("cat").state == "superseded"  # type: ignore[union-attr]
+        assert store.as_of("then").get("dog").content == "The dog sleeps"  # type: ignore[union-attr]
+        assert [version.content for version in store.audit("pet")] == [
+            "The cat sleeps",
+            "The dog barks",
+            "The dog sleeps",
+        ]
+        assert len(store.log(limit=None)) == store.log()[0].seq
+        assert list(store.vectors("dog", "mine")["dog"]) == [3, 4]
+
+
+@pytest.mark.parametrize("options", [{"integrity_key": None}, {"integrity_key": b"x" * 16}])
+def test_a_store_opens_only_with_its_own_key(filled: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(IntegrityKeyError, match=r"memory\.db"):
+        keyed(filled, **options)
+    with keyed(filled) as store:
+        assert store.count() == 1
+
+
+def test_a_key_is_for_new_files(path: Path) -> None:
+    MemoryStore(path).close()
+    with keyed(path) as store:  # nothing was ever in it
+        store.store("one")
+    other = path.with_name("other.db")
+    with MemoryStore(other) as store:
+        store.store("one")
+    with pytest.raises(IntegrityKeyError, match="new files"):
+        keyed(other)
+
+
+@pytest.mark.parametrize(
+    "options", [{"integrity_key": b"short"}, {"integrity_key": "a str of good length"}]
+)
+def test_a_bad_key_is_refused_before_the_file_is_made(path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="16 secret bytes"):
+        keyed(path, **options)
+    with pytest.raises(ValidationError, match="anchor needs"):
+        MemoryStore(path, anchor=path.with_name("anchor"))
+    assert not path.exists()
+
+
+def read_all(store: MemoryStore) -> None:
+    store.all()
+
+
+READS: dict[str, tuple[str, Callable[[MemoryStore], object]]] = {
+    "a text, listed": ("UPDATE records SET content = 'The cat barks'", read_all),
+    "a text, got": (
+        "UPDATE records SET content = 'x' WHERE id = 'cat'",
+        lambda store: store.get("cat"),
+    ),
+    "a text, by key": (
+        "UPDATE records SET content = 'x' WHERE id = 'dog'",
+        lambda store: store.get(key="pet"),
+    ),
+    "a text, recalled": (
+        "UPDATE records SET content = 'x' WHERE id = 'dog'",
+        lambda store: store.recall("dog sleeps"),
+    ),
+    "a code": ("UPDATE records SET code = zeroblob(32)", read_all),
+    "no code": ("UPDATE records SET code = NULL", read_all),
+    "an owner": (
+        "UPDATE records SET namespace = 'default' WHERE id = 'whale'",
+        read_all,
+    ),
+    "a state": ("UPDATE records SET state = 'live', key = NULL WHERE id = 'cat'", read_all),
+    "a source": ("UPDATE records SET source = 'user'", read_all),
+    "a place": ("UPDATE records SET ordinal = 1 WHERE id = 'dog'", read_all),
+    "a count of accesses": ("UPDATE records SET access_count = 9", read_all),
+    "another's text and code": (
+        "UPDATE records SET (content, code) = (SELECT content, code FROM records WHERE id = 'cat')"
+        " WHERE id = 'dog'",
+        read_all,
+    ),
+    "a filter's field": (
+        "UPDATE records SET metadata = '{\"n\": 1}' WHERE id = 'dog'",
+        lambda store: store.all(where={"metadata.n": 1}),
+    ),
+    "a vector, recalled": (
+        "UPDATE vectors SET vector = zeroblob(64)",
+        lambda store: store.recall("dog"),
+    ),
+    "a vector of one's own": (
+        "UPDATE named_vectors SET vector = zeroblob(8)",
+        lambda store: store.vectors("dog", "mine"),
+    ),
+    "what an entry told": (
+        "UPDATE journal SET changes = replace(changes, 'cat', 'cow')",
+        lambda store: store.log(),
+    ),
+    "an entry made to look erased": (
+        "UPDATE journal SET changes = NULL, salt = NULL WHERE seq = 1",
+        lambda store: store.log(limit=None),
+    ),
+    "when an entry was made": (
+        "UPDATE journal SET at = at - 1 WHERE seq = 3",
+        lambda store: store.log(limit=None),
+    ),
+    "the past": (
+        "UPDATE journal SET changes = replace(changes, 'sleeps', 'barks')",
+        lambda store: store.as_of("then").all(),
+    ),
+}
+
+
+@pytest.mark.parametrize(("edit", "read"), READS.values(), ids=READS)
+def test_what_was_changed_is_not_returned(
+    filled: Path, edit: str, read: Callable[[MemoryStore], object]
+) -> None:
+    with keyed(filled) as store:
+        read(store)
+    with keyed(filled) as store:
+        alter(filled, edit)
+        with pytest.raises(TamperedError):
+            read(store)
+
+
+OPENS = {
+    "a record less": "DELETE FROM records WHERE id = 'cat'",
+    "a record more": "INSERT INTO records SELECT 99, 99, 99, 'new', namespace, content, created_at,"
+    " occurred_at, updated_at, NULL, value, thread, author, category, tags, importance, confidence,"
+    " source, metadata, expires_at, superseded_by, last_accessed_at, access_count, outcome, state,"
+    " code FROM records WHERE id = 'dog'",
+    "the last entry": "UPDATE journal SET at = at + 1 WHERE seq = (SELECT max(seq) FROM journal)",
+    "a fact": "UPDATE facts SET value = '99' WHERE name = 'dimension:'",
+    "the store's id": "UPDATE facts SET value = 'x' || value WHERE name = 'keyed'",
+    "the seal": "DELETE FROM facts WHERE name = 'seal'",
+    "a snapshot": "UPDATE snapshots SET seq = 1",
+    "a snapshot less": "DELETE FROM snapshots",
+}
+
+
+@pytest.mark.parametrize("edit", OPENS.values(), ids=OPENS)
+def test_what_is_missing_shows_when_the_store_is_opened(filled: Path, edit: str) -> None:
+    alter(filled, edit)
+    with pytest.raises(TamperedError):
+        keyed(filled)
+    with pytest.raises(CorruptStoreError):
+        keyed(filled)
+
+
+@pytest.mark.parametrize(
+    ("edit", "write"),
+    [
+        ("UPDATE records SET content = 'x'", lambda store: store.update("dog", importance=0.1)),
+        ("UPDATE records SET content = 'x'", lambda store: store.forget("dog")),
+        ("UPDATE vectors SET vector = zeroblob(64)", lambda s: s.update("dog", occurred_at=5)),
+        ("UPDATE snapshots SET seq = 1", lambda store: store.snapshot("now")),
+        ("UPDATE journal SET changes = NULL WHERE seq = 1", lambda store: store.erase("dog")),
+    ],
+    ids=["updated", "forgotten", "moved", "named", "erased"],
+)
+def test_a_write_does_not_make_good_what_was_changed(
+    filled: Path, edit: str, write: Callable[[MemoryStore], object]
+) -> None:
+    with keyed(filled) as store:
+        alter(filled, edit)
+        with pytest.raises(TamperedError):
+            write(store)
+
+
+def test_an_access_does_not_make_good_what_was_changed(filled: Path) -> None:
+    store = keyed(filled)
+    store.touch("dog")
+    alter(filled, "UPDATE records SET content = 'x'")
+    with pytest.raises(TamperedError):
+        store.close()
+
+
+def test_codes_of_one_store_are_worth_nothing_in_another(path: Path) -> None:
+    other = path.with_name("other.db")
+    for place in (path, other):
+        with keyed(place, clock=lambda: 5.0) as store:
+            store.store("The cat sleeps", id="cat")
+    alter(
+        path,
+        f"ATTACH '{other}' AS other",
+        "UPDATE records SET code = (SELECT code FROM other.records)",
+    )
+    with keyed(path) as store, pytest.raises(TamperedError):
+        store.get("cat")
+
+
+def test_a_segment_is_bound_to_the_key(path: Path) -> None:
+    with keyed(path) as store:
+        store.store_many(f"memory {n} of whales" for n in range(600))
+    alter(path, "UPDATE segments SET head = head + 1")
+    with keyed(path) as store:
+        assert len(store.recall("whales", k=600)) == 600  # the damaged one is read anew
+
+
+Anchored: TypeAlias = tuple[Path, Kept, Path]
+
+
+@pytest.fixture
+def anchored(filled: Path) -> Anchored:
+    """Return a store with an anchor, and a copy of it that is one entry older."""
+    anchor, copy = Kept(), filled.with_name("copy.db")
+    keyed(filled, anchor=anchor).close()
+    shutil.copy(filled, copy)
+    with keyed(filled, anchor=anchor) as store:
+        store.store("One more")
+    return filled, anchor, copy
+
+
+def test_a_file_put_back_to_an_earlier_state_is_refused(anchored: Anchored) -> None:
+    path, anchor, copy = anchored
+    keyed(path, anchor=anchor).close()
+    shutil.copy(copy, path)
+    with pytest.raises(TamperedError, match="earlier state"):
+        keyed(path, anchor=anchor)
+    with keyed(path) as store:
+        store.store("Another")
+    with pytest.raises(TamperedError, match="earlier state"):
+        keyed(path, anchor=anchor)
+
+
+def test_an_emptied_file_is_refused(anchored: Anchored) -> None:
+    path, anchor, _ = anchored
+    path.unlink()
+    with pytest.raises(TamperedError):
+        keyed(path, anchor=anchor)
+
+
+def test_an_anchor_that_lags_behind_is_brought_up_to_date(
+    anchored: Anchored,
+) -> None:
+    path, anchor, _ = anchored
+    with keyed(path) as store:
+        store.store("Without the anchor")
+    before = anchor.line
+    keyed(path, anchor=anchor).close()
+    assert anchor.line is not None
+    assert before is not None
+    assert anchor.line > before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [str.upper, lambda line: line.replace(" 00000000000000", " 10000000000000"), lambda line: "x"],
+    ids=["its words", "its number", "all of it"],
+)
+def test_an_anchor_that_was_changed_is_refused(
+    anchored: Anchored, change: Callable[[str], str]
+) -> None:
+    path, anchor, _ = anchored
+    anchor.line = change(str(anchor.line))
+    with pytest.raises(TamperedError, match="anchor"):
+        keyed(path, anchor=anchor)
+
+
+def test_an_anchor_that_was_lost_is_begun_anew_only_on_purpose(
+    anchored: Anchored,
+) -> None:
+    path, *_ = anchored
+    with pytest.raises(TamperedError, match="empty"):
+        keyed(path, anchor=Kept())
+    keyed(path).close()
+    again = Kept()
+    keyed(path, anchor=again).close()
+    assert again.line
+
+
+def test_a_file_put_back_under_an_open_store_is_not_written_to(path: Path) -> None:
+    with keyed(path) as store:
+        store.store("One")
+        before = len(store.log())
+        store.store("Two")
+        alter(path, f"DELETE FROM journal WHERE seq > {before}")
+        with pytest.raises(TamperedError, match="entry 2"):
+            store.store("Three")
+
+
+def test_a_path_is_an_anchor_in_a_file(path: Path) -> None:
+    anchor = path.with_name("anchor")
+    with keyed(path, anchor=anchor) as store:
+        for n in range(3):
+            store.store(f"memory {n}")
+            assert f" {n + 1:016d} " in anchor.read_text()
+    with keyed(path, anchor=str(anchor)) as store:
+        assert store.count() == 3
+
+
+def test_a_transaction_that_fails_leaves_the_codes_as_they_were(filled: Path) -> None:
+    with keyed(filled) as store:
+        with pytest.raises(ValidationError):
+            store.store_many(["one", {"content": "two", "id": "dog"}])
+        store.store("three")
+    with keyed(filled) as store:
+        assert store.count() == 2
