@@ -1,0 +1,288 @@
+"""The memory service against Google ADK itself, with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import unicodedata
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+pytest.importorskip("google.adk.memory")
+
+from google.adk.agents import LlmAgent
+from google.adk.events.event import Event
+from google.adk.memory.base_memory_service import BaseMemoryService
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService, Session
+from google.adk.tools.preload_memory_tool import preload_memory_tool
+from google.genai.types import Content, FunctionCall, Part
+from pydantic import PrivateAttr
+
+from bethink import EVERYWHERE, MemoryStore, ValidationError
+from bethink_adapters.google_adk import MemoryService
+
+from .contract import AdapterContract, GatedStore, cancel_at_gate
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "google_adk_agent.py"
+
+
+class Scripted(BaseLlm):
+    """A model that always answers the same and notes what it is asked."""
+
+    model: str = "scripted"
+    reply: str = ""
+    _prompts: list[str] = PrivateAttr(default_factory=list)
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        parts = [part for content in llm_request.contents for part in content.parts or []]
+        self._prompts.append("\n".join(part.text or "" for part in parts))
+        yield LlmResponse(content=Content(role="model", parts=[Part(text=self.reply)]))
+
+
+def said(text: str, id: str = "e1", author: str = "user", at: float = 5.0, **more: Any) -> Event:
+    content = Content(role="user", parts=[Part(text=text)])
+    return Event(id=id, author=author, timestamp=at, content=content, invocation_id="i", **more)
+
+
+def session(*events: Event, id: str = "s1", app: str = "app", user: str = "ann") -> Session:
+    return Session(id=id, app_name=app, user_id=user, events=list(events), last_update_time=1.0)
+
+
+def taken_in(store: MemoryStore, *sessions: Session) -> MemoryService:
+    service = MemoryService(store)
+    for each in sessions:
+        asyncio.run(service.add_session_to_memory(each))
+    return service
+
+
+def found(
+    service: MemoryService, query: str, app: str = "app", user: str = "ann"
+) -> list[MemoryEntry]:
+    answer = asyncio.run(service.search_memory(app_name=app, user_id=user, query=query))
+    return list(answer.memories)
+
+
+def texts(entries: Sequence[MemoryEntry]) -> list[str]:
+    return [part.text or "" for entry in entries for part in entry.content.parts or []]
+
+
+def test_it_passes_for_a_memory_service(store: MemoryStore) -> None:
+    assert isinstance(MemoryService(store), BaseMemoryService)
+
+
+def test_what_a_session_said_is_found_with_its_author_and_time(store: MemoryStore) -> None:
+    service = taken_in(store, session(said("I like to code in Python.", at=86400.0)))
+    (entry,) = found(service, "python")
+    assert texts([entry]) == ["I like to code in Python."]
+    assert (entry.id, entry.author) == ("e1", "user")
+    assert entry.timestamp == "1970-01-02T00:00:00+00:00"
+
+
+def test_events_that_say_nothing_are_left_out(store: MemoryStore) -> None:
+    silent = Event(id="e2", author="user", timestamp=1.0, invocation_id="i")
+    called = Event(
+        id="e3",
+        author="model",
+        timestamp=1.0,
+        invocation_id="i",
+        content=Content(parts=[Part(function_call=FunctionCall(name="f", args={}))]),
+    )
+    thought = said("Hm, Python.", "e4")
+    assert thought.content
+    assert thought.content.parts
+    thought.content.parts[0].thought = True
+    service = taken_in(store, session(said("Python."), silent, called, thought))
+    assert [entry.id for entry in found(service, "Python")] == ["e1"]
+
+
+def test_a_session_may_be_taken_in_again_and_again(store: MemoryStore) -> None:
+    first, second = said("My parrot is called Quetzal."), said("It eats seeds.", "e2")
+    service = taken_in(store, session(first), session(first, second), session(first, second))
+    assert store.count(namespace=EVERYWHERE) == 2
+    asyncio.run(service.add_events_to_memory(app_name="app", user_id="ann", events=[first]))
+    assert store.count(namespace=EVERYWHERE) == 2
+
+
+def test_what_was_deleted_is_not_taken_in_again(store: MemoryStore) -> None:
+    talk = session(said("My pin is 1234."))
+    service = taken_in(store, talk)
+    where: Any = {"app_name": "app", "user_id": "ann"}
+    asyncio.run(service.delete_memory(**where, memory_id="e1"))
+    asyncio.run(service.delete_memory(**where, memory_id="unknown"))
+    asyncio.run(service.delete_memory(**where))
+    asyncio.run(service.add_session_to_memory(talk))
+    assert found(service, "pin") == []
+
+
+def test_memories_of_ones_own_are_kept_and_replaced_by_id(store: MemoryStore) -> None:
+    service = MemoryService(store)
+    for number, text in enumerate(("Ann takes milk.", "Ann takes oat milk.")):
+        entry = MemoryEntry(
+            id="milk",
+            content=Content(parts=[Part(text=text)]),
+            author="ann",
+            timestamp=f"2026-0{number + 1}-01T12:00:00+02:00",
+            custom_metadata={"n": number},
+        )
+        other = {"source": "form"}
+        asyncio.run(
+            service.add_memory(
+                app_name="app", user_id="ann", memories=[entry], custom_metadata=other
+            )
+        )
+    (kept,) = found(service, "milk")
+    assert texts([kept]) == ["Ann takes oat milk."]
+    assert kept.timestamp == "2026-02-01T10:00:00+00:00"
+    assert kept.custom_metadata == {"n": 1, "source": "form"}
+
+
+def test_pictures_beside_a_text_come_back(store: MemoryStore) -> None:
+    event = said("My parrot.")
+    assert event.content
+    assert event.content.parts
+    event.content.parts.append(Part.from_bytes(data=b"\x89PNG", mime_type="image/png"))
+    (entry,) = found(taken_in(store, session(event)), "parrot")
+    assert entry.content == event.content
+
+
+def test_no_two_users_of_no_two_apps_share_a_namespace(store: MemoryStore) -> None:
+    service = taken_in(store, session(said("A secret."), app="app/other-user", user="user"))
+    assert found(service, "secret", "app", "other-user/user") == []
+    assert texts(found(service, "secret", "app/other-user", "user")) == ["A secret."]
+
+
+def test_the_more_words_the_better(store: MemoryStore) -> None:
+    told = ("The deploy is ready.", "Ready.", "The deploy status is ready.")
+    events = [said(text, f"e{number}") for number, text in enumerate(told)]
+    assert texts(found(taken_in(store, session(*events)), "deploy status ready")) == [
+        "The deploy status is ready.",
+        "The deploy is ready.",
+        "Ready.",
+    ]
+
+
+def test_a_word_that_is_everywhere_does_not_return_everything(store: MemoryStore) -> None:
+    events = [said(f"note {number} about work", f"e{number}") for number in range(20)]
+    events.append(said("the backlog note about work", "backlog"))
+    service = taken_in(store, session(*events))
+    assert len(found(service, "note about the backlog")) == 10
+    assert found(service, "note about the backlog")[0].id == "backlog"
+
+
+def test_a_query_of_nothing_finds_nothing(store: MemoryStore) -> None:
+    service = taken_in(store, session(said("Anything.")))
+    assert found(service, "") == found(service, " ") == found(service, "nonexistent") == []
+
+
+MIXED = "私はPythonでADKを使っています"
+CAFE = "私はCaféでADKを使っています"
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "is_found"),
+    [
+        ("私の名前は太郎です", "太郎", True),
+        ("私の名前は太郎です", "天気", False),
+        ("我喜欢机器学习", "机器学习", True),
+        ("我喜欢机器学习", "天气预报", False),
+        ("제 이름은 민수입니다", "민수입니다", True),
+        ("Меня зовут Алексей", "Алексей", True),
+        ("太郎 works at ABC Corp", "太郎", True),
+        ("太郎 works at ABC Corp", "ABC", True),
+        (MIXED, "Python", True),
+        (MIXED, "adk", True),
+        ("我用Python写代码", "python", True),
+        (MIXED, "使って", True),
+        (MIXED, "Java", False),
+        ("I like to code in Python.", "thon", False),
+        (MIXED, "thon", False),
+        (unicodedata.normalize("NFD", CAFE), "Café", True),
+        (unicodedata.normalize("NFD", CAFE), "café", True),
+        (unicodedata.normalize("NFD", CAFE), "Ruby", False),
+        (unicodedata.normalize("NFD", "Meet at the Café"), "Café", True),
+        ("Meet at the Café", unicodedata.normalize("NFD", "Café"), True),
+        (unicodedata.normalize("NFD", "プログラミングを学ぶ"), "プログラミング", True),
+        (unicodedata.normalize("NFD", "제 이름은 민수입니다"), "민수입니다", True),
+    ],
+)
+def test_every_script_is_searched(
+    store: MemoryStore, text: str, query: str, is_found: bool
+) -> None:
+    assert bool(found(taken_in(store, session(said(text))), query)) is is_found
+
+
+def test_wrong_settings_are_refused(store: MemoryStore) -> None:
+    with pytest.raises(ValidationError):
+        MemoryService(store, k=0)
+    with pytest.raises(ValidationError):
+        MemoryService(store, namespace="")
+
+
+class TestContract(AdapterContract):
+    """Every turn is a session of its own: what was said before comes from memory alone."""
+
+    not_applicable: ClassVar[Mapping[str, str]] = {
+        "dump": "a service has no configuration beyond its arguments",
+        "budget": "ADK's own tool writes the block; k bounds it",
+    }
+    failure_logger = "google_adk"
+
+    def run(self, store: MemoryStore, user: str, text: str, reply: str) -> str:
+        model = Scripted(reply=reply)
+        agent = LlmAgent(name="helper", model=model, tools=[preload_memory_tool])
+        sessions = InMemorySessionService()
+        runner = Runner(
+            app_name="app",
+            agent=agent,
+            session_service=sessions,
+            memory_service=MemoryService(store),
+        )
+
+        async def turn() -> Session:
+            talk = await sessions.create_session(app_name="app", user_id=user)
+            message = Content(role="user", parts=[Part(text=text)])
+            async for _ in runner.run_async(user_id=user, session_id=talk.id, new_message=message):
+                pass
+            done = await sessions.get_session(app_name="app", user_id=user, session_id=talk.id)
+            assert done is not None
+            return done
+
+        talk = asyncio.run(turn())
+        self.__dict__.setdefault("talks", {}).setdefault(user, []).append(talk)
+        return model._prompts[-1]
+
+    def ingest(self, store: MemoryStore, user: str) -> None:
+        asyncio.run(MemoryService(store).add_session_to_memory(self.__dict__["talks"][user][-1]))
+
+    def remember(self, store: MemoryStore, user: str, text: str) -> None:
+        entry = MemoryEntry(content=Content(parts=[Part(text=text)]))
+        service = MemoryService(store)
+        asyncio.run(service.add_memory(app_name="app", user_id=user, memories=[entry]))
+
+    def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
+        return texts(found(MemoryService(store), query, user=user))
+
+    def framework_history(self, store: MemoryStore, user: str) -> str:
+        return "\n".join(talk.model_dump_json() for talk in self.__dict__["talks"][user])
+
+    def cancel_mid_recall(self, store: GatedStore, user: str, query: str) -> None:
+        search = MemoryService(store).search_memory(app_name="app", user_id=user, query=query)
+        asyncio.run(cancel_at_gate(store, search))
+
+
+def test_the_example_remembers_across_sessions(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "user: I always take my coffee with oat milk." in done.stdout
