@@ -65,7 +65,7 @@ def _said(told: Mapping[str, Any]) -> list[dict[str, Any]]:
     if known.keys().isdisjoint(map(str, parents.values())):
         return messages
     leaf = told.get("current_leaf_message_uuid")
-    if leaf not in known:
+    if not isinstance(leaf, str) or leaf not in known:
         leaf = newest_leaf(parents, {id: _time(each) for id, each in known.items()})
     return [known[id] for id in branch(parents, leaf)]
 

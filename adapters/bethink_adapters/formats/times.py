@@ -24,8 +24,7 @@ def moment(value: object) -> float | None:
     if value is None or value == "":
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
-        unit = next((unit for least, unit in _UNITS if abs(value) >= least), 1)
-        return float(value) / unit
+        return _seconds(value)
     if not isinstance(value, str) or len(value) > _LONGEST:
         raise ValueError(f"not a time: {str(value)[:_LONGEST]!r}")
     text, fraction = value.strip(), "0"
@@ -37,6 +36,14 @@ def moment(value: object) -> float | None:
         raise ValueError(f"not a time: {value!r}") from None
     whole = (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
     return float(Decimal(whole) + Decimal(fraction))
+
+
+def _seconds(number: int | float) -> float:
+    unit = next((unit for least, unit in _UNITS if abs(number) >= least), 1)
+    try:
+        return float(number) / unit
+    except OverflowError:
+        raise ValueError("not a time: the number is too long") from None
 
 
 def to_text(seconds: float) -> str | float:

@@ -35,7 +35,7 @@ def test_nothing_is_no_time(value: object) -> None:
     assert moment(value) is None
 
 
-@pytest.mark.parametrize("value", ["soon", True, [], {}, "2024-13-01", "9" * 100])
+@pytest.mark.parametrize("value", ["soon", True, [], {}, "2024-13-01", "9" * 100, 10**400])
 def test_anything_else_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="not a time"):
         moment(value)

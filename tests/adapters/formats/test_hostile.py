@@ -1,0 +1,147 @@
+"""Whatever a file holds, an import ends in a report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bethink import EVERYWHERE, MemoryStore
+from bethink_adapters.formats import (
+    Found,
+    import_from,
+    read_chatgpt,
+    read_claude,
+    read_markdown,
+    read_mcp_memory,
+    read_mem0,
+)
+
+Reader = Callable[[Path], Iterator[Found]]
+
+SAID = {"content_type": "multimodal_text", "parts": ["Hello", {"text": "there"}]}
+CHATGPT = {
+    "conversation_id": "c1",
+    "title": "T",
+    "create_time": 1.7e9,
+    "current_node": "b",
+    "mapping": {
+        "a": {"message": None, "parent": None},
+        "b": {
+            "parent": "a",
+            "message": {
+                "id": "b",
+                "author": {"role": "user"},
+                "create_time": 1.7e9,
+                "recipient": "all",
+                "content": SAID,
+                "metadata": {"model_slug": "m"},
+            },
+        },
+    },
+}
+CLAUDE = {
+    "uuid": "c1",
+    "name": "T",
+    "created_at": "2024-01-15T12:00:00Z",
+    "current_leaf_message_uuid": "b",
+    "chat_messages": [
+        {"uuid": "a", "sender": "human", "text": "Hello", "parent_message_uuid": ""},
+        {
+            "uuid": "b",
+            "sender": "assistant",
+            "created_at": "2024-01-15T12:00:00Z",
+            "parent_message_uuid": "a",
+            "content": [{"type": "text", "text": "Hello"}],
+            "attachments": [{"file_name": "f", "extracted_content": "More"}],
+        },
+    ],
+}
+MEM0 = {
+    "id": "1",
+    "memory": "Likes tea",
+    "user_id": "ann",
+    "agent_id": None,
+    "run_id": "r",
+    "actor_id": "a",
+    "role": "user",
+    "categories": ["food"],
+    "metadata": {"a": 1},
+    "created_at": "2024-01-15T12:00:00Z",
+    "expiration_date": "2099-01-01",
+}
+ENTITY = {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["Sings"]}
+RELATION = {"type": "relation", "from": "Ann", "to": "Ann", "relationType": "is"}
+
+GOOD: list[tuple[Reader, Any]] = [
+    (read_chatgpt, CHATGPT),
+    (read_claude, CLAUDE),
+    (read_mem0, MEM0),
+    (read_mem0, {"results": [MEM0]}),
+    (read_mcp_memory, ENTITY),
+    (read_mcp_memory, RELATION),
+]
+BAD = [
+    *[None, True, 0, -1, 5, 10**400, float("nan"), float("inf"), 1e308, "", " ", "\ud800", "\x00"],
+    *["a/b", "%", "x" * 2000, "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "b"],
+    *[[], [None], ["x"], [[]], {}, {"": None}, {"a": {"a": {}}}, {"text": 5}],
+]
+
+
+def variants(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the way to every part of *value*."""
+    yield at
+    inside = list(value.items()) if isinstance(value, dict) else []
+    for key, part in inside or (enumerate(value) if isinstance(value, list) else ()):
+        yield from variants(part, (*at, key))
+
+
+def changed(value: Any, at: tuple[Any, ...], new: object) -> Any:
+    if not at:
+        return new
+    copy = deepcopy(value)
+    inner = copy
+    for key in at[:-1]:
+        inner = inner[key]
+    inner[at[-1]] = new
+    return copy
+
+
+@pytest.mark.parametrize("new", BAD, ids=lambda new: repr(new)[:20])
+def test_no_part_of_a_json_file_breaks_an_import(tmp_path: Path, new: object) -> None:
+    path = tmp_path / "file.json"
+    with MemoryStore() as store:
+        for reader, good in GOOD:
+            found = [changed(good, at, new) for at in variants(good)]
+            path.write_text(json.dumps([*found, good]))
+            report = import_from(store, reader(path))
+            assert report.imported + report.known + len(report.skipped) > 0
+            assert import_from(store, reader(path)).imported == 0
+        assert store.count(namespace=EVERYWHERE) > 0
+
+
+@given(st.binary() | st.text().map(lambda text: f"---\n{text}\n---\n{text}".encode()))
+@settings(max_examples=60)
+def test_no_note_breaks_an_import(tmp_path_factory: pytest.TempPathFactory, written: bytes) -> None:
+    folder = tmp_path_factory.getbasetemp() / "hostile"
+    folder.mkdir(exist_ok=True)
+    (folder / "note.md").write_bytes(written)
+    with MemoryStore() as store:
+        report = import_from(store, read_markdown(folder))
+        assert report.imported + len(report.skipped) == 1
+
+
+@given(st.binary())
+@settings(max_examples=60)
+def test_no_bytes_break_an_import(tmp_path_factory: pytest.TempPathFactory, written: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "hostile.bin"
+    path.write_bytes(written)
+    with MemoryStore() as store:
+        for reader in (read_chatgpt, read_claude, read_mem0, read_mcp_memory):
+            assert import_from(store, reader(path)).imported == 0
