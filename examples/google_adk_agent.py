@@ -35,7 +35,8 @@ class Scripted(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         parts = [part for content in llm_request.contents for part in content.parts or []]
-        print("The model reads:", *(part.text for part in parts), sep="\n")
+        told = llm_request.config.system_instruction or ""
+        print("The model reads:", told, *(part.text for part in parts), sep="\n")
         yield LlmResponse(content=Content(role="model", parts=[Part(text=self.reply)]))
 
 

@@ -46,7 +46,8 @@ class Scripted(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         parts = [part for content in llm_request.contents for part in content.parts or []]
-        self._prompts.append("\n".join(part.text or "" for part in parts))
+        told = str(llm_request.config.system_instruction)  # where ADK 2.0 shows memories
+        self._prompts.append("\n".join([told, *(part.text or "" for part in parts)]))
         yield LlmResponse(content=Content(role="model", parts=[Part(text=self.reply)]))
 
 
