@@ -127,6 +127,13 @@ class Writer(Protocol):
         """
         ...
 
+    def added(self, namespace: str, since: int) -> list[tuple[MemoryRecord, Vector | None]]:
+        """Return the live records that have their row since journal position *since*.
+
+        Oldest row first, each with the embedder's vector, uncommitted ones included.
+        """
+        ...
+
     def dimension(self, name: str, wanted: int) -> int:
         """Return the dimension of the vectors *name*; it becomes *wanted* if nothing has any."""
         ...

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import compress
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -251,6 +252,12 @@ class KeywordIndex:
                 written[number] = Written(wrote, name / weights[number])
             shares.append(said)
         return Weighed(weights, weighed.sizes, weighed.documents, np.concatenate(shares), written)
+
+    def having(self, terms: Collection[str]) -> Column:
+        """Return the positions, dead ones included, of the documents that have all of *terms*."""
+        lists = [[_NONE, *(part for part, _ in self._found(term))] for term in terms]
+        documents = sorted(map(np.concatenate, lists), key=len)
+        return reduce(np.intersect1d, documents) if documents else _NONE
 
     def _found(self, term: str) -> Postings:
         """Return the positions and frequencies of *term* in each block and the tail."""

@@ -104,6 +104,20 @@ class BackendContract(ChronicleContract):
             assert writer.matching(EVERYWHERE, None) == ["r1"]
             assert (writer.head(), writer.fact("name")) == (1, "value")
 
+    def test_a_writer_tells_what_was_added_since(self, backend: Backend) -> None:
+        insert(backend, record("r1"), record("r2"), record("r3", namespace="a"))
+        move(backend, 1, record("r1", content="other"), {EMBEDDED: vector(1, 0)})
+        with backend.write() as writer:
+            row = writer.insert(record("r4"), {EMBEDDED: vector(0, 1)})
+            writer.journal("store", 1.0, record("r4"), None, row.row, {})
+            writer.patch(2, record("r2", state="forgotten"))
+            writer.journal("forget", 1.0, record("r2", state="forgotten"), 2, 2, {})
+            found = [(each.content, embedded) for each, embedded in writer.added("default", 1)]
+            assert [each.id for each, _ in writer.added("default", 0)] == ["r1", "r4"]
+            assert writer.added("default", writer.head()) == []
+        assert [content for content, _ in found] == ["other", "words"]
+        assert [each.tolist() for _, each in found if each is not None] == [[1, 0], [0, 1]]
+
     def test_an_id_that_exists_is_refused(self, backend: Backend) -> None:
         insert(backend, record("r1"))
         with pytest.raises(ValidationError, match="'r1' exists"):

@@ -248,3 +248,15 @@ def test_the_bytes_told_follow_what_is_held() -> None:
     assert index.nbytes > sum(block.nbytes for block in index.blocks)
     index.keep(np.arange(9) == 0)
     assert index.nbytes == sum(block.nbytes for block in index.blocks) < told[1]
+
+
+@pytest.mark.parametrize(
+    ("terms", "expected"),
+    [({"a"}, [0, 1, 2, 3]), ({"a", "b"}, [1, 3]), ({"b", "c"}, [3]), ({"c", "z"}, []), (set(), [])],
+)
+def test_documents_that_have_all_terms_are_told(terms: set[str], expected: list[int]) -> None:
+    index = KeywordIndex()
+    index.extend([["a"], ["b", "a"]])
+    index.seal()
+    index.extend([["a", "a"], ["c", "b", "a"]])
+    assert index.having(terms).tolist() == expected

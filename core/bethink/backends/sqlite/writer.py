@@ -98,6 +98,19 @@ class SQLiteWriter:
         records = map(self._codes.to_record, found)
         return [record.id for record in records if passing.exact or matches(where, record)]
 
+    def added(self, namespace: str, since: int) -> list[tuple[MemoryRecord, Vector | None]]:
+        """Return the live records that have their row since journal position *since*."""
+        found = self._connection.execute(
+            "SELECT row, id, vector FROM records NOT INDEXED LEFT JOIN vectors USING (row) "
+            "WHERE row > ? AND namespace = ? AND state = 'live' ORDER BY row",
+            (since, namespace),
+        ).fetchall()
+        self._codes.check_vectors(self._connection, (row for row, *_ in found))
+        records = self.find([id for _, id, _ in found])
+        return [
+            (records[id][1], None if blob is None else to_vector(blob)) for _, id, blob in found
+        ]
+
     def dimension(self, name: str, wanted: int) -> int:
         """Return the dimension of the vectors *name*; it becomes *wanted* if nothing has any."""
         stored = self.fact(f"dimension:{name}")
