@@ -116,7 +116,8 @@ def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallRes
         search = _search(engine, index, _question(engine, index, request, probe, now), ranking)
         results = _results(engine, search.hits(), request.k)
         if request.touch:
-            engine.index.touch([(row, result.memory) for row, result in results], now)
+            touched = [(row, result.memory) for row, result in results]
+            engine.index.touch(touched, engine.clock())  # whatever moment was asked about
     return [result for _, result in results]
 
 
