@@ -185,7 +185,7 @@ class States(RuleBasedStateMachine):
             self.pair.agree(side)
 
 
-States.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
+States.TestCase.settings = settings(max_examples=40, stateful_step_count=30)
 TestStates = States.TestCase
 
 
