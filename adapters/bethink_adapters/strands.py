@@ -1,0 +1,125 @@
+"""Strands Agents: a memory store that a ``MemoryManager`` searches before each model call.
+
+    memory = StrandsStore(store, namespace="users/42")
+    agent = Agent(model=model, memory_manager=MemoryManager(stores=[memory]))
+
+Strands shows what was found to the model and keeps it out of the conversation. What is said is
+handed to the store in turn, as it is: no model is asked what to remember.
+
+Runs on strands-agents 1.46 to 1.62.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from bethink import MemoryRecord, MemoryStore
+from bethink.fields import MAX_CONTENT, MAX_LABEL, integer, label, number
+from bethink.namespaces import Scope, check_namespace, check_scope
+
+from .texts import storable
+
+if TYPE_CHECKING:
+    from strands.memory import AddMessagesContext, MemoryEntry, SearchOptions
+    from strands.types.content import Message
+
+
+class StrandsStore:
+    """The memories of one *namespace* of a *store*, for one conversation.
+
+    *name* and *description* tell agents with several stores which is which. A search looks in
+    *scope* (default: the namespace) for at most *max_search_results* memories that score at least
+    *min_score*. What this conversation, called *thread*, said itself is left out, as the model sees
+    it anyway; *include_own* is for agents that drop old messages. With *writable* False nothing is
+    added; with *extraction* False what is said is not, only what is added by tools.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        *,
+        name: str = "memory",
+        namespace: str = "default",
+        scope: Scope | None = None,
+        thread: str | None = None,
+        description: str | None = None,
+        max_search_results: int = 5,
+        min_score: float = 0.0,
+        include_own: bool = False,
+        writable: bool = True,
+        extraction: Any = None,
+    ) -> None:
+        self.store = store
+        self.name = label("name", name)
+        self.namespace = check_namespace(namespace)
+        self.scope = self.namespace if scope is None else check_scope(scope)
+        self.thread = uuid4().hex if thread is None else label("thread", thread)
+        self.description = description
+        self.max_search_results = integer("max_search_results", max_search_results, 1)
+        self.min_score = number("min_score", min_score, -1e9, 1e9)
+        self.include_own = include_own
+        self.writable = writable
+        self.extraction = writable if extraction is None else extraction
+
+    async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
+        """Return the memories relevant to *query*, best first."""
+        from strands.memory import MemoryEntry
+
+        most = (options or {}).get("max_search_results") or self.max_search_results
+        found = await asyncio.to_thread(
+            self.store.recall,
+            query,
+            k=most,
+            namespace=self.scope,
+            where=None if self.include_own else {"$not": {"thread": self.thread}},
+            min_score=self.min_score,
+        )
+        return [
+            MemoryEntry(content=hit.memory.content, metadata=_told(hit.memory, hit.score))
+            for hit in found
+        ]
+
+    async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> None:
+        """Remember *content*; what is remembered already is not added again."""
+        item = {
+            "content": storable(content, MAX_CONTENT),
+            "metadata": dict(metadata or {}),
+            "key": f"added:{_digest(content)}",
+        }
+        await asyncio.to_thread(self._add_new, [item])
+
+    async def add_messages(
+        self, messages: Sequence[Message], context: AddMessagesContext | None = None
+    ) -> None:
+        """Remember what was said; a batch that comes again adds nothing."""
+        numbers = (context.sequence_numbers if context else None) or [0] * len(messages)
+        items = []
+        for message, sequence in zip(messages, numbers, strict=True):
+            text = "\n".join(part["text"] for part in message["content"] if "text" in part)
+            key = _digest(self.thread, str(sequence), message["role"], text)
+            item = {"author": storable(message["role"], MAX_LABEL), "key": f"said:{key}"}
+            item |= {"content": storable(text, MAX_CONTENT), "thread": self.thread}
+            items += [item] if text.strip() else []
+        await asyncio.to_thread(self._add_new, items)
+
+    def _add_new(self, items: Sequence[dict[str, Any]]) -> None:
+        where = {"key": {"$in": [item["key"] for item in items]}}
+        known = {record.key for record in self.store.all(namespace=self.namespace, where=where)}
+        new = {item["key"]: item for item in items if item["key"] not in known}
+        self.store.store_many(new.values(), namespace=self.namespace)
+
+
+def _told(record: MemoryRecord, score: float) -> dict[str, Any]:
+    """Return what a memory is known by, as JSON."""
+    known = {"id": record.id, "score": score, "occurred_at": record.occurred_at}
+    named = {"author": record.author, "thread": record.thread}
+    return {**record.metadata, **known, **{name: each for name, each in named.items() if each}}
+
+
+def _digest(*parts: str) -> str:
+    told = "\x1f".join(parts).encode("utf-8", "surrogatepass")
+    return sha256(told).hexdigest()[:32]

@@ -1,0 +1,185 @@
+"""The memory store against Strands Agents itself, with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+pytest.importorskip("strands.memory")
+
+from strands import Agent
+from strands.memory import AddMessagesContext, MemoryManager
+from strands.models.model import Model
+
+from bethink import EVERYWHERE, MemoryStore, Subtree, ValidationError, segment
+from bethink_adapters.strands import StrandsStore
+
+from .contract import AdapterContract, GatedStore, cancel_at_gate
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "strands_agent.py"
+
+
+class Scripted(Model):
+    """A model that answers *reply* and notes the messages it is asked with."""
+
+    def __init__(self, reply: str) -> None:
+        self.reply = reply
+        self.prompts: list[str] = []
+
+    def update_config(self, **model_config: Any) -> None: ...
+
+    def get_config(self) -> Any:
+        return {}
+
+    async def structured_output(self, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
+        raise NotImplementedError
+        yield
+
+    async def stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
+        self.prompts.append(json.dumps(messages, ensure_ascii=False))
+        yield {"messageStart": {"role": "assistant"}}
+        yield {"contentBlockStart": {"start": {}}}
+        yield {"contentBlockDelta": {"delta": {"text": self.reply}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "end_turn"}}
+
+
+def agent_with(memory: StrandsStore, reply: str = "Noted.") -> tuple[Agent, Scripted]:
+    model = Scripted(reply)
+    manager = MemoryManager(stores=[memory])  # type: ignore[list-item, unused-ignore]
+    return Agent(model=model, memory_manager=manager, callback_handler=None), model
+
+
+def said(*texts: str) -> list[Any]:
+    return [{"role": "user", "content": [{"text": text}]} for text in texts]
+
+
+def contents(store: MemoryStore, namespace: str = "default") -> list[str]:
+    return [record.content for record in store.all(namespace=namespace)]
+
+
+def test_a_new_agent_knows_what_an_earlier_one_heard(store: MemoryStore) -> None:
+    first, _ = agent_with(StrandsStore(store))
+    first("I always take my coffee with oat milk.")
+    second, model = agent_with(StrandsStore(store))
+    second("How do I take my coffee?")
+    assert "oat milk" in model.prompts[-1]
+    assert "oat milk" not in json.dumps(second.messages)
+
+
+def test_what_is_said_is_kept_with_its_author_and_conversation(store: MemoryStore) -> None:
+    agent, _ = agent_with(StrandsStore(store, thread="monday"), "Hello Ann.")
+    agent("I am Ann.")
+    told = [(each.content, each.author, each.thread) for each in store.all()]
+    assert told == [("I am Ann.", "user", "monday"), ("Hello Ann.", "assistant", "monday")]
+
+
+def test_a_conversation_recalls_its_own_words_only_when_asked_to(store: MemoryStore) -> None:
+    for include_own in (False, True):
+        memory = StrandsStore(store, thread="t", include_own=include_own)
+        asyncio.run(memory.add_messages(said("My parrot is called Quetzal.")))
+        assert bool(asyncio.run(memory.search("parrot"))) is include_own
+
+
+def test_a_batch_that_comes_again_adds_nothing(store: MemoryStore) -> None:
+    memory, batch = StrandsStore(store), said("ok", "ok", "Fine.")
+    for _ in range(2):
+        asyncio.run(memory.add_messages(batch, AddMessagesContext(sequence_numbers=[0, 2, 3])))
+    assert contents(store) == ["ok", "ok", "Fine."]
+
+
+def test_messages_without_words_are_left_out(store: MemoryStore) -> None:
+    called: Any = {"role": "assistant", "content": [{"toolUse": {"name": "f", "input": {}}}]}
+    asyncio.run(StrandsStore(store).add_messages([called, *said(" ", "Hello \udc80")]))
+    assert contents(store) == ["Hello \N{REPLACEMENT CHARACTER}"]
+
+
+def test_what_a_tool_adds_is_kept_once(store: MemoryStore) -> None:
+    memory = StrandsStore(store)
+    for _ in range(2):
+        asyncio.run(memory.add("Ann likes tea.", {"source": "tool"}))
+    (entry,) = asyncio.run(memory.search("tea", {"max_search_results": 1}))
+    assert entry.metadata
+    assert entry.metadata["source"] == "tool"
+    assert entry.metadata["score"] > 0
+    assert contents(store) == ["Ann likes tea."]
+
+
+def test_the_scope_may_be_wider_than_the_namespace(store: MemoryStore) -> None:
+    store.store("Tea is at four.", namespace="team/rules")
+    narrow = StrandsStore(store, namespace="team/ann")
+    wide = StrandsStore(store, namespace="team/ann", scope=Subtree("team"))
+    assert asyncio.run(narrow.search("tea")) == []
+    assert [entry.content for entry in asyncio.run(wide.search("tea"))] == ["Tea is at four."]
+
+
+def test_a_store_to_read_only_is_not_written(store: MemoryStore) -> None:
+    agent, _ = agent_with(StrandsStore(store, writable=False))
+    agent("I am Ann.")
+    assert store.count(namespace=EVERYWHERE) == 0
+
+
+def test_wrong_settings_are_refused(store: MemoryStore) -> None:
+    for wrong in ({"name": ""}, {"namespace": ""}, {"max_search_results": 0}, {"thread": ""}):
+        with pytest.raises(ValidationError):
+            StrandsStore(store, **wrong)  # type: ignore[arg-type]
+
+
+def place(user: str) -> str:
+    return f"users/{segment(user)}"
+
+
+class TestContract(AdapterContract):
+    not_applicable: ClassVar[Mapping[str, str]] = {
+        "dump": "a store has no configuration beyond its arguments",
+        "budget": "Strands writes the block itself; max_search_results bounds it",
+    }
+    failure_logger = "strands"
+
+    def agent(self, store: MemoryStore, user: str) -> tuple[Agent, Scripted]:
+        """Return the agent of a user; with a new store, as after a restart, a new one."""
+        agents = self.__dict__.setdefault("agents", {})
+        if (id(store), user) not in agents:
+            memory = StrandsStore(store, namespace=place(user), max_search_results=10)
+            agents[id(store), user] = agent_with(memory)
+        made: tuple[Agent, Scripted] = agents[id(store), user]
+        return made
+
+    def run(self, store: MemoryStore, user: str, text: str, reply: str) -> str:
+        agent, model = self.agent(store, user)
+        model.reply = reply
+        agent(text)
+        return model.prompts[-1]
+
+    def ingest(self, store: MemoryStore, user: str) -> None:
+        manager = self.agent(store, user)[0].memory_manager
+        assert manager
+        asyncio.run(manager.flush())
+
+    def remember(self, store: MemoryStore, user: str, text: str) -> None:
+        asyncio.run(StrandsStore(store, namespace=place(user)).add(text))
+
+    def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
+        memory = StrandsStore(store, namespace=place(user), max_search_results=50)
+        return [entry.content for entry in asyncio.run(memory.search(query))]
+
+    def framework_history(self, store: MemoryStore, user: str) -> str:
+        return json.dumps(self.agent(store, user)[0].messages)
+
+    def cancel_mid_recall(self, store: GatedStore, user: str, query: str) -> None:
+        memory = StrandsStore(store, namespace=place(user))
+        asyncio.run(cancel_at_gate(store, memory.search(query)))
+
+
+def test_the_example_remembers_across_conversations(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "oat milk.</entry>" in done.stdout
