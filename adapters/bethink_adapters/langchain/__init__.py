@@ -1,6 +1,7 @@
-"""LangChain remembers in bethink: histories, and what chains ask for. langchain-core 0.2 to 1.8.
+"""LangChain remembers in bethink: agents, chains, histories, documents, and what was made once.
 
-Importing this package loads no part of LangChain; what is named here is made when it is asked for.
+``MemoryMiddleware`` needs langchain 1.0 or newer, all else langchain-core 0.2 or newer. Importing
+this package loads no part of LangChain; what is named here is made when it is asked for.
 """
 
 from __future__ import annotations
@@ -9,14 +10,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from .cache import BethinkCache
     from .conversation import ConversationMemory
+    from .embeddings import BethinkEmbeddings
     from .history import ChatMessageHistory, message_history_factory
+    from .keyvalue import BethinkKeyValueStore
+    from .middleware import MemoryMiddleware
+    from .retriever import MemoryStoreRetriever
+    from .tools import memory_tools
+    from .vectorstore import BethinkVectorStore
 
-__all__ = ["ChatMessageHistory", "ConversationMemory", "message_history_factory"]
+__all__ = [
+    "BethinkCache",
+    "BethinkEmbeddings",
+    "BethinkKeyValueStore",
+    "BethinkVectorStore",
+    "ChatMessageHistory",
+    "ConversationMemory",
+    "MemoryMiddleware",
+    "MemoryStoreRetriever",
+    "memory_tools",
+    "message_history_factory",
+]
 
 _HOMES: Final = {
+    "BethinkCache": "cache",
+    "BethinkEmbeddings": "embeddings",
+    "BethinkKeyValueStore": "keyvalue",
+    "BethinkVectorStore": "vectorstore",
     "ChatMessageHistory": "history",
     "ConversationMemory": "conversation",
+    "MemoryMiddleware": "middleware",
+    "MemoryStoreRetriever": "retriever",
+    "memory_tools": "tools",
     "message_history_factory": "history",
 }
 

@@ -11,7 +11,6 @@ import base64
 import json
 import logging
 import math
-import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -27,13 +26,14 @@ from uuid import UUID
 from bethink import MemoryRecord, MissingExtraError
 from bethink.fields import MAX_CONTENT, MAX_LABEL
 
+from ..texts import storable
+
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
 logger = logging.getLogger("bethink_adapters.langchain")
 
 _WRAP: Final = "__bethink__"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _CLASSES: Final = {
     "human": "HumanMessage",
     "user": "HumanMessage",
@@ -71,16 +71,16 @@ def to_item(message: BaseMessage) -> dict[str, Any]:
     """Return *message* as arguments of ``MemoryStore.store``."""
     author = str(message.name or getattr(message, "role", message.type))
     return {
-        "content": _storable(_text(message.content), MAX_CONTENT),
+        "content": storable(plain_text(message.content), MAX_CONTENT),
         "value": {"type": message.type, "data": encode(_attributes(message))},
-        "author": _storable(author, MAX_LABEL),
+        "author": storable(author, MAX_LABEL),
     }
 
 
 def text_item(kind: str, text: str) -> dict[str, Any]:
     """Return a message of type *kind* ("human", "ai") that is only *text*, as ``to_item`` would."""
     return {
-        "content": _storable(text, MAX_CONTENT),
+        "content": storable(text, MAX_CONTENT),
         "value": {"type": kind, "data": {"content": text}},
         "author": kind,
     }
@@ -113,7 +113,7 @@ def role_of(record: MemoryRecord) -> str:
 
 def text_of(record: MemoryRecord) -> str:
     """Return the text of *record*'s message, uncut."""
-    return _text(_inside(record, "data", "content")) or record.content
+    return plain_text(_inside(record, "data", "content")) or record.content
 
 
 def _inside(record: MemoryRecord, *path: str) -> Any:
@@ -123,16 +123,13 @@ def _inside(record: MemoryRecord, *path: str) -> Any:
     return found
 
 
-def _text(content: object) -> str:
+def plain_text(content: object) -> str:
+    """Return the text of a message's *content*, a str or a list of blocks."""
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []
     texts = [block.get("text") if isinstance(block, Mapping) else block for block in blocks]
     return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def _storable(text: str, limit: int) -> str:
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)[:limit]
 
 
 # What JSON cannot hold: kind -> (type, to JSON, back). The first type that matches is taken.

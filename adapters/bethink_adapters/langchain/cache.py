@@ -1,0 +1,95 @@
+"""What a model has answered before, so that it is not asked again."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from bethink import MemoryStore
+from bethink.fields import number
+from bethink.namespaces import check_namespace
+
+from ..subclassing import on_base
+from .documents import part
+from .messages import as_message, decode, encode, to_item
+
+if TYPE_CHECKING:
+    from langchain_core.caches import BaseCache as _Base
+    from langchain_core.outputs import Generation
+else:
+    _Base = object  # a type checker sees LangChain's base class; an object gets it when it is made
+
+_logger: Final = logging.getLogger(__name__)
+_FOREVER: Final = 1e12
+
+
+class BethinkCache(_Base):
+    """Cache answers in a *namespace* of a bethink *store*, for *ttl* seconds (None: for ever).
+
+    A prompt is known by its digest; it is not stored, and no recall finds an answer. ``clear``
+    erases what is cached, for nobody needs its history.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make one that passes for LangChain's own."""
+        return object.__new__(on_base(cls, part("caches").BaseCache))
+
+    def __init__(
+        self, store: MemoryStore, *, namespace: str = "llm_cache", ttl: float | None = None
+    ) -> None:
+        self.store = store
+        self.namespace = check_namespace(namespace)
+        self.ttl = None if ttl is None else number("ttl", ttl, 0.0, _FOREVER)
+
+    def lookup(self, prompt: str, llm_string: str) -> Sequence[Generation] | None:
+        """Return what the model has answered, None if that is not known or cannot be read."""
+        found = self.store.get(namespace=self.namespace, key=_key(prompt, llm_string))
+        if found is None:
+            return None
+        try:
+            return [_generation(each) for each in found.value]
+        except Exception as error:
+            _logger.warning("The cached answer %s cannot be read: %r", found.id, error)
+            return None
+
+    def update(self, prompt: str, llm_string: str, return_val: Sequence[Generation]) -> None:
+        """Keep what the model has answered."""
+        self.store.store(
+            "",
+            key=_key(prompt, llm_string),
+            value=[_value(each) for each in return_val],
+            namespace=self.namespace,
+            expires_at=None if self.ttl is None else self.store.clock() + self.ttl,
+        )
+
+    def clear(self, **kwargs: Any) -> None:
+        """Erase all answers."""
+        self.store.erase(namespace=self.namespace)
+
+
+def _key(prompt: str, llm_string: str) -> str:
+    digest = hashlib.sha256()
+    for text in (prompt, llm_string):
+        written = text.encode("utf-8", "surrogatepass")
+        digest.update(len(written).to_bytes(8, "big") + written)
+    return digest.hexdigest()
+
+
+def _value(generation: Any) -> dict[str, Any]:
+    told = {"info": encode(generation.generation_info)}
+    if hasattr(generation, "message"):
+        return {**told, "message": to_item(as_message(generation.message))["value"]}
+    return {**told, "text": generation.text}
+
+
+def _generation(value: dict[str, Any]) -> Generation:
+    outputs, info = part("outputs"), decode(value["info"])
+    made: Generation
+    if "message" in value:
+        (message,) = part("messages").messages_from_dict([decode(value["message"])])
+        made = outputs.ChatGeneration(message=message, generation_info=info)
+    else:
+        made = outputs.Generation(text=value["text"], generation_info=info)
+    return made

@@ -1,0 +1,78 @@
+"""LangChain documents as records, and what both the retriever and the vector store need of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from bethink import MemoryRecord, MissingExtraError, RecallResult, ValidationError
+from bethink.fields import MAX_CONTENT
+
+from ..texts import storable
+from .messages import decode, encode
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+
+_TOLD: Final = ("author", "thread", "category", "key", "occurred_at")
+
+
+def part(name: str) -> ModuleType:
+    """Return a module of ``langchain_core``; raise ``MissingExtraError`` without it."""
+    try:
+        return import_module(f"langchain_core.{name}")
+    except ImportError as error:
+        raise MissingExtraError("langchain-core", "langchain") from error
+
+
+def to_item(key: str, text: str, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a document as arguments of ``MemoryStore.store``.
+
+    A text that no record can hold as it is, such as an empty one, is kept as the value.
+    """
+    content = storable(text, MAX_CONTENT)
+    kept = content if content.strip() else ""
+    item = {"key": key, "content": kept, "metadata": encode(dict(metadata or {}))}
+    return item if kept and kept == text else {**item, "value": text}
+
+
+def to_document(record: MemoryRecord) -> Document:
+    """Return the document that ``to_item`` was given."""
+    text = record.value if isinstance(record.value, str) else record.content
+    document: Document = part("documents").Document(
+        page_content=text, metadata=decode(record.metadata), id=record.key or record.id
+    )
+    return document
+
+
+def to_memory(hit: RecallResult) -> Document:
+    """Return a recalled memory with what its record tells, its score and why it has it."""
+    record, why = hit.memory, hit.explain()
+    told = {name: value for name in _TOLD if (value := getattr(record, name)) is not None}
+    metadata = {**decode(record.metadata), **told, "score": hit.score}
+    metadata["explanation"] = dict(why.contributions)
+    document: Document = part("documents").Document(
+        page_content=record.content, metadata=metadata, id=record.id
+    )
+    return document
+
+
+def where_of(filter: object) -> dict[str, Any] | None:
+    """Return the *filter* on metadata, in bethink's filter language, as one on records."""
+    if filter is None:
+        return None
+    if not isinstance(filter, Mapping):
+        raise ValidationError(
+            f"a filter must be a mapping of metadata, not {type(filter).__name__}"
+        )
+    where: dict[str, Any] = {}
+    for name, condition in filter.items():
+        if name in ("$and", "$or"):
+            where[name] = [where_of(part) for part in condition]
+        elif name == "$not":
+            where[name] = where_of(condition)
+        else:
+            where[f"metadata.{name}"] = condition
+    return where

@@ -1,0 +1,43 @@
+"""Any of bethink's embedders as LangChain embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from bethink import Embedder, StaticEmbedder
+
+from ..subclassing import on_base
+from .documents import part
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings as _Base
+else:
+    _Base = object  # a type checker sees LangChain's base class; an object gets it when it is made
+
+
+class BethinkEmbeddings(_Base):
+    """Embed with *embedder*; by default with the table inside bethink, which needs no model.
+
+    They may be called, too, as LangGraph's stores do with a function.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make some that pass for LangChain's own."""
+        return object.__new__(on_base(cls, part("embeddings").Embeddings))
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        self.embedder = StaticEmbedder() if embedder is None else embedder
+
+    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector for each text."""
+        found = self.embedder.embed(list(texts)) if texts else ()
+        return [[float(number) for number in vector] for vector in found]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of *text*."""
+        return self.embed_documents([text])[0]
+
+    def __call__(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector for each text."""
+        return self.embed_documents(texts)

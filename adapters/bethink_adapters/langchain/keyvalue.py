@@ -1,0 +1,58 @@
+"""LangChain's key-value store, such as for embeddings or documents that were made once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from bethink import MemoryStore
+from bethink.namespaces import check_namespace
+
+from ..subclassing import on_base
+from .documents import part
+from .messages import decode, encode
+
+if TYPE_CHECKING:
+    from langchain_core.stores import BaseStore
+
+    _Base: TypeAlias = BaseStore[str, Any]
+else:
+    _Base = object  # a type checker sees LangChain's base class; an object gets it when it is made
+
+
+class BethinkKeyValueStore(_Base):
+    """Keep values by key in a *namespace* of a bethink *store*: any JSON, bytes, dates, documents.
+
+    No recall finds them.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make one that passes for LangChain's own."""
+        return object.__new__(on_base(cls, part("stores").BaseStore))
+
+    def __init__(self, store: MemoryStore, *, namespace: str = "values") -> None:
+        self.store = store
+        self.namespace = check_namespace(namespace)
+
+    def mget(self, keys: Sequence[str]) -> list[Any]:
+        """Return the values of *keys*, None for one that is not there."""
+        where = {"key": {"$in": list(keys)}}
+        found = self.store.all(namespace=self.namespace, where=where)
+        values = {each.key: decode(each.value["value"]) for each in found}
+        return [values.get(key) for key in keys]
+
+    def mset(self, key_value_pairs: Sequence[tuple[str, Any]]) -> None:
+        """Set these values, all or none."""
+        items = [{"key": key, "value": {"value": encode(it)}} for key, it in key_value_pairs]
+        self.store.store_many(items, namespace=self.namespace)
+
+    def mdelete(self, keys: Sequence[str]) -> None:
+        """Forget these *keys*; an unknown one is passed over."""
+        self.store.forget(namespace=self.namespace, where={"key": {"$in": list(keys)}})
+
+    def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
+        """Yield the keys, or those that begin with *prefix*, in the order of their values."""
+        where = {"key": {"$gte": prefix}} if prefix else {"key": {"$exists": True}}
+        for record in self.store.all(namespace=self.namespace, where=where):
+            if str(record.key).startswith(prefix or ""):
+                yield str(record.key)

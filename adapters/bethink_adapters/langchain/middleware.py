@@ -1,0 +1,238 @@
+"""The memory of an agent of LangChain 1: recalled before the model is called, written afterwards.
+
+    memory = MemoryMiddleware(store, namespace=lambda runtime: f"users/{runtime.context.user_id}")
+    agent = create_agent(model, tools, middleware=[memory])
+
+What is recalled goes into the request to the model, never among the agent's messages: it neither
+piles up nor ends in a checkpoint.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NotRequired,
+    Self,
+    TypeAlias,
+    TypedDict,
+)
+
+from bethink import MemoryStore, MissingExtraError
+from bethink.fields import MAX_CONTENT, MAX_LABEL, one_of
+from bethink.namespaces import check_namespace
+from bethink.packing import TokenCounter
+
+from ..recalling import Recalling
+from ..subclassing import on_base
+from ..texts import storable
+from .messages import plain_text
+from .tools import memory_tools
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest
+    from langchain_core.messages import AnyMessage
+
+    _Base: TypeAlias = AgentMiddleware[Any, Any]
+else:
+    _Base = object  # a type checker sees LangChain's base class; an object gets it when it is made
+
+Namespace: TypeAlias = str | Callable[[Any], str]
+
+_logger: Final = logging.getLogger(__name__)
+_SUMMARY: Final = "summarization"
+
+
+class MemoryMiddleware(_Base):
+    """Recall from, and remember in, one namespace of a bethink *store*.
+
+    *namespace* is a name, or a function that makes one of the run's ``Runtime``. Once a run, the
+    best *k* memories that score at least *min_score*, and that the conversation does not hold word
+    for word already, are put into a fenced block of at most *budget_tokens*, as *count_tokens*
+    counts them. With *inject_as* "user" it stands in front of the last human message, with "system"
+    at the end of the system message. With *remember* what was said in a finished run is stored.
+    With *offer_tools* the model may search and write by itself. Two memories of one agent need
+    different *name*s.
+
+    A store that fails is logged, and the run goes on without it.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make one that passes for LangChain's own."""
+        try:
+            from langchain.agents.middleware import AgentMiddleware
+        except ImportError as error:
+            raise MissingExtraError("langchain>=1", "langchain-agents") from error
+        return object.__new__(on_base(cls, AgentMiddleware))
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        *,
+        namespace: Namespace = "default",
+        k: int = 5,
+        min_score: float = 0.0,
+        budget_tokens: int = 800,
+        count_tokens: TokenCounter | None = None,
+        inject_as: Literal["user", "system"] = "user",
+        remember: bool = True,
+        offer_tools: bool = False,
+        name: str = "memory",
+    ) -> None:
+        super().__init__()
+        self.store = store
+        self.namespace = namespace if callable(namespace) else check_namespace(namespace)
+        self.inject_as = one_of("inject_as", inject_as, ("user", "system"))
+        self.remember = remember
+        self.tools = memory_tools(store, namespace=namespace) if offer_tools else []
+        self._recalling = Recalling(
+            store,
+            k=k,
+            min_score=min_score,
+            budget_tokens=budget_tokens,
+            count_tokens=count_tokens,
+        )
+        self._name = name
+        self._slot = f"recalled_by_{name}"
+        self.state_schema = _state(self._slot)
+
+    @property
+    def name(self) -> str:
+        """The name that tells this middleware from others of the agent."""
+        return self._name
+
+    def before_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
+        """Recall what the last human message asks for."""
+        return {self._slot: self._recalled(state, runtime)}
+
+    async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
+        """Do what ``before_agent`` does."""
+        return await asyncio.to_thread(self.before_agent, state, runtime)
+
+    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
+        """Show the model what was recalled."""
+        return handler(self._shown(request))
+
+    async def awrap_model_call(
+        self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]
+    ) -> Any:
+        """Do what ``wrap_model_call`` does."""
+        return await handler(await asyncio.to_thread(self._shown, request))
+
+    def after_agent(self, state: Any, runtime: Any) -> None:
+        """Store what was said in this run; what is stored already is not stored again."""
+        if not self.remember:
+            return
+        namespace, thread = _resolved(self.namespace, runtime), _thread()
+        try:
+            items = [_item(message) for message in _turn(state["messages"])]
+            known = (self.store.get(namespace=namespace, key=item["key"]) for item in items)
+            new = [item for item, old in zip(items, known, strict=True) if old is None]
+            if new:
+                self.store.store_many(new, namespace=namespace, thread=thread)
+        except Exception:
+            _logger.exception("%s could not store what was said; the run goes on", self.name)
+
+    async def aafter_agent(self, state: Any, runtime: Any) -> None:
+        """Do what ``after_agent`` does."""
+        await asyncio.to_thread(self.after_agent, state, runtime)
+
+    def _recalled(self, state: Any, runtime: Any) -> str:
+        messages = state["messages"]
+        said = {plain_text(message.content).strip() for message in messages}
+        asked = (each for each in reversed(messages) if each.type == "human")
+        query = next((plain_text(message.content) for message in asked), "")
+        namespace = _resolved(self.namespace, runtime)
+        return self._recalling.text(query[:MAX_CONTENT], said, namespace=namespace)
+
+    def _shown(self, request: ModelRequest) -> ModelRequest:
+        state: Any = request.state
+        block = state.get(self._slot)
+        if block is None:  # resumed after an interrupt: what is not kept is recalled again
+            block = self._recalled(state, request.runtime)
+        if not block:
+            return request
+        if self.inject_as == "user":
+            return request.override(messages=_with_block(request.messages, block))
+        if not hasattr(request, "system_message"):  # LangChain 1.0
+            told = "\n\n".join(filter(None, (request.system_prompt, block)))
+            return request.override(system_prompt=told)  # type: ignore[call-arg]
+        return request.override(system_message=_with_text(request.system_message, block))
+
+
+def _state(slot: str) -> type:
+    """Return a state with *slot*, which is in no input, no output and no checkpoint."""
+    from langchain.agents.middleware.types import PrivateStateAttr
+    from langgraph.channels import UntrackedValue
+
+    kept = NotRequired[Annotated[str, PrivateStateAttr, UntrackedValue]]
+    return TypedDict("MemoryState", {slot: kept})  # type: ignore[operator, no-any-return]
+
+
+def _resolved(namespace: Namespace, runtime: Any) -> str:
+    return check_namespace(namespace(runtime)) if callable(namespace) else namespace
+
+
+def _thread() -> str | None:
+    """Return the id of the thread that the run belongs to, None without a checkpointer."""
+    from langgraph.config import get_config
+
+    try:
+        thread = get_config().get("configurable", {}).get("thread_id")
+    except RuntimeError:  # called outside of a run
+        return None
+    return None if thread is None else storable(str(thread), MAX_LABEL)
+
+
+def _turn(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the last human messages and the answers to them, without calls of tools."""
+    spoken = [each for each in messages if each.additional_kwargs.get("lc_source") != _SUMMARY]
+    start = len(spoken)
+    while start and spoken[start - 1].type != "human":
+        start -= 1
+    while start and spoken[start - 1].type == "human":
+        start -= 1
+    return [
+        message
+        for message in spoken[start:]
+        if message.type in ("human", "ai")
+        and not getattr(message, "tool_calls", None)
+        and plain_text(message.content).strip()
+    ]
+
+
+def _item(message: AnyMessage) -> dict[str, Any]:
+    return {
+        "content": storable(plain_text(message.content), MAX_CONTENT),
+        "key": storable(f"message:{message.id}", MAX_LABEL),
+        "author": storable(message.name or message.type, MAX_LABEL),
+    }
+
+
+def _with_block(messages: Sequence[AnyMessage], block: str) -> list[AnyMessage]:
+    """Return *messages* with the *block* in front of the last human one."""
+    from langchain_core.messages import HumanMessage
+
+    shown = list(messages)
+    places = (at for at in reversed(range(len(shown))) if shown[at].type == "human")
+    shown.insert(next(places, 0), HumanMessage(content=block))
+    return shown
+
+
+def _with_text(message: Any, text: str) -> Any:
+    """Return a system *message*, or a new one, with *text* at its end."""
+    from langchain_core.messages import SystemMessage
+
+    if message is None:
+        return SystemMessage(content=text)
+    if isinstance(message.content, str):
+        content: Any = f"{message.content}\n\n{text}"
+    else:
+        content = [*message.content, {"type": "text", "text": text}]
+    return message.model_copy(update={"content": content})

@@ -1,0 +1,92 @@
+"""A retriever of memories, to be used wherever LangChain takes one."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from bethink.namespaces import Scope
+from bethink.recall import Mode
+from bethink.view import Where
+
+from .documents import part, to_memory
+
+if TYPE_CHECKING:
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForRetrieverRun,
+        CallbackManagerForRetrieverRun,
+    )
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+
+    from bethink import MemoryStore
+
+    class MemoryStoreRetriever(BaseRetriever):
+        """See ``retriever_class``."""
+
+        store: MemoryStore
+        namespace: Scope = "default"
+        k: int = 5
+        mode: Mode = "hybrid"
+        where: Where = None
+        min_score: float = 0.0
+
+        def _get_relevant_documents(
+            self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+        ) -> list[Document]: ...
+
+
+@cache
+def retriever_class() -> type[MemoryStoreRetriever]:
+    """Make the class, whose base is a pydantic model and so must be there first."""
+    base = part("retrievers").BaseRetriever
+
+    class MemoryStoreRetriever(base):  # type: ignore[misc, valid-type]
+        """Recall the *k* best memories of *namespace* as documents, exactly as ``recall`` does.
+
+        What is unrelated to the query is not returned, so there may be fewer. A document's metadata
+        are those of the memory, with who said it and when, the score, and what the signals added.
+        ``invoke(query, k=…)`` asks for another number once.
+        """
+
+        store: Any
+        namespace: Any = "default"
+        k: int = 5
+        mode: str = "hybrid"
+        where: Any = None
+        min_score: float = 0.0
+
+        def _get_relevant_documents(
+            self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+        ) -> list[Document]:
+            found = self.store.recall(
+                query,
+                k=self.k if k is None else k,
+                namespace=self.namespace,
+                mode=self.mode,
+                where=self.where,
+                min_score=self.min_score,
+            )
+            return [to_memory(hit) for hit in found]
+
+        async def _aget_relevant_documents(
+            self,
+            query: str,
+            *,
+            run_manager: AsyncCallbackManagerForRetrieverRun,
+            k: int | None = None,
+        ) -> list[Document]:
+            return await asyncio.to_thread(
+                self._get_relevant_documents, query, run_manager=run_manager.get_sync(), k=k
+            )
+
+    MemoryStoreRetriever.__module__ = __name__
+    MemoryStoreRetriever.__qualname__ = "MemoryStoreRetriever"
+    return MemoryStoreRetriever
+
+
+def __getattr__(name: str) -> Any:
+    if name == "MemoryStoreRetriever":
+        return retriever_class()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

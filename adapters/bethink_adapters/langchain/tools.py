@@ -1,0 +1,69 @@
+"""Two tools with which a model searches a memory, and writes to it, by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from bethink import BethinkError, MemoryStore, context_block
+from bethink.fields import integer
+from bethink.namespaces import check_namespace
+
+from .documents import part
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+
+
+def memory_tools(
+    store: MemoryStore, *, namespace: str | Callable[[Any], str] = "default", k: int = 5
+) -> list[BaseTool]:
+    """Return the tools ``recall`` (at most *k* memories) and ``remember``.
+
+    The model cannot choose the *namespace*: that is a name, or a function that makes one of the
+    ``Runtime`` of the LangGraph run. A store that fails is told to the model as the tool's error.
+    """
+    most = integer("k", k, 1)
+    place = namespace if callable(namespace) else check_namespace(namespace)
+
+    def where() -> str:
+        if not callable(place):
+            return place
+        from langgraph.runtime import get_runtime
+
+        return check_namespace(place(get_runtime()))
+
+    def recall(query: str) -> str:
+        """Search the long-term memory for what is known about something."""
+        found = store.recall(query, k=most, namespace=where())
+        return context_block(found) or "Nothing is known about that."
+
+    def remember(content: str) -> str:
+        """Keep one fact, in a sentence that makes sense by itself, in the long-term memory."""
+        store.store(content, namespace=where())
+        return "Remembered."
+
+    return [_tool(recall), _tool(remember)]
+
+
+def _tool(verb: Callable[[str], str]) -> BaseTool:
+    """Return *verb* as a tool, sync and async, whose errors are answers."""
+    tools = part("tools")
+
+    @wraps(verb)
+    def called(*args: str, **given: str) -> str:
+        try:
+            return verb(*args, **given)
+        except BethinkError as error:
+            raise tools.ToolException(f"The memory failed: {error}") from error
+
+    @wraps(verb)
+    async def awaited(*args: str, **given: str) -> str:
+        return await asyncio.to_thread(called, *args, **given)
+
+    made: BaseTool = tools.StructuredTool.from_function(
+        called, awaited, name=verb.__name__, description=verb.__doc__, handle_tool_error=True
+    )
+    return made

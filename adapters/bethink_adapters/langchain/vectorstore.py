@@ -1,0 +1,244 @@
+"""A vector store that searches by words as well: LangChain documents as records of a namespace."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from bethink import MemoryRecord, MemoryStore, ValidationError
+from bethink.fields import one_of, vector
+from bethink.namespaces import check_namespace
+from bethink.recall import Mode
+
+from ..subclassing import on_base
+from .documents import part, to_document, to_item, where_of
+from .embeddings import BethinkEmbeddings
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.vectorstores import VectorStore as _Base
+else:
+    _Base = object  # a type checker sees LangChain's base class; an object gets it when it is made
+
+Scored = list[tuple["Document", float]]
+Filter = Mapping[str, Any] | None
+
+
+class BethinkVectorStore(_Base):
+    """Keep documents in one *namespace* of a bethink *store*, and find them exactly.
+
+    *mode* "hybrid" compares words and vectors, "semantic" vectors alone, "keyword" words alone; a
+    search may choose another. Adding a document with an id that is there supersedes it. With an
+    *embedding* a search returns *k* documents whenever there are so many, those that are not alike
+    last and with a score of 0; without one the store's own embedder serves, and what is unrelated
+    to the query is not returned. A *filter* is on metadata, in the language of ``recall``'s
+    ``where``: ``{"lang": "en", "page": {"$gte": 3}}``.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make one that passes for LangChain's own."""
+        return object.__new__(on_base(cls, part("vectorstores").VectorStore))
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        embedding: Embeddings | None = None,
+        *,
+        namespace: str = "documents",
+        mode: Mode = "hybrid",
+    ) -> None:
+        self.store = store
+        self.namespace = check_namespace(namespace)
+        self.mode: Mode = _mode(mode)
+        self._embedding = embedding
+        self._name = f"langchain/{namespace}"
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """What the documents are compared by."""
+        return self._embedding or BethinkEmbeddings(self.store.embedder)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        embedding: Embeddings | None = None,
+        metadatas: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        store: MemoryStore | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return a vector store with *texts* in *store*, or in one that only lives in memory."""
+        made = cls(MemoryStore() if store is None else store, embedding, **options)
+        made.add_texts(texts, metadatas, ids=ids)
+        return made
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Add *texts*, all or none; return their ids, made where none are given."""
+        contents = list(texts)
+        for name, given in (("metadatas", metadatas), ("ids", ids)):
+            if given is not None and len(given) != len(contents):
+                raise ValidationError(f"{len(contents)} texts, but {len(given)} {name}")
+        if not contents:
+            return []
+        names = [id or uuid.uuid4().hex for id in ids or [None] * len(contents)]
+        items = [
+            to_item(name, text, metadata)
+            for name, text, metadata in zip(
+                names, contents, metadatas or [{}] * len(contents), strict=True
+            )
+        ]
+        if self._embedding is not None:
+            made = self._embedding.embed_documents(contents)
+            for item, numbers in zip(items, made, strict=True):
+                item["vectors"] = {self._name: numbers}
+        self.store.store_many(items, namespace=self.namespace)
+        return names
+
+    def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:
+        """Forget the documents with these *ids*, or all; an unknown id is passed over."""
+        where = None if ids is None else {"key": {"$in": list(ids)}}
+        self.store.forget(namespace=self.namespace, where=where)
+        return True
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return the documents with these *ids* that are there, in their order."""
+        where = {"key": {"$in": list(ids)}}
+        found = {each.key: each for each in self.store.all(namespace=self.namespace, where=where)}
+        return [to_document(found[id]) for id in ids if id in found]
+
+    def similarity_search(
+        self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
+    ) -> list[Document]:
+        """Return the *k* documents most like *query*, best first."""
+        return [each for each, _ in self.similarity_search_with_score(query, k, filter, **kwargs)]
+
+    def similarity_search_with_score(
+        self,
+        query: str,
+        k: int = 4,
+        filter: Filter = None,
+        *,
+        mode: Mode | None = None,
+        **kwargs: Any,
+    ) -> Scored:
+        """Return the *k* documents most like *query* with their scores, in [0, 1], best first."""
+        chosen = self.mode if mode is None else _mode(mode)
+        numbers = None
+        if self._embedding is not None and chosen != "keyword":
+            numbers = self._embedding.embed_query(query)
+        return _documents(self._found(query, numbers, k, filter, chosen))
+
+    def similarity_search_by_vector(
+        self, embedding: list[float], k: int = 4, filter: Filter = None, **kwargs: Any
+    ) -> list[Document]:
+        """Return the *k* documents whose vectors are most like *embedding*."""
+        found = self._found(None, embedding, k, filter, "semantic")
+        return [each for each, _ in _documents(found)]
+
+    def max_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        filter: Filter = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Return *k* of the *fetch_k* documents most like *query* that differ from one another."""
+        numbers = self.embeddings.embed_query(query)
+        given = None if self._embedding is None else numbers
+        found = self._found(
+            query, given, fetch_k, filter, "hybrid" if given is None else "semantic"
+        )
+        return self._diverse(numbers, found, k, lambda_mult)
+
+    def max_marginal_relevance_search_by_vector(
+        self,
+        embedding: list[float],
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        filter: Filter = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Return *k* of the *fetch_k* most like *embedding* that differ from one another."""
+        found = self._found(None, embedding, fetch_k, filter, "semantic")
+        return self._diverse(embedding, found, k, lambda_mult)
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return lambda score: score
+
+    def _found(
+        self, query: str | None, numbers: Sequence[float] | None, k: int, filter: Filter, mode: Mode
+    ) -> list[tuple[MemoryRecord, float]]:
+        if numbers is not None and self._embedding is None:
+            raise ValidationError("a search by vector needs the embedding that made the vectors")
+        where = where_of(filter)
+        found = self.store.recall(
+            query,
+            k=k,
+            namespace=self.namespace,
+            mode=mode,
+            where=where,
+            vector=None if numbers is None else (self._name, numbers),
+        )
+        best = [(hit.memory, hit.score) for hit in found]
+        if numbers is None or len(best) >= k:
+            return best
+        return best + self._others([hit.memory.id for hit in found], numbers, k - len(best), where)
+
+    def _others(
+        self, best: Sequence[str], numbers: Sequence[float], most: int, where: Filter
+    ) -> list[tuple[MemoryRecord, float]]:
+        """Return what is not alike at all, the nearest first."""
+        unlike: dict[str, Any] = {"id": {"$nin": list(best)}}
+        both = unlike if where is None else {"$and": [where, unlike]}
+        rest = self.store.all(namespace=self.namespace, where=both)
+        known = self.store.vectors([each.id for each in rest], self._name)
+        asked = vector("query", numbers)
+
+        def nearness(record: MemoryRecord) -> float:
+            held = known.get(record.id)
+            length = 0.0 if held is None else float(np.linalg.norm(held))
+            return -2.0 if held is None or not length else float(asked @ held) / length
+
+        return [(record, 0.0) for record in sorted(rest, key=nearness, reverse=True)[:most]]
+
+    def _diverse(
+        self,
+        numbers: Sequence[float],
+        found: Sequence[tuple[MemoryRecord, float]],
+        k: int,
+        lambda_mult: float,
+    ) -> list[Document]:
+        records = [record for record, _ in found]
+        if self._embedding is None:
+            vectors = self.embeddings.embed_documents([record.content for record in records])
+        else:
+            known = self.store.vectors([record.id for record in records], self._name)
+            records = [record for record in records if record.id in known]
+            vectors = [known[record.id].tolist() for record in records]
+        choose = part("vectorstores.utils").maximal_marginal_relevance
+        places = choose(np.array(numbers), vectors, lambda_mult, k) if vectors else []
+        return [to_document(records[place]) for place in places]
+
+
+def _mode(mode: Mode) -> Mode:
+    return one_of("mode", mode, ("hybrid", "semantic", "keyword"))
+
+
+def _documents(found: Iterable[tuple[MemoryRecord, float]]) -> Scored:
+    return [(to_document(record), score) for record, score in found]

@@ -1,0 +1,192 @@
+"""The retriever and the vector store, against langchain-core itself."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core")
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnablePassthrough
+from langchain_core.vectorstores import VectorStore
+
+from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError
+from bethink_adapters.langchain import BethinkVectorStore, MemoryStoreRetriever
+
+
+class Letters(Embeddings):
+    """A vector of how often a, b and c stand in a text."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[float(text.count(letter)) for letter in "abc"] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def texts(documents: list[Document]) -> list[str]:
+    return [each.page_content for each in documents]
+
+
+# -- retriever
+
+
+def test_a_retriever_returns_what_recall_does(store: MemoryStore) -> None:
+    store.store("Standup is at 9:30", author="Ann", thread="t", metadata={"page": 3})
+    store.store("The parrot is green")
+    (document,) = MemoryStoreRetriever(store=store).invoke("When is the standup?")
+    (hit,) = store.recall("When is the standup?")
+    assert (document.page_content, document.id) == (hit.memory.content, hit.memory.id)
+    told = document.metadata
+    assert (told["author"], told["thread"], told["page"]) == ("Ann", "t", 3)
+    assert sum(told["explanation"].values()) == pytest.approx(told["score"])
+
+
+def test_a_retriever_is_a_runnable(store: MemoryStore) -> None:
+    store.store("Standup is at 9:30")
+    retriever = MemoryStoreRetriever(store=store)
+    assert isinstance(retriever, BaseRetriever)
+    chain: Any = {"found": retriever, "asked": RunnablePassthrough()} | RunnablePassthrough()
+    assert texts(chain.invoke("standup")["found"]) == ["Standup is at 9:30"]
+    assert texts(asyncio.run(retriever.ainvoke("standup"))) == ["Standup is at 9:30"]
+    assert [texts(each) for each in retriever.batch(["standup", "zebra"])] == [
+        ["Standup is at 9:30"],
+        [],
+    ]
+
+
+def test_a_retriever_keeps_to_its_scope(store: MemoryStore) -> None:
+    for user in ("ann", "bob"):
+        for number in range(4):
+            store.store(f"key {number} of {user}", namespace=f"users/{user}", importance=number / 4)
+    one = MemoryStoreRetriever(store=store, namespace="users/ann", k=2)
+    assert [each.page_content[-3:] for each in one.invoke("key")] == ["ann"] * 2
+    assert len(one.invoke("key", None, k=3)) == 3
+    most = MemoryStoreRetriever(
+        store=store, namespace=Subtree("users"), where={"importance": {"$gte": 0.75}}
+    )
+    assert sorted(texts(most.invoke("key"))) == ["key 3 of ann", "key 3 of bob"]
+    store.close()
+    with pytest.raises(StoreClosedError):
+        one.invoke("key")
+
+
+# -- vector store
+
+
+@pytest.fixture(params=[None, Letters()], ids=["own", "given"])
+def documents(request: pytest.FixtureRequest, store: MemoryStore) -> BethinkVectorStore:
+    return BethinkVectorStore(store, request.param)
+
+
+def test_documents_come_back_as_they_were(documents: BethinkVectorStore) -> None:
+    given = [
+        Document(
+            page_content="about cab", metadata={"at": datetime(2026, 1, 2, tzinfo=UTC)}, id="1"
+        ),
+        Document(page_content="", metadata={"deep": {"x": [1, b"\xff"]}}, id="2"),
+        Document(page_content=" \n ", metadata={}, id="3"),
+        Document(page_content="lone \udc80", metadata={}, id="4"),
+        Document(page_content="a" * 600_000, metadata={}, id="5"),
+    ]
+    assert isinstance(documents, VectorStore)
+    assert documents.add_documents(given) == ["1", "2", "3", "4", "5"]
+    assert documents.get_by_ids(["5", "1", "none", "2", "3", "4"]) == [given[4], *given[:4]]
+
+
+def test_words_and_vectors_find_a_document(documents: BethinkVectorStore) -> None:
+    documents.add_texts(["The parrot eats seeds", "Invoices are due on Monday"], ids=["1", "2"])
+    found = documents.similarity_search_with_score("What does the parrot eat?", k=1)
+    assert [each.id for each, _ in found] == ["1"]
+    assert 0 < found[0][1] <= 1
+    assert documents.similarity_search_with_relevance_scores("parrot", k=1)[0][0].id == "1"
+    assert documents.similarity_search("parrot", k=1, mode="keyword")[0].id == "1"
+    assert asyncio.run(documents.asimilarity_search("parrot", k=1))[0].id == "1"
+    assert documents.as_retriever(search_kwargs={"k": 1}).invoke("parrot")[0].id == "1"
+
+
+def test_a_given_embedding_returns_k_the_unlike_last(store: MemoryStore) -> None:
+    documents = BethinkVectorStore(store, Letters(), mode="semantic")
+    documents.add_texts(["ccc", "abb", "aab", "b"])
+    found = documents.similarity_search_with_score("a", k=4)
+    assert [each.page_content for each, _ in found[:2]] == ["aab", "abb"]
+    assert {each.page_content for each, _ in found[2:]} == {"ccc", "b"}
+    assert [score for _, score in found[2:]] == [0.0, 0.0]
+    assert texts(documents.similarity_search_by_vector([0.0, 0.0, 1.0], k=1)) == ["ccc"]
+    assert texts(documents.similarity_search("a", k=4, filter={"none": 1})) == []
+
+
+def test_the_own_embedder_leaves_out_what_is_unrelated(store: MemoryStore) -> None:
+    documents = BethinkVectorStore.from_texts(["The parrot eats seeds"], store=store)
+    assert documents.similarity_search("quarterly invoices") == []
+    with pytest.raises(ValidationError, match="needs the embedding"):
+        documents.similarity_search_by_vector([1.0, 0.0])
+
+
+def test_filters_are_on_metadata(documents: BethinkVectorStore) -> None:
+    documents.add_texts(
+        ["bat one", "bat two", "bat three"],
+        [{"lang": "en", "page": 1}, {"lang": "de", "page": 2}, {"lang": "de", "page": 3}],
+    )
+
+    def found(**filter: Any) -> set[str]:
+        return set(texts(documents.similarity_search("bat", filter=filter)))
+
+    assert found(lang="de") == {"bat two", "bat three"}
+    assert found(lang="de", page={"$gte": 3}) == {"bat three"}
+    assert found(**{"$or": [{"page": 1}, {"page": 3}]}) == {"bat one", "bat three"}
+    assert found(**{"$not": {"lang": "de"}}) == {"bat one"}
+    with pytest.raises(ValidationError, match="must be a mapping"):
+        documents.similarity_search("bat", filter=lambda document: True)  # type: ignore[arg-type]
+
+
+def test_diverse_documents_do_not_repeat_one_another(documents: BethinkVectorStore) -> None:
+    documents.add_texts(["a parrot eats", "a parrot eats", "a bat sleeps, a parrot does not"])
+    found = documents.max_marginal_relevance_search("a parrot", k=2, lambda_mult=0.1)
+    assert sorted(texts(found)) == ["a bat sleeps, a parrot does not", "a parrot eats"]
+
+
+def test_diverse_documents_by_vector(store: MemoryStore) -> None:
+    documents = BethinkVectorStore.from_texts(["aa", "aaa", "aab"], Letters(), store=store)
+    found = documents.max_marginal_relevance_search_by_vector([1.0, 0.0, 0.0], 2, lambda_mult=0.2)
+    assert texts(found)[1] == "aab"
+
+
+def test_a_new_version_supersedes_and_a_deleted_one_is_gone(
+    documents: BethinkVectorStore, store: MemoryStore
+) -> None:
+    documents.add_texts(["a first"], ids=["1"])
+    documents.add_texts(["a second", "a third"], ids=["1", "2"])
+    assert sorted(texts(documents.similarity_search("a"))) == ["a second", "a third"]
+    assert [each.content for each in store.audit("1", namespace="documents")][-2:] == [
+        "a first",
+        "a second",
+    ]
+    documents.delete(["1", "none"])
+    assert texts(documents.get_by_ids(["1", "2"])) == ["a third"]
+    documents.delete()
+    assert store.count(namespace="documents") == 0
+
+
+def test_collections_have_vectors_of_their_own(store: MemoryStore) -> None:
+    small = BethinkVectorStore(store, DeterministicFakeEmbedding(size=4), namespace="small")
+    large = BethinkVectorStore(store, DeterministicFakeEmbedding(size=9), namespace="large")
+    for each in (small, large):
+        each.add_texts(["bat"])
+        assert texts(each.similarity_search("bat")) == ["bat"]
+    assert store.dimension("langchain/large") == 9
+
+
+def test_all_texts_are_added_or_none(documents: BethinkVectorStore, store: MemoryStore) -> None:
+    refused: Any = ({"ids": ["1"]}, {"metadatas": [{}]}, {"ids": ["1", "x" * 5000]})
+    for wrong in refused:
+        with pytest.raises(ValidationError):
+            documents.add_texts(["one", "two"], **wrong)
+    assert documents.add_texts([]) == []
+    assert store.count(namespace="documents") == 0

@@ -1,0 +1,372 @@
+"""The memory of an agent of LangChain 1, against ``create_agent`` itself with a fake model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+pytest.importorskip("langchain.agents.middleware")
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from pydantic import PrivateAttr
+
+from bethink import MemoryStore, ValidationError, segment
+from bethink_adapters.langchain import (
+    BethinkVectorStore,
+    MemoryMiddleware,
+    MemoryStoreRetriever,
+    memory_tools,
+)
+from bethink_adapters.langgraph import BethinkSaver
+
+from .contract import FACT, QUESTION, AdapterContract, GatedStore, cancel_at_gate
+
+
+class Model(BaseChatModel):
+    """Answer with the next of *replies*, the last one for ever; keep what was seen."""
+
+    replies: list[Any]
+    _seen: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
+    _tools: list[str] = PrivateAttr(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "replaying"
+
+    @property
+    def prompt(self) -> str:
+        """What the model was shown last."""
+        return "\n".join(f"{message.type}: {message.content}" for message in self._seen[-1])
+
+    @property
+    def offered(self) -> list[str]:
+        """The names of the tools that were offered."""
+        return self._tools
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
+        self._tools[:] = [tool.name for tool in tools]
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        reply = self.replies[min(len(self._seen), len(self.replies) - 1)]
+        self._seen.append(list(messages))
+        message = reply if isinstance(reply, BaseMessage) else AIMessage(reply)
+        message = message.model_copy(update={"id": None})
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def calling(name: str, **arguments: Any) -> AIMessage:
+    call: Any = {"name": name, "args": arguments, "id": "call-1", "type": "tool_call"}
+    return AIMessage("", tool_calls=[call])
+
+
+def asked(text: str) -> Any:
+    return {"messages": [HumanMessage(text)]}
+
+
+CONFIG: Any = {"configurable": {"thread_id": "t1"}}
+
+CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "invoke": lambda agent, said, config: agent.invoke(said, config),
+    "ainvoke": lambda agent, said, config: asyncio.run(agent.ainvoke(said, config)),
+}
+
+
+@pytest.fixture
+def known(store: MemoryStore) -> MemoryStore:
+    store.store(FACT)
+    return store
+
+
+# -- what the model is shown
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_run_recalls_and_remembers(known: MemoryStore, call: str) -> None:
+    model = Model(replies=["Under the flowerpot."])
+    agent: Any = create_agent(model, middleware=[MemoryMiddleware(known)])
+    state = CALLS[call](agent, asked(QUESTION), CONFIG)
+    assert "cobalt flowerpot" in model.prompt
+    assert [each.content for each in state["messages"]] == [QUESTION, "Under the flowerpot."]
+    assert set(state) == {"messages"}
+    kept = known.all()
+    assert [(each.author, each.content) for each in kept[1:]] == [
+        ("human", QUESTION),
+        ("ai", "Under the flowerpot."),
+    ]
+    assert [each.thread for each in kept[1:]] == ["t1", "t1"]
+
+
+def test_it_passes_for_one_of_langchain(store: MemoryStore) -> None:
+    assert isinstance(MemoryMiddleware(store), AgentMiddleware)
+
+
+@pytest.mark.parametrize(
+    "prompt", [None, "Be brief.", SystemMessage([{"type": "text", "text": "Be brief."}])]
+)
+def test_the_block_may_end_the_system_message(known: MemoryStore, prompt: Any) -> None:
+    model = Model(replies=["There."])
+    memory = MemoryMiddleware(known, inject_as="system")
+    try:
+        agent: Any = create_agent(model, system_prompt=prompt, middleware=[memory])
+        agent.invoke(asked(QUESTION))
+    except Exception:
+        if isinstance(prompt, SystemMessage) and not _takes_system_messages():
+            pytest.skip("this LangChain takes no system message")
+        raise
+    system, human = model._seen[-1]
+    assert "cobalt flowerpot" in str(system.content)
+    assert ("Be brief." in str(system.content)) == (prompt is not None)
+    assert human.content == QUESTION
+
+
+def _takes_system_messages() -> bool:
+    from langchain.agents.middleware import ModelRequest
+
+    return hasattr(ModelRequest, "system_prompt")
+
+
+def test_the_block_stands_in_front_of_the_last_human_message(known: MemoryStore) -> None:
+    model = Model(replies=["There."])
+    agent: Any = create_agent(
+        model, system_prompt="Be brief.", middleware=[MemoryMiddleware(known)]
+    )
+    agent.invoke({"messages": [HumanMessage("Hi."), AIMessage("Hello."), HumanMessage(QUESTION)]})
+    kinds = [message.type for message in model._seen[-1]]
+    assert kinds == ["system", "human", "ai", "human", "human"]
+    assert "cobalt flowerpot" in str(model._seen[-1][3].content)
+
+
+def test_nothing_related_shows_nothing(known: MemoryStore) -> None:
+    model = Model(replies=["Fine."])
+    agent: Any = create_agent(model, middleware=[MemoryMiddleware(known)])
+    agent.invoke(asked("zebra"))
+    assert model.prompt == "human: zebra"
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_run_with_tools_recalls_once(known: MemoryStore, call: str) -> None:
+    @tool
+    def look(place: str) -> str:
+        """Look somewhere."""
+        return "Nothing here."
+
+    model = Model(replies=[calling("look", place="door"), calling("look", place="pot"), "Found."])
+    agent: Any = create_agent(model, [look], middleware=[MemoryMiddleware(known)])
+    CALLS[call](agent, asked(QUESTION), {})
+    blocks = {
+        each.content for seen in model._seen for each in seen if "cobalt" in str(each.content)
+    }
+    assert len(model._seen) == 3
+    assert len(blocks) == 1
+    assert [each.content for each in known.all()] == [FACT, QUESTION, "Found."]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_resumed_run_recalls_again(known: MemoryStore, call: str) -> None:
+    @tool
+    def look(place: str) -> str:
+        """Look somewhere."""
+        return "Nothing here."
+
+    model = Model(replies=[calling("look", place="door"), "Found."])
+    ask = HumanInTheLoopMiddleware(interrupt_on={"look": True})
+    agent: Any = create_agent(
+        model, [look], middleware=[MemoryMiddleware(known), ask], checkpointer=InMemorySaver()
+    )
+    CALLS[call](agent, asked(QUESTION), CONFIG)
+    CALLS[call](agent, Command(resume={"decisions": [{"type": "approve"}]}), CONFIG)
+    assert "cobalt" in model.prompt
+    assert known.all()[-1].content == "Found."
+
+
+def test_no_checkpoint_holds_what_was_recalled(known: MemoryStore, tmp_path: Path) -> None:
+    class Plain:
+        def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+            written.append(repr(obj))
+            return saver_serde.dumps_typed(obj)
+
+        def loads_typed(self, data: tuple[str, bytes]) -> Any:
+            return saver_serde.loads_typed(data)
+
+    written: list[str] = []
+    saver_serde = InMemorySaver().serde
+    with MemoryStore(tmp_path / "threads.db") as threads:
+        saver = BethinkSaver(threads, serde=Plain())
+        model = Model(replies=["There."])
+        agent: Any = create_agent(model, middleware=[MemoryMiddleware(known)], checkpointer=saver)
+        agent.invoke(asked(QUESTION), CONFIG)
+    assert "cobalt" in model.prompt
+    assert any(QUESTION in each for each in written)
+    assert not any("cobalt" in each for each in written)
+
+
+def test_a_namespace_may_depend_on_the_run(store: MemoryStore) -> None:
+    for user in ("ann", "bob"):
+        store.store(f"The spare key of {user} is blue", namespace=f"users/{user}")
+    memory = MemoryMiddleware(
+        store, namespace=lambda runtime: f"users/{segment(runtime.context['user'])}"
+    )
+    model = Model(replies=["There."])
+    agent: Any = create_agent(model, middleware=[memory], context_schema=dict)
+    agent.invoke(asked(QUESTION), context={"user": "bob"})
+    assert "bob" in model.prompt
+    assert "ann" not in model.prompt
+    assert store.count(namespace="users/bob") == 3
+    with pytest.raises(KeyError):
+        agent.invoke(asked(QUESTION), context={"other": "bob"})
+
+
+def test_two_memories_have_different_names(known: MemoryStore) -> None:
+    known.store("Keys are made at the station", namespace="shop")
+    one = MemoryMiddleware(known)
+    two = MemoryMiddleware(known, namespace="shop", name="shop", remember=False)
+    model = Model(replies=["There."])
+    agent: Any = create_agent(model, middleware=[one, two])
+    agent.invoke(asked("Where are spare keys made, and where do they lie?"))
+    assert "cobalt" in model.prompt
+    assert "station" in model.prompt
+    assert known.count(namespace="shop") == 1
+
+
+def test_a_summary_is_not_something_said(store: MemoryStore) -> None:
+    memory = MemoryMiddleware(store)
+    summary = HumanMessage("A summary.", id="1", additional_kwargs={"lc_source": "summarization"})
+    said = [
+        summary,
+        HumanMessage("Hi.", id="2"),
+        HumanMessage("You?", id="3"),
+        AIMessage("Hello.", id="4"),
+    ]
+    memory.after_agent({"messages": said}, None)
+    assert [each.content for each in store.all()] == ["Hi.", "You?", "Hello."]
+
+
+def test_wrong_arguments_are_refused(store: MemoryStore) -> None:
+    refused: Any = ({"k": 0}, {"inject_as": "tool"}, {"namespace": "a//b"}, {"budget_tokens": -1})
+    for wrong in refused:
+        with pytest.raises(ValidationError):
+            MemoryMiddleware(store, **wrong)
+
+
+def test_a_store_that_fails_while_writing_is_logged(
+    known: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = MemoryMiddleware(known)
+    known.close()
+    with caplog.at_level(logging.ERROR):
+        memory.after_agent({"messages": [HumanMessage("Hi.", id="1")]}, None)
+    assert [record.name for record in caplog.records] == ["bethink_adapters.langchain.middleware"]
+
+
+# -- tools
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_model_may_search_and_write(known: MemoryStore, call: str) -> None:
+    model = Model(
+        replies=[
+            calling("remember", content="Bob has a key"),
+            calling("recall", query="key"),
+            "Ok.",
+        ]
+    )
+    memory = MemoryMiddleware(known, remember=False, offer_tools=True)
+    agent: Any = create_agent(model, middleware=[memory])
+    state = CALLS[call](agent, asked("Keep that."), {})
+    answers = [each.content for each in state["messages"] if each.type == "tool"]
+    assert sorted(model.offered) == ["recall", "remember"]
+    assert answers[0] == "Remembered."
+    assert "Bob has a key" in answers[1]
+    assert [each.content for each in known.all()] == [FACT, "Bob has a key"]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_tools_keep_to_the_namespace_of_the_run(store: MemoryStore, call: str) -> None:
+    memory = MemoryMiddleware(
+        store, namespace=lambda runtime: runtime.context["user"], remember=False, offer_tools=True
+    )
+    model = Model(replies=[calling("remember", content="A key"), "Ok."])
+    agent: Any = create_agent(model, middleware=[memory], context_schema=dict)
+    if call == "invoke":
+        agent.invoke(asked("Keep that."), context={"user": "bob"})
+    else:
+        asyncio.run(agent.ainvoke(asked("Keep that."), context={"user": "bob"}))
+    assert store.namespaces() == {"bob": 1}
+
+
+def test_a_failing_store_is_the_tools_answer(store: MemoryStore) -> None:
+    recall, remember = memory_tools(store)
+    assert recall.invoke({"query": "anything"}) == "Nothing is known about that."
+    store.close()
+    assert "memory failed" in recall.invoke({"query": "anything"})
+    assert "memory failed" in asyncio.run(remember.ainvoke({"content": "something"}))
+
+
+# -- the contract
+
+
+class TestContract(AdapterContract):
+    not_applicable: ClassVar = {"dump": "a middleware is made in code, LangChain serialises none"}
+
+    def _place(self, user: str) -> str:
+        return f"users/{segment(user)}"
+
+    def _memory(self, store: MemoryStore, user: str, **options: Any) -> MemoryMiddleware:
+        return MemoryMiddleware(store, namespace=self._place(user), **options)
+
+    def _agent(self, store: MemoryStore, user: str) -> tuple[Any, Model, MemoryMiddleware]:
+        agents = self.__dict__.setdefault("agents", {})
+        if (id(store), user) not in agents:
+            model, memory = Model(replies=[""]), self._memory(store, user)
+            made: Any = create_agent(model, middleware=[memory], checkpointer=InMemorySaver())
+            agents[id(store), user] = made, model, memory
+        found: tuple[Any, Model, MemoryMiddleware] = agents[id(store), user]
+        return found
+
+    def run(self, store: MemoryStore, user: str, text: str, reply: str) -> str:
+        agent, model, _ = self._agent(store, user)
+        model.replies[:] = [reply]
+        asyncio.run(agent.ainvoke(asked(text), CONFIG))
+        return model.prompt
+
+    def ingest(self, store: MemoryStore, user: str) -> None:
+        agent, _, memory = self._agent(store, user)
+        memory.after_agent(agent.get_state(CONFIG).values, None)
+
+    def remember(self, store: MemoryStore, user: str, text: str) -> None:
+        BethinkVectorStore(store, namespace=self._place(user)).add_texts([text])
+
+    def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
+        retriever = MemoryStoreRetriever(store=store, namespace=self._place(user))
+        return [each.page_content for each in retriever.invoke(query)]
+
+    def framework_history(self, store: MemoryStore, user: str) -> str:
+        agent, _, _ = self._agent(store, user)
+        return json.dumps([str(each) for each in agent.get_state_history(CONFIG)])
+
+    def cancel_mid_recall(self, store: GatedStore, user: str, query: str) -> None:
+        agent, _, _ = self._agent(store, user)
+        asyncio.run(cancel_at_gate(store, agent.ainvoke(asked(query), CONFIG)))
+
+    def block_within(
+        self, store: MemoryStore, user: str, query: str, budget: int, counter: Callable[[str], int]
+    ) -> str:
+        model = Model(replies=["Ok."])
+        memory = self._memory(store, user, budget_tokens=budget, count_tokens=counter)
+        agent: Any = create_agent(model, middleware=[memory])
+        agent.invoke(asked(query))
+        return "".join(str(each.content) for each in model._seen[-1] if each.content != query)

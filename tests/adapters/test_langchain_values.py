@@ -1,0 +1,149 @@
+"""The cache of answers, the key-value store and the embeddings, against langchain-core itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core")
+
+from langchain_core.caches import BaseCache
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.globals import set_llm_cache
+from langchain_core.language_models import FakeListLLM, FakeMessagesListChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, Generation
+from langchain_core.stores import BaseStore
+
+from bethink import EVERYWHERE, HashEmbedder, MemoryStore, StaticEmbedder, ValidationError
+from bethink.testing import FrozenClock
+from bethink_adapters.langchain import BethinkCache, BethinkEmbeddings, BethinkKeyValueStore
+
+CALL: Any = {"id": "1", "name": "look", "args": {"at": "door"}, "type": "tool_call"}
+
+
+@pytest.fixture
+def globally() -> Iterator[Any]:
+    yield set_llm_cache
+    set_llm_cache(None)
+
+
+# -- cache
+
+
+def test_a_model_is_asked_once(store: MemoryStore, globally: Any) -> None:
+    cache = BethinkCache(store)
+    globally(cache)
+    model = FakeListLLM(responses=["one", "two"])
+    assert [model.invoke("a"), model.invoke("a"), model.invoke("b")] == ["one", "one", "two"]
+    assert isinstance(cache, BaseCache)
+    cache.clear()
+    assert store.count(namespace=EVERYWHERE) == 0
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_chat_model_has_a_cache_of_its_own(store: MemoryStore, asynchronous: bool) -> None:
+    answer = AIMessage("Hello.", tool_calls=[CALL], additional_kwargs={"at": b"\xff"})
+    replies: Any = [answer, AIMessage("Else.")]
+    model = FakeMessagesListChatModel(responses=replies, cache=BethinkCache(store))
+    for _ in range(2):
+        found: Any = asyncio.run(model.ainvoke("a")) if asynchronous else model.invoke("a")
+        assert (found.content, found.tool_calls) == ("Hello.", answer.tool_calls)
+        assert found.additional_kwargs == {"at": b"\xff"}
+
+
+def test_answers_come_back_as_they_were(store: MemoryStore) -> None:
+    cache = BethinkCache(store)
+    given = [
+        ChatGeneration(message=AIMessage("Hi.", id="1"), generation_info={"reason": "stop"}),
+        Generation(text="lone \udc80", generation_info={"at": datetime(2026, 1, 2, tzinfo=UTC)}),
+    ]
+    cache.update("prompt", "model", given)
+    assert cache.lookup("prompt", "model") == given
+    assert cache.lookup("promptm", "odel") is None
+
+
+def test_an_answer_expires(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    with MemoryStore(tmp_path / "cache.db", clock=clock) as store:
+        cache = BethinkCache(store, ttl=60)
+        cache.update("prompt", "model", [Generation(text="Hi.")])
+        clock.advance(59)
+        assert cache.lookup("prompt", "model") is not None
+        clock.advance(2)
+        assert cache.lookup("prompt", "model") is None
+        with pytest.raises(ValidationError):
+            BethinkCache(store, ttl=-1)
+
+
+def test_what_cannot_be_read_is_asked_again(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache = BethinkCache(store)
+    cache.update("prompt", "model", [Generation(text="Hi.")])
+    (record,) = store.all(namespace="llm_cache")
+    store.update(record.id, value=[{"strange": 1}])
+    assert cache.lookup("prompt", "model") is None
+    assert "cannot be read" in caplog.text
+
+
+def test_a_prompt_is_not_stored_and_an_answer_not_recalled(tmp_path: Path) -> None:
+    path = tmp_path / "cache.db"
+    with MemoryStore(path) as store:
+        BethinkCache(store).update("Quetzal", "model", [Generation(text="Macaw")])
+        assert store.recall("Macaw", namespace=EVERYWHERE) == []
+    assert b"Macaw" in path.read_bytes()
+    assert b"Quetzal" not in path.read_bytes()
+
+
+# -- key-value store
+
+
+def test_values_come_back_as_they_were(store: MemoryStore) -> None:
+    values = BethinkKeyValueStore(store)
+    given = {
+        "none": None,
+        "bytes": b"\x00\xff",
+        "document": Document(page_content="x", metadata={"a": 1}),
+        "deep": {"a": [1, (2.5, {"x"})]},
+        "": "",
+    }
+    with pytest.raises(ValidationError):
+        values.mset(list(given.items()))
+    assert values.mget(["none"]) == [None]
+    del given[""]
+    values.mset(list(given.items()))
+    assert isinstance(values, BaseStore)
+    assert dict(zip(given, values.mget(list(given)), strict=True)) == given
+    assert values.mget(["unknown", "bytes"]) == [None, b"\x00\xff"]
+
+
+def test_keys_are_found_by_their_beginning(store: MemoryStore) -> None:
+    values = BethinkKeyValueStore(store)
+    values.mset([(key, 1) for key in ("a/1", "a/2", "b", "a%", "A/3")])
+    assert list(values.yield_keys(prefix="a/")) == ["a/1", "a/2"]
+    assert len(list(values.yield_keys())) == 5
+    values.mdelete(["a/1", "unknown"])
+    assert list(values.yield_keys(prefix="a/")) == ["a/2"]
+    assert list(BethinkKeyValueStore(store, namespace="else").yield_keys()) == []
+
+
+# -- embeddings
+
+
+def test_embeddings_are_those_of_the_embedder() -> None:
+    embedder = HashEmbedder()
+    embeddings = BethinkEmbeddings(embedder)
+    assert isinstance(embeddings, Embeddings)
+    expected = [[float(number) for number in row] for row in embedder.embed(["one", "two"])]
+    assert embeddings.embed_documents(["one", "two"]) == expected
+    assert embeddings.embed_query("two") == expected[1]
+    assert embeddings(["one"]) == expected[:1]
+    assert embeddings.embed_documents([]) == []
+    assert isinstance(BethinkEmbeddings().embedder, StaticEmbedder)
