@@ -1,0 +1,217 @@
+"""Events: a transcript, in whatever form it comes, as what was said, called and returned.
+
+Read are plain text (lines such as "User: …", "Assistant: …" and "$ command"), lists of messages of
+OpenAI (chat and responses) and of Anthropic, as JSON too, and the JSON lines that Claude Code keeps
+of a session.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from bethink import ValidationError
+
+from .results import plain
+
+Transcript: TypeAlias = str | Iterable[Mapping[str, Any]]
+
+Kind: TypeAlias = Literal["human", "agent", "call", "result", "text", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened.
+
+    A "call" has the arguments of a tool as its ``text``, and the ``command`` if it runs one; a
+    "result" what came of it, and whether it ``failed`` if that is told. They share the id ``call``.
+    "text" is of nobody in particular, "other" of no interest.
+    """
+
+    kind: Kind
+    text: str
+    call: str = ""
+    command: str = ""
+    failed: bool | None = None
+
+
+_SPEAKERS: Final[Mapping[str, Kind]] = {
+    **dict.fromkeys(("user", "human"), "human"),
+    **dict.fromkeys(("assistant", "ai", "agent", "claude"), "agent"),
+    **dict.fromkeys(("tool", "function"), "result"),
+    **dict.fromkeys(("system", "developer"), "other"),
+}
+_SPOKEN: Final = re.compile(
+    rf"^[#*\s]*({'|'.join(_SPEAKERS)})\s*(?::\**|\**:)[ \t]*(.*)$", re.IGNORECASE
+)
+_PROMPTED: Final = re.compile(r"^\s*[$\u276f][ \t]+(\S.*)$")
+_INSERTED: Final = re.compile(  # by programs into what a human said; memories, too
+    r"<(system-reminder|local-command-\w+|command-\w+|memories \d+)>.*?</\1>", re.DOTALL
+)
+_COMMANDS: Final = ("command", "cmd", "script", "commands")
+_CALLS: Final = ("tool_use", "function_call", "local_shell_call", "custom_tool_call", "shell_call")
+
+
+def events(transcript: Transcript) -> list[Event]:
+    """Return what happened, in order."""
+    if isinstance(transcript, str):
+        messages = _messages(transcript)
+        return (
+            list(_lines(_INSERTED.sub("", plain(transcript))))
+            if messages is None
+            else _of_all(messages)
+        )
+    if isinstance(transcript, Mapping) or not isinstance(transcript, Iterable):
+        raise ValidationError(f"a transcript is text or messages, not {type(transcript).__name__}")
+    return _of_all(transcript)
+
+
+def _messages(text: str) -> list[Any] | None:
+    """Return the messages that *text* spells as JSON or JSON lines, None if it is plain text."""
+    if text.lstrip()[:1] not in ("[", "{"):
+        return None
+    whole = _json(text)
+    if isinstance(whole, list) and all(isinstance(each, Mapping) for each in whole):
+        return whole
+    if isinstance(whole, Mapping):
+        return [whole]
+    lines = [_json(line) for line in text.strip().splitlines()]  # the last one may be half written
+    found = [line for line in lines if isinstance(line, Mapping)]
+    return found if isinstance(lines[0], Mapping) else None
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _of_all(messages: Iterable[Any]) -> list[Event]:
+    found: list[Event] = []
+    for message in messages:
+        if not isinstance(message, Mapping):
+            raise ValidationError(f"a message must be a mapping, not {type(message).__name__}")
+        found += _of_message(message)
+    return found
+
+
+def _of_message(message: Mapping[str, Any]) -> Iterator[Event]:
+    inner = message.get("message")
+    if isinstance(inner, Mapping):  # a line of Claude Code; agents speak to agents on side chains
+        aside = message.get("isMeta") or message.get("isSidechain")
+        for event in _of_message(inner):
+            yield Event("other", event.text) if aside and event.kind == "human" else event
+        return
+    kind = message.get("type")
+    if kind in _CALLS or (isinstance(kind, str) and kind.endswith("_output")):
+        yield from _of_part(message, "agent")
+        return
+    speaker = _SPEAKERS.get(str(message.get("role", "")).lower(), "other")
+    if speaker == "result":
+        told = {"content": "", **message, "type": "tool_result"}
+        yield from _of_part(told, speaker)
+        return
+    content = message.get("content")
+    for part in content if isinstance(content, list | tuple) else [content]:
+        yield from _of_part(part, speaker)
+    for call in message.get("tool_calls") or ():
+        yield from _of_part({**call, "type": "function_call"}, speaker)
+    if isinstance(call := message.get("function_call"), Mapping):
+        yield from _of_part({**call, "type": "function_call"}, speaker)
+
+
+def _of_part(part: object, speaker: Kind) -> Iterator[Event]:
+    """Yield what one part of a message tells."""
+    if isinstance(part, str):
+        yield _spoken(part, speaker)
+        return
+    if not isinstance(part, Mapping):
+        return
+    kind = part.get("type")
+    if kind in _CALLS:
+        yield _call(part)
+    elif kind == "tool_result" or (isinstance(kind, str) and kind.endswith("_output")):
+        content = part.get("content", part.get("output"))
+        call = part.get("tool_use_id") or part.get("tool_call_id") or part.get("call_id") or ""
+        yield Event("result", plain(_text(content)), str(call), failed=_failed(part, content))
+    elif isinstance(part.get("text"), str):
+        yield _spoken(part["text"], speaker)
+
+
+def _spoken(text: str, speaker: Kind) -> Event:
+    if speaker == "human":
+        text = _INSERTED.sub("", text)
+    silent = speaker == "human" and not text.strip()
+    return Event("other" if silent else speaker, plain(text))
+
+
+def _call(part: Mapping[str, Any]) -> Event:
+    function = part.get("function")
+    told = function if isinstance(function, Mapping) else part
+    names = ("input", "arguments", "action")
+    given: Any = next((told[name] for name in names if name in told), {})
+    if isinstance(given, str):
+        given = parsed if isinstance(parsed := _json(given), Mapping) else {"input": given}
+    id = part.get("call_id") or part.get("id") or ""
+    command = _command(given) if isinstance(given, Mapping) else ""
+    return Event("call", json.dumps(given, default=str), str(id), command)
+
+
+def _command(given: Mapping[str, Any]) -> str:
+    for name in _COMMANDS:
+        command = given.get(name)
+        if isinstance(command, str):
+            return command
+        if isinstance(command, Sequence) and command and all(isinstance(c, str) for c in command):
+            return command[-1] if set(command) & {"-c", "-lc"} else shlex.join(command)
+    return ""
+
+
+def _text(content: object) -> str:
+    """Return the text of a result, whatever it is made of."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        texts = [content.get(name) for name in ("text", "stdout", "stderr", "output")]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    if isinstance(content, list | tuple):
+        return "\n".join(filter(None, map(_text, content)))
+    return ""
+
+
+def _failed(part: Mapping[str, Any], content: object) -> bool | None:
+    """Tell whether the result is called a failure, None if nothing is said of it."""
+    for told in (part, content):
+        if not isinstance(told, Mapping):
+            continue
+        for name in ("exit_code", "exitCode", "returncode"):
+            if isinstance(told.get(name), int):
+                return bool(told[name])
+        if isinstance(told.get("is_error"), bool):
+            return bool(told["is_error"])
+    return None
+
+
+def _lines(text: str) -> Iterator[Event]:
+    """Yield the events of a text; who speaks stays the speaker until another does."""
+    kind: Kind = "text"
+    call, number, said = "", 0, list[str]()
+    for line in text.splitlines():
+        spoken, prompted = _SPOKEN.match(line), _PROMPTED.match(line)
+        if not (spoken or prompted):
+            said.append(line)
+            continue
+        yield Event(kind, "\n".join(said), call)
+        said = []
+        if spoken:
+            kind, call, said = _SPEAKERS[spoken[1].lower()], "", [spoken[2]]
+        elif prompted:
+            number += 1
+            kind, call = "text", f"${number}"
+            yield Event("call", prompted[1], call, prompted[1])
+    yield Event(kind, "\n".join(said), call)

@@ -1,0 +1,174 @@
+"""Phrases: what people say of an outcome, with their negations.
+
+A rule-based reader of English. It takes a text apart into clauses, finds words that tell of success
+or failure, and turns each round as often as it is negated: "not fixed" and "fails to work" are
+failures, "no longer fails" and "without errors" are successes. Questions, wishes and conditions
+tell nothing, nor does praise ("Great, it is still not working").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from bethink.outcomes import Verdict
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_REACH: Final = 5  # so many words before an outcome may negate it
+
+# Told as they stand.
+_SUCCEEDED: Final = _words(
+    """
+    works worked passes passed succeeds succeeded solves solved resolves resolved fixes fixed
+    helped gone
+    """
+)
+_FAILED: Final = _words("fails failed breaks broke crashes crashed persists persisted remains")
+# Told of something: "is working", "still failing", but not "the failing test".
+_GOOD: Final = _words("working passing succeeding correct fine okay ok green helpful successful")
+_BAD: Final = _words("failing broken wrong incorrect crashing useless unhelpful red worse there")
+# Told after a subject or a negation: "they work", "does not help".
+_CAN: Final = _words("work pass succeed help fix solve resolve")
+_CANNOT: Final = _words("fail break crash")
+# Met with or missed: "I get an error", "no errors".
+_TROUBLE: Final = _words(
+    """
+    error errors failure failures exception exceptions problem problems issue issues crash
+    traceback
+    """
+)
+
+_NEGATIONS: Final = _words("not never no without nothing none neither nor hardly cannot zero 0")
+_REFUSALS: Final = _words("fails failed failing fail stopped stops refuses used")
+"""With "to" or a word in -ing they negate what follows: "fails to work", "stopped failing"."""
+_SUBJECTS: Final = _words(
+    """
+    they it tests test all both everything we i you these those that this things to now builds
+    checks and still always
+    """
+)
+_BEING: Final = _words(
+    """
+    is are was were be been being am got get gets keeps kept still now looks look seems seem all
+    everything already finally tests test both it stopped stops
+    """
+)
+_MET: Final = _words(
+    """
+    get gets got getting give gives gave throw throws threw raise raises raised see sees saw
+    seeing hit hits same still another
+    """
+)
+_OWNERS: Final = _words("a an the my our your his her their any some every each")
+_ADVERBS: Final = _words(
+    """
+    completely fully really quite totally just already finally now perfectly only also actually
+    even so very properly yet entirely
+    """
+)
+_PARTLY: Final = _words("partially partly almost mostly partial halfway somewhat nearly")
+_UNREAL: Final = re.compile(
+    r"\b(if|unless|whether|should|would|might|may|hope|hopefully|try|trying|want|wants|need|needs|"
+    r"please|let'?s|make sure|ensure|until|once|in case|will|can you|could you|expect|supposed)\b"
+)
+_WILL_NOT: Final = re.compile(r"\b(will|would) not\b")
+_CLAUSES: Final = re.compile(
+    r"[,;:()\n\u2013\u2014]+|\s-+\s|\b(?:but|however|although|though|except|yet|while|whereas|because)\b"
+)
+_SENTENCES: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_CONTRACTED: Final = (
+    (re.compile(r"\bwon'?t\b"), "will not"),
+    (re.compile(r"\bcan(?:'?t|not)\b"), "can not"),
+    (
+        re.compile(r"\b(do|does|did|is|are|was|were|has|have|had|could|would|should)n'?t\b"),
+        r"\1 not",
+    ),
+    (re.compile(r"\bnot only\b"), ""),
+    (re.compile(r"'(?:s|re|m)\b"), " is"),
+    (re.compile(r"\b(?:no longer|not any ?more|never again)\b"), "not"),
+    (re.compile(r"\b(?:does|did) the trick\b"), "works"),
+    (re.compile(r"\bwent away\b"), "gone"),
+    (re.compile(r"\ball good\b"), "is fine"),
+)
+
+
+def verdict_of(text: str) -> Verdict | None:
+    """Return what *text* says of how it went, None if it says nothing.
+
+    "partial" is what went well in part, or well here and not there.
+    """
+    found: set[bool] = set()
+    partly = False
+    for clause in _clauses(_CODE.sub(" it ", text)):
+        words = re.findall(r"[a-z]+|\d+", clause)
+        told = list(_told(words))
+        found.update(told)
+        partly |= bool(told) and not _PARTLY.isdisjoint(words)
+    if not found:
+        return None
+    if partly or len(found) == 2:
+        return "partial"
+    return "worked" if True in found else "failed"
+
+
+def _clauses(text: str) -> Iterator[str]:
+    """Yield the clauses that state something, in plain small letters."""
+    for sentence in _SENTENCES.split(text.lower().replace("\u2019", "'")):
+        if sentence.rstrip().endswith("?"):
+            continue
+        for short, long in _CONTRACTED:
+            sentence = short.sub(long, sentence)
+        for clause in _CLAUSES.split(sentence):
+            if not _UNREAL.search(_WILL_NOT.sub("does not", clause)):
+                yield clause
+
+
+def _told(words: Sequence[str]) -> Iterator[bool]:
+    """Yield whether it went well, for each word that tells."""
+    last = 0
+    for place, word in enumerate(words):
+        before = words[max(last, place - _REACH) : place]
+        negated = sum(each in _NEGATIONS for each in before) + _refused(words, place)
+        good = _sense(word, words, place, negated=bool(negated))
+        if good is not None and not _refuses(words, place):
+            yield good is not bool(negated % 2)
+            last = last if words[place + 1 : place + 2] == ["or"] else place + 1
+
+
+def _sense(word: str, words: Sequence[str], place: int, *, negated: bool) -> bool | None:
+    """Return whether *word* tells of success as it stands there, None if it tells nothing."""
+    before = [each for each in words[:place] if each not in _ADVERBS | _NEGATIONS | _PARTLY]
+    previous = before[-1] if before else ""
+    if word in _SUCCEEDED or word in _FAILED:
+        owned = previous in _OWNERS or (word == "fixed" and previous in ("i", "we", "you"))
+        return None if owned else word in _SUCCEEDED
+    if word in _GOOD or word in _BAD:
+        if word == "there" and previous != "still":
+            return None
+        said = previous in _BEING or (not before and place == len(words) - 1)
+        return word in _GOOD if said else None
+    if word in _CAN or word in _CANNOT:
+        subject = previous in _SUBJECTS or previous.endswith("s")
+        return word in _CAN if negated or (subject and word not in ("help", "fix")) else None
+    if word in _TROUBLE:
+        return False if negated or not _MET.isdisjoint(words[max(0, place - 4) : place]) else None
+    return None
+
+
+def _refuses(words: Sequence[str], place: int) -> bool:
+    """Tell whether the word there only negates what follows, as in "fails to work"."""
+    return words[place] in _REFUSALS and words[place + 1 : place + 2] == ["to"]
+
+
+def _refused(words: Sequence[str], place: int) -> int:
+    """Count what refuses the word at *place*, as in "fails to work" and "stopped failing"."""
+    before = words[max(0, place - 3) : place]
+    to = "to" in before and bool(_REFUSALS.intersection(before[: before.index("to")][-1:]))
+    stopped = before[-1:] in (["stopped"], ["stops"])
+    return int(to) + int(stopped)

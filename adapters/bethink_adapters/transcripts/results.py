@@ -1,0 +1,119 @@
+"""Results: what the output of a command tells of how it went.
+
+Test runs are read from the summaries of pytest, unittest, Jest, Vitest, Mocha, Cargo and Go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+_ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_COUNT: Final = re.compile(r"(\d+) (\w+)")
+_FAILURES: Final = frozenset(("failed", "error", "errors", "failing"))
+_PASSES: Final = frozenset(("passed", "passing", "xpassed"))
+
+_PYTEST: Final = re.compile(
+    r"^(?:=+ )?((?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)"
+    r"(?:, )?)+) in [\d.]+ ?s",
+    re.MULTILINE,
+)
+_UNITTEST: Final = re.compile(
+    r"^Ran (\d+) tests? in [\d.]+s\s+(?:OK|FAILED \(([^)\n]*)\))", re.MULTILINE
+)
+_JEST: Final = re.compile(r"^\s*Tests:?\s+((?:\d+ \w+(?: \| |, )?)+)", re.MULTILINE)
+_MOCHA: Final = re.compile(r"^\s*(\d+ passing) \([^)\n]*\)\s*(\d+ failing)?", re.MULTILINE)
+_CARGO: Final = re.compile(
+    r"^test result: (?:ok|FAILED)\. ((?:\d+ (?:passed|failed|ignored)(?:; )?)+)", re.MULTILINE
+)
+_GO: Final = re.compile(r"^(ok|FAIL)[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\)|\[)", re.MULTILINE)
+
+_EXITED: Final = re.compile(
+    r"\bexit(?:ed)?(?: with)?(?: code| status)?[:= ]+(\d+)\b|\breturn ?code[:= ]+(\d+)\b", re.I
+)
+_TROUBLE: Final = re.compile(
+    r"^(?:fatal|error)\b.*:|\b(?:command not found|no such file or directory)\b"
+    r"|\bno tests ran\b|^Traceback \(most recent call last\)|^make: \*\*\*",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TestRun:
+    """How many tests ``passed`` and ``failed``; ``said`` is its summary, which ends at ``end``."""
+
+    __test__ = False  # pytest is not to collect it
+
+    passed: int
+    failed: int
+    said: str
+    end: int
+
+
+Counts: TypeAlias = tuple[int, int]
+
+
+def plain(text: str) -> str:
+    """Return *text* without the escape codes of terminals."""
+    return _ESCAPES.sub("", text).replace("\r\n", "\n")
+
+
+def last_test_run(output: str) -> TestRun | None:
+    """Return the last test run that *output* sums up, None if there is none with a verdict."""
+    found = [
+        TestRun(*counts, " ".join(match.group().split()).strip("= "), match.end())
+        for pattern, read in _SUMMARIES
+        for match in pattern.finditer(output)
+        if any(counts := read(match))
+    ]
+    if not found:
+        return None
+    last = max(found, key=lambda run: run.end)
+    if _is_one_of_several(last):
+        others = [run for run in found if _is_one_of_several(run)]
+        failed = next((run for run in others if run.failed), last)
+        passes, failures = (sum(getattr(run, n) for run in others) for n in ("passed", "failed"))
+        return TestRun(passes, failures, failed.said, last.end)
+    return last
+
+
+def went_wrong(output: str) -> bool:
+    """Tell whether *output* says that its command could not do what it was to do."""
+    codes = [code for match in _EXITED.finditer(output) for code in match.groups() if code]
+    return int(codes[-1]) != 0 if codes else _TROUBLE.search(output) is not None
+
+
+def _is_one_of_several(run: TestRun) -> bool:
+    """Tell whether *run* sums up one package of several that were tested at once."""
+    return run.said.startswith(("test result:", "ok ", "FAIL "))
+
+
+def _counted(match: re.Match[str]) -> Counts:
+    counts = [(int(number), word) for number, word in _COUNT.findall(match.group())]
+    return (
+        sum(number for number, word in counts if word in _PASSES),
+        sum(number for number, word in counts if word in _FAILURES),
+    )
+
+
+def _of_unittest(match: re.Match[str]) -> Counts:
+    told = dict(part.split("=") for part in (match[2] or "").split(", ") if "=" in part)
+    failed = sum(int(told.get(name, 0)) for name in ("failures", "errors", "unexpected successes"))
+    skipped = int(told.get("skipped", 0))
+    return max(int(match[1]) - failed - skipped, 0), failed
+
+
+def _of_go(match: re.Match[str]) -> Counts:
+    return (1, 0) if match[1] == "ok" else (0, 1)
+
+
+_SUMMARIES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Counts]], ...]] = (
+    (_PYTEST, _counted),
+    (_UNITTEST, _of_unittest),
+    (_JEST, _counted),
+    (_MOCHA, _counted),
+    (_CARGO, _counted),
+    (_GO, _of_go),
+)
