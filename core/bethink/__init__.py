@@ -2,6 +2,8 @@
 
 from .aio import AsyncFiles, AsyncKeyedMemory, AsyncMemoryStore, AsyncPast
 from .backends.anchors import Anchor
+from .conflicts import Conflict
+from .consolidation import Consolidated
 from .embedders import (
     CallableEmbedder,
     Embedder,
@@ -68,6 +70,8 @@ __all__ = [
     "BethinkError",
     "CallableEmbedder",
     "Change",
+    "Conflict",
+    "Consolidated",
     "CorruptStoreError",
     "DecayProduct",
     "Diff",

@@ -11,9 +11,24 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from . import erasure, fields, history, lifecycle, links, outcomes, packing, reading
+from . import (
+    consolidation,
+    contradictions,
+    erasure,
+    fields,
+    history,
+    lifecycle,
+    links,
+    outcomes,
+    packing,
+    reading,
+)
+from .admission import ON_SIMILAR, OnSimilar, admission
 from .backends import open_backend
 from .backends.anchors import Anchor
+from .conflicts import Conflict, Tier
+from .consolidation import Consolidated
+from .contradictions import TIERS
 from .embedders import Embedder, embedder_for
 from .engine import Engine
 from .fields import Changes, Fields
@@ -22,6 +37,7 @@ from .forks import opening
 from .history import Diff, Moments, Past, Version, When
 from .ids import IdFactory
 from .index import MAX_RESIDENT
+from .lifecycle import Admission
 from .namespaces import Scope, check_namespace, check_scope
 from .outcomes import OutcomeEntry, Verdict
 from .packing import Budget, Packed, TokenCounter
@@ -95,30 +111,43 @@ class MemoryStore(View):
         self.embedder = chosen
         self.clock = self._engine.clock
 
-    def store(self, content: str, **given: Unpack[Fields]) -> MemoryRecord:
+    def store(
+        self, content: str, *, on_similar: OnSimilar = "keep", **given: Unpack[Fields]
+    ) -> MemoryRecord:
         """Remember *content*; the fields are those of ``fields.Common``, and the ``id``.
 
         Storing a ``key`` that a live record of the namespace holds supersedes that record, and so
         does naming a live record's id as ``supersedes`` (``NotFoundError`` if there is none).
         *content* may be empty only if a ``value`` is given. An ``id`` that exists raises
         ``ValidationError``.
+
+        *on_similar* says what becomes of a memory that a live one of the namespace nearly repeats:
+        it is kept beside it ("keep"), refused by ``SimilarMemoryError`` ("raise"), or merged into
+        it ("merge"). The record that was there is then returned, with an access more and what the
+        new one has besides, as ``consolidate`` would leave it, but with its own named vectors. What
+        differs in a number, a date, a denial or a value is not similar.
         """
-        return lifecycle.store_many(self._engine, [{**given, "content": content}], {})[0]
+        items = [{**given, "content": content}]
+        gate = _admission(self._engine, on_similar)
+        return lifecycle.store_many(self._engine, items, {}, admission=gate)[0]
 
     def store_many(
         self,
         items: Iterable[str | Mapping[str, Any]],
         *,
         forget: str | Iterable[str] = (),
+        on_similar: OnSimilar = "keep",
         **shared: Unpack[Fields],
     ) -> list[MemoryRecord]:
         """Remember all *items* or, if one is wrong, none.
 
         An item is a content or a mapping of ``store``'s arguments; *shared* fields hold for items
         without them. The records with the ids in *forget* are forgotten in the same transaction; an
-        unknown one raises ``NotFoundError``.
+        unknown one raises ``NotFoundError``. *on_similar* is as in ``store``, and counts among the
+        items, too.
         """
-        return lifecycle.store_many(self._engine, items, shared, fields.ids(forget))
+        gate = _admission(self._engine, on_similar)
+        return lifecycle.store_many(self._engine, items, shared, fields.ids(forget), gate)
 
     def update(self, id: str, **changes: Unpack[Changes]) -> MemoryRecord:
         """Change fields of a live record; the others, and its statistics, stay.
@@ -252,6 +281,59 @@ class MemoryStore(View):
         """Take such a link back; tell whether there was one."""
         ends = fields.label("id", source), fields.label("id", target)
         return links.unrelate(self._engine, *ends, links.checked_kind(kind))
+
+    def conflicts(
+        self,
+        query: str | None = None,
+        *,
+        namespace: Scope = "default",
+        where: Where = None,
+        k: int = 50,
+        min_tier: Tier = "possible",
+        limit: int | None = None,
+        as_of: When | None = None,
+    ) -> list[Conflict]:
+        """Return the pairs of live memories that hardly both hold, for you to judge.
+
+        With a *query* they are sought among its *k* most relevant memories, else in the whole
+        scope. "likely" ones come before "possible" ones, then the more similar first. Each memory
+        is held against the 32 of its namespace that share the most telling words with it. With
+        *as_of* they are those of that moment.
+        """
+        tier, most = fields.one_of("min_tier", min_tier, TIERS), fields.limit("limit", limit)
+        engine = self._engine_at(as_of)
+        if query is None:
+            records = reading.listed(
+                engine, check_scope(namespace), parse(where), None, 0, newest_first=False
+            )
+        else:
+            found = self.recall(
+                query, k=k, namespace=namespace, where=where, touch=False, as_of=as_of
+            )
+            records = [result.memory for result in found]
+        return contradictions.conflicts(engine, records, tier, most)
+
+    def resolve(self, keep: str, drop: str | Iterable[str], reason: str | None = None) -> int:
+        """Settle a conflict: the memory *keep* supersedes those to *drop*; return how many.
+
+        The log has the *reason*, and ``undo`` of its entry takes it back. An id that is unknown or
+        no longer live raises ``NotFoundError``.
+        """
+        why = None if reason is None else fields.text("reason", reason, fields.MAX_CONTENT)
+        return contradictions.resolve(self._engine, fields.label("id", keep), fields.ids(drop), why)
+
+    def consolidate(
+        self, *, namespace: Scope = "default", where: Where = None
+    ) -> list[Consolidated]:
+        """Merge memories that nearly repeat each other; return what was merged.
+
+        Of each group the memory that says most stays, of equals the oldest, with all tags and
+        metadata (the later counts), the highest importance and confidence, and the sum of accesses
+        and outcomes. It supersedes the others, and ``undo`` of its entry "merge" brings them back.
+        What differs in a number, a date, a denial, a value, an author or the day it happened stays
+        apart, and so do turns of a conversation (records with a ``thread``).
+        """
+        return consolidation.consolidate(self._engine, check_scope(namespace), parse(where))
 
     def recall(
         self,
@@ -441,6 +523,10 @@ class MemoryStore(View):
 
     def __repr__(self) -> str:
         return f"MemoryStore({self.location!r})"
+
+
+def _admission(engine: Engine, on_similar: OnSimilar) -> Admission | None:
+    return admission(engine, fields.one_of("on_similar", on_similar, ON_SIMILAR))
 
 
 def _request(

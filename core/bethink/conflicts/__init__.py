@@ -14,7 +14,7 @@ from ..text import utc
 from .traits import Traits, traits
 from .verdicts import SAME, Signals, Tier, Verdict, compare
 
-__all__ = ["SAME", "Conflict", "Reading", "are_duplicates", "find_conflict", "read"]
+__all__ = ["SAME", "Conflict", "Reading", "Tier", "are_duplicates", "find_conflict", "read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,11 @@ class Conflict:
     newer: MemoryRecord
     tier: Tier
     signals: Signals
+
+    @property
+    def similarity(self) -> float:
+        """The cosine of the vectors."""
+        return float(self.signals["similarity"])
 
     def describe(self) -> str:
         """Tell the conflict in three lines: what differs, the older record, the newer."""
@@ -91,10 +96,11 @@ def _verdict(a: Reading, b: Reading, similarity: float) -> Verdict | None:
 
 
 def _by_age(a: Reading, b: Reading) -> tuple[Reading, Reading]:
-    one, other = sorted(
-        (a, b), key=lambda r: (r.record.occurred_at, r.record.created_at, r.record.id)
-    )
-    return one, other
+    return (a, b) if _age(a.record) <= _age(b.record) else (b, a)
+
+
+def _age(record: MemoryRecord) -> tuple[float, float, str]:
+    return record.occurred_at, record.created_at, record.id
 
 
 def _day(timestamp: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import Final, Literal, TypeAlias
 
@@ -140,20 +141,23 @@ def _denial(pair: _Pair) -> _Finding | None:
 def _opposite(pair: _Pair) -> _Finding | None:
     """Find a word on one side that excludes a word on the other."""
     only_x, only_y = pair.x.bag - pair.common, pair.y.bag - pair.common
-    named = next((f"{t} / {o}" for t in sorted(only_x) for o in only_y if _exclude(t, o)), None)
-    if named is None:
+    found = next((term for term in sorted(only_x) if not _excluded(term).isdisjoint(only_y)), None)
+    if found is None:
         return None
+    named = f"{found} / {min(_excluded(found) & only_y)}"
     rest = min(len(pair.x.bag), len(pair.y.bag)) - 1
     if len(pair.common) >= MOST * rest and not _passing(pair):
         return "likely", "opposite", named
     return ("possible", "opposite", named) if len(pair.common) >= HALF * rest else None
 
 
-def _exclude(term: str, other: str) -> bool:
-    if other in lex.OPPOSITES.get(term, ()):
-        return True
-    short, long = sorted((term, other), key=len)
-    return len(short) > 3 and long.endswith(short) and long[: -len(short)] in lex.PREFIXES
+@lru_cache(maxsize=1 << 14)
+def _excluded(term: str) -> frozenset[str]:
+    """Return the terms that exclude *term*: its opposites, and it with a prefix more or less."""
+    longer = {prefix + term for prefix in lex.PREFIXES if len(term) > 3}
+    cut = {term.removeprefix(prefix) for prefix in lex.PREFIXES}
+    shorter = {rest for rest in cut if 3 < len(rest) < len(term)}
+    return lex.OPPOSITES.get(term, frozenset()) | longer | shorter
 
 
 def _swap(pair: _Pair) -> _Finding | None:

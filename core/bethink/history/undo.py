@@ -78,7 +78,8 @@ def _plan(backend: Backend, seq: int) -> list[_Step]:
         names = said_differently(before.record, after.record)
         back = {name: getattr(before.record, name) for name in names}
         steps = [_Step(seq, after.record, back, names)]
-        if not back and not _vectors(backend, steps[0]):
+        steps += _superseded(backend, entry, entry.changes.get("merged", ()))
+        if not back and not _vectors(backend, steps[0]) and len(steps) == 1:
             raise ValidationError(f"entry {seq} ({entry.action}) changed nothing to be undone")
     _check_last(backend, steps[0], after.current.record)
     return steps
@@ -101,10 +102,17 @@ def _check_last(backend: Backend, step: _Step, now: MemoryRecord) -> None:
             )
 
 
-def _superseded(backend: Backend, entry: LogEntry) -> list[_Step]:
-    """Return the steps that make live again what storing the record of *entry* superseded."""
+def _superseded(
+    backend: Backend, entry: LogEntry, among: Collection[str] | None = None
+) -> list[_Step]:
+    """Return the steps that make live again what the record of *entry* superseded with it.
+
+    With *among*, only records with these ids.
+    """
     steps: list[_Step] = []
     while earlier := backend.chronicle.entry(entry.seq - len(steps) - 1):
+        if among is not None and earlier.id not in among:
+            break
         old = _then(backend, earlier.id, earlier.seq) if earlier.id else None
         if old is None or earlier.changes.get("superseded_by") != entry.id:
             break

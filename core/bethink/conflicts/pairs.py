@@ -1,0 +1,94 @@
+"""Which records are worth comparing: each with those that share the most telling words with it.
+
+Records that share no word never conflict. Of those that do, each record is held against the
+``NEIGHBOURS`` most like it, found by its rarest words: so what is compared grows with the number of
+records and not with its square. Rare words count more, and so does what they are of all that the
+shorter text says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from . import Reading
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Places: TypeAlias = npt.NDArray[np.int32]
+
+NEIGHBOURS: Final = 32
+LOOKED_AT: Final = 4096
+"""So many places suffice: the words that are more common than those found there do not count."""
+
+_SCALE: Final = 1024  # weights are whole numbers, so that their sums depend on no order
+
+
+def pairs(readings: Sequence[Reading], neighbours: int = NEIGHBOURS) -> list[tuple[int, int]]:
+    """Return which *readings* to compare, as ascending pairs of their places.
+
+    Up to *neighbours* + 1 readings, these are all the pairs that share a word.
+    """
+    size, words = len(readings), _Words(readings)
+    most = LOOKED_AT if size > neighbours + 1 else math.inf
+    nearest = [words.nearest(place, neighbours, most) for place in range(size)]
+    others = np.concatenate(nearest, dtype=np.int64) if nearest else np.empty(0, dtype=np.int64)
+    own = np.repeat(np.arange(size), [len(places) for places in nearest])
+    keys = np.unique(np.minimum(own, others) * size + np.maximum(own, others))
+    return [divmod(key, size) for key in keys.tolist()]
+
+
+class _Words:
+    """The words of readings, rarest first, and the places where each occurs."""
+
+    def __init__(self, readings: Sequence[Reading]) -> None:
+        known: dict[str, int] = {}
+        bags = [sorted(reading.traits.bag) for reading in readings]
+        words = np.array(
+            [known.setdefault(word, len(known)) for bag in bags for word in bag], dtype=np.int64
+        )
+        lengths = [len(bag) for bag in bags]
+        owners = np.repeat(np.arange(len(bags)), lengths)
+        counts = np.bincount(words, minlength=len(known))
+        weights = np.rint(np.log1p(len(bags) / np.maximum(counts, 1)) * _SCALE)
+        order = np.lexsort((words, counts[words], owners))
+        self._of = np.split(words[order], np.cumsum(lengths)[:-1])
+        self._weights = weights
+        places = owners[np.argsort(words, kind="stable")].astype(np.int32)
+        self._where = np.split(places, np.cumsum(counts)[:-1])
+        self._none = places[:0]
+        self._totals = np.bincount(owners, weights[words], minlength=len(bags))
+
+    def nearest(self, place: int, neighbours: int, most: float) -> Places:
+        """Return the places of the readings most like the one at *place*; of equals the nearest.
+
+        Look at no more words than occur in *most* places together, rounded up.
+        """
+        where, weights, seen = [self._none], [0.0], 0
+        for word in self._of[place].tolist():
+            where.append(self._where[word])
+            weights.append(self._weights[word])
+            seen += len(where[-1])
+            if seen >= most:
+                break
+        found = np.concatenate(where)
+        each = np.repeat(weights, [len(places) for places in where])
+        shared: Floats = np.bincount(found, each).astype(np.float64, copy=False)
+        found.sort()
+        others = found[np.flatnonzero(np.diff(found, prepend=-1))]
+        others = others[others != place]
+        return (
+            others if len(others) <= neighbours else self._best(place, others, shared, neighbours)
+        )
+
+    def _best(self, place: int, others: Places, shared: Floats, neighbours: int) -> Places:
+        own, total, both = self._totals[place], self._totals[others], shared[others]
+        likeness = both**3 / (np.minimum(total, own) ** 2 * np.maximum(total, own))
+        least = np.partition(likeness, -neighbours)[-neighbours]
+        passed = likeness >= least
+        others, likeness = others[passed], likeness[passed]
+        order = np.lexsort((others, np.abs(others - place), -likeness))
+        return others[order[:neighbours]]

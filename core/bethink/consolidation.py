@@ -1,0 +1,96 @@
+"""Consolidating: of records that say nearly the same one is left, with what all of them had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
+from typing import Final
+
+from .backends import EMBEDDED
+from .conflicts import Reading, read
+from .engine import Engine, Transaction
+from .filters import Filter
+from .index.vectors import Floats, cosines, directions
+from .lifecycle import supersede
+from .merging import absorb
+from .namespaces import Scope
+from .records import MemoryRecord
+from .similar import Known, Similarity
+
+_KEPT: Final = 1 << 22  # numbers of vectors: 32 MB
+
+_told = attrgetter(
+    "state", "namespace", "content", "author", "key", "value", "thread", "occurred_at"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """A record that took in ``others``, which are superseded by it; they are told as they were."""
+
+    record: MemoryRecord
+    others: tuple[MemoryRecord, ...]
+
+
+def consolidate(engine: Engine, scope: Scope, where: Filter | None) -> list[Consolidated]:
+    """Merge what says nearly the same; return what was merged, in order of insertion."""
+    engine.settle(where)
+    found = engine.backend.select(scope, where, None, 0, False, engine.clock())
+    lone = [record for record in found if record.thread is None and record.content]
+    groups = _groups(engine, [read(record) for record in lone])
+    if not groups:
+        return []
+    with engine.writing(closing=True) as transaction:
+        merged = [_merge(transaction, group) for group in groups]
+    return [each for each in merged if each.others]
+
+
+def _groups(engine: Engine, readings: Sequence[Reading]) -> list[list[MemoryRecord]]:
+    """Return the records that say the same, first of each group the one that says most."""
+    known = Known(_similarity(engine, [reading.record.id for reading in readings]))
+    groups: dict[str, list[MemoryRecord]] = {}
+    for reading in sorted(readings, key=_fullest_first):
+        found = known.like(reading)
+        if found is None:
+            known.add(reading)
+        else:
+            kept = found[0].record
+            groups.setdefault(kept.id, [kept]).append(reading.record)
+    return sorted(groups.values(), key=lambda group: (group[0].created_at, group[0].id))
+
+
+def _fullest_first(reading: Reading) -> tuple[int, float, str]:
+    record = reading.record
+    return -len(frozenset(reading.traits.words)), record.created_at, record.id
+
+
+def _similarity(engine: Engine, ids: Sequence[str]) -> Similarity:
+    rows = engine.backend.rows_of(ids)
+
+    @lru_cache(max(_KEPT // engine.dimension(), 2))
+    def direction(id: str) -> Floats | None:
+        row = rows.get(id, -1)
+        vector = engine.backend.vectors([row], EMBEDDED).get(row)
+        return None if vector is None else directions(vector[None])
+
+    def similarity(one: str, other: str) -> float:
+        a, b = direction(one), direction(other)
+        return 0.0 if a is None or b is None else float(cosines(a, b[0])[0])
+
+    return similarity
+
+
+def _merge(transaction: Transaction, group: Sequence[MemoryRecord]) -> Consolidated:
+    """Merge the records of *group* that still are what they were into the first."""
+    found = transaction.writer.find([record.id for record in group])
+    known = {record.id: record for record in group}
+    still = [pair for id, pair in found.items() if _told(pair[1]) == _told(known[id])]
+    if not still or still[0][1].id != group[0].id:
+        return Consolidated(group[0], ())
+    (row, kept), *others = still
+    for number, other in others:
+        supersede(transaction, number, other, kept.id)
+    taken = [other for _, other in others]
+    return Consolidated(absorb(transaction, row, kept, taken) if taken else kept, tuple(taken))

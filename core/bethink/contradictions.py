@@ -1,0 +1,81 @@
+"""The verbs on conflicts: find the records of a scope that cannot both hold, and settle it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from .backends import EMBEDDED
+from .conflicts import Conflict, Reading, Tier, find_conflict, read
+from .conflicts.pairs import pairs
+from .engine import Engine
+from .errors import NotFoundError, ValidationError
+from .index.vectors import cosines, directions
+from .lifecycle import found_live, supersede
+from .records import MemoryRecord
+
+TIERS: Final[tuple[Tier, ...]] = ("likely", "possible")
+
+
+def conflicts(
+    engine: Engine, records: Sequence[MemoryRecord], min_tier: Tier, limit: int | None
+) -> list[Conflict]:
+    """Return the conflicts among *records*: likely ones first, then by similarity.
+
+    Records of different namespaces never conflict.
+    """
+    spaces = defaultdict[str, list[Reading]](list)
+    for record in records:
+        if record.content:
+            spaces[record.namespace].append(read(record))
+    wanted = TIERS[: TIERS.index(min_tier) + 1]
+    found = [each for space in spaces.values() for each in _within(space) if each.tier in wanted]
+    return sorted(_with_similarity(engine, found), key=_order)[:limit]
+
+
+def resolve(engine: Engine, keep: str, drop: Iterable[str], reason: str | None) -> int:
+    """Have the record *keep* supersede those with the ids in *drop*; return how many they were."""
+    dropped = list(dict.fromkeys(drop))
+    if keep in dropped:
+        raise ValidationError(f"record {keep!r} cannot be both kept and dropped")
+    told = {} if reason is None else {"reason": reason}
+    with engine.writing() as transaction:
+        _, kept = found_live(transaction.writer, keep)
+        if kept.expired(transaction.now):
+            raise NotFoundError("live record", keep)
+        for id in dropped:
+            row, old = found_live(transaction.writer, id)
+            supersede(transaction, row, old, keep, "resolve", told)
+    return len(dropped)
+
+
+def _within(readings: Sequence[Reading]) -> Iterator[Conflict]:
+    for one, other in pairs(readings):
+        if (found := find_conflict(readings[one], readings[other])) is not None:
+            yield found
+
+
+def _with_similarity(engine: Engine, found: Sequence[Conflict]) -> list[Conflict]:
+    """Return the conflicts with the cosines of their vectors, 0 where there are none."""
+    ids = {record.id for each in found for record in (each.older, each.newer)}
+    rows = engine.backend.rows_of(sorted(ids))
+    vectors = engine.backend.vectors(sorted(rows.values()), EMBEDDED)
+    known = {id: directions(vectors[row][None]) for id, row in rows.items() if row in vectors}
+
+    def similarity(older: str, newer: str) -> float:
+        both = older in known and newer in known
+        return float(cosines(known[older], known[newer][0])[0]) if both else 0.0
+
+    return [
+        replace(
+            each,
+            signals={**each.signals, "similarity": similarity(each.older.id, each.newer.id)},
+        )
+        for each in found
+    ]
+
+
+def _order(conflict: Conflict) -> tuple[int, float, str, str]:
+    return TIERS.index(conflict.tier), -conflict.similarity, conflict.older.id, conflict.newer.id

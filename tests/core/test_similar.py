@@ -1,0 +1,110 @@
+"""Which records say nearly the same; an index of words finds what asking all of them does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bethink import MemoryRecord
+from bethink.conflicts import Reading, read
+from bethink.similar import Known, cosine, say_the_same
+
+WORDS = ["the", "office", "is", "in", "Lyon", "not", "now", "3", "4", "by", "Ann", "Monday"]
+texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), max_size=12)
+
+
+def reading(content: str, id: str = "a", at: float = 0.0, **fields: Any) -> Reading:
+    place: dict[str, Any] = {"namespace": "default", "occurred_at": at}
+    return read(
+        MemoryRecord(id=id, content=content, created_at=at, updated_at=at, **place | fields)
+    )
+
+
+def known(*readings: Reading, cosine: float = 1.0) -> Known:
+    found = Known(lambda one, other: cosine)
+    for each in readings:
+        found.add(each)
+    return found
+
+
+def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    text = "The office is in Lyon"
+    return say_the_same(reading(text, "a", **one), reading(text, "b", **other), 1.0)
+
+
+def test_records_that_say_the_same_are_one_fact() -> None:
+    assert same({}, {})
+    assert same({"at": 10.0}, {"at": 900_000.0})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"author": "Ann"}, {"author": "Bob"}),
+        ({"key": "office"}, {}),
+        ({"value": 1}, {"value": 2}),
+        ({"thread": "t"}, {"thread": "t"}),
+        ({"thread": "t"}, {}),
+        ({"namespace": "default/x"}, {}),
+        ({"occurred_at": 5.0}, {"occurred_at": 200_000.0}),
+    ],
+)
+def test_what_differs_besides_the_words_keeps_them_apart(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    assert not same(one, other)
+
+
+@given(texts, st.sampled_from((0.91, 0.95)))
+def test_the_like_of_a_record_is_found_as_if_all_were_asked(
+    contents: list[str], nearness: float
+) -> None:
+    readings = [reading(text, f"{number:02}", number) for number, text in enumerate(contents)]
+    asked = reading("the office is not in Lyon now", "new", 99.0)
+    for number, each in enumerate([*readings, asked]):
+        earlier = readings[:number]
+        found = known(*earlier, cosine=nearness).like(each)
+        every = [
+            (-alike, other.record.id)
+            for other in earlier
+            for alike in [1.0 if other.record.content == each.record.content else nearness]
+            if say_the_same(each, other, alike)
+        ]
+        assert (found and (-found[1], found[0].record.id)) == min(every, default=None)
+
+
+@pytest.mark.parametrize(("fuller", "briefer"), [(0, 1), (1, 0)])
+def test_a_text_with_a_word_more_is_found_both_ways(fuller: int, briefer: int) -> None:
+    told = (
+        reading("The kitchen is painted green", "a"),
+        reading("The big kitchen is painted green", "b"),
+    )
+    found = known(told[fuller]).like(told[briefer])
+    assert found == (told[fuller], 1.0)
+
+
+def test_what_a_record_said_before_is_no_longer_known() -> None:
+    before, after = reading("The office is in Lyon"), reading("The office is in Graz")
+    asked = reading("The office is in Lyon", "b")
+    assert known(before).like(asked) is not None
+    assert known(before, after).like(asked) is None
+    both = known(before)
+    both.forget("a")
+    both.forget("a")
+    assert both.like(asked) is None
+
+
+def test_of_equal_texts_no_vector_is_asked_for() -> None:
+    assert known(reading("Я живу в Москве"), cosine=0.0).like(reading("Я живу в Москве", "b"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [((3, 4), (6, 8), 1.0), ((1, 0), (0, 2), 0.0), ((0, 0), (1, 0), 0.0), ((1, 0), (-2, 0), -1.0)],
+)
+def test_cosine(one: tuple[int, int], other: tuple[int, int], expected: float) -> None:
+    assert cosine(np.array(one, np.float32), np.array(other, np.float32)) == expected
