@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
@@ -25,13 +25,13 @@ class Item:
     """One memory that was found at *place*, such as "line 7"; *fields* are arguments of ``store``.
 
     ``fields["source"]`` names it within all that is ever imported; its id is made from that, unless
-    *fields* has an id. *replaces* names an item before it that it supersedes, likewise. What is
+    *fields* has an id. *replaces* names items before it that it supersedes, likewise. What is
     *archived* was put aside there and is put aside here.
     """
 
     place: str
     fields: Mapping[str, Any]
-    replaces: str | None = None
+    replaces: tuple[str, ...] = ()
     archived: bool = False
 
 
@@ -139,19 +139,26 @@ class _Import:
                 self._links.append(each)
             else:
                 self._take(each, fresh)
+                if len(each.replaces) > 1:  # before something supersedes it in turn
+                    self._flush(fresh)
+        self._flush(fresh)
+
+    def _flush(self, fresh: dict[str, Item]) -> None:
         if fresh:
             self._put(list(fresh.items()))
+        fresh.clear()
 
     def _take(self, item: Item, fresh: dict[str, Item]) -> None:
         try:
             id = self._id(item)
+            replaced = tuple(self._id(item, name) for name in item.replaces)
         except ValidationError as error:
             self._skipped.append(Skipped(item.place, str(error)))
             return
         if id in fresh or self._store.log(limit=1, id=id):
             self._known += 1
         else:
-            fresh[id] = item
+            fresh[id] = replace(item, replaces=replaced)
 
     def finish(self) -> Report:
         """Make the links, now that all they may lead to is there."""
@@ -174,8 +181,16 @@ class _Import:
             self._put_fewer(items, error)
             return
         self._imported += len(items)
+        for id, item in items:
+            self._supersede(id, item.replaces[1:])
         if aside := [id for id, item in items if item.archived]:
             self._store.archive(aside)
+
+    def _supersede(self, id: str, more: Iterable[str]) -> None:
+        """Let a record supersede *more* than the one that ``store`` can be told of."""
+        known = map(self._store.get, more)
+        if live := [old.id for old in known if old is not None and old.state == "live"]:
+            self._store.resolve(id, live)
 
     def _put_fewer(self, items: list[tuple[str, Item]], error: Exception) -> None:
         if len(items) > 1:
@@ -189,8 +204,8 @@ class _Import:
 
     def _fields(self, id: str, item: Item, superseding: bool) -> dict[str, Any]:
         fields = {**item.fields, "id": id, "namespace": self._namespace(item)}
-        if item.replaces is not None and superseding:
-            fields["supersedes"] = self._id(item, item.replaces)
+        if item.replaces and superseding:
+            fields["supersedes"] = item.replaces[0]
         return fields
 
     def _namespace(self, item: Item) -> Any:

@@ -86,6 +86,7 @@ def _is_said(message: Mapping[str, Any]) -> bool:
         and isinstance(content, dict)
         and content.get("content_type") in _SAID
         and message.get("recipient") in (None, "all")
+        and message.get("channel") in (None, "final")
         and not _about(message).get("is_visually_hidden_from_conversation")
     )
 

@@ -80,7 +80,7 @@ def _time(message: Mapping[str, Any]) -> float | None:
 def _text(message: Mapping[str, Any]) -> str:
     blocks = message.get("content")
     if not isinstance(blocks, list) or not blocks:
-        return str(message.get("text") or "")
+        blocks = [{**message, "type": "text"}]
     texts = [block.get("text") for block in blocks if _is_text(block)]
     return "\n\n".join(text for text in texts if isinstance(text, str))
 

@@ -56,7 +56,7 @@ def read_mem0_history(path: str | os.PathLike[str]) -> Iterator[Found]:
 
     What was deleted there is left out. That file names no user: give ``import_from`` the namespace.
     """
-    latest: dict[object, str] = {}
+    latest: dict[object, tuple[str, ...]] = {}
     with opened(path) as connection:
         for number, row in enumerate(rows(connection, "history", _HISTORY, _STILL_THERE), 1):
             place, id = f"row {number}", row["memory_id"]
@@ -66,8 +66,8 @@ def read_mem0_history(path: str | os.PathLike[str]) -> Iterator[Found]:
             except ValueError as error:
                 yield Skipped(place, str(error))
                 continue
-            yield Item(place, {**fields, "source": name}, latest.get(id))
-            latest[id] = name
+            yield Item(place, {**fields, "source": name}, latest.get(id, ()))
+            latest[id] = (name,)
 
 
 def _item(place: str, row: object) -> Item | Skipped:

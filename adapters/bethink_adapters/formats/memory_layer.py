@@ -56,7 +56,7 @@ def read_memory_layer(path: str | os.PathLike[str]) -> Iterator[Found]:
                 continue
             old = row.get("supersedes")
             aside = bool(row.get("archived")) and row["id"] not in superseded
-            yield Item(place, fields, _name(old) if old else None, aside)
+            yield Item(place, fields, (_name(old),) if old else (), aside)
         yield from _links(connection)
 
 

@@ -98,7 +98,7 @@ def test_what_was_superseded_or_archived_there_is_so_here(store: MemoryStore, ba
     found = [
         old,
         Item("line 3", put_aside.fields, archived=True),
-        Item("line 2", said("new", "2").fields, replaces="test:1"),
+        Item("line 2", said("new", "2").fields, replaces=("test:1",)),
     ]
     import_from(store, found, batch=batch)
     assert contents(store) == ["new"]
@@ -111,10 +111,19 @@ def test_what_was_superseded_or_archived_there_is_so_here(store: MemoryStore, ba
     }
 
 
+def test_one_memory_may_supersede_several(store: MemoryStore) -> None:
+    names = ("test:1", "test:2", "test:3")
+    import_from(store, [*THREE, Item("line 4", said("all", "4").fields, replaces=names)])
+    assert contents(store) == ["all"]
+    ids = {entry.id for entry in store.log() if entry.id}
+    states = [record.state for id in ids if (record := store.get(id))]
+    assert sorted(states) == ["live", "superseded", "superseded", "superseded"]
+
+
 def test_what_replaces_something_that_is_gone_is_imported_all_the_same(store: MemoryStore) -> None:
     import_from(store, [said("old", "1")])
     store.forget(store.all()[0].id)
-    report = import_from(store, [Item("line 2", said("new", "2").fields, replaces="test:1")])
+    report = import_from(store, [Item("line 2", said("new", "2").fields, replaces=("test:1",))])
     assert report.imported == 1
     assert contents(store) == ["new"]
 

@@ -79,6 +79,7 @@ def test_a_circle_of_parents_ends(tmp_path: Path, store: MemoryStore) -> None:
         node("x", "u1", "be brief", "system"),
         node("x", "u1", "{}", "tool"),
         node("x", "u1", "search()", "assistant", recipient="browser"),
+        node("x", "u1", "hm", "assistant", channel="analysis"),
         node(
             "x", "u1", "psst", "assistant", metadata={"is_visually_hidden_from_conversation": True}
         ),

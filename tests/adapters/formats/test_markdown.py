@@ -90,6 +90,28 @@ def test_what_was_superseded_stays_so_and_is_linked(
     assert [record and record.superseded_by for record in versions] == [second.id, third.id]
 
 
+def test_one_that_superseded_several_still_does(
+    store: MemoryStore, other: MemoryStore, vault: Path
+) -> None:
+    keep = store.store("at 10:00", key="standup")
+    dropped = [store.store(f"at 9:0{number}").id for number in range(3)]
+    store.resolve(keep.id, dropped)
+    keyed = store.store("at 11:00", key="standup")
+    export_markdown(store, vault, history=True)
+    assert import_from(other, read_markdown(vault)).imported == 5
+    assert [record.id for record in other.all()] == [keyed.id]
+    gone = [other.get(id) for id in (*dropped, keep.id)]
+    assert [one and one.superseded_by for one in gone] == [*[keep.id] * 3, keyed.id]
+
+
+def test_what_is_exported_can_be_chosen(store: MemoryStore, vault: Path) -> None:
+    store.store("a", tags=["x"])
+    store.store("b")
+    store.store("c", namespace="other", tags=["x"])
+    assert export_markdown(store, vault, where={"tags": {"$contains": "x"}}) == 1
+    assert [path.read_text().splitlines()[-1] for path in notes(vault)] == ["a"]
+
+
 @pytest.mark.parametrize(
     "name",
     [

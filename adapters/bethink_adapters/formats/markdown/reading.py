@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bethink import StorageError
-from bethink.fields import MAX_CONTENT
+from bethink.fields import MAX_CONTENT, label
 
 from ..base import Found, Item, Skipped, name_of, own_namespace
 from ..times import moment
@@ -46,7 +46,6 @@ class _Note:
     key: object
     links: list[str]
     older: list[_Note] = field(default_factory=list)
-    is_aside: bool = False
 
 
 def read_markdown(folder: str | os.PathLike[str]) -> Iterator[Found]:
@@ -96,20 +95,15 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
 def _note(place: str, properties: Mapping[str, Any]) -> _Note:
     links = _LINK.findall(str(properties.get("supersedes") or ""))
     id = properties.get("id")
-    return _Note(place, id if isinstance(id, str) else None, properties.get("key"), links)
+    return _Note(place, None if id is None else label("id", id), properties.get("key"), links)
 
 
 def _connect(notes: Iterable[_Note]) -> None:
-    """Find the notes that the links lead to.
-
-    A record supersedes one by its id, and one by their key; what else it superseded is put aside.
-    """
+    """Find the notes that the links lead to, those superseded by their key anyway last."""
     named = {Path(note.place).stem: note for note in notes}
     for note in notes:
         older = [named[link] for link in note.links if link in named]
         note.older = sorted(older, key=lambda one: one.key is not None and one.key == note.key)
-        for one in note.older[1:]:
-            one.is_aside = True
 
 
 def _in_order(notes: Iterable[_Note]) -> Iterator[_Note]:
@@ -137,8 +131,8 @@ def _item(note: _Note, properties: Mapping[str, Any], text: str) -> Item:
         fields["tags"] = [fields["tags"]]
     if "id" not in fields:
         fields |= _of_others(note.place, properties, fields)
-    replaces = note.older[0].id if note.older else None
-    return Item(note.place, fields, replaces, note.is_aside)
+    replaces = tuple(older.id for older in note.older if older.id is not None)
+    return Item(note.place, fields, replaces)
 
 
 def _of_others(

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
@@ -126,7 +127,6 @@ def _name(record: MemoryRecord) -> str:
 
 def _safe(text: str) -> str:
     """Return *text* as a name that every file system takes, and that leads nowhere else."""
-    name = (
-        _UNSAFE.sub(" ", normalize("NFC", text[: 4 * _LONGEST])).strip()[:_LONGEST].strip() or "_"
-    )
+    words = _UNSAFE.sub(" ", normalize("NFC", text[: 4 * _LONGEST])).strip()
+    name = shorten(words, _LONGEST, placeholder="") or words[:_LONGEST] or "_"
     return f"{name}_" if _DEVICES.fullmatch(name) else name
