@@ -19,9 +19,11 @@ from bethink import (
     MemoryRecord,
     NotFoundError,
     RateLimitError,
+    Relation,
     Snapshot,
     ValidationError,
 )
+from bethink.links import Way
 from bethink.namespaces import Scope, covers
 
 WORTH = {"worked": 0.2, "failed": -0.3, "partial": 0.05}
@@ -29,6 +31,8 @@ HOUR, DAY = 3_600.0, 86_400.0
 SILENT = {"access_count", "last_accessed_at", "updated_at"}
 Records = dict[str, MemoryRecord]
 Named = dict[str, dict[str, Sequence[float]]]
+Links = dict[tuple[str, str, str], int]
+"""The entries that made links: source, kind and target."""
 Undoing = tuple[MemoryRecord, dict[str, Any], Iterable[str]]
 
 
@@ -41,6 +45,7 @@ class Entry:
     at: float
     records: Records = field(default_factory=dict)
     named: Named = field(default_factory=dict)
+    links: Links = field(default_factory=dict)
 
 
 class Model:
@@ -52,6 +57,8 @@ class Model:
         self.records: Records = {}
         self.named: Named = {}
         self.since: dict[tuple[str, str], int] = {}
+        self.links: Links = {}
+        self.linked: dict[int, tuple[str, str, str]] = {}
         self.names: list[Snapshot] = []
         self.facts: dict[str, Any] = {"failed": {}, "swept": None}
         self.accesses: list[dict[str, tuple[int, float]]] = [{}, {}]
@@ -82,6 +89,23 @@ class Model:
     def get(self, id: str) -> MemoryRecord | None:
         record = self.records.get(id)
         return None if hidden(record, self.clock()) or record is None else self.current(record)
+
+    def related(self, id: str) -> list[Relation]:
+        now = Entry("now", None, self.clock(), self.records, self.named, self.links)
+        relations = self.related_then(id, now)
+        return [replace(each, memory=self.current(each.memory)) for each in relations]
+
+    def related_then(self, id: str, then: Entry) -> list[Relation]:
+        """Return the links of a record, as they showed *then*."""
+        if id not in then.records:
+            raise NotFoundError("record", id)
+        live = {each.id: each for each in shown(self.live(then.records), then.at)}
+        return [
+            Relation(live[other], kind, way, seq, self.entries[seq].at)
+            for (source, kind, target), seq in then.links.items()
+            for end, other, way in ends(source, target)
+            if end == id and {source, target} <= live.keys()
+        ]
 
     def log(self) -> list[tuple[str, str | None, float]]:
         """Return every entry, newest first."""
@@ -139,10 +163,15 @@ class Model:
                     record.id, record.namespace, "", made, made, now, state="erased"
                 )
                 self.named.pop(record.id, None)
+                self.links = unlinked(self.links, record.id)
                 self._note("erase", tombstone)
         for record in gone:
+            kept = [each for each in self.linked.items() if record.id not in each[1][::2]]
+            self.linked = dict(kept)
             for entry in self.entries:
                 entry.named.pop(record.id, None)
+                for link in entry.links.keys() - unlinked(entry.links, record.id).keys():
+                    del entry.links[link]
                 if record.id in entry.records and entry.records[record.id].state != "erased":
                     del entry.records[record.id]
         return len(gone)
@@ -217,7 +246,27 @@ class Model:
                 self._store(self.new_id(), "", namespace=namespace, key=key, value=before + 1)
         return before + 1
 
+    def relate(self, source: str, target: str, kind: str) -> bool:
+        if source == target:
+            raise ValidationError("one record twice")
+        with self.writing():
+            for id in (source, target):
+                if self._living(id).expired(self.clock()):
+                    raise NotFoundError("live record", id)
+            return self._link((source, kind, target), holds=True)
+
+    def unrelate(self, source: str, target: str, kind: str) -> bool:
+        if source == target:
+            raise ValidationError("one record twice")
+        with self.writing():
+            for id in (source, target):
+                if id not in self.records or self.records[id].state == "erased":
+                    raise NotFoundError("record", id)
+            return self._link((source, kind, target), holds=False)
+
     def undo(self, seq: int) -> MemoryRecord:
+        if 1 <= seq < len(self.entries) and self.entries[seq].action in ("relate", "unrelate"):
+            return self._undo_link(seq)
         first, *others = self._undoings(seq)
         with self.writing():
             undone = self._take_back(seq, *first)
@@ -231,7 +280,16 @@ class Model:
     def writing(self, *, closing: bool = False) -> Iterator[None]:
         """Let everything happen or nothing, after accesses that are due."""
         kept = dict(vars(self))
-        for name in ("entries", "records", "named", "since", "facts", "accesses"):
+        for name in (
+            "entries",
+            "records",
+            "named",
+            "since",
+            "facts",
+            "accesses",
+            "links",
+            "linked",
+        ):
             setattr(self, name, deepcopy(kept[name]) if name == "facts" else kept[name].copy())
         try:
             self._write_accesses(closing=closing)
@@ -266,8 +324,8 @@ class Model:
         self._enter(action, record.id)
 
     def _enter(self, action: str, id: str | None) -> None:
-        entry = Entry(action, id, self.clock(), self.records.copy(), self.named.copy())
-        self.entries.append(entry)
+        held = self.records.copy(), self.named.copy(), self.links.copy()
+        self.entries.append(Entry(action, id, self.clock(), *held))
 
     def _store(
         self,
@@ -417,6 +475,27 @@ class Model:
             self._settle(record, 0.0, "drift")
         return len(unused)
 
+    def _link(self, link: tuple[str, str, str], *, holds: bool) -> bool:
+        if (link in self.links) is holds:
+            return False
+        seq = len(self.entries)
+        if holds:
+            self.links = {**self.links, link: seq}
+        else:
+            del self.links[link]
+        self.linked[seq] = link
+        self._enter("relate" if holds else "unrelate", link[0])
+        return True
+
+    def _undo_link(self, seq: int) -> MemoryRecord:
+        if seq not in self.linked:
+            raise ValidationError("what it told has been erased")
+        link, made = self.linked[seq], self.entries[seq].action == "relate"
+        with self.writing():
+            if not self._link(link, holds=not made):
+                raise ValidationError("the link has changed since")
+        return self.current(self.records[link[0]])
+
     def _undoings(self, seq: int) -> list[Undoing]:
         """Return the records that entry *seq* left, what to give back to each, what to check."""
         if not 1 <= seq < len(self.entries):
@@ -506,6 +585,16 @@ def differing(before: MemoryRecord, after: MemoryRecord) -> list[str]:
     """Return the fields that differ, but for what changes without anybody's saying so."""
     names = [name for name in MemoryRecord.__slots__ if name not in SILENT]
     return [name for name in names if getattr(before, name) != getattr(after, name)]
+
+
+def ends(source: str, target: str) -> tuple[tuple[str, str, Way], ...]:
+    """Return each end of a link, with the other and which way that is."""
+    return (source, target, "out"), (target, source, "in")
+
+
+def unlinked(links: Links, id: str) -> Links:
+    """Return the links that do not lead to or from the record *id*."""
+    return {link: seq for link, seq in links.items() if id not in link[::2]}
 
 
 def exact(outcome: float) -> float:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from bethink import (
     KeyedMemory,
     MemoryRecord,
     MemoryStore,
+    Past,
     Subtree,
 )
 from bethink.history import Moment
@@ -121,6 +124,8 @@ class Pair:
         assert store.namespaces() == self.model.namespaces()
         assert {id: store.get(id) for id in self.ids} == {id: self.model.get(id) for id in self.ids}
         assert store.snapshots() == self.model.snapshots()
+        for id in self.ids[-4:]:
+            assert store.related(id) == self.model.related(id)
 
     def as_of(self, side: int, seq: int, asked: Asked | None = None) -> None:
         """Check that a store shows its past as the model had it then."""
@@ -132,13 +137,17 @@ class Pair:
         self.looked_back(side, float(time), Moment(made[-1], time), asked)
 
     def looked_back(self, side: int, when: Any, then: Moment, asked: Asked | None) -> None:
-        store, records = self.stores[side], self.model.entries[then.seq].records
-        past, live = store.as_of(when), self.model.live(records)
+        store, entry = self.stores[side], self.model.entries[then.seq]
+        past, live = store.as_of(when), self.model.live(entry.records)
         assert (past.seq, past.at) == (then.seq, then.at)
         assert past.all(namespace=EVERYWHERE) == shown(live, then.at)
         assert past.namespaces() == counted(shown(live, then.at))
         found = {id: past.get(id) for id in self.ids}
-        assert found == {id: gotten(records, id, then.at) for id in self.ids}
+        assert found == {id: gotten(entry.records, id, then.at) for id in self.ids}
+        now = replace(entry, at=then.at)
+        for id in self.ids[-4:]:
+            expected = told(partial(Model.related_then, id=id, then=now), self.model)
+            assert told(partial(Past.related, id=id), past) == expected
         if asked is not None:
             answer = asked.of(store, as_of=when)
             assert_same(answer, self.twin(live, then.seq).recall(asked.at(then.at)))

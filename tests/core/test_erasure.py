@@ -109,6 +109,8 @@ def lead_a_life(store: MemoryStore, secrets: list[Secret], dice: random.Random) 
     for number, secret in enumerate(secrets):
         store.store(**secret.fields(), namespace=f"n/{number % 3}")
     for number, secret in enumerate(secrets):
+        store.record_outcome(secret.id, "worked", session=f"{secret.word}S")
+        store.relate(secret.id, secrets[(number + 1) % len(secrets)].id, f"{secret.word}L")
         match number % 7:
             case 0:
                 store.update(secret.id, content=f"{secret.word} anew", thread=None, vectors=None)

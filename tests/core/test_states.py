@@ -158,6 +158,13 @@ class States(RuleBasedStateMachine):
         seq = max(len(self.pair.model.entries) - 1 - back, 1)
         self.pair.do(side, lambda it: it.undo(seq))
 
+    @rule(
+        side=sides, one=picks, other=picks, name=st.sampled_from(["relate", "relate", "unrelate"])
+    )
+    def relate(self, side: int, one: int, other: int, name: str) -> None:
+        ends = self.ids([one, other])
+        self.pair.do(side, lambda it: getattr(it, name)(*ends, "about"))
+
     @rule(side=sides)
     def reopen(self, side: int) -> None:
         self.pair.reopen(side)
@@ -253,7 +260,12 @@ class Life:
 
     def use(self) -> None:
         """Count accesses, and now and then have them written."""
-        match self.chance.randrange(4):
+        match self.chance.randrange(7):
+            case 4 | 5:
+                self.do("relate", self.one(), self.one(), self.chance.choice(WORDS[:3]))
+            case 6:
+                link = self.chance.choice([("none", "about", "one"), *self.pair.model.links])
+                self.do("unrelate", link[0], link[2], link[1])
             case 0:
                 self.do("snapshot", f"moment {len(self.pair.model.entries)}")
             case 1:

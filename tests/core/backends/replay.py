@@ -34,7 +34,9 @@ def replayed(entries: Iterable[LogEntry]) -> dict[str, MemoryRecord]:
         if entry.id in erased and entry.id not in records and entry.action != "erase":
             assert entry.changes == {}
             continue
-        changes = {**entry.changes}
+        changes = {
+            name: value for name, value in entry.changes.items() if name in MemoryRecord.__slots__
+        }
         if "tags" in changes:
             changes["tags"] = tuple(changes["tags"])
         records[entry.id] = (
