@@ -101,8 +101,9 @@ def recall_filter(
         place, query = _last_question(cast("Sequence[Mapping[str, Any]]", given))
         said = {text.strip() for item in given for text in _texts(item)}
         scope = namespace(data) if callable(namespace) else None
-        if text := await recalling.atext(query, said, namespace=scope):
-            given.insert(place, {"role": "user", "content": text})
+        packed = await recalling.asafely(query, said, namespace=scope)
+        if packed.text:
+            given.insert(place, {"role": "user", "content": packed.text})
         return ModelInputData(input=given, instructions=data.model_data.instructions)
 
     return filtered

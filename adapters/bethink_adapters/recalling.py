@@ -64,18 +64,18 @@ class Recalling:
             self.store.touch([hit.memory.id for hit in packed.results])
         return packed
 
-    def text(
+    def safely(
         self, query: str, said: Collection[str] = (), *, namespace: Scope | None = None
-    ) -> str:
-        """Return the text of ``block``; nothing, and a line in the log, when the store fails."""
+    ) -> Packed:
+        """Return what ``block`` does; nothing, and a line in the log, when the store fails."""
         try:
-            return self.block(query, said, namespace=namespace).text
+            return self.block(query, said, namespace=namespace)
         except Exception:
             _logger.exception("nothing could be recalled; the run goes on without it")
-            return ""
+            return NOTHING
 
-    async def atext(
+    async def asafely(
         self, query: str, said: Collection[str] = (), *, namespace: Scope | None = None
-    ) -> str:
-        """Return what ``text`` does, without keeping the event loop waiting."""
-        return await asyncio.to_thread(self.text, query, said, namespace=namespace)
+    ) -> Packed:
+        """Return what ``safely`` does, without keeping the event loop waiting."""
+        return await asyncio.to_thread(self.safely, query, said, namespace=namespace)

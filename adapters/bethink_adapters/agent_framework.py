@@ -1,0 +1,165 @@
+"""Microsoft Agent Framework: a history provider, and a context provider that recalls.
+
+    history = MemoryHistory(store, namespace="users/42")
+    recall = MemoryRecall(store, namespace=Subtree("users/42"))
+    agent = Agent(client=client, context_providers=[history, recall])
+    await agent.run("Which pizza do I like?", session=agent.create_session())
+
+What was recalled is shown to the model in one run and is in no history. The recall comes after the
+history in the list, so that it leaves out what the history shows anyway.
+
+Runs on agent-framework-core 1.10 to 1.23.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from bethink import MemoryStore, MessageLog
+from bethink.fields import MAX_CONTENT, MAX_LABEL
+from bethink.namespaces import Scope, check_namespace
+
+from .recalling import Recalling
+from .subclassing import on_base
+from .texts import storable
+
+if TYPE_CHECKING:
+    from agent_framework import AgentSession, Message, SessionContext
+    from agent_framework import ContextProvider as _Context
+    from agent_framework import HistoryProvider as _History
+else:
+    _Context = _History = object  # see `subclassing`
+
+_logger: Final = logging.getLogger(__name__)
+
+
+class MemoryHistory(_History):
+    """The messages of each session, kept in a *store*; *options* are ``HistoryProvider``'s.
+
+    Any text names a session, and no session sees another's messages. The *store* stays open.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make one that passes for the framework's own."""
+        from agent_framework import HistoryProvider
+
+        return object.__new__(on_base(cls, HistoryProvider))
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        *,
+        namespace: str = "messages",
+        source_id: str = "bethink_history",
+        **options: Any,
+    ) -> None:
+        super().__init__(source_id, **options)
+        self.store = store
+        self.namespace = check_namespace(namespace)
+
+    async def get_messages(
+        self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
+    ) -> list[Message]:
+        """Return the messages of a session, oldest first."""
+        from agent_framework import Message
+
+        records = await asyncio.to_thread(self._log(session_id).messages)
+        return [Message.from_dict(dict(record.value)) for record in records]
+
+    async def save_messages(
+        self,
+        session_id: str | None,
+        messages: Sequence[Message],
+        *,
+        state: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Add *messages* to a session, all of them or none."""
+        items = [_item(message) | {"value": message.to_dict()} for message in messages]
+        await asyncio.to_thread(self._log(session_id).append, items)
+
+    async def clear(self, session_id: str | None) -> None:
+        """Forget the messages of a session."""
+        await asyncio.to_thread(self._log(session_id).clear)
+
+    def _log(self, session_id: str | None) -> MessageLog:
+        return MessageLog(self.store, session_id or "", namespace=self.namespace)
+
+
+class MemoryRecall(_Context):
+    """Show the model what its question recalls, and remember what was said.
+
+    The best *k* memories of *namespace* that score at least *min_score*, and that are not shown
+    anyway, are shown: as many as fit into *budget_tokens*, as *count_tokens* counts them (default:
+    an estimate). With *remember*, a namespace, what is said is stored there after a run. A store
+    that fails is logged, and the run goes on.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make one that passes for the framework's own."""
+        from agent_framework import ContextProvider
+
+        return object.__new__(on_base(cls, ContextProvider))
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        *,
+        namespace: Scope = "default",
+        remember: str | None = None,
+        k: int = 5,
+        min_score: float = 0.0,
+        budget_tokens: int = 800,
+        count_tokens: Callable[[str], float] | None = None,
+        source_id: str = "bethink_recall",
+    ) -> None:
+        super().__init__(source_id)
+        self.store = store
+        self.remember = None if remember is None else check_namespace(remember)
+        self._recalling = Recalling(store, namespace, k, min_score, budget_tokens, count_tokens)
+
+    async def before_run(
+        self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
+    ) -> None:
+        """Add what the last user message recalls to what the model is shown."""
+        from agent_framework import Message
+
+        said = [*context.get_messages(), *context.input_messages]
+        asked = [message.text for message in context.input_messages if message.role == "user"]
+        known = {message.text.strip() for message in said}
+        packed = await self._recalling.asafely(asked[-1] if asked else "", known)
+        if packed.text:
+            block = Message(role="user", contents=[packed.text])
+            threads = {hit.memory.thread for hit in packed.results} - {None}
+            origins = sorted(str(thread) for thread in threads)
+            context.extend_messages(self, [block], origin_session_ids=origins)
+
+    async def after_run(
+        self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
+    ) -> None:
+        """Remember what was said and answered, where ``remember`` says."""
+        if self.remember is None:
+            return
+        answered = context.response.messages if context.response else []
+        thread = storable(session.session_id, MAX_LABEL)
+        items = [
+            _item(message) | {"thread": thread}
+            for message in [*context.input_messages, *answered]
+            if message.text.strip()
+        ]
+        try:
+            await asyncio.to_thread(self.store.store_many, items, namespace=self.remember)
+        except Exception:
+            _logger.exception("what was said could not be remembered; the run goes on")
+
+
+def _item(message: Message) -> dict[str, Any]:
+    """Return what a message says, and who said it, as arguments of ``MemoryStore.store``."""
+    author = str(message.author_name or message.role)
+    return {
+        "content": storable(message.text, MAX_CONTENT),
+        "author": storable(author, MAX_LABEL),
+    }

@@ -1,0 +1,218 @@
+"""History and recall against Microsoft Agent Framework itself, with a scripted client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+pytest.importorskip("agent_framework")
+
+from agent_framework import (
+    Agent,
+    AgentSession,
+    ChatResponse,
+    Content,
+    ContextProvider,
+    HistoryProvider,
+    Message,
+)
+
+from bethink import MemoryStore, Subtree, ValidationError, segment
+from bethink.packing.context import INTRODUCTION
+from bethink_adapters.agent_framework import MemoryHistory, MemoryRecall
+
+from .contract import QUESTION, AdapterContract, GatedStore, cancel_at_gate
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "agent_framework_chat.py"
+
+
+class Scripted:
+    """A chat client that answers *reply* and notes the messages it is asked with."""
+
+    def __init__(self, reply: str = "Noted.") -> None:
+        self.additional_properties: dict[str, Any] = {}
+        self.reply = reply
+        self.prompts: list[list[str]] = []
+
+    async def get_response(
+        self, messages: Sequence[Message], *, stream: bool = False, **kwargs: Any
+    ) -> ChatResponse:
+        self.prompts.append([message.text for message in messages])
+        return ChatResponse(messages=[Message(role="assistant", contents=[self.reply])])
+
+
+def run(text: str, session_id: str, *providers: Any, reply: str = "Noted.") -> list[str]:
+    """Run one turn of a session with a new agent; return the texts the model was shown."""
+    client: Any = Scripted(reply)
+    agent: Any = Agent(client=client, name="helper", context_providers=providers)
+    asyncio.run(agent.run(text, session=AgentSession(session_id=session_id)))
+    return client.prompts[-1]
+
+
+def kept(history: MemoryHistory, session_id: str | None) -> list[Message]:
+    return asyncio.run(history.get_messages(session_id))
+
+
+def test_they_pass_for_the_frameworks_own(store: MemoryStore) -> None:
+    assert isinstance(MemoryHistory(store), HistoryProvider)
+    assert isinstance(MemoryRecall(store), ContextProvider)
+
+
+def test_the_second_run_sees_the_first(store: MemoryStore) -> None:
+    run("I am Ann.", "s", MemoryHistory(store), reply="Hello Ann.")
+    assert run("Who am I?", "s", MemoryHistory(store)) == ["I am Ann.", "Hello Ann.", "Who am I?"]
+    assert run("Who am I?", "other", MemoryHistory(store)) == ["Who am I?"]
+
+
+def test_messages_come_back_as_they_went_in(store: MemoryStore) -> None:
+    call = Content.from_function_call(call_id="c", name="weather", arguments={"city": "Zürich"})
+    said = [
+        Message(role="user", contents=["Wetter?"], author_name="Ann"),
+        Message(role="assistant", contents=[call]),
+        Message(role="tool", contents=[Content.from_function_result(call_id="c", result="rain")]),
+    ]
+    history = MemoryHistory(store)
+    asyncio.run(history.save_messages("s", said))
+    assert [each.to_dict() for each in kept(history, "s")] == [each.to_dict() for each in said]
+    told = store.all(namespace=f"messages/{segment('s')}")
+    assert [(each.content, each.author) for each in told] == [
+        ("Wetter?", "Ann"),
+        ("", "assistant"),
+        ("", "tool"),
+    ]
+
+
+def test_a_session_can_be_cleared(store: MemoryStore) -> None:
+    history = MemoryHistory(store)
+    for session_id in ("s", None):
+        asyncio.run(history.save_messages(session_id, [Message(role="user", contents=["Hi."])]))
+    asyncio.run(history.clear("s"))
+    assert (len(kept(history, "s")), len(kept(history, None))) == (0, 1)
+
+
+def test_the_options_of_the_framework_are_kept(store: MemoryStore) -> None:
+    history = MemoryHistory(store, store_outputs=False)
+    run("I am Ann.", "s", history)
+    assert [message.role for message in kept(history, "s")] == ["user"]
+
+
+def test_recalled_text_is_data_in_front_of_the_question(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.", namespace="users/ann", thread="monday")
+    block, question = run("Which pizza?", "s", MemoryRecall(store, namespace="users/ann"))
+    assert block.startswith(INTRODUCTION)
+    assert "Ann likes pizza Margherita." in block
+    assert question == "Which pizza?"
+
+
+def test_where_a_memory_comes_from_is_told(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.", thread="monday")
+    seen: list[Any] = []
+
+    class Last(ContextProvider):
+        async def before_run(self, *, context: Any, **kwargs: Any) -> None:
+            seen.extend(message.additional_properties for message in context.get_messages())
+
+    run("Which pizza?", "s", MemoryRecall(store), Last("last"))
+    assert "monday" in json.dumps(seen)
+
+
+def test_what_is_said_is_remembered_where_asked(store: MemoryStore) -> None:
+    recall = MemoryRecall(store, namespace="users/ann", remember="users/ann")
+    run("I always take my coffee with oat milk.", "monday", recall)
+    shown = run("How do I take my coffee?", "tuesday", recall)
+    assert "oat milk" in shown[0]
+    told = [(each.author, each.thread) for each in store.all(namespace="users/ann")]
+    assert told[:2] == [("user", "monday"), ("helper", "monday")]
+
+
+def test_a_failing_store_is_logged_and_the_run_goes_on(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.store("Ann likes pizza Margherita.")
+    recall = MemoryRecall(store, remember="default")
+    store.close()
+    with caplog.at_level(logging.ERROR, "bethink_adapters"):
+        assert run("Which pizza?", "s", recall) == ["Which pizza?"]
+    assert [record.name.rpartition(".")[2] for record in caplog.records] == [
+        "recalling",
+        "agent_framework",
+    ]
+
+
+def test_wrong_settings_are_refused(store: MemoryStore) -> None:
+    with pytest.raises(ValidationError):
+        MemoryRecall(store, k=0)
+    with pytest.raises(ValidationError):
+        MemoryRecall(store, remember="")
+    with pytest.raises(ValidationError):
+        MemoryHistory(store, namespace="")
+
+
+def place(user: str) -> str:
+    return f"users/{segment(user)}"
+
+
+class TestContract(AdapterContract):
+    """Each user has a running session and an earlier one; the recall looks in both."""
+
+    not_applicable: ClassVar[Mapping[str, str]] = {
+        "dump": "providers have no configuration beyond their arguments"
+    }
+    failure_is_loud = "the session is the conversation: an answer without it would be beside it"
+
+    def run(self, store: MemoryStore, user: str, text: str, reply: str) -> str:
+        history = MemoryHistory(store, namespace=place(user))
+        recall = MemoryRecall(store, namespace=Subtree(place(user)))
+        return "\n".join(run(text, "chat", history, recall, reply=reply))
+
+    def ingest(self, store: MemoryStore, user: str) -> None:
+        """Do nothing: the framework itself writes the session, once."""
+
+    def remember(self, store: MemoryStore, user: str, text: str) -> None:
+        history = MemoryHistory(store, namespace=place(user))
+        asyncio.run(history.save_messages("earlier", [Message(role="user", contents=[text])]))
+
+    def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
+        history = MemoryHistory(store, namespace=place(user))
+        return [message.text for name in ("earlier", "chat") for message in kept(history, name)]
+
+    def framework_history(self, store: MemoryStore, user: str) -> str:
+        messages = kept(MemoryHistory(store, namespace=place(user)), "chat")
+        return json.dumps([message.to_dict() for message in messages])
+
+    def cancel_mid_recall(self, store: GatedStore, user: str, query: str) -> None:
+        history = MemoryHistory(store, namespace=place(user))
+        asyncio.run(cancel_at_gate(store, history.get_messages("earlier")))
+
+    def block_within(
+        self, store: MemoryStore, user: str, query: str, budget: int, counter: Callable[[str], int]
+    ) -> str:
+        recall = MemoryRecall(
+            store, namespace=Subtree(place(user)), budget_tokens=budget, count_tokens=counter
+        )
+        *added, _ = run(query, "new", recall)
+        return "".join(added)
+
+
+def test_a_cancelled_recall_leaves_the_store_usable(tmp_path: Path) -> None:
+    with GatedStore(str(tmp_path / "memory.db")) as store:
+        store.store("Ann likes pizza Margherita.")
+        client: Any = Scripted()
+        agent: Any = Agent(client=client, context_providers=[MemoryRecall(store)])
+        asyncio.run(cancel_at_gate(store, agent.run(QUESTION)))
+        assert store.recall("pizza")
+
+
+def test_the_example_remembers_across_sessions(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "- user: I always take my coffee with oat milk." in done.stdout
