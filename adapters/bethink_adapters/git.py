@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
@@ -77,7 +78,7 @@ class Stale:
 
     *projects* binds a namespace, or a ``Subtree`` of them, to a directory. At rest is one whose
     last commit was made *after* days or more before the moment of the recall. Each directory is
-    asked at its first recall and then once an hour, through *last_commit*.
+    asked at its first recall, through *last_commit*, and then once an hour by *clock*.
     """
 
     def __init__(
@@ -88,12 +89,14 @@ class Stale:
         after: float = 90.0,
         penalty: float = 30.0,
         last_commit: Callable[[Directory], float | None] = last_commit,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.ranking = checked(ranking)
         self.projects = {check_scope(scope): _absolute(path) for scope, path in projects.items()}
         self.after = number("after", after, 0.0, 1e6)
         self.penalty = number("penalty", penalty, 0.0, 1e6)
         self._last_commit = last_commit
+        self._clock = clock
         self._known: dict[str, tuple[float, float | None]] = {}
 
     @property
@@ -125,9 +128,9 @@ class Stale:
 
     def _at_rest(self, directory: str, now: float) -> bool:
         asked, committed = self._known.get(directory, (-np.inf, None))
-        if abs(now - asked) >= HOUR:
+        if (present := self._clock()) - asked >= HOUR:
             committed = self._last_commit(directory)
-            self._known[directory] = now, committed
+            self._known[directory] = present, committed
         return committed is not None and now - committed >= self.after * DAY
 
 

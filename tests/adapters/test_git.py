@@ -26,6 +26,7 @@ from bethink import (
     WeightedSum,
     recall,
 )
+from bethink.testing import FrozenClock
 from bethink_adapters.git import Stale, last_commit
 
 DAY = 86_400.0
@@ -115,13 +116,13 @@ def test_the_penalty_is_explained(
 def test_a_commit_ends_the_rest_within_the_hour(
     filled: MemoryStore, projects: dict[Any, Path]
 ) -> None:
-    stale = Stale(WeightedSum(), projects)
-    moments = [(0.0, 1.0), (0.0, 1.0), (3599.0, 1.0), (3600.0, 0.0)]
-    for number, (later, expected) in enumerate(moments):
-        hit = hits(filled, stale, now=NOW + later)["p/rest"]
-        assert hit.explain().signals["stale"] == expected
+    clock = FrozenClock(5.0)
+    stale = Stale(WeightedSum(), projects, clock=clock)
+    for number, expected in enumerate((1.0, 1.0, 0.0)):
+        assert hits(filled, stale)["p/rest"].explain().signals["stale"] == expected
         if number == 0:
             commit(projects["p/rest"], 0)
+        clock.advance(1800)
 
 
 def test_a_directory_is_asked_once_an_hour_and_only_when_it_matters(filled: MemoryStore) -> None:
@@ -130,10 +131,16 @@ def test_a_directory_is_asked_once_an_hour_and_only_when_it_matters(filled: Memo
     def ask(directory: Any) -> None:
         asked.append(Path(directory).name)
 
-    stale = Stale(WeightedSum(), {"p/rest": "one", "p/none": "two"}, last_commit=ask)
-    for later in (0, 1, 3599, 3600, 3601, 1):
-        hits(filled, stale, now=NOW + later)
-    hits(filled, stale, namespace="p/work", now=NOW + 9e9)
+    clock = FrozenClock(5.0)
+    projects: dict[Any, str] = {"p/rest": "one", "p/none": "two"}
+    stale = Stale(WeightedSum(), projects, last_commit=ask, clock=clock)
+    for now in (NOW, NOW - 9e8, NOW + 9e8, NOW):
+        hits(filled, stale, now=now)
+    assert asked == ["one"]
+    clock.advance(3600)
+    hits(filled, stale, namespace="p/work")
+    assert asked == ["one"]
+    hits(filled, stale)
     assert asked == ["one", "one"]
 
 
