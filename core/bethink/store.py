@@ -301,7 +301,7 @@ class MemoryStore(View):
         *as_of* they are those of that moment.
         """
         tier, most = fields.one_of("min_tier", min_tier, TIERS), fields.limit("limit", limit)
-        engine = self._engine_at(as_of)
+        k, engine = fields.integer("k", k, 0), self._engine_at(as_of)
         if query is None:
             records = reading.listed(
                 engine, check_scope(namespace), parse(where), None, 0, newest_first=False
