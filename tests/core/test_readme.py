@@ -22,6 +22,10 @@ GIVEN = {
         import shutil
         shutil.copy({str(ROOT / "examples" / "data" / "conversations.json")!r}, ".")
     """,
+    "langchain.agents": """
+        from langchain_core.language_models import FakeListChatModel
+        model, tools = FakeListChatModel(responses=["Margherita."]), []
+    """,
     "langchain_core": """
         from langchain_core.language_models import FakeListChatModel
         model = FakeListChatModel(responses=["Hello Ann."])
@@ -76,7 +80,9 @@ def test_table_names_the_versions_that_are_tested() -> None:
         package: {version for _, name, version in PINS if name == package} for package in table
     }
     assert table == tested
-    assert {"langchain-core", "crewai", "autogen-agentchat", "pyautogen"} == table.keys()
+    assert table.keys() == {
+        *("langchain-core", "langchain", "langgraph", "crewai", "autogen-agentchat", "pyautogen")
+    }
 
 
 def test_environments_named_are_there() -> None:
@@ -84,6 +90,7 @@ def test_environments_named_are_there() -> None:
         name for names in re.findall(r"tox run -e (\S+?)[`\n]", README) for name in names.split(",")
     }
     known = {factor for factor, _, _ in PINS} | {"py"}
+    known |= set(re.findall(r"^\[testenv:([a-z-]+-upstream)\]", TOX, re.MULTILINE))
     known |= {f"{name}-upstream" for name in ("langchain", "crewai", "autogen")}
     assert named <= known
 
