@@ -14,9 +14,9 @@ from bethink.bench.__main__ import main, option_parser, run, sizes_of, timing_en
 from bethink.bench.corpus import build_corpus, harvest, join_halves, sentences
 from bethink.bench.embedding import SharedEmbedder
 from bethink.bench.findings import Survivors
-from bethink.bench.ratios import Ratio
+from bethink.bench.ratios import Ratio, ratio_rows
 from bethink.bench.report import as_json, as_text, duration
-from bethink.bench.rounds import FEWEST_ROUNDS, Step, interleave, percentile, summed
+from bethink.bench.rounds import FEWEST_ROUNDS, Sample, Step, interleave, percentile, summed
 
 IN_A_ROW_AND_COLD = {
     "recall",
@@ -35,6 +35,8 @@ MEASURES = {
     "recall after foreign store",
     "store, full",
     "store, normal",
+    "conflicts",
+    "consolidate",
 }
 
 
@@ -157,6 +159,16 @@ def test_ratio_is_held_against_its_goal(at_least: bool, goal: float, met: bool) 
     assert ratio.as_row(10, "shared", cpu)["met"] is met
     assert ratio.as_row(10, "own", cpu)["met"] is None
     assert ratio.as_row(20, "shared", cpu)["goal"] is None
+
+
+def test_a_sweep_is_held_against_that_of_a_tenth() -> None:
+    samples = [
+        Sample(size, "shared", "bethink", "conflicts", cpu=[cost])
+        for size, cost in ((100, 2.0), (1000, 31.0))
+    ]
+    (row,) = ratio_rows(samples)
+    assert (row["size"], row["name"]) == (1000, "conflicts / of a tenth")
+    assert (row["value"], row["goal"], row["met"]) == (15.5, 15.0, False)
 
 
 def test_environment_for_timing_has_one_thread_and_no_forced_kernel() -> None:

@@ -30,6 +30,16 @@ class Stores(Protocol):
         """Store *text* durably."""
 
 
+class Sweeps(Protocol):
+    """Anything that goes through all its texts at once."""
+
+    def conflicts(self) -> int:
+        """Return how many pairs of texts are in conflict."""
+
+    def consolidate(self) -> int:
+        """Merge the texts that repeat each other; return how many are gone."""
+
+
 class Engine(Fills, Stores, Protocol):
     """A memory of texts. *needs* names the modules it must find."""
 
@@ -59,6 +69,14 @@ class Bethink:
     def recall(self, query: str, *, touch: bool = True) -> list[str]:
         """Return the best texts."""
         return [hit.memory.content for hit in self.memory.recall(query, k=HITS, touch=touch)]
+
+    def conflicts(self) -> int:
+        """Return how many pairs of texts are in conflict."""
+        return len(self.memory.conflicts())
+
+    def consolidate(self) -> int:
+        """Merge the texts that repeat each other; return how many are gone."""
+        return sum(len(merged.others) for merged in self.memory.consolidate())
 
     def survivors(self, query: str) -> int:
         """Return how many vectors are read in full to answer *query*."""

@@ -17,6 +17,7 @@ from bethink.bench.embedding import SharedEmbedder
 from bethink.bench.engines import MEMORIES, BareSqlite, Bethink, Engine, Fills, Stores, open_engine
 from bethink.bench.findings import Findings, Footprint, Survivors
 from bethink.bench.rounds import Sample, Step, interleave, summed
+from bethink.bench.sweeps import sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Run:
             (self.folder / name).mkdir(parents=True)
         self._fill()
         self._open()
+        self.findings.samples += sweep(self.names, self.folder, self.shared, self.size)
         with self._engines(self.names) as engines:
             self._recall(engines)
             self._prove(engines)

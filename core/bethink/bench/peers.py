@@ -36,6 +36,12 @@ class _Remembrane:
     def recall(self, query: str, *, touch: bool = True) -> list[str]:
         return [hit.memory.content for hit in self.memory.recall(query, k=HITS, touch=touch)]
 
+    def conflicts(self) -> int:
+        return len(self.memory.conflicts())
+
+    def consolidate(self) -> int:
+        return int(self.memory.consolidate())
+
     def store(self, text: str) -> None:
         self.memory.store(text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from importlib.util import find_spec
 
 from bethink.bench.peers import PEERS
 from bethink.bench.rounds import Sample
+from bethink.bench.sweeps import SWEEPS
 
 Figure = tuple[str, str]  # engine, measure
 OURS = "bethink"
@@ -21,6 +23,8 @@ _PEER_GOALS: dict[Figure, Mapping[int, float]] = {
     ("remembrane", "recall"): {1_000: 10.0, 10_000: 40.0, 100_000: 100.0},
     ("remembrane", "store + recall"): {10_000: 100.0},
     ("remembrane", "open and first recall"): {100_000: 15.0},
+    ("remembrane", "conflicts"): {1_000: 10.0},
+    ("remembrane", "consolidate"): {1_000: 10.0},
     ("sqlite-vec", "recall"): {10_000: 3.0},
     ("chromadb", "recall"): {10_000: 1.2},
 }
@@ -32,6 +36,7 @@ _COMPARED = (
     "open and first recall",
     "bulk store",
     "store, full",
+    *SWEEPS,
 )
 
 
@@ -111,3 +116,16 @@ def ratio_rows(samples: Sequence[Sample]) -> Iterator[dict[str, object]]:
         for ratio in [*own_ratios(), *peer_ratios()]:
             if ratio.over in cpu and ratio.under in cpu:
                 yield ratio.as_row(size, embedder, cpu)
+        yield from _growth(size, embedder, cpu, groups.get((size // 10, embedder), {}))
+
+
+def _growth(
+    size: int, embedder: str, cpu: Mapping[Figure, float], fewer: Mapping[Figure, float]
+) -> Iterator[dict[str, object]]:
+    """Yield what a sweep costs in terms of one of a tenth: n log n, or less."""
+    for measure in SWEEPS:
+        over, under = (OURS, measure), (OURS, f"{measure}, a tenth")
+        if over in cpu and over in fewer and size >= 20:
+            limit = round(10 * math.log(size) / math.log(size // 10), 1)
+            ratio = Ratio(f"{measure} / of a tenth", over, under, {size: limit})
+            yield ratio.as_row(size, embedder, {**cpu, under: fewer[over]})
