@@ -1,4 +1,4 @@
-"""Databases of remembrane (0.3 to 0.5, and before)."""
+"""Databases of remembrane (0.5 and before)."""
 
 from __future__ import annotations
 
