@@ -8,7 +8,7 @@
 What was recalled is shown to the model in one run and is in no history. The recall comes after the
 history in the list, so that it leaves out what the history shows anyway.
 
-Runs on agent-framework-core 1.10 to 1.23.
+Runs on agent-framework-core 1.16 to 1.23.
 """
 
 from __future__ import annotations
