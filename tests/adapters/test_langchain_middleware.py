@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -270,6 +272,16 @@ def test_a_store_that_fails_while_writing_is_logged(
     with caplog.at_level(logging.ERROR):
         memory.after_agent({"messages": [HumanMessage("Hi.", id="1")]}, None)
     assert [record.name for record in caplog.records] == ["bethink_adapters.langchain.middleware"]
+
+
+def test_the_example_knows_on_tuesday_what_it_was_told_on_monday(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples" / "langchain_agent.py"
+    command = [sys.executable, str(example)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    monday, _, tuesday = done.stdout.partition("And he likes seeds.\nIt answers")
+    assert "The model reads 3 message(s)" in monday
+    assert "human: My parrot is called Quetzal." in tuesday
 
 
 # -- tools

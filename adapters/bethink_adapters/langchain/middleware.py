@@ -149,7 +149,7 @@ class MemoryMiddleware(_Base):
         asked = (each for each in reversed(messages) if each.type == "human")
         query = next((plain_text(message.content) for message in asked), "")
         namespace = _resolved(self.namespace, runtime)
-        return self._recalling.text(query[:MAX_CONTENT], said, namespace=namespace)
+        return self._recalling.safely(query[:MAX_CONTENT], said, namespace=namespace).text
 
     def _shown(self, request: ModelRequest) -> ModelRequest:
         state: Any = request.state
