@@ -1,0 +1,81 @@
+"""What a store promises of repetitions and contradictions, each promise in one short test."""
+
+from __future__ import annotations
+
+import pytest
+
+from bethink import MemoryStore, SimilarMemoryError, ValidationError
+
+LIMIT = "The limit of the public interface is {} requests per minute for each registered client"
+KITCHEN = "The kitchen of the office is painted green"
+
+
+def contents(store: MemoryStore) -> list[str]:
+    return [record.content for record in store.all()]
+
+
+def test_a_restatement_is_offered_for_merging_and_another_value_never(store: MemoryStore) -> None:
+    record = store.store(KITCHEN, tags=["x"])
+    with pytest.raises(SimilarMemoryError) as caught:
+        store.store(KITCHEN + "!", on_similar="raise")
+    assert (caught.value.id, caught.value.similarity > 0.92) == (record.id, True)
+    merged = store.store(KITCHEN + "!", on_similar="merge", tags=["y"], importance=0.9)
+    assert (merged.id, merged.tags, merged.importance) == (record.id, ("x", "y"), 0.9)
+    for on_similar in ("merge", "raise"):
+        store.store(KITCHEN.replace("green", "blue"), on_similar=on_similar, key=on_similar)
+    store.store_many([LIMIT.format(number) for number in (100, 200)], on_similar="merge")
+    assert len(contents(store)) == 5
+
+
+def test_consolidating_loses_nothing(store: MemoryStore) -> None:
+    one, other = store.store_many([KITCHEN, KITCHEN + "."], metadata={"a": 1})
+    store.store_many([LIMIT.format(number) for number in (100, 200)])
+    store.record_outcome(one.id, "worked")
+    store.record_outcome(other.id, "partial")
+    store.touch([one.id, other.id])
+    (merged,) = store.consolidate()
+    assert (merged.record.outcome, merged.record.access_count) == (0.25, 2)
+    assert contents(store) == [KITCHEN, LIMIT.format(100), LIMIT.format(200)]
+    assert store.undo(store.log(limit=1)[0].seq).outcome == 0.2
+    assert len(contents(store)) == 4
+
+
+def test_a_conversation_keeps_its_repeated_turns(store: MemoryStore) -> None:
+    store.store_many(["hi", "hello", "hi", "bye"], thread="s1")
+    assert store.consolidate() == []
+    assert len(contents(store)) == 4
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The user lives in London", "The user lives in Paris"),
+        ("Tokens expire after 30 days", "Tokens expire after 90 days"),
+        ("We deploy on Fridays", "We never deploy on Fridays"),
+        (LIMIT.format(100), LIMIT.format(200)),
+    ],
+)
+def test_conflicts_are_told_in_tiers(store: MemoryStore, older: str, newer: str) -> None:
+    store.store_many([older, "The invoice run starts on the first Monday", newer])
+    (conflict,) = store.conflicts()
+    assert (conflict.older.content, conflict.newer.content) == (older, newer)
+    assert conflict.tier == "likely"
+    assert store.conflicts(min_tier="likely") == [conflict]
+
+
+def test_resolving_is_journaled_and_keeps_the_kept(store: MemoryStore) -> None:
+    kept, dropped = store.store_many(["The user lives in Paris", "The user lives in London"])
+    for drop in (kept.id, [dropped.id, kept.id]):
+        with pytest.raises(ValidationError):
+            store.resolve(kept.id, drop)
+    assert store.resolve(kept.id, dropped.id, reason="moved in May") == 1
+    entry = store.log(limit=1)[0]
+    assert (entry.action, entry.id, entry.changes["reason"]) == (
+        "resolve",
+        dropped.id,
+        "moved in May",
+    )
+    assert contents(store) == [kept.content]
+    assert store.conflicts() == []
+    store.undo(entry.seq)
+    assert len(store.conflicts()) == 1
