@@ -46,7 +46,17 @@ from .packing import Packed
 from .packing.context import context_block
 from .ranking import DecayProduct, FiveSignal, Ranking, WeightedSum
 from .ranking.categories import CATEGORIES, guess_category, query_intent
-from .records import Explanation, LogEntry, MemoryRecord, RecallResult, Snapshot, WhyNot
+from .records import (
+    Explanation,
+    Integrity,
+    LogEntry,
+    MemoryRecord,
+    Problem,
+    RecallResult,
+    Repair,
+    Snapshot,
+    WhyNot,
+)
 from .store import MemoryStore
 from .working import (
     KeyedMemory,
@@ -84,6 +94,7 @@ __all__ = [
     "Files",
     "FiveSignal",
     "HashEmbedder",
+    "Integrity",
     "IntegrityKeyError",
     "IsAFolderError",
     "KeyedMemory",
@@ -105,9 +116,11 @@ __all__ = [
     "Packed",
     "Past",
     "PathTakenError",
+    "Problem",
     "Ranking",
     "RateLimitError",
     "RecallResult",
+    "Repair",
     "Relation",
     "SchemaTooNewError",
     "ScoredRecord",

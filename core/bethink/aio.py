@@ -97,6 +97,8 @@ class AsyncMemoryStore(_AsyncView):
     diff = _awaitable(MemoryStore.diff)
     audit = _awaitable(MemoryStore.audit)
     undo = _awaitable(MemoryStore.undo)
+    verify = _awaitable(MemoryStore.verify)
+    repair = _awaitable(MemoryStore.repair)
     close = _awaitable(MemoryStore.close)
 
     async def as_of(self, when: When) -> AsyncPast:

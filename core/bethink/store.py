@@ -37,6 +37,7 @@ from .forks import opening
 from .history import Diff, Moments, Past, Version, When
 from .ids import IdFactory
 from .index import MAX_RESIDENT
+from .integrity import repair, verify
 from .lifecycle import Admission
 from .namespaces import Scope, check_namespace, check_scope
 from .outcomes import OutcomeEntry, Verdict
@@ -44,7 +45,15 @@ from .packing import Budget, Packed, TokenCounter
 from .ranking import Ranking, WeightedSum
 from .ranking import checked as checked_ranking
 from .recall import Mode
-from .records import LogEntry, MemoryRecord, RecallResult, Snapshot, WhyNot
+from .records import (
+    Integrity,
+    LogEntry,
+    MemoryRecord,
+    RecallResult,
+    Repair,
+    Snapshot,
+    WhyNot,
+)
 from .view import View, Where
 
 NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
@@ -499,6 +508,22 @@ class MemoryStore(View):
         An unknown one raises ``NotFoundError``.
         """
         return history.undo(self._engine, fields.integer("seq", seq, 1))
+
+    def verify(self) -> Integrity:
+        """Check everything the file holds and name what is damaged; nothing is changed.
+
+        Pages and tables, the journal's chain, every record against what the journal tells of it,
+        vectors, links, snapshots, the saved index; with an integrity key all codes and the anchor.
+        """
+        return verify(self._engine)
+
+    def repair(self) -> Repair:
+        """Make the saved index and the embedder's vectors again, if ``verify`` finds any damaged.
+
+        Texts, fields, the journal and your own named vectors are left as they are: the report tells
+        what was mended and what could not be.
+        """
+        return repair(self._engine)
 
     def close(self) -> None:
         """Write what is pending and release the file; closing twice is fine."""

@@ -53,6 +53,7 @@ ROWS = (
     ("engine",),
     ("lifecycle", "links", "merging", "reading", "view"),
     ("admission", "consolidation", "contradictions", "erasure", "history", "outcomes"),
+    ("integrity",),
     ("store",),
     ("working",),
     ("aio", "files", "messages"),

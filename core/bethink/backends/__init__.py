@@ -29,6 +29,7 @@ from .anchors import Anchor, FileAnchor
 
 if TYPE_CHECKING:
     from .chronicle import Chronicle
+    from .inspection import Inspection
 
 Vector = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
@@ -160,6 +161,17 @@ class Writer(Protocol):
         may hold a word of it. Return the namespaces it was ever in. ``Backend.scrub`` does the
         rest.
         """
+        ...
+
+    def embed(self, row: int, vector: Vector) -> None:
+        """Give the record in *row*, which is not live, another vector of the store's embedder.
+
+        To be followed by a ``patch`` of it.
+        """
+        ...
+
+    def discard(self) -> frozenset[str]:
+        """Remove every saved segment and what belongs to no record; return their namespaces."""
         ...
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
@@ -296,6 +308,10 @@ class Backend(Protocol):
         Return their numbers, None for one that came too late and for those after it. What is true
         at a ``head`` before the last erasing comes too late: it may hold erased words.
         """
+        ...
+
+    def inspect(self) -> AbstractContextManager[Inspection]:
+        """Open all that there is now to be checked, for however long that takes."""
         ...
 
     def scrub(self) -> None:

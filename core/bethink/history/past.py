@@ -15,6 +15,7 @@ from itertools import islice
 import numpy as np
 
 from ..backends import EMBEDDED, Backend, Changes, Loading, Rows, Segment, Vector, Writer
+from ..backends.inspection import Inspection
 from ..errors import ValidationError
 from ..filters import Filter, matches
 from ..index.document import embedded_text
@@ -135,6 +136,10 @@ class PastBackend:
         """Return the journal entries up to the moment, newest first."""
         found = self._present.log(None, id, scope, since)
         return list(islice((entry for entry in found if entry.seq <= self._seq), limit))
+
+    def inspect(self) -> AbstractContextManager[Inspection]:
+        """Open all of the present, for its journal is that of the past."""
+        return self._present.inspect()
 
     def scrub(self) -> None:
         """Do nothing: what was erased is erased from the past, too."""

@@ -23,6 +23,7 @@ from .codes import PLAIN, Codes
 from .connection import BUSY_SECONDS, Connections, Durability
 from .erasing import ENTRIES_OF, ERASED, SCRUBBED, came_too_late, once_in
 from .opening import MEMORY
+from .inspection import SQLiteInspection
 from .rows import from_json, to_vector, within, within_any
 from .schema import remove_backups
 from .sealing import KEYED, Seal, check_unkeyed
@@ -281,6 +282,12 @@ class SQLiteBackend:
             ).fetchall()
             self._codes.check_entries(connection, (seq for seq, *_ in found))
         return list(map(to_entry, found))
+
+    @contextmanager
+    def inspect(self) -> Iterator[SQLiteInspection]:
+        """Open all that there is now to be checked, for however long that takes."""
+        with self._connections.lasting() as connection:
+            yield SQLiteInspection(connection, self.location, self._codes, self._seal)
 
     def scrub(self) -> None:
         """Remove every byte of what was erased from the file, its log and the copies beside it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -107,12 +107,22 @@ class KeyedCodes(Codes):
 
     def check_entries(self, connection: sqlite3.Connection, entries: Iterable[int]) -> None:
         """Raise ``TamperedError`` if one of these journal *entries* is not what was written."""
+        for seq, genuine in self._judged(connection, entries):
+            if not genuine:
+                raise TamperedError(None, f"journal entry {seq} {_CHANGED}")
+
+    def genuine_at(self, connection: sqlite3.Connection, seq: int) -> bool:
+        """Tell whether journal entry *seq* is what was written, if there is one."""
+        return all(genuine for _, genuine in self._judged(connection, [seq]))
+
+    def _judged(
+        self, connection: sqlite3.Connection, entries: Iterable[int]
+    ) -> Iterator[tuple[int, bool]]:
         for *columns, salt, changes, code in connection.execute(
             f"SELECT {ENTRY}, salt, changes, code FROM journal WHERE seq IN {_GIVEN}",
             (json.dumps(list(entries)),),
         ):
-            if not self.genuine(columns, salt, changes, code):
-                raise TamperedError(None, f"journal entry {columns[0]} {_CHANGED}")
+            yield columns[0], self.genuine(columns, salt, changes, code)
 
     def check_vectors(self, connection: sqlite3.Connection, rows: Iterable[int]) -> None:
         """Raise ``TamperedError`` if a vector of one of *rows* is not what was written."""

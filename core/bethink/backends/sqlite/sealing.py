@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ...errors import IntegrityKeyError, TamperedError
-from ...records import MemoryRecord
+from ...records import MemoryRecord, Problem
 from .. import Row, Vector
 from ..anchors import Anchor
 from .codes import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, RECORD, KeyedCodes, mark
@@ -42,9 +42,9 @@ class Seal:
         known = None if anchor is None else anchor.read()
         self._store, self.codes = _codes(connections, key)
         with connections.snapshot() as connection:
-            self._check(connection)
             self._seen = _last(connection)[:2]
-            self._check_anchor(connection, known)
+            for problem in self._problems(connection, known):
+                raise TamperedError(self._path, str(problem))
         if _anchored(connections) != (anchor is not None):
             with connections.writing() as connection:
                 self.writer(connection).set(ANCHORED, "" if anchor is None else "1")
@@ -73,19 +73,27 @@ class Seal:
         if self._anchor is not None and self._seen[0]:
             self._anchor.write(self.line(*self._seen))
 
-    def _check(self, connection: sqlite3.Connection) -> None:
+    def problems(self, connection: sqlite3.Connection) -> Iterator[Problem]:
+        """Yield what is missing or of another time in what *connection* sees."""
+        return self._problems(connection, None if self._anchor is None else self._anchor.read())
+
+    def _problems(self, connection: sqlite3.Connection, known: str | None) -> Iterator[Problem]:
         if _fact(connection, SEAL) != sealed(connection, self.codes):
-            raise TamperedError(self._path, "its facts or snapshots were changed")
+            yield Problem("fact", SEAL, "it does not fit the facts and snapshots")
         seq, _, code = _last(connection)
-        self.codes.check_entries(connection, [seq])
+        if not self.codes.genuine_at(connection, seq):
+            yield Problem("journal", f"entry {seq}", "it was changed without the store's key")
         (count,) = connection.execute("SELECT count(*) FROM records").fetchone()
         if count != mark(code)[1]:
-            raise TamperedError(self._path, f"it holds {count} records of {mark(code)[1]}")
+            yield Problem("file", self._path, f"it holds {count} records of {mark(code)[1]}")
+        yield from self._anchor_problems(connection, known)
 
-    def _check_anchor(self, connection: sqlite3.Connection, known: str | None) -> None:
+    def _anchor_problems(
+        self, connection: sqlite3.Connection, known: str | None
+    ) -> Iterator[Problem]:
         if known is None:
             if self._anchor is not None and _fact(connection, ANCHORED):
-                raise TamperedError(self._path, "it had an anchor, and this one is empty")
+                yield Problem("anchor", self._path, "it is empty, and once was not")
             return
         try:
             _, _, number, link, _ = known.split(" ")
@@ -93,13 +101,10 @@ class Seal:
         except ValueError:
             genuine = False
         if not genuine:
-            raise TamperedError(self._path, "its anchor is that of another store, or was changed")
-        if _link(connection, seq) != bytes.fromhex(link):
-            raise TamperedError(
-                self._path,
-                f"it was put back to an earlier state: its anchor knows of journal entry {seq}, "
-                f"and it ends with {self._seen[0]} or has another",
-            )
+            yield Problem("anchor", self._path, "it is that of another store, or was changed")
+        elif _link(connection, seq) != bytes.fromhex(link):
+            gone = f"it knows a journal entry {seq} that the file has not: the file was put back "
+            yield Problem("anchor", self._path, f"{gone}to an earlier state")
 
 
 class KeyedWriter(SQLiteWriter):

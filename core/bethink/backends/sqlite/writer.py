@@ -17,7 +17,7 @@ from ...namespaces import Scope
 from ...records import LIVE, MemoryRecord, State
 from .. import EMBEDDED, Row, Vector
 from .codes import PLAIN, Codes
-from .erasing import ERASED, blank
+from .erasing import ERASED, blank, discard
 from .rows import COLUMNS, FIELDS, to_blob, to_values, to_vector, within
 from .where import condition
 
@@ -198,6 +198,15 @@ class SQLiteWriter:
         self.patch(row, tombstone)
         self.set(ERASED, str(self._head + 1))
         return blank(self._connection, tombstone.id)
+
+    def embed(self, row: int, vector: Vector) -> None:
+        """Give the record in *row*, which is not live, another vector of the store's embedder."""
+        self._connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
+        self._attach(row, {EMBEDDED: vector})
+
+    def discard(self) -> frozenset[str]:
+        """Remove every saved segment and what belongs to no record; return their namespaces."""
+        return discard(self._connection)
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""

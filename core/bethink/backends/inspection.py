@@ -1,0 +1,73 @@
+"""What a backend shows to be checked: what it finds of itself, and every record's whole story."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..records import MemoryRecord, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A journal entry that changed a record and took it from row ``was`` to ``row``.
+
+    ``changes`` are None once they have been erased. ``whole`` is all of the record, where the entry
+    tells that, too.
+    """
+
+    seq: int
+    at: float
+    action: str
+    namespace: str | None
+    was: int | None
+    row: int | None
+    changes: Mapping[str, Any] | None
+    whole: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a journaled touch left of a record, and what its entry tells: how often, and when last.
+
+    ``told`` is None if there is no such entry.
+    """
+
+    seq: int
+    count: int
+    last: float
+    told: tuple[int, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A record, None if it cannot be read, and all that the journal tells of it, oldest first."""
+
+    id: str
+    row: int
+    ordinal: int
+    revision: int
+    record: MemoryRecord | None
+    steps: tuple[Step, ...]
+    accesses: tuple[Access, ...]
+
+
+class Inspection(Protocol):
+    """Everything of a backend at one moment, to be checked; writers go on meanwhile."""
+
+    def damage(self) -> Iterator[Problem]:
+        """Yield what can be found wrong without knowing what records and entries mean."""
+        ...
+
+    def lives(self) -> Iterator[Life]:
+        """Yield every record, in any state, with its story."""
+        ...
+
+    def departures(self, id: str, namespace: str, key: str | None) -> int:
+        """Return how often the record is noted to have left that place."""
+        ...
+
+    def totals(self) -> tuple[int, int]:
+        """Return how many departures and how many accesses are noted."""
+        ...

@@ -1,0 +1,327 @@
+"""An SQLite file under inspection: pages, tables, chain, codes, segments and vectors."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import lru_cache, partial
+from typing import Any, Final
+
+import numpy as np
+
+from ...errors import BethinkError
+from ...journal import START, WHOLE, digest, link
+from ...records import MemoryRecord, Problem, ProblemKind
+from .. import SEGMENT_FORMAT
+from ..inspection import Access, Life, Step
+from . import schema
+from .codes import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, RECORD, Codes, KeyedCodes, mark
+from .rows import COLUMNS, to_record
+from .sealing import Seal
+
+_MOST: Final = 100
+_STEPS: Final = (
+    "SELECT seq, at, action, namespace, was, row, changes FROM journal WHERE seq = ? UNION ALL "
+    "SELECT seq, at, action, namespace, was, row, changes FROM journal "
+    "WHERE id = ? AND action <> 'store' AND row IS NOT NULL ORDER BY seq"
+)
+_CHANGED: Final = "it was changed without the store's key"
+_QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
+    (
+        "journal",
+        "SELECT 'entry ' || seq FROM journal WHERE id IS NOT NULL "
+        "AND id NOT IN (SELECT id FROM records)",
+        "its record is missing",
+    ),
+    (
+        "journal",
+        "SELECT 'entry ' || seq FROM journal WHERE action = 'store' "
+        "AND seq NOT IN (SELECT ordinal FROM records)",
+        "the record that it stored is missing",
+    ),
+    (
+        "record",
+        "SELECT id FROM records WHERE superseded_by IS NOT NULL "
+        "AND superseded_by NOT IN (SELECT id FROM records)",
+        "the record that supersedes it is missing",
+    ),
+    (
+        "record",
+        "SELECT min(id) FROM records NOT INDEXED WHERE state = 'live' AND key IS NOT NULL "
+        "GROUP BY namespace, key HAVING count(*) > 1",
+        "its key is held by another live record, too",
+    ),
+    (
+        "snapshot",
+        "SELECT name FROM snapshots WHERE typeof(seq) <> 'integer' OR typeof(at) <> 'real' "
+        "OR seq < 0 OR seq > (SELECT coalesce(max(seq), 0) FROM journal)",
+        "it names no journal entry",
+    ),
+    (
+        "vector",
+        "SELECT id FROM records LEFT JOIN vectors USING (row) "
+        "WHERE vector IS NULL AND content <> '' AND state <> 'erased'",
+        "it is missing",
+    ),
+    (
+        "vector",
+        "SELECT 'row ' || row FROM vectors WHERE row NOT IN (SELECT row FROM records)",
+        "it belongs to no record",
+    ),
+    (
+        "vector",
+        "SELECT 'row ' || row || ', ' || name FROM named_vectors "
+        "WHERE row NOT IN (SELECT row FROM journal WHERE row IS NOT NULL) OR since > row",
+        "it belongs to no record",
+    ),
+    (
+        "link",
+        "SELECT source || ' ' || kind || ' ' || target FROM links LEFT JOIN journal ON seq = since "
+        "WHERE (action = 'relate' AND id = source AND json_extract(changes, '$.kind') = kind "
+        "AND json_extract(changes, '$.target') = target) IS NOT 1",
+        "no journal entry tells of it",
+    ),
+    (
+        "link",
+        "SELECT source || ' ' || kind || ' ' || target FROM links LEFT JOIN journal ON seq = until "
+        "WHERE until IS NOT NULL AND (action = 'unrelate' AND id = source "
+        "AND json_extract(changes, '$.kind') = kind "
+        "AND json_extract(changes, '$.target') = target) IS NOT 1",
+        "no journal entry tells of its end",
+    ),
+    (
+        "link",
+        "SELECT 'entry ' || seq FROM journal WHERE changes IS NOT NULL AND "
+        "(action = 'relate' AND seq NOT IN (SELECT since FROM links) OR action = 'unrelate' "
+        "AND seq NOT IN (SELECT until FROM links WHERE until IS NOT NULL))",
+        "the link that it tells of is missing",
+    ),
+    (
+        "segment",
+        "SELECT one.namespace || ', rows ' || one.first || ' to ' || one.last FROM segments one "
+        "JOIN segments two ON one.namespace = two.namespace AND one.number < two.number "
+        "AND one.first <= two.last AND two.first <= one.last",
+        "it overlaps with another",
+    ),
+)
+
+
+class SQLiteInspection:
+    """Check what *connection* sees of the file at *path*; *seal* guards it if it has a key."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, path: str, codes: Codes, seal: Seal | None
+    ) -> None:
+        self._connection = connection
+        self._path = path
+        self._codes = codes
+        self._seal = seal
+        self._touch = lru_cache(256)(self._touched)
+
+    def damage(self) -> Iterator[Problem]:
+        """Yield what can be found wrong without knowing what records and entries mean."""
+        for part in (self._file, self._journal, self._segments, self._vectors):
+            yield from self._tried(part)
+        for query in _QUERIES:
+            yield from self._tried(partial(self._asked, *query))
+        if self._seal is not None:
+            yield from self._tried(self._records)
+            yield from self._seal.problems(self._connection)
+
+    def _tried(self, check: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
+        """Yield what *check* finds, and what keeps it from going on."""
+        try:
+            yield from check()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            yield Problem("file", self._path, str(error))
+
+    def _file(self) -> Iterator[Problem]:
+        for (found,) in self._connection.execute(f"PRAGMA integrity_check({_MOST})"):
+            if found != "ok":
+                yield Problem("file", self._path, found)
+        here, wanted = _schema(self._connection), _wanted()
+        for name in sorted(here.keys() | wanted.keys()):
+            if here.get(name) != wanted.get(name):
+                what = "changed" if name in here and name in wanted else "missing"
+                yield Problem("file", name, what if name in wanted else "not of bethink's making")
+
+    def _journal(self) -> Iterator[Problem]:
+        previous, last, before, stored = START, 0, -float("inf"), 0
+        steps, (erased,) = (
+            set[int](),
+            self._one("SELECT max(seq) FROM journal WHERE action='erase'"),
+        )
+        for *columns, linked, salt, changes, code in self._connection.execute(
+            f"SELECT {ENTRY}, salt, changes, code FROM journal ORDER BY seq"
+        ):
+            seq, at, action, *_, row, digested = columns
+            stored += action == "store"
+            for what in (
+                seq != last + 1 and f"it follows entry {last}",
+                _broken(columns, previous, linked) and "it does not follow from the one before",
+                _retold(digested, salt, changes) and "it tells what it did not tell",
+                changes is None
+                and row is None
+                and not (erased and seq < erased)
+                and "what it told is gone, though nothing was erased",
+                self._forged([*columns, linked], salt, changes, code, stored) and _CHANGED,
+            ):
+                if what:
+                    yield Problem("journal", f"entry {seq}", what)
+            if isinstance(at, float):
+                steps |= {seq} if at < before else set()
+                before = at
+            previous, last = linked if isinstance(linked, bytes) else START, seq
+        noted = {seq for (seq,) in self._connection.execute("SELECT seq FROM clock_steps")}
+        for seq in sorted(steps ^ noted):
+            yield Problem("journal", f"entry {seq}", "whether its clock went back is noted wrongly")
+
+    def _forged(
+        self, columns: list[Any], salt: object, changes: object, code: object, stored: int
+    ) -> bool:
+        if not isinstance(self._codes, KeyedCodes):
+            return code is not None
+        return not self._codes.genuine(columns, salt, changes, code) or mark(code)[1] != stored
+
+    def _asked(self, kind: ProblemKind, query: str, what: str) -> Iterator[Problem]:
+        for (where,) in self._connection.execute(query):
+            yield Problem(kind, str(where), what)
+
+    def _segments(self) -> Iterator[Problem]:
+        for *columns, checksum, data in self._connection.execute(
+            "SELECT format, namespace, first, last, count, head, checksum, data FROM segments"
+        ):
+            kind, namespace, first, last, *_ = columns
+            whole = isinstance(data, bytes)
+            if kind == SEGMENT_FORMAT and not (
+                whole and self._codes.checksum(tuple(columns), data) == checksum
+            ):
+                yield Problem("segment", f"{namespace}, rows {first} to {last}", "it is damaged")
+
+    def _vectors(self) -> Iterator[Problem]:
+        sizes = {
+            name.partition(":")[2]: 4 * int(size)
+            for name, size in self._connection.execute(
+                "SELECT name, value FROM facts WHERE name LIKE 'dimension:%'"
+            )
+        }
+        for table, selected in (("vectors", EMBEDDED_VECTOR), ("named_vectors", NAMED_VECTOR)):
+            for *columns, code in self._connection.execute(
+                f"SELECT {selected}, code FROM {table} ORDER BY row"
+            ):
+                row, name, _, blob = columns
+                for what in (
+                    not isinstance(blob, bytes) or len(blob) != sizes.get(name),
+                    isinstance(blob, bytes) and not _finite(blob),
+                    isinstance(self._codes, KeyedCodes) and code != self._codes.vector(columns),
+                ):
+                    if what:
+                        yield Problem("vector", self._owner(row, name), "it is damaged")
+                        break
+
+    def _owner(self, row: int, name: str) -> str:
+        found = self._one("SELECT id FROM records WHERE row = ?", row)
+        return (found[0] if found else f"row {row}") + (f", {name}" if name else "")
+
+    def _records(self) -> Iterator[Problem]:
+        """Yield the records of a keyed store whose code does not fit."""
+        for *columns, code in self._connection.execute(f"SELECT {RECORD}, code FROM records"):
+            if isinstance(self._codes, KeyedCodes) and code != self._codes.record(columns):
+                yield Problem("record", str(columns[0]), _CHANGED)
+
+    def lives(self) -> Iterator[Life]:
+        """Yield every record, in any state, with its story."""
+        for row, ordinal, revision, *values in self._connection.execute(
+            f"SELECT row, ordinal, revision, {COLUMNS} FROM records ORDER BY row"
+        ):
+            id = values[0]
+            found = self._connection.execute(_STEPS, (ordinal, id)).fetchall()
+            steps = tuple(_step(*columns) for columns in found)
+            accesses = tuple(
+                Access(seq, count, last, self._touch(seq).get(id))
+                for seq, count, last in self._connection.execute(
+                    "SELECT seq, count, last FROM accesses WHERE ordinal = ?", (ordinal,)
+                )
+            )
+            yield Life(str(id), row, ordinal, revision, _read(values), steps, accesses)
+
+    def departures(self, id: str, namespace: str, key: str | None) -> int:
+        """Return how often the record is noted to have left that place."""
+        place = "namespace = ? AND key IS ? AND id = ?"
+        return int(
+            self._one(f"SELECT count(*) FROM departures WHERE {place}", namespace, key, id)[0]
+        )
+
+    def totals(self) -> tuple[int, int]:
+        """Return how many departures and how many accesses are noted."""
+        departures, accesses = self._one(
+            "SELECT (SELECT count(*) FROM departures), (SELECT count(*) FROM accesses)"
+        )
+        return departures, accesses
+
+    def _touched(self, seq: int) -> dict[str, tuple[int, float]]:
+        found = self._one("SELECT changes FROM journal WHERE seq = ? AND action = 'touch'", seq)
+        changes = _json(found[0]) if found else None
+        accesses = changes.get("accesses") if isinstance(changes, dict) else None
+        return {id: tuple(told) for id, told in accesses.items()} if accesses else {}
+
+    def _one(self, sql: str, *parameters: object) -> Any:
+        return self._connection.execute(sql, parameters).fetchone()
+
+
+def _step(
+    seq: int, at: float, action: str, namespace: str, was: int, row: int, text: object
+) -> Step:
+    changes = None if text is None else _json(text)
+    if text is not None and not isinstance(changes, dict):
+        changes = {}  # its digest tells that it is damaged
+    whole = changes.pop(WHOLE, None) if changes else None
+    return Step(seq, at, action, namespace, was, row, changes, whole)
+
+
+def _json(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        return None
+
+
+def _read(values: list[Any]) -> MemoryRecord | None:
+    try:
+        return to_record(values)
+    except (BethinkError, TypeError, ValueError):
+        return None
+
+
+def _broken(columns: list[Any], previous: bytes, linked: object) -> bool:
+    *told, digested = columns
+    return not isinstance(digested, bytes) or link(previous, tuple(told), digested) != linked
+
+
+def _retold(digested: object, salt: object, changes: object) -> bool:
+    if salt is None and changes is None:
+        return False
+    if not isinstance(salt, bytes) or not isinstance(changes, str):
+        return True
+    return digest(salt, changes) != digested
+
+
+def _finite(blob: bytes) -> bool:
+    return not len(blob) % 4 and bool(np.isfinite(np.frombuffer(blob, dtype="<f4")).all())
+
+
+def _schema(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return the statements that made the tables, indexes and triggers, by name."""
+    return dict(
+        connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
+        )
+    )
+
+
+def _wanted() -> dict[str, str]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(";\n".join(schema.MIGRATIONS))
+        return _schema(connection)

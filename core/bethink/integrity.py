@@ -1,0 +1,177 @@
+"""Integrity: whether everything is as it was written, and what of it can be made again.
+
+Texts are the truth, and the journal tells them a second time. Where the two differ nobody can say
+which is right, so nothing is mended there. What is made from texts, the index and the embedder's
+vectors, can always be made again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final
+
+from .backends import EMBEDDED
+from .backends.inspection import Access, Inspection, Life, Step
+from .engine import Engine
+from .errors import CorruptStoreError
+from .history.fold import folded, record_of
+from .records import Integrity, MemoryRecord, Problem, Repair, different
+
+MOST: Final = 1000
+"""So many problems are told of at most."""
+
+_AT_ONCE: Final = 64
+
+
+def verify(engine: Engine) -> Integrity:
+    """Check everything that the store holds, changing nothing."""
+    engine.check_open()
+    with engine.backend.inspect() as inspection:
+        return Integrity(tuple(islice(_problems(inspection), MOST)))
+
+
+def repair(engine: Engine) -> Repair:
+    """Make again what is made from texts and is damaged, and nothing else."""
+    before = verify(engine).problems
+    if not any(problem.kind in ("segment", "vector") for problem in before):
+        return Repair(left=before)
+    damaged = sorted({each.where.partition(", ")[0] for each in before if each.kind == "vector"})
+    for start in range(0, len(damaged), _AT_ONCE):
+        _embed_again(engine, damaged[start : start + _AT_ONCE])
+    with engine.writing() as transaction:
+        transaction.erased |= transaction.writer.discard()
+    engine.index.rebuild(transaction.erased)
+    after = verify(engine).problems
+    return Repair(tuple(each for each in before if each not in after), after)
+
+
+def _embed_again(engine: Engine, ids: list[str]) -> None:
+    """Give the records among *ids* that have a text new vectors of the store's embedder."""
+    records = [record for record in engine.backend.get(ids).values() if record.content]
+    vectors = dict(zip((each.id for each in records), engine.embed(records), strict=True))
+    with engine.writing() as transaction:
+        for id, (row, record) in transaction.writer.find(list(vectors)).items():
+            if record.content != next(each.content for each in records if each.id == id):
+                continue  # changed, and so embedded, meanwhile
+            after = replace(record, updated_at=transaction.now)
+            if record.state == "live":
+                transaction.move(row, record, after, {EMBEDDED: vectors[id]}, "repair", {})
+            else:
+                transaction.writer.embed(row, vectors[id])
+                transaction.retire(row, after, "repair", {})
+
+
+def _problems(inspection: Inspection) -> Iterator[Problem]:
+    yield from inspection.damage()
+    departures = accesses = 0
+    try:
+        for life in inspection.lives():
+            retold = _Retold(life)
+            yield from retold.problems
+            yield from _misplaced(inspection, life.id, retold.left)
+            departures += retold.left.total()
+            accesses += len(life.accesses)
+        noted = inspection.totals()
+    except CorruptStoreError as error:
+        yield Problem("file", error.path or "", error.reason)
+        return
+    if noted[0] != departures:
+        yield Problem("departure", "all", f"{noted[0]} are noted, {departures} are told of")
+    if noted[1] != accesses:
+        yield Problem("access", "all", f"{noted[1]} are noted, {accesses} of records that exist")
+
+
+def _misplaced(
+    inspection: Inspection, id: str, left: Counter[tuple[str, str | None]]
+) -> Iterator[Problem]:
+    for (namespace, key), times in left.items():
+        if inspection.departures(id, namespace, key) != times:
+            yield Problem("departure", id, f"that it left {namespace!r} is noted wrongly")
+
+
+class _Retold:
+    """A record as the journal tells it, and where that is not what it is.
+
+    ``left`` are the places that it was in before, by namespace and key.
+    """
+
+    def __init__(self, life: Life) -> None:
+        self.problems: list[Problem] = []
+        self.left: Counter[tuple[str, str | None]] = Counter()
+        self._life = life
+        self._fields: dict[str, Any] = {}
+        self._row: int | None = None
+        self._erased = max((s.seq for s in life.steps if s.action == "erase"), default=0)
+        events: list[Step | Access] = [*life.steps, *life.accesses]
+        for event in sorted(events, key=lambda event: event.seq):
+            if isinstance(event, Access):
+                self._count(event)
+            else:
+                self._take(event)
+        self._compare()
+
+    def _say(self, what: str) -> None:
+        self.problems.append(Problem("record", self._life.id, what))
+
+    def _count(self, access: Access) -> None:
+        if access.seq < self._erased or access.told is None:
+            self._say(f"no journal entry tells of its access noted for entry {access.seq}")
+            return
+        times, at = access.told
+        last = max(at, self._fields.get("last_accessed_at") or at)
+        counted = self._fields.get("access_count", 0) + times, last
+        if counted != (access.count, access.last):
+            where = f"{self._life.id}, entry {access.seq}"
+            self.problems.append(Problem("access", where, "it is noted wrongly"))
+        self._fields["access_count"], self._fields["last_accessed_at"] = counted
+
+    def _take(self, step: Step) -> None:
+        where = f"entry {step.seq}"
+        if step.was != self._row:
+            self.problems.append(Problem("journal", where, "it changed a row that there was not"))
+        self._row = step.row
+        if step.changes is None:
+            if step.seq > self._erased:
+                gone = "what it told is gone, though its record was not erased"
+                self.problems.append(Problem("journal", where, gone))
+            return
+        before = self._place()
+        fields = {} if step.action == "erase" else self._fields
+        self._fields = folded(fields, step.changes, step.at)
+        if step.whole is not None and _record(self._fields) != _record(step.whole):
+            self.problems.append(Problem("journal", where, "it tells its record in two ways"))
+        if step.namespace != self._fields.get("namespace"):
+            self.problems.append(Problem("journal", where, "it is in another namespace"))
+        if before is not None and before != self._place():
+            self.left[before] += 1
+        if step.action == "erase":
+            self.left.clear()
+
+    def _place(self) -> tuple[str, str | None] | None:
+        return (self._fields["namespace"], self._fields.get("key")) if self._fields else None
+
+    def _compare(self) -> None:
+        life, told = self._life, _record(self._fields)
+        if life.record is None:
+            self._say("it cannot be read")
+        elif told is None:
+            self._say("the journal does not tell all of it")
+        elif names := different(told, life.record):
+            self._say(f"{', '.join(names)}: not what the journal tells")
+        first = life.steps[0] if life.steps else None
+        if first is None or (first.seq, first.action) != (life.ordinal, "store"):
+            self._say("the entry that stored it is missing")
+        told_of = [*(step.seq for step in life.steps), *(each.seq for each in life.accesses)]
+        last = max(told_of, default=0)
+        if (life.row, life.revision) != (self._row, last):
+            self._say("its row or revision is not what the journal tells")
+
+
+def _record(fields: Any) -> MemoryRecord | None:
+    try:
+        return record_of(fields)
+    except (TypeError, ValueError):
+        return None
