@@ -246,6 +246,17 @@ class Model:
                 self._store(self.new_id(), "", namespace=namespace, key=key, value=before + 1)
         return before + 1
 
+    def resolve(self, keep: str, drop: Iterable[str], reason: str | None = None) -> int:
+        dropped = list(dict.fromkeys(drop))
+        if keep in dropped:
+            raise ValidationError("kept and dropped")
+        with self.writing():
+            if self._living(keep).expired(self.clock()):
+                raise NotFoundError("live record", keep)
+            for id in dropped:
+                self._supersede(self._living(id), keep, "resolve")
+        return len(dropped)
+
     def relate(self, source: str, target: str, kind: str) -> bool:
         if source == target:
             raise ValidationError("one record twice")
@@ -351,9 +362,9 @@ class Model:
         self._note("store", record, vectors)
         return record
 
-    def _supersede(self, old: MemoryRecord, by: str) -> None:
+    def _supersede(self, old: MemoryRecord, by: str, action: str = "supersede") -> None:
         now = self.clock()
-        self._note("supersede", replace(old, state="superseded", superseded_by=by, updated_at=now))
+        self._note(action, replace(old, state="superseded", superseded_by=by, updated_at=now))
 
     def _living(self, id: str) -> MemoryRecord:
         if id not in self.records or self.records[id].state != "live":

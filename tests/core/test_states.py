@@ -120,6 +120,10 @@ class States(RuleBasedStateMachine):
     def erase(self, side: int, chosen: list[int]) -> None:
         self.pair.do(side, lambda it: it.erase(self.ids(chosen)))
 
+    @rule(side=sides, pick=picks, chosen=several)
+    def resolve(self, side: int, pick: int, chosen: list[int]) -> None:
+        self.pair.do(side, lambda it: it.resolve(self.pair.id(pick), self.ids(chosen), "why"))
+
     @rule(side=sides, name=st.sampled_from(["expire", "drift"]))
     def sweep(self, side: int, name: str) -> None:
         self.pair.do(side, lambda it: getattr(it, name)())
