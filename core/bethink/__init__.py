@@ -38,6 +38,7 @@ from .errors import (
 )
 from .files import FileEntry, Files
 from .history import Change, Diff, Past, Version
+from .joining import Merged
 from .links import Relation
 from .messages import MessageLog
 from .namespaces import EVERYWHERE, Subtree, segment, unsegment
@@ -105,6 +106,7 @@ __all__ = [
     "MemoryItem",
     "MemoryRecord",
     "MemoryStore",
+    "Merged",
     "MessageLog",
     "MiniLMEmbedder",
     "MissingExtraError",

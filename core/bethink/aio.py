@@ -6,6 +6,7 @@ Each runs in a worker thread, so no event loop is ever blocked.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine
 from functools import update_wrapper, wraps
 from types import TracebackType
@@ -13,6 +14,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from .files import Files
 from .history import Past, When
+from .joining import Merged
 from .store import MemoryStore
 from .view import View
 from .working import KeyedMemory
@@ -97,6 +99,8 @@ class AsyncMemoryStore(_AsyncView):
     diff = _awaitable(MemoryStore.diff)
     audit = _awaitable(MemoryStore.audit)
     undo = _awaitable(MemoryStore.undo)
+    export = _awaitable(MemoryStore.export)
+    import_ = _awaitable(MemoryStore.import_)
     verify = _awaitable(MemoryStore.verify)
     repair = _awaitable(MemoryStore.repair)
     close = _awaitable(MemoryStore.close)
@@ -106,6 +110,13 @@ class AsyncMemoryStore(_AsyncView):
         return AsyncPast(await asyncio.to_thread(self.sync.as_of, when))
 
     update_wrapper(as_of, MemoryStore.as_of)
+
+    async def merge_from(
+        self, other: AsyncMemoryStore | MemoryStore | str | os.PathLike[str]
+    ) -> Merged:
+        """Bring in what another store holds; see ``MemoryStore.merge_from``."""
+        source = other.sync if isinstance(other, AsyncMemoryStore) else other
+        return await asyncio.to_thread(self.sync.merge_from, source)
 
     async def __aenter__(self) -> Self:
         return self

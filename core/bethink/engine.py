@@ -45,7 +45,8 @@ class Transaction:
     ) -> None:
         """Insert a new record."""
         row = self.writer.insert(record, vectors)
-        self._note(row)
+        if record.state == "live":
+            self._note(row)
         self.writer.journal("store", self.now, record, None, row.row, changes)
 
     def change(

@@ -15,8 +15,10 @@ from . import (
     consolidation,
     contradictions,
     erasure,
+    exchange,
     fields,
     history,
+    joining,
     lifecycle,
     links,
     outcomes,
@@ -37,9 +39,10 @@ from .forks import opening
 from .history import Diff, Moments, Past, Version, When
 from .ids import IdFactory
 from .index import MAX_RESIDENT
+from .joining import Merged
 from .integrity import repair, verify
 from .lifecycle import Admission
-from .namespaces import Scope, check_namespace, check_scope
+from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
 from .outcomes import OutcomeEntry, Verdict
 from .packing import Budget, Packed, TokenCounter
 from .ranking import Ranking, WeightedSum
@@ -499,6 +502,43 @@ class MemoryStore(View):
         place, name = check_namespace(namespace), fields.label("key", key)
         known = self._moments.now() if as_of is None else self._moments.find(as_of)
         return history.audit(self._engine.backend, place, name, known.seq)
+
+    def export(
+        self, target: exchange.Target, *, namespace: Scope = EVERYWHERE, where: Where = None
+    ) -> int:
+        """Write all records, in any state, and all that led to them, as lines of JSON.
+
+        *target* is a path, where the file appears at once and for its owner only, or a file open
+        for writing. With *namespace* or *where* it is what the store would be had it never held
+        other records than those that are there and pass. Return how many records that were.
+        """
+        return exchange.dump(self._engine, target, check_scope(namespace), parse(where))
+
+    def import_(
+        self, source: exchange.Source, *, max_line: int = exchange.LONGEST_LINE
+    ) -> Merged:
+        """Take in what ``export`` wrote, from a path or a file open for reading; all or nothing.
+
+        An empty store becomes what was exported, with its past. One that holds anything merges in
+        the records, as ``merge_from`` does, and not their past. What another embedder made is made
+        anew. A damaged file raises ``CorruptStoreError``, which names the line; so does a line of
+        more than *max_line* bytes.
+        """
+        return exchange.load(self._engine, source, fields.integer("max_line", max_line, 1))
+
+    def merge_from(self, other: MemoryStore | str | os.PathLike[str]) -> Merged:
+        """Bring in what another store, open or in a file, holds: all of it or nothing.
+
+        Records come with their ids, times and statistics, be they live, archived or superseded. The
+        same id with the same text is one record: the later change of it counts, and the higher
+        number of accesses. The same id with another text is kept under a new one. What is nearly
+        the same as a live record is absorbed by it (see ``store``'s *on_similar*), and of two facts
+        with one key the one that occurred later supersedes the other. Merging again adds nothing.
+        Vectors of another embedder are made anew.
+        """
+        return joining.merge_from(
+            self._engine, other._engine if isinstance(other, MemoryStore) else other
+        )
 
     def undo(self, seq: int) -> MemoryRecord:
         """Take back the mutation that is journal entry *seq*, by a new entry; return its record.

@@ -1,0 +1,85 @@
+"""Import: the journal of an export made again in an empty store, or its records merged into one.
+
+The file is read whole before anything is written, to find what is damaged, and again while writing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Final, Protocol, TypeAlias
+
+from .. import joining
+from ..backends import open_backend
+from ..engine import Engine
+from ..errors import StorageError, ValidationError
+from ..joining import Merged
+from .lines import Lines
+from .replay import Replay
+
+
+class Reads(Protocol):
+    """A file open for reading, of text or of bytes."""
+
+    def read(self, size: int, /) -> str | bytes:
+        """Return so much of it at most, nothing at its end."""
+
+
+Source: TypeAlias = str | os.PathLike[str] | Reads
+
+_PIECE: Final = 1 << 20
+
+
+def load(engine: Engine, source: Source, longest: int) -> Merged:
+    """Take in an export, whole or not at all.
+
+    An empty store gets its whole past, any other its records, as merging does.
+    """
+    engine.check_open()
+    with _opened(source) as (file, name), TemporaryFile() as spool:
+        replay = Replay(Lines(file, name, longest), engine, spool)
+        if not engine.backend.head() and not engine.backend.chronicle.snapshots():
+            with engine.writing() as transaction:
+                if alone := not transaction.base:
+                    transaction.erased |= replay.run(transaction.writer)
+            if alone:
+                engine.index.rebuild(transaction.erased)
+                return Merged(added=replay.header.records)
+        return _merged(engine, replay)
+
+
+def _merged(engine: Engine, replay: Replay) -> Merged:
+    """Make the exported store again elsewhere, and merge that."""
+    with TemporaryDirectory(prefix="bethink-") as folder:
+        backend = open_backend(os.path.join(folder, "import.db"), "normal")
+        try:
+            with backend.write() as writer:
+                writer.set("embedder", engine.embedder.name)
+                replay.run(writer)
+            return joining.join(engine, joining.Incoming.of(backend, engine.clock()))
+        finally:
+            backend.close()
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[tuple[IO[bytes], str | None]]:
+    """Open *source* so that it can be read twice; yield it with its name."""
+    if isinstance(source, str | os.PathLike):
+        path = Path(source).expanduser()
+        try:
+            file = path.open("rb")
+        except OSError as error:
+            raise StorageError(str(path), error.strerror or str(error)) from error
+        with file:
+            yield file, str(path)
+    elif hasattr(source, "read"):
+        with TemporaryFile() as copy:
+            while piece := source.read(_PIECE):
+                copy.write(piece.encode() if isinstance(piece, str) else piece)
+            copy.seek(0)
+            yield copy, None
+    else:
+        raise ValidationError("source must be a path or a file to read from")

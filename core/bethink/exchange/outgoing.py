@@ -1,0 +1,160 @@
+"""Export: everything, or all about the records that were asked for, line by line."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import mkstemp
+from typing import Any, Protocol, TypeAlias
+
+from ..backends import EMBEDDED
+from ..backends.chronicle import Entry, Everything
+from ..engine import Engine
+from ..errors import StorageError, ValidationError
+from ..filters import Filter, matches
+from ..namespaces import EVERYWHERE, Scope, covers
+from ..records import Snapshot
+from .lines import Header, entry_line, header_line, record_line, snapshot_line, vouched
+
+
+class Writes(Protocol):
+    """A file open for writing, of text (it has an ``encoding``) or of bytes."""
+
+    def write(self, data: Any, /) -> object:
+        """Write *data*."""
+
+
+Target: TypeAlias = str | os.PathLike[str] | Writes
+
+
+def dump(engine: Engine, target: Target, scope: Scope, where: Filter | None) -> int:
+    """Write the records in *scope* that pass *where*, in any state, with all that led to them.
+
+    Return how many records that were.
+    """
+    engine.check_open()
+    if engine.index.touches:
+        with engine.writing(closing=True):
+            pass
+    with engine.backend.chronicle.everything() as everything:
+        chosen = _Chosen(everything, scope, where)
+        header = Header(
+            engine.backend.fact("embedder") or engine.embedder.name,
+            chosen.count,
+            chosen.length,
+            len(everything.snapshots()),
+        )
+        _write(engine, target, vouched(_lines(header, chosen)))
+    return chosen.count
+
+
+class _Chosen:
+    """What of *everything* is about the records in *scope* that pass *where*.
+
+    Entries of others are left out, and those that stay are vouched anew, as in a store that never
+    knew the others.
+    """
+
+    def __init__(self, everything: Everything, scope: Scope, where: Filter | None) -> None:
+        self._everything = everything
+        self._ids: set[str] | None = None
+        self._kept = array("q")
+        self.count, self.length = 0, everything.head()
+        if scope is EVERYWHERE and where is None:
+            self.count = sum(1 for _ in everything.records())
+            return
+        self._ids = {
+            row.record.id
+            for row in everything.records()
+            if covers(scope, row.record.namespace) and matches(where, row.record)
+        }
+        self._kept.extend(entry.seq for entry in everything.entries() if self._about(entry))
+        self.count, self.length = len(self._ids), len(self._kept)
+
+    def records(self) -> Iterator[str]:
+        """Yield the lines of the records, in order of insertion."""
+        for row in self._everything.records():
+            if self._ids is None or row.record.id in self._ids:
+                yield record_line(row.record, row.vectors.get(EMBEDDED))
+
+    def history(self) -> Iterator[str]:
+        """Yield the lines of entries and snapshots, in the order in which they were made."""
+        snapshots = deque(self._everything.snapshots())
+        for entry in self._everything.entries():
+            if kept := self._about(entry):
+                yield from _taken_before(snapshots, entry.seq)
+                yield entry_line(kept)
+        yield from _taken_before(snapshots, self._everything.head() + 1)
+
+    def _about(self, entry: Entry) -> Entry | None:
+        """Return what of *entry* is about the chosen records."""
+        changes = entry.changes
+        if entry.id is None and changes is not None:
+            accesses: dict[str, Any] = changes["accesses"]
+            if self._ids is not None:
+                accesses = {id: told for id, told in accesses.items() if id in self._ids}
+            return replace(entry, changes={"accesses": accesses}) if accesses else None
+        if self._ids is None:
+            return entry
+        if entry.id not in self._ids or (
+            changes and changes.get("target", entry.id) not in self._ids
+        ):
+            return None
+        if changes and "undoes" in changes:
+            undone = bisect_right(self._kept, changes["undoes"])
+            return replace(entry, changes={**changes, "undoes": undone})
+        return entry
+
+
+def _taken_before(snapshots: deque[Snapshot], seq: int) -> Iterator[str]:
+    """Take the snapshots before entry *seq* out of *snapshots*; return their lines."""
+    taken: list[Snapshot] = []
+    while snapshots and snapshots[0].seq < seq:
+        taken.append(snapshots.popleft())
+    yield from map(snapshot_line, sorted(taken, key=lambda each: (each.at, each.name)))
+
+
+def _lines(header: Header, chosen: _Chosen) -> Iterator[str]:
+    yield header_line(header)
+    yield from chosen.records()
+    yield from chosen.history()
+
+
+def _write(engine: Engine, target: Target, lines: Iterable[str]) -> None:
+    """Write *lines* to a file object, or to a path: there all at once, for its owner only."""
+    if isinstance(target, str | os.PathLike):
+        _write_path(engine.backend.location, Path(target).expanduser(), lines)
+        return
+    if not hasattr(target, "write"):
+        raise ValidationError("target must be a path or a file to write to")
+    textual = hasattr(target, "encoding")
+    for line in lines:
+        target.write(line if textual else line.encode())
+
+
+def _write_path(location: str, path: Path, lines: Iterable[str]) -> None:
+    if path.is_dir():
+        raise ValidationError(f"{str(path)!r} is a folder, not a file")
+    if path.exists() and os.path.exists(location) and os.path.samefile(path, location):
+        raise ValidationError(f"{str(path)!r} is the store itself")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, part = mkstemp(dir=path.parent, prefix=f".{path.name}.")  # of mode 0600
+    except OSError as error:
+        raise StorageError(str(path), error.strerror or str(error)) from error
+    try:
+        with open(descriptor, "wb") as file:
+            file.writelines(line.encode() for line in lines)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise

@@ -1,0 +1,242 @@
+"""Joining: the memories of another store come into this one, with their times and their vectors.
+
+What both stores know stays one record. What is new is added as it is; where this store says nearly
+the same already, that record takes the new one in, and the new one is kept as superseded by it. So
+whatever has come once is known by its id: joining the same store again changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from .backends import EMBEDDED, Backend, Row, open_backend
+from .backends.chronicle import Link
+from .engine import Engine, Transaction
+from .errors import StorageError, ValidationError
+from .fields import to_json
+from .journal import told
+from .lifecycle import LOWEST_LIVE, supersede
+from .merging import absorb
+from .nearness import Nearest
+from .records import MemoryRecord, State, different
+
+_TAKEN: Final[tuple[State, ...]] = ("live", "superseded", "archived")
+_HERE: Final = (
+    *("id", "namespace", "key", "content", "value", "author", "created_at", "updated_at"),
+    *("state", "superseded_by", "access_count", "last_accessed_at"),
+)
+"""What the later of two changes of a record does not decide."""
+_LATER: Final = tuple(name for name in MemoryRecord.__slots__ if name not in _HERE)
+
+Current: TypeAlias = Callable[[MemoryRecord], MemoryRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What became of the memories of another store.
+
+    ``added`` are new here, among them those that an ``outdated`` key or a record nearly the same
+    (``absorbed``) supersedes at once. ``same`` were known, ``erased`` ones stay so. ``renamed``
+    tells by which id those are kept here whose own id has another text.
+    """
+
+    added: int = 0
+    same: int = 0
+    absorbed: int = 0
+    outdated: int = 0
+    erased: int = 0
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """The rows and links of another store, and the embedder that made its vectors."""
+
+    rows: Sequence[Row]
+    links: Sequence[Link]
+    embedder: str | None
+
+    @classmethod
+    def of(cls, backend: Backend, now: float, current: Current = lambda record: record) -> Incoming:
+        """Read all that *backend* would show; *current* counts accesses in."""
+        with backend.chronicle.everything() as everything:
+            rows = [
+                replace(row, record=current(row.record))
+                for row in everything.records()
+                if row.record.state in _TAKEN and not row.record.expired(now)
+            ]
+        links = backend.chronicle.links([row.record.id for row in rows], backend.head())
+        return cls(rows, links, backend.fact("embedder"))
+
+
+def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged:
+    """Bring in the memories of an open store, or of the one in the file *other*."""
+    engine.check_open()
+    if isinstance(other, Engine):
+        other.check_open()
+        _check_other(engine, other.backend.location, itself=other is engine)
+        return join(engine, Incoming.of(other.backend, engine.clock(), other.current))
+    if not isinstance(other, str | os.PathLike):
+        raise ValidationError("merge_from needs a store or the path of one")
+    path = str(Path(str(other).removeprefix("sqlite:///")).expanduser())
+    if not os.path.isfile(path):
+        raise StorageError(path, "there is no such file")
+    _check_other(engine, path)
+    backend = open_backend(path)
+    try:
+        return join(engine, Incoming.of(backend, engine.clock()))
+    finally:
+        backend.close()
+
+
+def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None:
+    own = engine.backend.location
+    if itself or (
+        os.path.exists(own) and os.path.exists(location) and os.path.samefile(own, location)
+    ):
+        raise ValidationError("a store cannot be merged with itself")
+
+
+def join(engine: Engine, incoming: Incoming) -> Merged:
+    """Bring *incoming* in, all of it or nothing."""
+    rows = _embedded(engine, incoming)
+    known = engine.backend.get([row.record.id for row in rows])
+    nearest = Nearest(engine, [row for row in rows if row.record.id not in known])
+    with engine.writing(closing=True) as transaction:  # so that accesses are compared with all
+        joined = _Joined(transaction, nearest).take(rows, incoming.links)
+    engine.index.save()
+    return joined
+
+
+def _embedded(engine: Engine, incoming: Incoming) -> list[Row]:
+    """Return the rows with vectors of this store's embedder."""
+    if incoming.embedder in (None, engine.embedder.name):
+        return list(incoming.rows)
+    texts = [row.record for row in incoming.rows if EMBEDDED in row.vectors]
+    made = iter(engine.embed(texts) if texts else ())
+    return [
+        replace(row, vectors={**row.vectors, EMBEDDED: next(made)})
+        if EMBEDDED in row.vectors
+        else row
+        for row in incoming.rows
+    ]
+
+
+class _Joined:
+    """Incoming records as they are written, and the count of what became of them."""
+
+    def __init__(self, transaction: Transaction, nearest: Nearest) -> None:
+        self._transaction = transaction
+        self._writer = transaction.writer
+        self._nearest = nearest
+        self._ids: dict[str, str] = {}
+        self._counts = dict.fromkeys(("added", "same", "absorbed", "outdated", "erased"), 0)
+
+    def take(self, rows: Sequence[Row], links: Sequence[Link]) -> Merged:
+        """Write *rows* and *links*; return what became of them."""
+        for row in rows:
+            self._ids[row.record.id] = self._id_here(row.record)
+        for row in rows:
+            self._take(row)
+        for link in links:
+            self._link(link)
+        renamed = {theirs: ours for theirs, ours in self._ids.items() if theirs != ours}
+        return Merged(**self._counts, renamed=renamed)
+
+    def _id_here(self, record: MemoryRecord) -> str:
+        """Return the id that *record* has here: its own, unless that is another text's."""
+        id = record.id
+        while found := self._writer.find([id]).get(id):
+            if found[1].state == "erased" or _said(found[1]) == _said(record):
+                break
+            id = _derived(id, record)
+        return id
+
+    def _take(self, row: Row) -> None:
+        id, by = self._ids[row.record.id], row.record.superseded_by
+        record = replace(row.record, id=id, superseded_by=by and self._ids.get(by, by))
+        found = self._writer.find([id]).get(id)
+        if found is None:
+            self._add(row, record)
+        elif found[1].state == "erased":
+            self._counts["erased"] += 1
+        else:
+            self._counts["same"] += 1
+            self._reconcile(*found, record)
+
+    def _add(self, row: Row, record: MemoryRecord) -> None:
+        self._counts["added"] += 1
+        if record.state == "live":
+            kept = self._absorbed(row, record) or self._outdated(record)
+            if kept is not None:
+                record = replace(record, state="superseded", superseded_by=kept)
+        self._transaction.add(record, row.vectors, told(record))
+
+    def _absorbed(self, row: Row, record: MemoryRecord) -> str | None:
+        """Have a record that says nearly the same take *record* in; return its id."""
+        found = self._nearest.to(self._writer, row.record)
+        if found is None:
+            return None
+        self._counts["absorbed"] += 1
+        absorb(self._transaction, *found, [record], row.vectors.get(EMBEDDED))
+        return found[1].id
+
+    def _outdated(self, record: MemoryRecord) -> str | None:
+        """Let the later of two facts hold their key; return the id of the holder if it stays."""
+        if record.key is None:
+            return None
+        row, holder = self._writer.holder(record.namespace, record.key) or (0, None)
+        if holder is None:
+            return None
+        if holder.occurred_at >= record.occurred_at and not holder.expired(self._transaction.now):
+            self._counts["outdated"] += 1
+            return holder.id
+        supersede(self._transaction, row, holder, record.id)
+        return None
+
+    def _reconcile(self, row: int, ours: MemoryRecord, theirs: MemoryRecord) -> None:
+        """Bring one record of both stores up to date: the later change counts, the most accesses.
+
+        What was superseded there since is so here; else its state here stays.
+        """
+        accessed = [at for at in (ours.last_accessed_at, theirs.last_accessed_at) if at is not None]
+        after = replace(
+            ours,
+            access_count=max(ours.access_count, theirs.access_count),
+            last_accessed_at=max(accessed, default=None),
+        )
+        if theirs.updated_at > ours.updated_at:
+            later = {name: getattr(theirs, name) for name in _LATER}
+            if ours.state == "live":
+                later["outcome"] = max(theirs.outcome, LOWEST_LIVE)
+            if ours.state == "live" and theirs.state == "superseded":
+                later |= {"state": theirs.state, "superseded_by": theirs.superseded_by}
+            after = replace(after, **later)
+        changes = {name: getattr(after, name) for name in different(ours, after)}
+        if changes:
+            after = replace(after, updated_at=self._transaction.now)
+            self._transaction.change(row, ours, after, {}, "merge", changes)
+
+    def _link(self, link: Link) -> None:
+        """Link the two records here as they are linked there."""
+        source, target = self._ids.get(link.source), self._ids.get(link.target)
+        if source is None or target is None or self._writer.linked(source, link.kind, target):
+            return
+        found = self._writer.find([source, target])
+        if source != target and not any(found[end][1].state == "erased" for end in found):
+            self._transaction.link(found[source][1], link.kind, target, holds=True)
+
+
+def _said(record: MemoryRecord) -> tuple[object, ...]:
+    return record.content, record.value, record.author
+
+
+def _derived(id: str, record: MemoryRecord) -> str:
+    """Return the id that another text with this *id* gets, always the same for the same text."""
+    said = to_json([id, *_said(record)])
+    return f"{id[:17]}{hashlib.sha256(said.encode()).hexdigest()[:15]}"
