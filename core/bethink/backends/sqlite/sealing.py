@@ -44,7 +44,7 @@ class Seal:
         with connections.snapshot() as connection:
             self._seen = _last(connection)[:2]
             for problem in self._problems(connection, known):
-                raise TamperedError(self._path, str(problem))
+                raise TamperedError(self._path, f"{problem.kind}: {problem.what}")
         if _anchored(connections) != (anchor is not None):
             with connections.writing() as connection:
                 self.writer(connection).set(ANCHORED, "" if anchor is None else "1")
