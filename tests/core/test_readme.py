@@ -30,6 +30,10 @@ GIVEN = {
         from langchain_core.language_models import FakeListChatModel
         model = FakeListChatModel(responses=["Hello Ann."])
     """,
+    "langgraph.graph": """
+        def answer(state):
+            return {}
+    """,
     "crewai": f"""
         import sys
         sys.path.insert(0, {str(ROOT / "tests" / "adapters")!r})
@@ -91,7 +95,7 @@ def test_environments_named_are_there() -> None:
     }
     known = {factor for factor, _, _ in PINS} | {"py"}
     known |= set(re.findall(r"^\[testenv:([a-z-]+-upstream)\]", TOX, re.MULTILINE))
-    known |= {f"{name}-upstream" for name in ("langchain", "crewai", "autogen")}
+    known |= {f"{name}-upstream" for name in ("langchain", "langgraph", "crewai", "autogen")}
     assert named <= known
 
 
