@@ -114,9 +114,11 @@ class AsyncMemoryStore(_AsyncView):
     async def merge_from(
         self, other: AsyncMemoryStore | MemoryStore | str | os.PathLike[str]
     ) -> Merged:
-        """Bring in what another store holds; see ``MemoryStore.merge_from``."""
+        """Bring in what another store holds, which may be awaitable, too."""
         source = other.sync if isinstance(other, AsyncMemoryStore) else other
         return await asyncio.to_thread(self.sync.merge_from, source)
+
+    update_wrapper(merge_from, MemoryStore.merge_from)
 
     async def __aenter__(self) -> Self:
         return self

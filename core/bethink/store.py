@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Literal, Self, TypedDict, Unpack
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from . import (
+    asking,
     consolidation,
     contradictions,
     erasure,
@@ -26,6 +27,7 @@ from . import (
     reading,
 )
 from .admission import ON_SIMILAR, OnSimilar, admission
+from .asking import Asked, NamedVector
 from .backends import open_backend
 from .backends.anchors import Anchor
 from .conflicts import Conflict, Tier
@@ -39,8 +41,8 @@ from .forks import opening
 from .history import Diff, Moments, Past, Version, When
 from .ids import IdFactory
 from .index import MAX_RESIDENT
-from .joining import Merged
 from .integrity import repair, verify
+from .joining import Merged
 from .lifecycle import Admission
 from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
 from .outcomes import OutcomeEntry, Verdict
@@ -58,20 +60,6 @@ from .records import (
     WhyNot,
 )
 from .view import View, Where
-
-NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
-
-
-class Asked(TypedDict, total=False):
-    """What ``recall``, ``pack`` and ``why_not`` are asked in the same words; see ``recall``."""
-
-    namespace: Scope
-    mode: Mode
-    where: Where
-    min_score: float
-    min_similarity: float
-    now: float | None
-    vector: NamedVector | None
 
 
 class MemoryStore(View):
@@ -375,7 +363,7 @@ class MemoryStore(View):
         *as_of*, a moment as in ``as_of``, asks the store as it was then: the same memories with the
         same scores as it would have returned. *now* is then that moment, and nothing is touched.
         """
-        request = _request(
+        request = asking.request(
             query,
             k,
             touch=touch and as_of is None,
@@ -404,7 +392,7 @@ class MemoryStore(View):
         The arguments are those of ``recall``; nothing counts as accessed. An *id* that is unknown
         is a reason, too, and not an error.
         """
-        request = _request(query, k, touch=False, **asked)
+        request = asking.request(query, k, touch=False, **asked)
         name = fields.label("id", id)
         return reading.why_not(self._engine_at(as_of), self._ranking(ranking), name, request)
 
@@ -514,9 +502,7 @@ class MemoryStore(View):
         """
         return exchange.dump(self._engine, target, check_scope(namespace), parse(where))
 
-    def import_(
-        self, source: exchange.Source, *, max_line: int = exchange.LONGEST_LINE
-    ) -> Merged:
+    def import_(self, source: exchange.Source, *, max_line: int = exchange.LONGEST_LINE) -> Merged:
         """Take in what ``export`` wrote, from a path or a file open for reading; all or nothing.
 
         An empty store becomes what was exported, with its past. One that holds anything merges in
@@ -592,31 +578,3 @@ class MemoryStore(View):
 
 def _admission(engine: Engine, on_similar: OnSimilar) -> Admission | None:
     return admission(engine, fields.one_of("on_similar", on_similar, ON_SIMILAR))
-
-
-def _request(
-    query: str | None,
-    k: int,
-    *,
-    touch: bool,
-    namespace: Scope = "default",
-    mode: Mode = "hybrid",
-    where: Where = None,
-    min_score: float = 0.0,
-    min_similarity: float = 0.0,
-    now: float | None = None,
-    vector: NamedVector | None = None,
-) -> reading.Request:
-    """Return the arguments of ``recall``, checked."""
-    return reading.Request(
-        query=query if query is None else fields.text("query", query, fields.MAX_CONTENT),
-        k=fields.integer("k", k, 0),
-        scope=check_scope(namespace),
-        mode=fields.one_of("mode", mode, ("hybrid", "keyword", "semantic")),
-        where=parse(where),
-        min_score=fields.number("min_score", min_score, -1e9, 1e9),
-        min_similarity=fields.number("min_similarity", min_similarity, 0.0, 1.0),
-        now=None if now is None else fields.timestamp("now", now),
-        touch=touch,
-        vector=None if vector is None else fields.named_vector(vector),
-    )

@@ -12,11 +12,11 @@ from typing import Any, Final, Protocol, TypeAlias, Unpack
 from unicodedata import normalize
 
 from ..aio import AsyncMemoryStore
+from ..asking import Asked
 from ..errors import ValidationError
 from ..history import When
 from ..ranking import Ranking
 from ..records import LogEntry, MemoryRecord, RecallResult, WhyNot
-from ..store import Asked
 
 Expected: TypeAlias = str | MemoryRecord
 """A record, told by its id; or a text that is part of its content, whatever the case."""

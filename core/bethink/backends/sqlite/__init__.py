@@ -22,8 +22,8 @@ from .chronicle import SQLiteChronicle, to_entry
 from .codes import PLAIN, Codes
 from .connection import BUSY_SECONDS, Connections, Durability
 from .erasing import ENTRIES_OF, ERASED, SCRUBBED, came_too_late, once_in
-from .opening import MEMORY
 from .inspection import SQLiteInspection
+from .opening import MEMORY
 from .rows import from_json, to_vector, within, within_any
 from .schema import remove_backups
 from .sealing import KEYED, Seal, check_unkeyed
