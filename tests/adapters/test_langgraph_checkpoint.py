@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("langgraph.graph")
 
@@ -249,18 +251,21 @@ def test_a_serializer_may_hide_everything(tmp_path: Path) -> None:
         assert "xor" in str(store.all(namespace=Subtree("checkpoints"), limit=1)[0].value)
 
 
-def test_the_latest_checkpoint_is_the_one_with_the_greatest_id(store: MemoryStore) -> None:
-    saver = BethinkSaver(store)
-    ids = ["3", "9", "5"]
-    for id in ids:
-        checkpoint: Any = {**empty_checkpoint(), "id": id}
-        saver.put(of("t", checkpoint_ns=""), checkpoint, {}, {})
-    latest = saver.get_tuple(of("t"))
-    assert latest is not None
-    assert latest.checkpoint["id"] == "9"
-    assert [each.checkpoint["id"] for each in held(saver, "t")] == ["9", "5", "3"]
-    before = saver.list(of("t"), before=of("t", checkpoint_id="9"), limit=1)
-    assert [each.checkpoint["id"] for each in before] == ["5"]
+@settings(max_examples=25)
+@given(st.permutations([f"{number:02}" for number in range(24)]), st.integers(0, 25))
+def test_ids_decide_the_order_whenever_they_were_stored(ids: list[str], bound: int) -> None:
+    with MemoryStore() as store:
+        saver = BethinkSaver(store)
+        for id in ids:
+            checkpoint: Any = {**empty_checkpoint(), "id": id}
+            saver.put(of("t", checkpoint_ns=""), checkpoint, {}, {})
+        latest = saver.get_tuple(of("t"))
+        assert latest is not None
+        assert latest.checkpoint["id"] == "23"
+        listed = [each.checkpoint["id"] for each in held(saver, "t")]
+        assert listed == sorted(ids, reverse=True)
+        before = saver.list(of("t"), before=of("t", checkpoint_id=f"{bound:02}"), limit=5)
+        assert [each.checkpoint["id"] for each in before] == listed[24 - min(bound, 24) :][:5]
 
 
 def test_writes_come_in_the_order_in_which_they_are_applied(store: MemoryStore) -> None:

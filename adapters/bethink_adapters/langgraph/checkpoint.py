@@ -38,6 +38,7 @@ from .checkpoints import (
     in_order,
     is_small,
     merged_writes,
+    newest,
     place,
     thread_place,
     to_text,
@@ -244,34 +245,27 @@ class BethinkSaver(_Base):
         return self._load(record.value["metadata"])
 
     def _record(self, config: RunnableConfig) -> MemoryRecord | None:
-        """Return the checkpoint that *config* names, or that with the greatest id.
-
-        That is nearly always the one stored last.
-        """
+        """Return the checkpoint that *config* names, or the latest one."""
         thread, graph, id = _named(config)
         namespace = place(self.namespace, thread, graph)
-        if id is not None:
-            return self.store.get(namespace=namespace, key=checkpoint_key(id))
-        last = self.store.all(namespace=namespace, where=CHECKPOINTS, limit=1, order="newest")
-        greater = {"key": {"$gt": last[0].key}, **CHECKPOINTS} if last else None
-        later = self.store.all(namespace=namespace, where=greater) if last else []
-        return max([*last, *later], key=id_of, default=None)
+        if id is None:
+            return next(newest(self.store, namespace), None)
+        return self.store.get(namespace=namespace, key=checkpoint_key(id))
 
     def _listed(
         self, config: RunnableConfig | None, before: RunnableConfig | None
-    ) -> Sequence[MemoryRecord]:
+    ) -> Iterator[MemoryRecord]:
         """Return the checkpoints of a thread, of one of its graphs, or of all, newest first."""
-        scope: str | Subtree = Subtree(self.namespace)
-        where: dict[str, Any] = dict(CHECKPOINTS)
-        if config is not None:
-            thread, graph, id = _named(config)
-            named = config["configurable"].get("checkpoint_ns") is not None
-            within = thread_place(self.namespace, thread)
-            scope = place(self.namespace, thread, graph) if named else Subtree(within)
-            where |= {} if id is None else {"key": checkpoint_key(id)}
-        if before is not None and (id := before["configurable"].get("checkpoint_id")):
-            where = {"$and": [where, {"key": {"$lt": checkpoint_key(id)}}]}
-        return sorted(self.store.all(namespace=scope, where=where), key=id_of, reverse=True)
+        bound = None if before is None else before["configurable"].get("checkpoint_id")
+        if config is None:
+            return newest(self.store, Subtree(self.namespace), bound)
+        thread, graph, id = _named(config)
+        scope: str | Subtree = Subtree(thread_place(self.namespace, thread))
+        if config["configurable"].get("checkpoint_ns") is not None:
+            scope = place(self.namespace, thread, graph)
+        if id is None:
+            return newest(self.store, scope, bound)
+        return iter(self.store.all(namespace=scope, where={"key": checkpoint_key(id)}))
 
     def _tuple(self, record: MemoryRecord, metadata: Any) -> CheckpointTuple:
         """Return the checkpoint that *record* holds, with its values and what was written after."""

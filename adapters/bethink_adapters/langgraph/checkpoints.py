@@ -18,7 +18,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from bethink import MemoryRecord, segment, unsegment
+from bethink import MemoryRecord, MemoryStore, segment, unsegment
+from bethink.namespaces import Scope
 
 CHECKPOINTS: Final = {"category": "checkpoint"}
 """The filter for checkpoints among the records of a namespace, and what makes them pass."""
@@ -26,6 +27,7 @@ CHECKPOINTS: Final = {"category": "checkpoint"}
 _AFTER_SLASH: Final = chr(ord("/") + 1)
 _INLINE: Final = 256  # characters
 _DEFLATED: Final = "z:"
+_PAGE: Final = 256
 
 
 def place(root: str, thread: object, graph: str) -> str:
@@ -73,6 +75,29 @@ def writes_after(id: str) -> dict[str, Any]:
     """Return the filter for all that was written after checkpoint *id*."""
     prefix = f"writes/{segment(id)}"
     return {"key": {"$gt": f"{prefix}/", "$lt": prefix + _AFTER_SLASH}}
+
+
+def newest(store: MemoryStore, scope: Scope, before: str | None = None) -> Iterator[MemoryRecord]:
+    """Yield the checkpoints in *scope*, those with the greatest ids first.
+
+    *before* is an id that all must be smaller than. Few more are read than are asked for.
+    """
+    below = checkpoint_key(before) if before else f"checkpoint{_AFTER_SLASH}"
+    read, size = 0, 1
+    while page := _stored_last(store, scope, size, read):
+        # Ids grow with time, nearly always. What was stored earlier with a greater id comes here.
+        least = min(str(record.key) for record in page)
+        if least < below:
+            within = {**CHECKPOINTS, "key": {"$gte": least, "$lt": below}}
+            yield from sorted(store.all(namespace=scope, where=within), key=id_of, reverse=True)
+            below = least
+        read, size = read + size, min(2 * size, _PAGE)
+
+
+def _stored_last(
+    store: MemoryStore, scope: Scope, limit: int, offset: int
+) -> Sequence[MemoryRecord]:
+    return store.all(namespace=scope, where=CHECKPOINTS, limit=limit, offset=offset, order="newest")
 
 
 def is_small(value: object) -> bool:
