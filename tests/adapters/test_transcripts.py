@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bethink import MemoryRecord, MemoryStore, ValidationError, context_block
 from bethink.testing import FrozenClock
@@ -380,6 +382,29 @@ def test_what_is_no_transcript_is_refused(transcript: Any) -> None:
 )  # fmt: skip
 def test_what_tells_nothing_scores_nothing(recalled: list[MemoryRecord], transcript: Any) -> None:
     assert attribute(transcript, recalled) == []
+
+
+names = st.sampled_from(
+    ["role", "content", "type", "text", "tool_calls", "function_call", "input", "id", "message"]
+)
+values = st.sampled_from(
+    ["user", "assistant", "tool", "tool_use", "tool_result", "function_call", "it works", None, 3]
+)
+parts = st.recursive(
+    values, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=4)
+)
+
+
+@given(st.lists(st.dictionaries(names, parts, max_size=4), max_size=4))
+def test_messages_of_any_shape_are_read(messages: list[dict[str, Any]]) -> None:
+    record = MemoryRecord(USED, "default", "Use `make db`", 0.0, 0.0, 0.0)
+    found = attribute(messages, [record])
+    assert found == attribute(json.dumps(messages), [record]) == []
+
+
+@pytest.mark.parametrize("text", ["\n" * 50_000, "1 a11 " * 10_000, "3 passed, " * 10_000])
+def test_a_long_text_is_read_in_passing(recalled: list[MemoryRecord], text: str) -> None:
+    assert attribute(text, recalled) == []
 
 
 def test_recalled_results_are_as_good_as_records(store: MemoryStore) -> None:

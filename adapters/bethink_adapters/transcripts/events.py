@@ -102,40 +102,49 @@ def _of_all(messages: Iterable[Any]) -> list[Event]:
 
 def _of_message(message: Mapping[str, Any]) -> Iterator[Event]:
     inner = message.get("message")
-    if isinstance(inner, Mapping):  # a line of Claude Code; agents speak to agents on side chains
-        aside = message.get("isMeta") or message.get("isSidechain")
-        for event in _of_message(inner):
-            yield Event("other", event.text) if aside and event.kind == "human" else event
+    if not isinstance(inner, Mapping):
+        yield from _said(message)
         return
-    kind = message.get("type")
-    if kind in _CALLS or (isinstance(kind, str) and kind.endswith("_output")):
+    aside = message.get("isMeta") or message.get("isSidechain")
+    for event in _said(inner):  # Claude Code: on side chains agents speak to agents
+        yield Event("other", event.text) if aside and event.kind == "human" else event
+
+
+def _said(message: Mapping[str, Any]) -> Iterator[Event]:
+    """Yield what a message tells, or an item that stands for one."""
+    if _is_call(message) or _is_result(message):
         yield from _of_part(message, "agent")
         return
     speaker = _SPEAKERS.get(str(message.get("role", "")).lower(), "other")
     if speaker == "result":
-        told = {"content": "", **message, "type": "tool_result"}
-        yield from _of_part(told, speaker)
+        yield from _of_part({**message, "type": "tool_result"}, speaker)
         return
-    content = message.get("content")
-    for part in content if isinstance(content, list | tuple) else [content]:
-        yield from _of_part(part, speaker)
-    for call in message.get("tool_calls") or ():
-        yield from _of_part({**call, "type": "function_call"}, speaker)
-    if isinstance(call := message.get("function_call"), Mapping):
-        yield from _of_part({**call, "type": "function_call"}, speaker)
+    for name in ("content", "tool_calls", "function_call"):
+        parts = message.get(name)
+        for part in parts if isinstance(parts, list | tuple) else [parts]:
+            if name != "content":
+                part = {**part, "type": "function_call"} if isinstance(part, Mapping) else None
+            yield from _of_part(part, speaker)
+
+
+def _is_call(part: Mapping[str, Any]) -> bool:
+    return part.get("type") in _CALLS
+
+
+def _is_result(part: Mapping[str, Any]) -> bool:
+    kind = part.get("type")
+    return isinstance(kind, str) and (kind == "tool_result" or kind.endswith("_output"))
 
 
 def _of_part(part: object, speaker: Kind) -> Iterator[Event]:
     """Yield what one part of a message tells."""
     if isinstance(part, str):
         yield _spoken(part, speaker)
+    elif not isinstance(part, Mapping):
         return
-    if not isinstance(part, Mapping):
-        return
-    kind = part.get("type")
-    if kind in _CALLS:
+    elif _is_call(part):
         yield _call(part)
-    elif kind == "tool_result" or (isinstance(kind, str) and kind.endswith("_output")):
+    elif _is_result(part):
         content = part.get("content", part.get("output"))
         call = part.get("tool_use_id") or part.get("tool_call_id") or part.get("call_id") or ""
         yield Event("result", plain(_text(content)), str(call), failed=_failed(part, content))

@@ -143,7 +143,8 @@ def _told(words: Sequence[str]) -> Iterator[bool]:
 
 def _sense(word: str, words: Sequence[str], place: int, *, negated: bool) -> bool | None:
     """Return whether *word* tells of success as it stands there, None if it tells nothing."""
-    before = [each for each in words[:place] if each not in _ADVERBS | _NEGATIONS | _PARTLY]
+    near = words[max(0, place - 2 * _REACH) : place]
+    before = [each for each in near if each not in _ADVERBS | _NEGATIONS | _PARTLY]
     previous = before[-1] if before else ""
     if word in _SUCCEEDED or word in _FAILED:
         owned = previous in _OWNERS or (word == "fixed" and previous in ("i", "we", "you"))
@@ -157,7 +158,7 @@ def _sense(word: str, words: Sequence[str], place: int, *, negated: bool) -> boo
         subject = previous in _SUBJECTS or previous.endswith("s")
         return word in _CAN if negated or (subject and word not in ("help", "fix")) else None
     if word in _TROUBLE:
-        return False if negated or not _MET.isdisjoint(words[max(0, place - 4) : place]) else None
+        return False if negated or not _MET.isdisjoint(near[-4:]) else None
     return None
 
 

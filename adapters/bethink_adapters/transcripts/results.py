@@ -23,8 +23,8 @@ _PYTEST: Final = re.compile(
 _UNITTEST: Final = re.compile(
     r"^Ran (\d+) tests? in [\d.]+s\s+(?:OK|FAILED \(([^)\n]*)\))", re.MULTILINE
 )
-_JEST: Final = re.compile(r"^\s*Tests:?\s+((?:\d+ \w+(?: \| |, )?)+)", re.MULTILINE)
-_MOCHA: Final = re.compile(r"^\s*(\d+ passing) \([^)\n]*\)\s*(\d+ failing)?", re.MULTILINE)
+_JEST: Final = re.compile(r"^[ \t]*Tests:?\s+((?:\d+ \w+(?: \| |, )?)+)", re.MULTILINE)
+_MOCHA: Final = re.compile(r"^[ \t]*(\d+ passing) \([^)\n]*\)\s*(\d+ failing)?", re.MULTILINE)
 _CARGO: Final = re.compile(
     r"^test result: (?:ok|FAILED)\. ((?:\d+ (?:passed|failed|ignored)(?:; )?)+)", re.MULTILINE
 )
