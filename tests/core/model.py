@@ -16,6 +16,7 @@ from typing import Any
 from bethink import (
     EVERYWHERE,
     BethinkError,
+    Consolidated,
     MemoryRecord,
     NotFoundError,
     RateLimitError,
@@ -58,6 +59,7 @@ class Model:
         self.named: Named = {}
         self.since: dict[tuple[str, str], int] = {}
         self.links: Links = {}
+        self.merged: dict[int, list[str]] = {}
         self.linked: dict[int, tuple[str, str, str]] = {}
         self.names: list[Snapshot] = []
         self.facts: dict[str, Any] = {"failed": {}, "swept": None}
@@ -119,6 +121,32 @@ class Model:
             raise ValidationError("the same id twice")
         with self.writing():
             return [self._store(**item) for item in items]
+
+    def merge(self, kept: str, content: str, item: Mapping[str, Any]) -> MemoryRecord:
+        """Store *item* into the record *kept*, which nearly says so and then says *content*."""
+        given = {
+            name: value for name, value in item.items() if name not in ("supersedes", "vectors")
+        }
+        with self.writing():
+            seen = accessed(self._made(**given), 1, self.clock())
+            after = self._absorb(self._living(kept), [seen], content)
+            if item.get("supersedes") is not None:
+                self._supersede(self._living(item["supersedes"]), kept)
+        return self.current(after)
+
+    def consolidate(self, groups: Sequence[tuple[str, str, Sequence[str]]]) -> list[Consolidated]:
+        """Merge *groups* of what nearly repeats: who stays, what that says then, who goes."""
+        if not groups:
+            return []
+        merged = []
+        with self.writing(closing=True):
+            for kept, content, ids in groups:
+                others = [self._living(id) for id in ids]
+                for other in others:
+                    self._supersede(other, kept)
+                after = self._absorb(self._living(kept), others, content)
+                merged.append(Consolidated(after, tuple(others)))
+        return merged
 
     def update(self, id: str, **changes: Any) -> MemoryRecord:
         vectors = changes.pop("vectors", None) or {}
@@ -300,6 +328,7 @@ class Model:
             "accesses",
             "links",
             "linked",
+            "merged",
         ):
             setattr(self, name, deepcopy(kept[name]) if name == "facts" else kept[name].copy())
         try:
@@ -347,12 +376,7 @@ class Model:
         vectors: Mapping[str, Sequence[float]] | None = None,
         **given: Any,
     ) -> MemoryRecord:
-        now = self.clock()
-        times: dict[str, Any] = {"created_at": now, "occurred_at": None, "updated_at": now}
-        fields = {"namespace": "default", **times, **given}
-        record = stored(MemoryRecord(id=id, content=content, **fields))
-        if not content and record.value is None:
-            raise ValidationError("there is nothing to store")
+        record = self._made(id, content, **given)
         if supersedes is not None:
             self._supersede(self._living(supersedes), id)
         if held := self._holder(record.namespace, record.key):
@@ -361,6 +385,28 @@ class Model:
             raise ValidationError("the id exists")
         self._note("store", record, vectors)
         return record
+
+    def _made(self, id: str, content: str, **given: Any) -> MemoryRecord:
+        now = self.clock()
+        times: dict[str, Any] = {"created_at": now, "occurred_at": None, "updated_at": now}
+        fields = {"namespace": "default", **times, **given}
+        record = stored(MemoryRecord(id=id, content=content, **fields))
+        if not content and record.value is None:
+            raise ValidationError("there is nothing to store")
+        return record
+
+    def _absorb(
+        self, kept: MemoryRecord, others: Sequence[MemoryRecord], content: str
+    ) -> MemoryRecord:
+        """Have *kept* take in what *others* have besides."""
+        assert content in {kept.content, *(other.content for other in others)}
+        after = kept
+        for other in others:
+            after = combined(after, other)
+        self.merged[len(self.entries)] = [other.id for other in others]
+        after = replace(after, content=content, updated_at=self.clock())
+        self._note("merge", after)
+        return after
 
     def _supersede(self, old: MemoryRecord, by: str, action: str = "supersede") -> None:
         now = self.clock()
@@ -517,14 +563,25 @@ class Model:
             raise ValidationError("accesses, and what was erased")
         if before is not None:
             back = {name: getattr(before, name) for name in differing(before, after)}
-            if not back and not self._vectors_before(seq, after.id):
+            others = self._superseded_before(seq, after.id, self.merged.get(seq, ()))
+            if not back and not others and not self._vectors_before(seq, after.id):
                 raise ValidationError("nothing to undo")
-            return [(after, back, back)]
-        everything = MemoryRecord.__slots__
-        undoings: list[Undoing] = [(after, {"state": "forgotten"}, set(everything) - SILENT)]
-        while (old := self._around(seq := seq - 1)[1]) and old.superseded_by == after.id:
+            return [(after, back, back), *others]
+        everything = set(MemoryRecord.__slots__) - SILENT
+        others = self._superseded_before(seq, after.id)
+        return [(after, {"state": "forgotten"}, everything), *others]
+
+    def _superseded_before(
+        self, seq: int, by: str, among: Sequence[str] | None = None
+    ) -> list[Undoing]:
+        """Return what brings back what entry *seq* had superseded right before it."""
+        undoings: list[Undoing] = []
+        while (old := self._around(seq := seq - 1)[1]) and old.superseded_by == by:
             checked = ("state", "superseded_by")
-            if any(getattr(self.records[old.id], name) != getattr(old, name) for name in checked):
+            changed = any(
+                getattr(self.records[old.id], name) != getattr(old, name) for name in checked
+            )
+            if changed or (among is not None and old.id not in among):
                 break
             undoings.append((old, {"state": "live", "superseded_by": None}, checked))
         return undoings
@@ -601,6 +658,27 @@ def differing(before: MemoryRecord, after: MemoryRecord) -> list[str]:
 def ends(source: str, target: str) -> tuple[tuple[str, str, Way], ...]:
     """Return each end of a link, with the other and which way that is."""
     return (source, target, "out"), (target, source, "in")
+
+
+def combined(kept: MemoryRecord, other: MemoryRecord) -> MemoryRecord:
+    """Return *kept* with what *other* has besides, but for the text."""
+    earlier, later = sorted((kept, other), key=lambda each: (each.occurred_at, each.created_at))
+    told = all(each.occurred_at != each.created_at for each in (kept, other))
+    accesses = [at for at in (kept.last_accessed_at, other.last_accessed_at) if at is not None]
+    expiries = [at for at in (kept.expires_at, other.expires_at) if at is not None]
+    return replace(
+        kept,
+        category=kept.category or other.category,
+        tags=tuple(dict.fromkeys((*kept.tags, *other.tags))),
+        metadata={**earlier.metadata, **later.metadata},
+        importance=max(kept.importance, other.importance),
+        confidence=max(kept.confidence, other.confidence),
+        occurred_at=later.occurred_at if told else kept.occurred_at,
+        expires_at=max(expiries) if len(expiries) == 2 else None,
+        access_count=kept.access_count + other.access_count,
+        last_accessed_at=max(accesses, default=None),
+        outcome=max(exact(kept.outcome + other.outcome), -0.5),
+    )
 
 
 def unlinked(links: Links, id: str) -> Links:

@@ -13,11 +13,13 @@ from bethink import (
     EVERYWHERE,
     BethinkError,
     Change,
+    Conflict,
     HashEmbedder,
     KeyedMemory,
     MemoryRecord,
     MemoryStore,
     Past,
+    SimilarMemoryError,
     Subtree,
 )
 from bethink.history import Moment
@@ -46,6 +48,7 @@ class Pair:
     def __init__(self, path: Path) -> None:
         self.path, self.now, self.ids, self.numbers = path, START, [FIRST], count(1)
         self.next = self.fresh()
+        self.contradictions: dict[int, list[tuple[str, str, str, float]]] = {}
         self.model = Model(lambda: self.now, lambda: self.next)
         self.stores = [self.opened(), self.opened()]
         vectors = {"mine": [1.0, 2.0], "other": [1.0, 2.0, 3.0]}
@@ -80,6 +83,40 @@ class Pair:
         given = [{"id": self.fresh(), **item} for item in items]
         stored = self.do(side, lambda it: it.store_many(given))
         self.ids += [record.id for record in stored or ()]
+
+    def store_once(self, side: int, item: Mapping[str, Any], on_similar: Any) -> None:
+        """Store *item* unless a record nearly says so; which one does, the store decides."""
+        given = {"id": self.fresh(), **item}
+        self.model.side = side
+        found = told(lambda it: it.store_many([given], on_similar=on_similar), self.stores[side])
+        if found is SimilarMemoryError:
+            assert on_similar == "raise"
+        elif isinstance(found, type) or found[0].id == given["id"]:
+            assert told(lambda it: it.store_many([given]), self.model) == found
+            self.ids += [] if isinstance(found, type) else [given["id"]]
+        else:
+            assert on_similar == "merge"
+            assert found == [self.model.merge(found[0].id, found[0].content, given)]
+
+    def consolidate(self, side: int, scope: Scope) -> None:
+        """Merge what the store finds to repeat itself."""
+        self.model.side = side
+        found = self.stores[side].consolidate(namespace=scope)
+        groups = [
+            (each.record.id, each.record.content, [other.id for other in each.others])
+            for each in found
+        ]
+        assert found == self.model.consolidate(groups)
+
+    def conflicts(self, side: int) -> None:
+        """Note what contradicts what, so that it can be asked about later."""
+        found, other = (store.conflicts(namespace=EVERYWHERE) for store in self.stores)
+        assert list(map(contradiction, found)) == list(map(contradiction, other))
+        self.model.side = side
+        live = {record.id for record in self.model.all(namespace=EVERYWHERE)}
+        assert all({each.older.id, each.newer.id} <= live for each in found)
+        if self.now == self.model.entries[-1].at:
+            self.contradictions[len(self.model.entries) - 1] = list(map(contradiction, found))
 
     def increment(self, side: int, namespace: str, key: str) -> None:
         self.model.side = side
@@ -148,6 +185,11 @@ class Pair:
         for id in self.ids[-4:]:
             expected = told(partial(Model.related_then, id=id, then=now), self.model)
             assert told(partial(Past.related, id=id), past) == expected
+        if isinstance(when, int) and when in self.contradictions:
+            known, noted = entry.records.keys(), self.contradictions[when]
+            told_then = store.conflicts(namespace=EVERYWHERE, as_of=when)
+            left = [each for each in noted if {each[0], each[1]} <= known]
+            assert list(map(contradiction, told_then)) == left
         if asked is not None:
             answer = asked.of(store, as_of=when)
             assert_same(answer, self.twin(live, then.seq).recall(asked.at(then.at)))
@@ -179,6 +221,10 @@ def told(ask: Callable[[Any], Any], whom: Any) -> Any:
         return ask(whom)
     except BethinkError as error:
         return type(error)
+
+
+def contradiction(found: Conflict) -> tuple[str, str, str, float]:
+    return found.older.id, found.newer.id, found.tier, found.similarity
 
 
 def gotten(records: Records, id: str, now: float) -> MemoryRecord | None:

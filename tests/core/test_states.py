@@ -100,6 +100,25 @@ class States(RuleBasedStateMachine):
         again = [{"content": "again", "id": self.pair.id(pick)}] if known else []
         self.pair.store(side, [*batch, *again])
 
+    @rule(
+        side=sides, item=items, pick=picks, on_similar=st.sampled_from(["merge", "merge", "raise"])
+    )
+    def store_once(self, side: int, item: dict[str, Any], pick: int, on_similar: str) -> None:
+        """Say again, mostly, what a record says."""
+        known = self.pair.model.records.get(self.pair.id(pick))
+        if known is not None and known.content:
+            same = {"content": known.content, "namespace": known.namespace, "author": known.author}
+            item = {**item, **same, "thread": None}
+        self.pair.store_once(side, item, on_similar)
+
+    @rule(side=sides, scope=scopes)
+    def consolidate(self, side: int, scope: Scope) -> None:
+        self.pair.consolidate(side, scope)
+
+    @rule(side=sides)
+    def conflicts(self, side: int) -> None:
+        self.pair.conflicts(side)
+
     @rule(side=sides, pick=picks, changes=fields | items)
     def update(self, side: int, pick: int, changes: dict[str, Any]) -> None:
         self.pair.do(side, lambda it: it.update(self.pair.id(pick), **changes))
@@ -219,6 +238,10 @@ class Life:
 
     def store(self) -> None:
         """Store one or two records, which may supersede others."""
+        if not self.chance.randrange(4):
+            item = {**self.item(), "content": self.chance.choice(WORDS[:4]), "thread": None}
+            self.pair.store_once(self.side, item, self.chance.choice(("merge", "raise")))
+            return
         items = [self.item() for _ in range(self.chance.choice((1, 1, 2)))]
         if not self.chance.randrange(4):
             items[0]["supersedes"] = self.one()
@@ -253,11 +276,17 @@ class Life:
 
     def judge(self) -> None:
         """Say of what use records were."""
-        match self.chance.randrange(4):
+        match self.chance.randrange(9):
             case 0:
                 self.do(self.chance.choice(("mark_useful", "mark_useless")), self.some())
             case 1:
                 self.do("reinforce", self.one(), 0.2)
+            case 4:
+                self.do("resolve", self.one(), self.some())
+            case 5:
+                self.pair.consolidate(self.side, self.chance.choice(SCOPES))
+            case 6:
+                self.pair.conflicts(self.side)
             case _:
                 verdict = self.chance.choice(("worked", "failed"))
                 self.do("record_outcome", self.one(), verdict, f"s{self.chance.randrange(9)}")
