@@ -1,26 +1,36 @@
 """Which records say nearly the same as another, so that one of them is enough.
 
-Two texts are nearly the same only if all words of one are in the other. So the like of a text is
-looked for where its rarest word occurs, and where one of its words is another's rarest: texts that
-have nothing to do with each other are never compared.
+Two texts are nearly the same only if all words of one are in the other, and the little words that
+turn a sentence ("all", "some", "might"), figures and signs are the same in both. So the like of a
+text is looked for where its rarest word occurs, and where one of its words is another's rarest:
+texts that have nothing to do with each other are never compared.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from .backends import Vector
 from .conflicts import Reading, are_duplicates
+from .conflicts.lexicon import MANNER, TOWARDS
 from .duplicates import about
 from .index.vectors import cosines, directions
 
 Similarity: TypeAlias = Callable[[str, str], float]
 """Tells the cosine of the vectors of two records by their ids."""
 
+_WORDS: Final = re.compile(r"[^\W\d_]+")
+_APOSTROPHES: Final = re.compile("['\u2019]")
+# Numbers with their sign and unit, letters that stand for a thing ("plan B"), and signs.
+_SIGNS: Final = re.compile(
+    r"!=|(?:(?<![^\s(])[-+\u2212])?\d+(?:[.,:]\d+)*[^\W\d_]*|(?<=[a-z] )[A-Z](?![\w'\u2019])"
+    r"|[?$%&@+=<>/\\^|#\u00b0\u20ac\u00a3\u00a5]"
+)
 _ANY = ""  # is among the words of every text, so that one without words is found, too
 
 
@@ -28,12 +38,31 @@ def say_the_same(a: Reading, b: Reading, similarity: float) -> bool:
     """Say whether one record may stand for both; *similarity* is the cosine of their vectors.
 
     Beyond what ``are_duplicates`` asks, they have one namespace and author, what happened did so on
-    one day, and neither is a turn of a conversation: what was said twice there was said twice.
+    one day, and neither is a turn of a conversation: what was said twice there was said twice. And
+    it is said in one manner: who did it, how many, whether it is sure, and whether it is asked.
     """
-    if a.record.thread is not None or b.record.thread is not None:
+    one, other = a.record, b.record
+    if one.thread is not None or other.thread is not None or not one.content:
         return False
-    same = a.record.namespace == b.record.namespace and about(a.record) == about(b.record)
-    return same and are_duplicates(a, b, similarity)
+    if one.namespace != other.namespace or about(one) != about(other):
+        return False
+    return _in_one_manner(one.content, other.content) and are_duplicates(a, b, similarity)
+
+
+def _in_one_manner(one: str, other: str) -> bool:
+    way, ways = _towards(one), _towards(other)
+    return (way <= ways or ways <= way) and _manner(one) == _manner(other)
+
+
+def _manner(text: str) -> tuple[str, ...]:
+    """Return the words that turn what the others tell, and the signs, sorted."""
+    words = _WORDS.findall(_APOSTROPHES.sub("", text.casefold()))
+    turning = ("was" if word == "were" else word for word in words if word in MANNER)
+    return tuple(sorted((*turning, *map(str.casefold, _SIGNS.findall(text)))))
+
+
+def _towards(text: str) -> frozenset[str]:
+    return TOWARDS.intersection(_WORDS.findall(text.casefold()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +139,7 @@ def _words(reading: Reading) -> frozenset[str]:
 def _gist(reading: Reading) -> Hashable:
     """Return what two readings must share to say the same, besides words."""
     record, traits = reading.record, reading.traits
-    return record.namespace, about(record), traits.figures, traits.denials
+    return record.namespace, about(record), traits.figures, traits.denials, _manner(record.content)
 
 
 def _by_likeness(found: tuple[Reading, float]) -> tuple[float, float, str]:

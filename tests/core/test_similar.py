@@ -59,6 +59,46 @@ def test_what_differs_besides_the_words_keeps_them_apart(
     assert not same(one, other)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("User writes C++", "User writes C#"),
+        ("The fee is $5", "The fee is \u20ac5"),
+        ("The temperature is -5 degrees", "The temperature is 5 degrees"),
+        ("Room 12A is free", "Room 12B is free"),
+        ("Plan A is chosen", "Plan B is chosen"),
+        ("Vitamin C is recommended", "Vitamin D is recommended"),
+        ("Is the office closed?", "The office is closed."),
+        ("I like tea", "You like tea"),
+        ("He likes tea", "She likes tea"),
+        ("All tests pass", "Some tests pass"),
+        ("Every test passes", "Any test passes"),
+        ("The report is finished", "The report is almost finished"),
+        ("Ann likes tea", "Ann might like tea"),
+        ("He was here", "He is here"),
+        ("It goes to the shop", "It goes from the shop"),
+        ("a = b", "a != b"),
+        ("The office is closed this week", "The office is closed next week"),
+    ],
+)
+def test_what_is_said_in_another_manner_is_not_the_same(one: str, other: str) -> None:
+    assert not say_the_same(reading(one), reading(other, "b"), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("User prefers dark mode", "The user prefers dark mode."),
+        ("User prefers dark mode", "USER prefers dark modes in the evening"),
+        ("A woman is cracking 3 eggs", "3 eggs are being cracked by the woman"),
+        ("They were in Lyon (in May)", "In May they were in Lyon"),
+        ("用户喜欢咖啡", "用户喜欢咖啡。"),
+    ],
+)
+def test_what_is_said_in_other_words_of_little_weight_is_the_same(one: str, other: str) -> None:
+    assert say_the_same(reading(one), reading(other, "b"), 0.95)
+
+
 @given(texts, st.sampled_from((0.91, 0.95)))
 def test_the_like_of_a_record_is_found_as_if_all_were_asked(
     contents: list[str], nearness: float

@@ -156,6 +156,19 @@ QUESTIONS = _set("can could would do does did what how why where which who any s
 
 JOINTS = _set("so and but also or")
 TURNS = _set("on off in into onto out up down over under before after with without from")
+TOWARDS = _set("from to for by against")
+MANNER = _set(
+    "all some any every each both either neither none most many few several half other another "
+    "same everyone everybody everything anyone anybody anything here there i me my mine you your "
+    "yours he him his she her hers we us our ours they them their theirs "
+    "was were did had will would shall should can could may might must if unless until whether "
+    "except want wants need needs try tries trying think thinks thinking hope hopes wish wishes "
+    "plan plans planned almost nearly hardly barely scarcely only merely partly mostly rarely "
+    "seldom sometimes often usually always generally probably possibly perhaps maybe likely "
+    "unlikely supposedly reportedly allegedly apparently seemingly former future this these those "
+    "last next previous yesterday today tomorrow tonight"
+)
+"""Words with which a statement is another one, though it tells of the same."""
 _TOLD_APART = DENIALS | HOURS | WEEKDAYS.keys() | MONTHS.keys() | NUMBERS.keys()
 SILENT = STOP_WORDS | _EMPTY | SELVES | _TOLD_APART
 """Words that say nothing about the subject of a statement."""
