@@ -1,7 +1,7 @@
 """Filters as SQLite conditions.
 
 A condition may let too much through, never too little; ``exact`` tells whether the records that
-pass still need ``filters.matches``. Plain columns compile exactly, equality inside JSON narrows,
+pass still need ``filters.matches``. Plain columns compile exactly, comparisons inside JSON narrow,
 the rest is left open.
 """
 
@@ -30,6 +30,13 @@ _NEVER = Condition("0")
 _DEEPEST = 10
 _MOST_PARTS = 20
 _EXACT_INTEGERS = 2**53
+_AROUND = {
+    "$eq": ("BETWEEN ? AND ?", (-1, 1)),
+    "$gt": (">= ?", (-1,)),
+    "$gte": (">= ?", (-1,)),
+    "$lt": ("<= ?", (1,)),
+    "$lte": ("<= ?", (1,)),
+}
 _PLAIN = re.compile("[A-Za-z0-9_ -]+")
 
 
@@ -102,17 +109,35 @@ def _fits(column: str, operand: Any) -> bool:
 
 
 def _inside_json(path: tuple[str, ...], operator: str, operand: Any) -> Condition:
-    """Narrow by equality with one text at a single, plainly named step; leave all else open."""
-    if not isinstance(operand, str) or "\x00" in operand:
-        return _OPEN
-    if path == ("tags",) and operator == "$contains":
+    """Narrow by equality with a text or comparison with a number; leave all else open."""
+    if path == ("tags",) and operator == "$contains" and _is_text(operand):
         return Condition(
             "EXISTS (SELECT 1 FROM json_each(tags) WHERE json_each.value = ?)",
             (operand,),
             exact=False,
         )
-    if len(path) == 2 and operator == "$eq" and _PLAIN.fullmatch(path[1]):
-        return Condition(
-            f"json_extract({path[0]}, ?) = ?", (f'$."{path[1]}"', operand), exact=False
-        )
-    return _OPEN
+    if len(path) == 1 or not all(map(_PLAIN.fullmatch, path[1:])):
+        return _OPEN
+    if operator == "$eq" and _is_text(operand):
+        relation, operands = "= ?", (operand,)
+    elif operator in _AROUND and _is_number(operand):
+        # Some versions of SQLite read decimals a little wrong.
+        margin = abs(operand) * 1e-9 + 1e-300
+        relation, bounds = _AROUND[operator]
+        operands = tuple(operand + bound * margin for bound in bounds)
+    else:
+        return _OPEN
+    steps = "".join(f'."{step}"' for step in path[1:])
+    names = [f"${steps}"] if len(path) == 2 else [f'$."{".".join(path[1:])}"', f"${steps}"]
+    found = ", ".join([f"json_extract({path[0]}, ?)"] * len(names))
+    found = found if len(names) == 1 else f"coalesce({found})"
+    return Condition(f"{found} {relation}", (*names, *operands), exact=False)
+
+
+def _is_text(operand: Any) -> bool:
+    return isinstance(operand, str) and "\x00" not in operand
+
+
+def _is_number(operand: Any) -> bool:
+    number = isinstance(operand, int | float) and not isinstance(operand, bool)
+    return number and abs(operand) < _EXACT_INTEGERS
