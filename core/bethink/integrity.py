@@ -16,7 +16,7 @@ from typing import Any, Final
 from .backends import EMBEDDED
 from .backends.inspection import Access, Inspection, Life, Step
 from .engine import Engine
-from .errors import CorruptStoreError
+from .errors import StorageError
 from .history.fold import folded, record_of
 from .records import Integrity, MemoryRecord, Problem, Repair, different
 
@@ -75,7 +75,7 @@ def _problems(inspection: Inspection) -> Iterator[Problem]:
             departures += retold.left.total()
             accesses += len(life.accesses)
         noted = inspection.totals()
-    except CorruptStoreError as error:
+    except StorageError as error:
         yield Problem("file", error.path or "", error.reason)
         return
     if noted[0] != departures:
@@ -151,7 +151,8 @@ class _Retold:
             self.left.clear()
 
     def _place(self) -> tuple[str, str | None] | None:
-        return (self._fields["namespace"], self._fields.get("key")) if self._fields else None
+        fields = self._fields
+        return (fields["namespace"], fields.get("key")) if "namespace" in fields else None
 
     def _compare(self) -> None:
         life, told = self._life, _record(self._fields)

@@ -11,7 +11,7 @@ import sqlite3
 import tempfile
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from agmi.adapters.base import MemoryAdapter, Record
 
@@ -28,7 +28,7 @@ class KeyedStore(MemoryAdapter):
     supports_replay = True
     supports_metadata = True
     supports_snapshot = True
-    options: dict[str, Any] = {"integrity_key": b"a key that the editor does not have"}
+    options: ClassVar[dict[str, Any]] = {"integrity_key": b"a key that the editor does not have"}
 
     def setup(self) -> None:
         self._folder = tempfile.TemporaryDirectory()
@@ -151,4 +151,4 @@ class UnkeyedStore(KeyedStore):
     """The same without a key: only what is not SQL-clean shows."""
 
     name = "bethink without a key"
-    options: dict[str, Any] = {}
+    options: ClassVar[dict[str, Any]] = {}

@@ -239,7 +239,7 @@ class Connections:
             try:
                 yield self._reader
             finally:
-                self._reader.execute("COMMIT")
+                self._reader.execute("ROLLBACK")  # a commit fails after what is damaged was read
 
     def rewrite(self, patience: float) -> None:
         """Write the file anew from what is in it, and empty its log.

@@ -11,21 +11,23 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...errors import BethinkError
+from ...errors import BethinkError, StorageError
 from ...journal import START, WHOLE, digest, link
 from ...records import MemoryRecord, Problem, ProblemKind
 from .. import SEGMENT_FORMAT
 from ..inspection import Access, Life, Step
 from . import schema
 from .codes import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, RECORD, Codes, KeyedCodes, mark
+from .opening import explained
 from .rows import COLUMNS, to_record
 from .sealing import Seal
 
 _MOST: Final = 100
 _STEPS: Final = (
-    "SELECT seq, at, action, namespace, was, row, changes FROM journal WHERE seq = ? UNION ALL "
     "SELECT seq, at, action, namespace, was, row, changes FROM journal "
-    "WHERE id = ? AND action <> 'store' AND row IS NOT NULL ORDER BY seq"
+    "WHERE seq = :ordinal AND id = :id UNION ALL "
+    "SELECT seq, at, action, namespace, was, row, changes FROM journal "
+    "WHERE id = :id AND action <> 'store' AND row IS NOT NULL ORDER BY seq"
 )
 _CHANGED: Final = "it was changed without the store's key"
 _QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
@@ -134,7 +136,7 @@ class SQLiteInspection:
         """Yield what *check* finds, and what keeps it from going on."""
         try:
             yield from check()
-        except (sqlite3.Error, UnicodeDecodeError) as error:
+        except (sqlite3.Error, StorageError, UnicodeDecodeError) as error:
             yield Problem("file", self._path, str(error))
 
     def _file(self) -> Iterator[Problem]:
@@ -233,19 +235,29 @@ class SQLiteInspection:
 
     def lives(self) -> Iterator[Life]:
         """Yield every record, in any state, with its story."""
-        for row, ordinal, revision, *values in self._connection.execute(
-            f"SELECT row, ordinal, revision, {COLUMNS} FROM records ORDER BY row"
-        ):
-            id = values[0]
-            found = self._connection.execute(_STEPS, (ordinal, id)).fetchall()
-            steps = tuple(_step(*columns) for columns in found)
-            accesses = tuple(
-                Access(seq, count, last, self._touch(seq).get(id))
-                for seq, count, last in self._connection.execute(
-                    "SELECT seq, count, last FROM accesses WHERE ordinal = ?", (ordinal,)
-                )
-            )
-            yield Life(str(id), row, ordinal, revision, _read(values), steps, accesses)
+        with explained(self._path):
+            for row, ordinal, revision, *values in self._connection.execute(
+                f"SELECT row, ordinal, revision, {COLUMNS} FROM records ORDER BY row"
+            ):
+                yield self._life(row, ordinal, revision, values)
+
+    def _life(self, row: int, ordinal: int, revision: int, values: list[Any]) -> Life:
+        id = values[0]
+        steps = self._connection.execute(_STEPS, {"ordinal": ordinal, "id": id}).fetchall()
+        accesses = self._connection.execute(
+            "SELECT seq, count, last FROM accesses WHERE ordinal = ?", (ordinal,)
+        ).fetchall()
+        return Life(
+            str(id),
+            row,
+            ordinal,
+            revision,
+            _read(values),
+            tuple(_step(*columns) for columns in steps),
+            tuple(
+                Access(seq, count, last, self._touch(seq).get(id)) for seq, count, last in accesses
+            ),
+        )
 
     def departures(self, id: str, namespace: str, key: str | None) -> int:
         """Return how often the record is noted to have left that place."""
@@ -268,7 +280,8 @@ class SQLiteInspection:
         return {id: tuple(told) for id, told in accesses.items()} if accesses else {}
 
     def _one(self, sql: str, *parameters: object) -> Any:
-        return self._connection.execute(sql, parameters).fetchone()
+        with explained(self._path):
+            return self._connection.execute(sql, parameters).fetchone()
 
 
 def _step(

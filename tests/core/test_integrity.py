@@ -1,0 +1,422 @@
+"""What is damaged is named, what is made from texts is made again, and nothing else is changed."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from bethink import EVERYWHERE, BethinkError, CorruptStoreError, HashEmbedder, MemoryStore
+from bethink.integrity import MOST
+
+from .clock import Clock
+
+KEY = b"sixteen bytes or more"
+EMBEDDER = HashEmbedder(16)
+TABLES = ("records", "journal", "accesses", "departures", "clock_steps", "segments", "links")
+KEYED_TABLES = (*TABLES, "vectors", "named_vectors", "snapshots", "facts")
+
+
+def opened(path: Path | str, key: bytes | None = None, **options: Any) -> MemoryStore:
+    options = {"embedder": EMBEDDER, "clock": Clock(5e9), "durability": "normal", **options}
+    return MemoryStore(path, integrity_key=key, **options)
+
+
+def alter(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def live_through_everything(store: MemoryStore, clock: Clock) -> None:
+    """Leave something in every table."""
+
+    def later(seconds: float = 10.0) -> None:
+        clock.now += seconds
+
+    store.store("The cat sleeps", id="cat", key="pet", vectors={"mine": [1, 2]})
+    later()
+    store.store("The dog barks", id="dog", key="pet", metadata={"n": 1}, tags=["animal"])
+    store.store("A secret", id="secret")
+    later()
+    store.update("dog", content="The dog sleeps", vectors={"mine": [3, 4]})
+    store.update("dog", importance=0.9)
+    store.snapshot("then")
+    later()
+    store.store("A whale sings", id="whale", namespace="sea")
+    store.update("whale", namespace="sea/deep", key="voice")
+    store.touch(["dog", "whale"])
+    later(100)
+    store.forget("whale")
+    later(-50)
+    store.restore("whale")
+    store.relate("dog", "whale", "hears")
+    store.record_outcome("whale", "worked")
+    store.touch(["dog", "whale"])
+    later(100)
+    store.store_many(f"memory {n}" for n in range(3))
+    store.unrelate("dog", "whale", "hears")
+    store.relate("whale", "dog", "is heard by")
+    store.erase("secret")
+    store.store_many(({"content": f"fish {n}"} for n in range(512)), namespace="shoal")
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[bytes | None, Path]:
+    """Return the paths of two such stores, by their key."""
+    folder = tmp_path_factory.mktemp("samples")
+    found: dict[bytes | None, Path] = {None: folder / "plain.db", KEY: folder / "keyed.db"}
+    for key, path in found.items():
+        clock = Clock()
+        with opened(path, key, clock=clock) as store:
+            live_through_everything(store, clock)
+    return found
+
+
+@pytest.fixture
+def sample(samples: dict[bytes | None, Path], path: Path) -> Path:
+    """Return the path of a copy of the store without a key."""
+    return Path(shutil.copy(samples[None], path))
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
+@pytest.mark.parametrize("where", ["file", ":memory:"])
+def test_nothing_is_wrong_with_what_bethink_wrote(
+    path: Path, where: str, key: bytes | None
+) -> None:
+    clock = Clock()
+    with opened(path if where == "file" else where, key, clock=clock) as store:
+        assert store.verify().ok
+        live_through_everything(store, clock)
+        assert store.verify().problems == ()
+    if where == "file":
+        with opened(path, key) as store:
+            assert store.verify().problems == ()
+
+
+def test_the_sample_has_something_in_every_table(sample: Path) -> None:
+    with closing(sqlite3.connect(sample)) as connection:
+        counts = {
+            table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in KEYED_TABLES
+        }
+    assert all(counts.values()), counts
+
+
+def test_checking_changes_nothing(sample: Path) -> None:
+    with opened(sample) as store:
+        before = {file.name: file.read_bytes() for file in sample.parent.iterdir()}
+        store.verify()
+        after = {file.name: file.read_bytes() for file in sample.parent.iterdir()}
+        assert {name for name in before if before[name] != after[name]} <= {f"{sample.name}-shm"}
+
+
+EDITS = {
+    "a text": ("UPDATE records SET content = 'x' WHERE id = 'dog'", "record dog: content"),
+    "a name": ("UPDATE records SET id = 'cow' WHERE id = 'dog'", "record cow: "),
+    "an unreadable field": ("UPDATE records SET tags = '[torn' WHERE id = 'dog'", "cannot be read"),
+    "an owner": ("UPDATE records SET namespace = 'x' WHERE id = 'cat'", "record cat: namespace"),
+    "a record": ("DELETE FROM records WHERE id = 'cat'", "the record that it stored is missing"),
+    "a row": ("UPDATE records SET row = 9999 WHERE id = 'dog'", "row or revision"),
+    "a place": ("UPDATE records SET ordinal = 4 WHERE id = 'dog'", "entry that stored it"),
+    "a heir": (
+        "UPDATE records SET superseded_by = 'none' WHERE id = 'cat'",
+        "the record that supersedes it is missing",
+    ),
+    "an entry's time": ("UPDATE journal SET at = at + 1 WHERE seq = 3", "entry 3: it does not fol"),
+    "an entry's changes": (
+        "UPDATE journal SET changes = replace(changes, 'cat', 'cow')",
+        "it tells what it did not tell",
+    ),
+    "an entry told no more": (
+        "UPDATE journal SET changes = NULL, salt = NULL WHERE seq = 1",
+        "not erased",
+    ),
+    "a touch told no more": (
+        "UPDATE journal SET changes = NULL, salt = NULL "
+        "WHERE seq = (SELECT max(seq) FROM journal WHERE action = 'touch')",
+        "no journal entry tells of its access",
+    ),
+    "an entry": ("DELETE FROM journal WHERE seq = 5", "entry 6: it follows entry 4"),
+    "the last entry": (
+        "DELETE FROM journal WHERE seq = (SELECT max(seq) FROM journal)",
+        "entry that stored it is missing",
+    ),
+    "a moved entry": ("UPDATE journal SET row = row + 1 WHERE seq = 6", "row"),
+    "an access": ("UPDATE accesses SET count = count + 1", "access whale, entry"),
+    "a lost access": ("DELETE FROM accesses", "access_count"),
+    "an access of nobody": ("INSERT INTO accesses VALUES (9999, 5, 1, 1.0)", "access all"),
+    "a departure": ("DELETE FROM departures", "departure whale"),
+    "a departure of nobody": (
+        "INSERT INTO departures VALUES ('a', 'b', 'nobody')",
+        "departure all",
+    ),
+    "a clock step": ("DELETE FROM clock_steps", "clock went back"),
+    "a link": ("UPDATE links SET kind = 'eats' WHERE until IS NULL", "link whale eats dog"),
+    "the end of a link": ("UPDATE links SET until = NULL", "the link that it tells of is missing"),
+    "a snapshot": ("UPDATE snapshots SET seq = 9999", "snapshot then"),
+    "a segment": ("UPDATE segments SET data = zeroblob(length(data))", "segment shoal"),
+    "a segment's place": ("UPDATE segments SET head = head + 1", "segment shoal"),
+    "a second segment": (
+        "INSERT INTO segments SELECT 99, format, namespace, first, last, count, head, checksum, "
+        "data FROM segments",
+        "overlaps",
+    ),
+    "no vector": ("DELETE FROM vectors WHERE row = (SELECT min(row) FROM vectors)", "vector cat"),
+    "a vector's length": ("UPDATE vectors SET vector = x'00000000'", "vector dog: it is damaged"),
+    "a vector's numbers": (
+        "UPDATE vectors SET vector = CAST(x'0000c07f' || substr(vector, 5) AS BLOB)",
+        "vector dog: it is damaged",
+    ),
+    "a vector of nobody": ("UPDATE vectors SET row = 9999 WHERE row = 1", "belongs to no record"),
+    "a named vector": ("UPDATE named_vectors SET vector = zeroblob(4)", "dog, mine: it is damaged"),
+    "an index": ("DROP INDEX records_key", "records_key: missing"),
+    "a trigger": (
+        "CREATE TRIGGER spy AFTER INSERT ON records BEGIN DELETE FROM snapshots; END",
+        "spy: not of bethink's making",
+    ),
+}
+
+
+@pytest.mark.parametrize(("edit", "said"), EDITS.values(), ids=EDITS)
+def test_what_was_edited_is_named(sample: Path, edit: str, said: str) -> None:
+    with opened(sample) as store:
+        alter(sample, edit)
+        assert said in "\n".join(map(str, store.verify().problems))
+
+
+@pytest.mark.parametrize(("edit", "said"), EDITS.values(), ids=EDITS)
+def test_what_was_edited_in_a_keyed_store_is_named(
+    samples: dict[bytes | None, Path], path: Path, edit: str, said: str
+) -> None:
+    shutil.copy(samples[KEY], path)
+    with opened(path, KEY) as store:
+        alter(path, edit)
+        assert said in "\n".join(map(str, store.verify().problems))
+
+
+def test_an_index_that_lost_an_entry_is_named(sample: Path) -> None:
+    with opened(sample) as store:
+        alter(
+            sample,
+            "PRAGMA writable_schema = ON",
+            "UPDATE sqlite_master SET sql = replace(sql, 'state <> ''live''', 'id <> ''cat''') "
+            "WHERE name = 'records_held'",
+        )
+        assert any(problem.kind == "file" for problem in store.verify().problems)
+
+
+@pytest.mark.parametrize("name", ["records", "journal", "records_scope", "vectors"])
+def test_a_file_with_a_torn_page_is_named(sample: Path, name: str) -> None:
+    with closing(sqlite3.connect(sample)) as connection:
+        (page,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = ?", (name,)
+        ).fetchone()
+    data = bytearray(sample.read_bytes())
+    data[(page - 1) * 4096 : page * 4096] = bytes(4096)
+    sample.write_bytes(data)
+    try:
+        store = opened(sample)
+    except CorruptStoreError:
+        assert name == "journal"  # which opening has to read
+        return
+    assert any(problem.kind == "file" for problem in store.verify().problems)
+    with contextlib.suppress(CorruptStoreError):
+        store.close()
+
+
+def test_only_so_much_is_told(sample: Path) -> None:
+    with opened(sample) as store:
+        store.store_many(str(n) for n in range(MOST))
+        alter(sample, "UPDATE records SET importance = 0.7")
+        assert len(store.verify().problems) == MOST
+
+
+def test_a_damaged_index_is_made_again(sample: Path) -> None:
+    with opened(sample) as store:
+        alter(sample, "UPDATE segments SET data = zeroblob(length(data))")
+        repaired = store.repair()
+        assert [problem.kind for problem in repaired.mended] == ["segment"]
+        assert repaired.ok
+        assert store.verify().ok
+    with opened(sample) as store:
+        assert len(store.recall("fish", k=600, namespace="shoal")) == 512
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["DELETE FROM vectors", "UPDATE vectors SET vector = x'00'", "UPDATE vectors SET row = -row"],
+    ids=["missing", "torn", "astray"],
+)
+def test_vectors_are_made_again_from_texts(sample: Path, damage: str) -> None:
+    with opened(sample) as store:
+        before = [hit.explain() for hit in store.recall("dog sleeps", touch=False)]
+        texts = {record.id: record.content for record in store.all(namespace=EVERYWHERE)}
+    with opened(sample) as store:
+        alter(sample, damage)
+        repaired = store.repair()
+        assert {problem.kind for problem in repaired.mended} == {"vector"}
+        assert repaired.ok
+        assert {record.id: record.content for record in store.all(namespace=EVERYWHERE)} == texts
+        assert [hit.explain() for hit in store.recall("dog sleeps", touch=False)] == before
+        assert store.log(id="dog", limit=1)[0].action == "repair"
+        assert store.verify().ok
+
+
+def test_what_nobody_can_make_again_is_left_and_named(sample: Path) -> None:
+    with opened(sample) as store:
+        alter(
+            sample,
+            "UPDATE records SET content = 'x' WHERE id = 'whale'",
+            "UPDATE named_vectors SET vector = zeroblob(4)",
+            "DELETE FROM vectors WHERE row = (SELECT row FROM records WHERE id = 'dog')",
+        )
+        repaired = store.repair()
+        assert not repaired.ok
+        assert {(problem.kind, problem.where) for problem in repaired.mended} == {("vector", "dog")}
+        assert {problem.where for problem in repaired.left} >= {"whale", "dog, mine"}
+        assert store.get("whale").content == "x"  # type: ignore[union-attr]
+
+
+def test_a_repair_with_nothing_to_do_writes_nothing(sample: Path) -> None:
+    with opened(sample) as store:
+        head = store.log(limit=1)
+        assert store.repair().ok
+        alter(sample, "UPDATE records SET content = 'x' WHERE id = 'whale'")
+        assert not store.repair().ok
+        assert store.log(limit=1) == head
+
+
+def seen(store: MemoryStore) -> str:
+    """Return a digest of what can be read of the sample."""
+    records = store._engine.backend.get([entry.id for entry in store.log(limit=None) if entry.id])
+    moments = [store.as_of(when) for when in ("then", 4, 9, 1050.0, 1150.0)]
+    found = [
+        records,
+        store.log(limit=None),
+        store.all(namespace=EVERYWHERE),
+        [store.get(key="pet"), store.audit("pet"), store.get("cat"), store.namespaces()],
+        [[moment.seq, moment.all(namespace=EVERYWHERE), moment.get("cat")] for moment in moments],
+        [store.snapshots(), store.related("dog"), store.diff("then", namespace=EVERYWHERE)],
+        {id: found.tolist() for id, found in store.vectors(list(records), "mine").items()},
+        store.recall("the dog sleeps", namespace=EVERYWHERE, touch=False, k=3),
+        store.recall("fish 7", namespace="shoal", touch=False, k=3),
+    ]
+    return sha256(repr(found).encode()).hexdigest()
+
+
+def noticed(path: Path, key: bytes | None, before: str) -> bool:
+    """Tell whether opening, reading or checking the store tells that something is wrong."""
+    try:
+        with opened(path, key) as store:
+            return not store.verify().ok or seen(store) == before
+    except BethinkError:
+        return True
+
+
+def changed(value: Any, chance: int) -> Any:
+    """Return another value of the same type, or of none."""
+    if chance % 11 == 0:
+        return None if value is not None else "x"
+    match value:
+        case bytes() if value:
+            flipped = bytearray(value)
+            flipped[chance % len(value)] ^= 1 << chance % 8
+            return bytes(flipped)
+        case str() if value and chance % 2:
+            place = chance % len(value)
+            return value[:place] + chr(ord(value[place]) ^ 1) + value[place + 1 :]
+        case str():
+            return value + "0"
+        case int() | float():
+            return value + (1, -1, 1000)[chance % 3]
+    return chance
+
+
+@pytest.fixture(scope="module")
+def views(samples: dict[bytes | None, Path]) -> dict[bytes | None, str]:
+    found = {}
+    for key, path in samples.items():
+        with opened(path, key) as store:
+            found[key] = seen(store)
+    return found
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    folder = tmp_path_factory.mktemp("copies")
+
+    def copy(path: Path) -> Path:
+        for old in folder.iterdir():
+            old.unlink()
+        return Path(shutil.copy(path, folder / "copy.db"))
+
+    return copy
+
+
+def edit(path: Path, table: str, column: int, row: int, chance: int) -> bool:
+    """Change one field of *table*; tell whether SQLite has let it."""
+    with closing(sqlite3.connect(path)) as connection:
+        columns = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
+        name = columns[column % len(columns)]
+        found = connection.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()
+        values = found[row % len(found)]
+        place = " AND ".join(f"{column} IS ?" for column in columns)
+        value = changed(values[columns.index(name)], chance)
+        try:
+            connection.execute(f"UPDATE {table} SET {name} = ? WHERE {place}", (value, *values))
+        except (sqlite3.IntegrityError, OverflowError):
+            return False
+        connection.commit()
+    return True
+
+
+NUMBERS = st.integers(0, 2**16)
+PATIENT = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+)
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
+@given(table=NUMBERS, column=NUMBERS, row=NUMBERS, chance=NUMBERS)
+@PATIENT
+def test_a_field_that_was_edited_is_noticed_or_without_effect(
+    samples: dict[bytes | None, Path],
+    views: dict[bytes | None, str],
+    copies: Callable[[Path], Path],
+    key: bytes | None,
+    table: int,
+    column: int,
+    row: int,
+    chance: int,
+) -> None:
+    path = copies(samples[key])
+    tables = TABLES if key is None else KEYED_TABLES
+    assume(edit(path, tables[table % len(tables)], column, row, chance))
+    assert noticed(path, key, views[key])
+
+
+@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+@PATIENT
+def test_a_bit_of_a_keyed_file_that_was_flipped_is_noticed_or_without_effect(
+    samples: dict[bytes | None, Path],
+    views: dict[bytes | None, str],
+    copies: Callable[[Path], Path],
+    place: float,
+    bit: int,
+) -> None:
+    path = copies(samples[KEY])
+    data = bytearray(path.read_bytes())
+    data[int(place * len(data))] ^= 1 << bit
+    path.write_bytes(data)
+    assert noticed(path, KEY, views[KEY])
