@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from datetime import UTC, datetime
 from typing import Any
 
@@ -75,6 +77,30 @@ def test_a_retriever_keeps_to_its_scope(store: MemoryStore) -> None:
     store.close()
     with pytest.raises(StoreClosedError):
         one.invoke("key")
+
+
+WITHOUT = """
+import sys
+sys.modules["langchain_core"] = sys.modules["langchain"] = sys.modules["langgraph"] = None
+from bethink import MemoryStore, MissingExtraError
+import bethink_adapters.langchain as ours
+from bethink_adapters.langgraph import BethinkSaver
+
+store = MemoryStore()
+makers = [ours.MemoryMiddleware, ours.BethinkVectorStore, ours.BethinkCache, ours.memory_tools,
+          ours.BethinkKeyValueStore, BethinkSaver, lambda store: ours.MemoryStoreRetriever]
+for make in makers:
+    try:
+        make(store)
+    except MissingExtraError as error:
+        print(error)
+"""
+
+
+def test_what_is_missing_is_named() -> None:
+    command = [sys.executable, "-c", WITHOUT]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert [line.count("pip install") for line in done.stdout.splitlines()] == [1] * 7
 
 
 # -- vector store

@@ -308,6 +308,11 @@ def test_writes_need_a_checkpoint(store: MemoryStore) -> None:
         BethinkSaver(store).put_writes(of("t"), [("a", 1)], "task")
 
 
+def test_a_store_that_was_given_stays_open(store: MemoryStore) -> None:
+    BethinkSaver(store).close()
+    assert store.count() == 0
+
+
 def test_a_closed_store_is_loud(store: MemoryStore) -> None:
     graph = graph_of(BethinkSaver(store), reply=reply)
     store.close()
@@ -396,6 +401,8 @@ def test_all_threads_are_listed_newest_first(store: MemoryStore) -> None:
     assert [each.metadata["step"] for each in saver.list(None)] == [3, 2, 1, 0]
     assert [each.metadata["step"] for each in saver.list(None, filter={"step": 2})] == [2]
     assert list(saver.list(None, limit=0)) == []
+    (latest,) = saver.list(of("t0"), limit=1)
+    assert list(saver.list(latest.config)) == [latest]
 
     async def listed() -> list[Any]:
         return [each.metadata["step"] async for each in saver.alist(of("t1"), limit=1)]

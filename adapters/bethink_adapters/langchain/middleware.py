@@ -68,7 +68,7 @@ class MemoryMiddleware(_Base):
         try:
             from langchain.agents.middleware import AgentMiddleware
         except ImportError as error:
-            raise MissingExtraError("langchain>=1", "langchain-agents") from error
+            raise MissingExtraError("langchain", "langchain-agents") from error
         return object.__new__(on_base(cls, AgentMiddleware))
 
     def __init__(
