@@ -180,6 +180,18 @@ def test_a_wrong_put_is_refused(memory: BethinkStore, put: dict[str, Any]) -> No
     assert memory.store.log() == []
 
 
+def test_a_text_is_no_namespace(memory: BethinkStore) -> None:
+    text: Any = "ab"
+    for op in (PutOp(text, "k", {}), GetOp(text, "k"), SearchOp(text)):
+        with pytest.raises(ValueError, match="tuple of labels"):
+            memory.batch([op])
+
+
+def test_nothing_is_deleted_where_nothing_can_be(memory: BethinkStore) -> None:
+    assert memory.batch([PutOp((), "k", None), PutOp(("langgraph",), "k", None)]) == [None, None]
+    assert memory.store.log() == []
+
+
 def test_an_operation_may_have_a_list_and_a_number(memory: BethinkStore) -> None:
     memory.batch([PutOp(["users", "ann"], 7, {"n": 1})])  # type: ignore[arg-type]
     (item,) = memory.batch([GetOp(NS, "7")])

@@ -36,9 +36,9 @@ class Batches:
 
         asked = list(ops)
         for op in asked:
-            if isinstance(op, PutOp):
+            if isinstance(op, PutOp) and op.value is not None:
                 owner(op.namespace)
-            elif isinstance(op, GetOp):
+            elif isinstance(op, GetOp | PutOp):
                 labels(op.namespace)
             elif isinstance(op, SearchOp):
                 labels(op.namespace_prefix)

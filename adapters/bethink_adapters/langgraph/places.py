@@ -25,6 +25,8 @@ _ANY: Final = "*"
 
 def labels(namespace: Sequence[Any]) -> Labels:
     """Return *namespace* if LangGraph allows each of its labels, whichever version is installed."""
+    if isinstance(namespace, str):
+        _refuse(f"namespace must be a tuple of labels, not the str {namespace!r}")
     for label in namespace:
         if not isinstance(label, str) or not label or "." in label or "\x00" in label:
             _refuse(f"invalid namespace label {label!r}: it must be a str, not empty, without '.'")
