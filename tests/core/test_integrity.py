@@ -131,7 +131,7 @@ EDITS = {
     "a place": ("UPDATE records SET ordinal = 4 WHERE id = 'dog'", "entry that stored it"),
     "a heir": (
         "UPDATE records SET superseded_by = 'none' WHERE id = 'cat'",
-        "the record that supersedes it is missing",
+        "record cat: superseded_by: not what the journal tells",
     ),
     "an entry's time": ("UPDATE journal SET at = at + 1 WHERE seq = 3", "entry 3: it does not fol"),
     "an entry's changes": (

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 
 from bethink import (
+    EVERYWHERE,
     CorruptStoreError,
     HashEmbedder,
     IntegrityKeyError,
@@ -19,6 +22,8 @@ from bethink import (
     TamperedError,
     ValidationError,
 )
+
+from .processes import Child, Say, forks
 
 KEY = b"sixteen bytes or more"
 
@@ -360,3 +365,37 @@ def test_a_transaction_that_fails_leaves_the_codes_as_they_were(filled: Path) ->
         store.store("three")
     with keyed(filled) as store:
         assert store.count() == 2
+
+
+def write_anchored(path: Path, anchor: Path, name: str, say: Say) -> None:
+    """Store without end, telling the id of each record that was acknowledged."""
+    with keyed(path, anchor=anchor) as store:
+        for number in range(10_000):
+            say(store.store("A memory", id=f"{name} {number}").id)
+
+
+@forks
+def test_a_kill_leaves_the_anchor_at_most_behind_what_was_acknowledged(tmp_path: Path) -> None:
+    path, anchor = tmp_path / "memory.db", tmp_path / "elsewhere" / "anchor"
+    anchor.parent.mkdir()
+    chance, known = random.Random(3), set[str]()
+    for turn in range(8):
+        writers = [
+            Child(partial(write_anchored, path, anchor, f"{name} {turn}"))
+            for name in ("ann", "ben")
+        ]
+        for child in writers:
+            child.wait_for(chance.randrange(1, 12))
+            child.listen(chance.uniform(0, 0.01))
+            child.kill()
+        acknowledged = {id for child in writers for id in child.hear()}
+        marked = int(anchor.read_text().split()[2])
+        with closing(sqlite3.connect(path)) as connection:
+            (head,) = connection.execute("SELECT max(seq) FROM journal").fetchone()
+            seqs = dict(connection.execute("SELECT id, seq FROM journal"))
+        assert max(seqs[id] for id in acknowledged) <= marked <= head
+        with keyed(path, anchor=anchor) as store:
+            known |= acknowledged
+            assert known <= {record.id for record in store.all(namespace=EVERYWHERE)}
+            assert store.verify().ok
+            assert int(anchor.read_text().split()[2]) == head

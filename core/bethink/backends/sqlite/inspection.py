@@ -45,12 +45,6 @@ _QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
     ),
     (
         "record",
-        "SELECT id FROM records WHERE superseded_by IS NOT NULL "
-        "AND superseded_by NOT IN (SELECT id FROM records)",
-        "the record that supersedes it is missing",
-    ),
-    (
-        "record",
         "SELECT min(id) FROM records NOT INDEXED WHERE state = 'live' AND key IS NOT NULL "
         "GROUP BY namespace, key HAVING count(*) > 1",
         "its key is held by another live record, too",
