@@ -33,7 +33,8 @@ async def chat(store: MemoryStore, session_id: str, said: str, scripted: str) ->
     """Say one thing in a session of Ann's."""
     history = MemoryHistory(store, namespace="users/ann")
     recall = MemoryRecall(store, namespace=Subtree("users/ann"))
-    agent: Any = Agent(client=Scripted(scripted), context_providers=[history, recall])
+    client: Any = Scripted(scripted)
+    agent: Any = Agent(client=client, context_providers=[history, recall])
     answer = await agent.run(said, session=agent.create_session(session_id=session_id))
     print(f"It answers: {answer.text}\n")
 

@@ -20,7 +20,7 @@ from bethink_adapters.anthropic_memory import MemoryTool
 
 def scripted(*commands: dict[str, Any]) -> Anthropic:
     """Return a client whose model gives these commands of the memory tool, one after the other."""
-    parts = [
+    parts: list[dict[str, Any]] = [
         {"type": "tool_use", "id": f"use-{number}", "name": "memory", "input": command}
         for number, command in enumerate(commands)
     ]
@@ -28,10 +28,10 @@ def scripted(*commands: dict[str, Any]) -> Anthropic:
 
     def answer(request: httpx2.Request) -> httpx2.Response:
         part = next(answers)
-        told = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [part]}
+        told: dict[str, Any] = {"id": "m", "type": "message", "role": "assistant", "model": "m"}
+        told |= {"content": [part], "usage": {"input_tokens": 1, "output_tokens": 1}}
         told |= {"stop_reason": "tool_use" if "name" in part else "end_turn"}
-        told |= {"stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
-        return httpx2.Response(200, json=told)
+        return httpx2.Response(200, json=told | {"stop_sequence": None})
 
     transport = httpx2.MockTransport(answer)
     return Anthropic(api_key="offline", http_client=httpx2.Client(transport=transport))
@@ -52,12 +52,18 @@ def converse(location: Path, said: str, *commands: dict[str, Any]) -> None:
         print(f"You: {said}")
         for message in runner:
             print(*(f"The model: {part.text}" for part in message.content if part.type == "text"))
-            if answer := runner.generate_tool_call_response():
+            answer: Any = runner.generate_tool_call_response()
+            if answer:
                 print(*(f"The memory: {part['content']}" for part in answer["content"]))
 
 
-with tempfile.TemporaryDirectory() as folder:
-    location = Path(folder) / "notes.db"
-    note = {"command": "create", "path": "/memories/ann.md", "file_text": "Ann takes oat milk."}
-    converse(location, "I am Ann, and I take oat milk.", note)
-    converse(location, "What do I take?", {"command": "view", "path": "/memories/ann.md"})
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        location = Path(folder) / "notes.db"
+        note = {"command": "create", "path": "/memories/ann.md", "file_text": "Ann takes oat milk."}
+        converse(location, "I am Ann, and I take oat milk.", note)
+        converse(location, "What do I take?", {"command": "view", "path": "/memories/ann.md"})
+
+
+if __name__ == "__main__":
+    main()

@@ -11,9 +11,12 @@ import tempfile
 import warnings
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 from google.adk.agents import LlmAgent
-from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.adk.models import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.tools.preload_memory_tool import preload_memory_tool
@@ -34,7 +37,7 @@ class Scripted(BaseLlm):
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        parts = [part for content in llm_request.contents for part in content.parts or []]
+        parts = [part for content in llm_request.contents for part in _parts(content)]
         told = llm_request.config.system_instruction or ""
         print("The model reads:", told, *(part.text for part in parts), sep="\n")
         yield LlmResponse(content=Content(role="model", parts=[Part(text=self.reply)]))
@@ -45,13 +48,20 @@ async def talk(memory: MemoryService, said: str, scripted: str) -> None:
     model = os.environ.get("BETHINK_MODEL") or Scripted(reply=scripted)
     agent = LlmAgent(name="barista", model=model, tools=[preload_memory_tool])
     sessions = InMemorySessionService()
-    session = await sessions.create_session(app_name="cafe", user_id="ann")
-    names = {"app_name": "cafe", "user_id": "ann", "session_id": session.id}
+    names: Any = {"app_name": "cafe", "user_id": "ann"}
+    names["session_id"] = (await sessions.create_session(**names)).id
     runner = Runner(app_name="cafe", agent=agent, session_service=sessions, memory_service=memory)
     message = Content(role="user", parts=[Part(text=said)])
-    async for event in runner.run_async(user_id="ann", session_id=session.id, new_message=message):
-        print(*(f"It answers: {part.text}\n" for part in event.content.parts))
-    await memory.add_session_to_memory(await sessions.get_session(**names))
+    async for event in runner.run_async(
+        user_id="ann", session_id=names["session_id"], new_message=message
+    ):
+        print(*(f"It answers: {part.text}\n" for part in _parts(event.content)))
+    if session := await sessions.get_session(**names):
+        await memory.add_session_to_memory(session)
+
+
+def _parts(content: Content | None) -> list[Part]:
+    return list(content.parts or []) if content else []
 
 
 async def main() -> None:

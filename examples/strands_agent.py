@@ -52,6 +52,11 @@ def converse(store: MemoryStore, said: str, scripted: str) -> None:
     print(f"It answers: {agent(said)}")
 
 
-with tempfile.TemporaryDirectory() as folder, MemoryStore(Path(folder) / "memory.db") as store:
-    converse(store, "I always take my coffee with oat milk.", "Noted.")
-    converse(store, "How do I take my coffee?", "With oat milk, as always.")
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, MemoryStore(Path(folder) / "memory.db") as store:
+        converse(store, "I always take my coffee with oat milk.", "Noted.")
+        converse(store, "How do I take my coffee?", "With oat milk, as always.")
+
+
+if __name__ == "__main__":
+    main()

@@ -149,11 +149,11 @@ class MemoryService(_Base):
             return False
 
 
-def _told(content: Content, author: str | None) -> dict[str, Any]:
+def _told(content: Content | None, author: str | None) -> dict[str, Any]:
     """Return what is said, by whom, as arguments of ``MemoryStore.store``."""
     item = {
         "content": storable(_text(content), MAX_CONTENT),
-        "value": content.model_dump(mode="json", exclude_none=True),
+        "value": content and content.model_dump(mode="json", exclude_none=True),
     }
     return item | ({"author": storable(author, MAX_LABEL)} if author else {})
 

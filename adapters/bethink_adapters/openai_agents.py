@@ -49,7 +49,7 @@ class MemorySession:
     ) -> None:
         self.log = MessageLog(store, session_id, namespace=namespace)
         self.session_id = session_id
-        self.session_settings = _settings(session_settings)
+        self.session_settings: SessionSettings | None = _settings(session_settings)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the newest *limit* items, oldest first; None: as many as the settings say."""

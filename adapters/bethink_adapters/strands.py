@@ -26,6 +26,7 @@ from .texts import storable
 if TYPE_CHECKING:
     from strands.memory import AddMessagesContext, MemoryEntry, SearchOptions
     from strands.types.content import Message
+    from strands.types.tools import AgentTool
 
 
 class StrandsStore:
@@ -59,7 +60,7 @@ class StrandsStore:
         self.scope = self.namespace if scope is None else check_scope(scope)
         self.thread = uuid4().hex if thread is None else label("thread", thread)
         self.description = description
-        self.max_search_results = integer("max_search_results", max_search_results, 1)
+        self.max_search_results: int | None = integer("max_search_results", max_search_results, 1)
         self.min_score = number("min_score", min_score, -1e9, 1e9)
         self.include_own = include_own
         self.writable = writable
@@ -69,7 +70,7 @@ class StrandsStore:
         """Return the memories relevant to *query*, best first."""
         from strands.memory import MemoryEntry
 
-        most = (options or {}).get("max_search_results") or self.max_search_results
+        most = (options or {}).get("max_search_results") or self.max_search_results or 5
         found = await asyncio.to_thread(
             self.store.recall,
             query,
@@ -105,6 +106,13 @@ class StrandsStore:
             item |= {"content": storable(text, MAX_CONTENT), "thread": self.thread}
             items += [item] if text.strip() else []
         await asyncio.to_thread(self._add_new, items)
+
+    async def initialize(self) -> None:
+        """Do nothing: the store is open."""
+
+    def get_tools(self) -> list[AgentTool]:
+        """Return no tools besides the manager's own."""
+        return []
 
     def _add_new(self, items: Sequence[dict[str, Any]]) -> None:
         where = {"key": {"$in": [item["key"] for item in items]}}

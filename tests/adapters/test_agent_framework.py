@@ -51,8 +51,9 @@ class Scripted:
 
 def run(text: str, session_id: str, *providers: Any, reply: str = "Noted.") -> list[str]:
     """Run one turn of a session with a new agent; return the texts the model was shown."""
-    client: Any = Scripted(reply)
-    agent: Any = Agent(client=client, name="helper", context_providers=providers)
+    client = Scripted(reply)
+    scripted: Any = client
+    agent: Any = Agent(client=scripted, name="helper", context_providers=providers)
     asyncio.run(agent.run(text, session=AgentSession(session_id=session_id)))
     return client.prompts[-1]
 

@@ -82,7 +82,8 @@ def run(tool: MemoryTool, *commands: dict[str, Any]) -> Script:
             messages=[{"role": "user", "content": "Hello."}],
             tools=[tool],
         )
-        assert runner.until_done().content[0].text == "done"
+        last: Any = runner.until_done().content[0]
+        assert last.text == "done"
     return script
 
 
@@ -90,7 +91,8 @@ def test_it_passes_for_the_sdks_own_classes(store: MemoryStore) -> None:
     tool = MemoryTool(store, cache_control={"type": "ephemeral"})
     assert isinstance(tool, BetaAbstractMemoryTool)
     assert isinstance(AsyncMemoryTool(store), BetaAsyncAbstractMemoryTool)
-    assert tool.to_dict() == {
+    told: Any = tool.to_dict()
+    assert told == {
         "type": "memory_20250818",
         "name": "memory",
         "cache_control": {"type": "ephemeral"},
@@ -214,7 +216,7 @@ def test_twenty_runs_at_once_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_the_asynchronous_tool_does_the_same(store: MemoryStore) -> None:
-    commands = [
+    commands: list[dict[str, Any]] = [
         CREATE,
         {"command": "str_replace", "path": VIEW["path"], "old_str": "oat", "new_str": "soy"},
         {"command": "insert", "path": VIEW["path"], "insert_line": 1, "insert_text": "Bob: none."},

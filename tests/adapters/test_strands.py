@@ -53,7 +53,7 @@ class Scripted(Model):
 
 def agent_with(memory: StrandsStore, reply: str = "Noted.") -> tuple[Agent, Scripted]:
     model = Scripted(reply)
-    manager = MemoryManager(stores=[memory])  # type: ignore[list-item, unused-ignore]
+    manager = MemoryManager(stores=[memory])
     return Agent(model=model, memory_manager=manager, callback_handler=None), model
 
 
@@ -129,7 +129,7 @@ def test_a_store_to_read_only_is_not_written(store: MemoryStore) -> None:
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:
     for wrong in ({"name": ""}, {"namespace": ""}, {"max_search_results": 0}, {"thread": ""}):
         with pytest.raises(ValidationError):
-            StrandsStore(store, **wrong)  # type: ignore[arg-type]
+            StrandsStore(store, **wrong)
 
 
 def place(user: str) -> str:

@@ -29,6 +29,11 @@ FRAMEWORKS = {
     "autogen_core",
     "autogen_agentchat",
     "autogen_ext",
+    "agents",
+    "anthropic",
+    "google",
+    "agent_framework",
+    "strands",
     "pydantic",
 }
 # What only pytest itself or a test imports.

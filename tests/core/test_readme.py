@@ -1,4 +1,4 @@
-"""The README keeps its word: its code runs, its table and its commands are the real ones."""
+"""README and docs keep their word: the code runs, table and commands are the real ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ from .installed import is_installed
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+ADAPTERS = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", README + ADAPTERS, re.DOTALL | re.MULTILINE)
+EXAMPLES = f"""
+        import sys
+        sys.path.insert(0, {str(ROOT / "examples")!r})
+"""
 
 # What a reader has and the README does not show: an export, a model, agents with tasks.
 GIVEN = {
@@ -45,6 +50,30 @@ GIVEN = {
     "autogen_agentchat": """
         from autogen_ext.models.replay import ReplayChatCompletionClient
         model_client = ReplayChatCompletionClient(["Margherita."])
+    """,
+    "agents ": """
+        from agents.testing import ScriptedModel, assistant_message
+        model = ScriptedModel([[assistant_message("Margherita.")]])
+    """,
+    "anthropic ": EXAMPLES
+    + """
+        from anthropic_notes import scripted
+        client, model = scripted(), "scripted"
+    """,
+    "google.adk": EXAMPLES
+    + """
+        from google_adk_agent import Scripted
+        model = Scripted(reply="Margherita.")
+    """,
+    "agent_framework ": EXAMPLES
+    + """
+        from agent_framework_chat import Scripted
+        client = Scripted("Margherita.")
+    """,
+    "strands ": EXAMPLES
+    + """
+        from strands_agent import Scripted
+        model = Scripted("Margherita.")
     """,
 }
 
@@ -85,7 +114,8 @@ def test_table_names_the_versions_that_are_tested() -> None:
     }
     assert table == tested
     assert table.keys() == {
-        *("langchain-core", "langchain", "langgraph", "crewai", "autogen-agentchat", "pyautogen")
+        *("langchain-core", "langchain", "langgraph", "crewai", "autogen-agentchat", "pyautogen"),
+        *("openai-agents", "anthropic", "google-adk", "agent-framework-core", "strands-agents"),
     }
 
 
