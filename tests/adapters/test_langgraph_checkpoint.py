@@ -120,6 +120,44 @@ def test_an_interrupted_thread_is_resumed_from_the_file(tmp_path: Path) -> None:
     assert (state["document"], state["turns"]) == ("the second", 1)
 
 
+def test_pruning_keeps_what_was_done_beside_and_before_an_interrupt(store: MemoryStore) -> None:
+    done = []
+
+    def doing(name: str) -> Callable[[Talk], dict[str, Any]]:
+        def do(state: Talk) -> dict[str, Any]:
+            done.append(name)
+            return {"turns": 1}
+
+        return do
+
+    def ask(state: Talk) -> dict[str, Any]:
+        return {"document": interrupt("which one?")}
+
+    builder: Any = StateGraph(Talk)
+    builder.add_node("beside", doing("beside"))
+    builder.add_node("inner", graph_of(None, before=doing("before"), ask=ask))
+    for name in ("beside", "inner"):
+        builder.add_edge(START, name)
+    saver = BethinkSaver(store)
+    graph = builder.compile(checkpointer=saver)
+    graph.invoke({"turns": 0}, of("t"))
+    saver.prune(["t"])
+    assert graph.invoke(Command(resume="that"), of("t"))["document"] == "that"
+    assert sorted(done) == ["before", "beside"]
+
+
+def test_threads_of_a_process_do_not_disturb_each_other(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "agent.db") as store:
+        graph = graph_of(BethinkSaver(store), reply=reply)
+
+        def talk(thread: int) -> list[str]:
+            return [chat(graph, thread, f"{thread}.{turn}")[-1] for turn in range(4)]
+
+        with ThreadPoolExecutor(8) as pool:
+            spoken = list(pool.map(talk, range(8)))
+    assert spoken == [[f"{2 * turn + 1} so far" for turn in range(4)]] * 8
+
+
 def test_what_succeeded_beside_a_failure_is_not_done_again(store: MemoryStore) -> None:
     done = []
 
