@@ -38,7 +38,8 @@ def pairs(readings: Sequence[Reading], neighbours: int = NEIGHBOURS) -> list[tup
     others = np.concatenate(nearest, dtype=np.int64) if nearest else np.empty(0, dtype=np.int64)
     own = np.repeat(np.arange(size), [len(places) for places in nearest])
     keys = np.unique(np.minimum(own, others) * size + np.maximum(own, others))
-    return [divmod(key, size) for key in keys.tolist()]
+    first, second = np.divmod(keys, max(size, 1))
+    return list(zip(first.tolist(), second.tolist(), strict=True))
 
 
 class _Words:

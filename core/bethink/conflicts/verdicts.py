@@ -34,7 +34,7 @@ class Verdict:
     signals: Signals
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that takes three times as long to make
 class _Pair:
     """Two statements, the texts they are from, and the terms they share."""
 
