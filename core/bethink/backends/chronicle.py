@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..namespaces import Scope
 from ..records import LogEntry, MemoryRecord, Snapshot
 from . import Row, Vector
 
 
-@dataclass(frozen=True, slots=True)
-class Current:
+class Current(NamedTuple):
     """A record as it is, its row and ordinal, and the journal position of its last change."""
 
     row: int

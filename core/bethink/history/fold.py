@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from ..backends import Row
 from ..backends.chronicle import Chronicle, Current, Story
 from ..records import MemoryRecord, different
 
@@ -24,17 +23,12 @@ class Moment:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Then:
+class Then(NamedTuple):
     """A record as it was at some moment, in the row it had, beside what it is."""
 
-    row: Row
+    row: int
+    record: MemoryRecord
     current: Current
-
-    @property
-    def record(self) -> MemoryRecord:
-        """The record as it was."""
-        return self.row.record
 
 
 def then(chronicle: Chronicle, records: Sequence[Current], seq: int) -> list[Then]:
@@ -45,10 +39,11 @@ def then(chronicle: Chronicle, records: Sequence[Current], seq: int) -> list[The
     born = [each for each in records if each.ordinal <= seq]
     stories = chronicle.stories([each for each in born if each.revision > seq], seq)
     told = {story.current.ordinal: _told(story) for story in stories}
-    rows = [
-        (told[each.ordinal] if each.revision > seq else _unchanged(each), each) for each in born
-    ]
-    return [Then(row, current) for row, current in rows if row is not None]
+    found = (
+        Then(each.row, each.record, each) if each.revision <= seq else told[each.ordinal]
+        for each in born
+    )
+    return [each for each in found if each is not None]
 
 
 def said_differently(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:
@@ -67,12 +62,8 @@ def record_of(fields: Mapping[str, Any]) -> MemoryRecord:
     return MemoryRecord(**{**fields, "tags": tuple(fields.get("tags", ()))})
 
 
-def _unchanged(current: Current) -> Row:
-    return Row(current.row, current.ordinal, current.record, {})
-
-
-def _told(story: Story) -> Row | None:
-    """Return the row that *story* tells of, None if some of it has been erased."""
+def _told(story: Story) -> Then | None:
+    """Return the record that *story* tells of, None if some of it has been erased."""
     fields: dict[str, Any] = {}
     counted = row = 0
     for entry in story.told:
@@ -84,4 +75,4 @@ def _told(story: Story) -> Row | None:
             counted = entry.seq
     if story.accessed is not None and story.accessed[0] > counted:
         fields["access_count"], fields["last_accessed_at"] = story.accessed[1:]
-    return Row(row, story.current.ordinal, record_of(fields), {})
+    return Then(row, record_of(fields), story.current)

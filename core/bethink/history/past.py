@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
-from ..backends import EMBEDDED, Backend, Changes, Loading, Rows, Segment, Vector, Writer
+from ..backends import EMBEDDED, Backend, Changes, Loading, Row, Rows, Segment, Vector, Writer
 from ..backends.inspection import Inspection
 from ..errors import ValidationError
 from ..filters import Filter, matches
@@ -67,11 +66,11 @@ class PastBackend:
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the row that the records among *ids* had."""
-        return {each.record.id: each.row.row for each in self._known(ids)}
+        return {each.record.id: each.row for each in self._known(ids)}
 
     def at(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records whose row was among *rows*."""
-        return {each.row.row: each.record for each in self._in(rows)}
+        return {each.row: each.record for each in self._in(rows)}
 
     def holder(self, namespace: str, key: str) -> MemoryRecord | None:
         """Return the live record that held *key* in *namespace*."""
@@ -97,7 +96,7 @@ class PastBackend:
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         """Return the rows of the live records in *scope* that pass *where*, ascending."""
-        found = [each.row.row for each in self._live(scope) if matches(where, each.record)]
+        found = [each.row for each in self._live(scope) if matches(where, each.record)]
         return np.array(sorted(found), dtype=np.int64)
 
     def count(self, scope: Scope, where: Filter | None, now: float | None = None) -> int:
@@ -111,9 +110,9 @@ class PastBackend:
 
     def load(self, scope: Scope, loose: int | None = None) -> Loading:
         """Return every live row with its vector."""
-        found = sorted(self._live(scope), key=lambda each: each.row.row)
+        found = sorted(self._live(scope), key=lambda each: each.row)
         vectors = self._vectors(found)
-        rows = [replace(each.row, vectors={EMBEDDED: vectors[each.row.row]}) for each in found]
+        rows = [_row(each, vectors[each.row]) for each in found]
         return Loading(self._seq, (), {}, tuple(rows), ())
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
@@ -126,7 +125,7 @@ class PastBackend:
             if name == EMBEDDED:
                 found |= self._vectors(left)
             else:
-                ids = {each.row.row: each.record.id for each in left}
+                ids = {each.row: each.record.id for each in left}
                 found |= self.chronicle.named(ids, name)
         return found
 
@@ -169,28 +168,32 @@ class PastBackend:
     def _in(self, rows: Sequence[int]) -> list[Then]:
         wanted = self.chronicle.made(rows)
         found = self._known(list(wanted.values()))
-        return [each for each in found if each.row.row in wanted]
+        return [each for each in found if each.row in wanted]
 
     def _vectors(self, found: Sequence[Then]) -> dict[int, Vector]:
         """Return the embedder's vectors of *found* by row, made anew where the text is another."""
-        same = {each.current.row: each.row.row for each in found if _same_text(each)}
+        same = {each.current.row: each.row for each in found if _same_text(each)}
         stored = self._present.vectors(list(same), EMBEDDED)
         vectors = {same[row]: vector for row, vector in stored.items()}
         known = vectors.keys() | self._made.keys()
-        gone = [each for each in found if each.row.row not in known]
+        gone = [each for each in found if each.row not in known]
         made = self._embed([each.record for each in gone])
-        self._made |= {each.row.row: vector for each, vector in zip(gone, made, strict=True)}
-        rows = [each.row.row for each in found]
+        self._made |= {each.row: vector for each, vector in zip(gone, made, strict=True)}
+        rows = [each.row for each in found]
         return {row: vectors[row] if row in vectors else self._made[row] for row in rows}
 
 
 def _ordinal(each: Then) -> int:
-    return each.row.ordinal
+    return each.current.ordinal
+
+
+def _row(each: Then, vector: Vector) -> Row:
+    return Row(each.row, each.current.ordinal, each.record, {EMBEDDED: vector})
 
 
 def _left(each: Then) -> bool:
     """Tell whether the record has another row now."""
-    return each.row.row != each.current.row
+    return each.row != each.current.row
 
 
 def _same_text(each: Then) -> bool:
