@@ -217,6 +217,8 @@ def test_an_operation_may_have_a_list_and_a_number(memory: BethinkStore) -> None
         ({"n": {"$gt": float("-inf"), "$ne": float("nan")}}, {"one", "two"}),
         ({"n": float("nan")}, set()),
         ({"it's": 'a "quoted" one'}, {"three"}),
+        ({"deep": None}, {"one", "three"}),
+        ({"deep": {"$ne": None}}, {"two"}),
     ],
     ids=str,
 )

@@ -4,7 +4,8 @@ Theirs: ``{"field": value}``, ``{"field": {"$gt": value}}``, with ``$eq``, ``$ne
 ``$gte``, ``$lt`` and ``$lte``. Ours are welcome too: ``$in``, ``$nin``, ``$contains``,
 ``$contains_any``, ``$exists``, ``$not``, ``$and`` and ``$or``. A dotted field is the one of that
 name or else the nested one, and a mapping without operators holds conditions on the fields inside;
-``$eq`` compares it as a whole. Comparisons are typed, and one with a missing field is false.
+``$eq`` compares it as a whole. Comparisons are typed, and one with a missing field is false, but
+``None`` finds what is missing, too.
 """
 
 from __future__ import annotations
