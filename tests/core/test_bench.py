@@ -37,6 +37,11 @@ MEASURES = {
     "store, normal",
     "conflicts",
     "consolidate",
+    "pack",
+    "as_of",
+    "as_of, all",
+    "diff",
+    "merge",
 }
 
 

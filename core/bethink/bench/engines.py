@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from bethink import MemoryStore
 from bethink.bench.embedding import SharedEmbedder
-from bethink.bench.peers import HITS, PEERS
+from bethink.bench.peers import HITS, PEERS, ROOM
 
 Durability = Literal["full", "normal"]
 
@@ -38,6 +38,28 @@ class Sweeps(Protocol):
 
     def consolidate(self) -> int:
         """Merge the texts that repeat each other; return how many are gone."""
+
+
+class Reaches(Protocol):
+    """Anything that packs a prompt, remembers what it held, and takes in another of its kind."""
+
+    def pack(self, query: str) -> int:
+        """Return how many of the best texts fit into the room of a prompt."""
+
+    def mark(self) -> None:
+        """Give the present a name."""
+
+    def as_of(self) -> object:
+        """Return the first text as it was at the marked moment."""
+
+    def as_of_all(self) -> int:
+        """Read all texts of the marked moment; return how many there are."""
+
+    def diff(self) -> int:
+        """Return how many texts came since then."""
+
+    def merge(self, folder: Path) -> int:
+        """Take in what an engine of this kind keeps in *folder*; return how many texts are new."""
 
 
 class Engine(Fills, Stores, Protocol):
@@ -77,6 +99,31 @@ class Bethink:
     def consolidate(self) -> int:
         """Merge the texts that repeat each other; return how many are gone."""
         return sum(len(merged.others) for merged in self.memory.consolidate())
+
+    def pack(self, query: str) -> int:
+        """Return how many of the best texts fit into the room of a prompt."""
+        return len(self.memory.pack(query, budget_tokens=ROOM, touch=False).results)
+
+    def mark(self) -> None:
+        """Give the present a name."""
+        self.first = self.memory.all(limit=1)[0].id
+        self.memory.snapshot("mark")
+
+    def as_of(self) -> object:
+        """Return the first text as it was at the marked moment."""
+        return self.memory.as_of("mark").get(self.first)
+
+    def as_of_all(self) -> int:
+        """Read all texts of the marked moment; return how many there are."""
+        return len(self.memory.as_of("mark").all())
+
+    def diff(self) -> int:
+        """Return how many texts came since then."""
+        return len(self.memory.diff("mark").added)
+
+    def merge(self, folder: Path) -> int:
+        """Take in what is kept in *folder*; return how many texts are new."""
+        return self.memory.merge_from(folder / "bethink.db").added
 
     def survivors(self, query: str) -> int:
         """Return how many vectors are read in full to answer *query*."""

@@ -16,6 +16,7 @@ from bethink.bench.corpus import Corpus
 from bethink.bench.embedding import SharedEmbedder
 from bethink.bench.engines import MEMORIES, BareSqlite, Bethink, Engine, Fills, Stores, open_engine
 from bethink.bench.findings import Findings, Footprint, Survivors
+from bethink.bench.reaches import reach
 from bethink.bench.rounds import Sample, Step, interleave, summed
 from bethink.bench.sweeps import sweep
 
@@ -62,6 +63,7 @@ class Run:
         self._fill()
         self._open()
         self.findings.samples += sweep(self.names, self.folder, self.shared, self.size)
+        self.findings.samples += reach(self.names, self.folder, self.shared, self.corpus)
         with self._engines(self.names) as engines:
             self._recall(engines)
             self._prove(engines)

@@ -15,6 +15,7 @@ from typing import Any
 from bethink.bench.embedding import ListEmbedder, SharedEmbedder
 
 HITS = 10
+ROOM = 800  # tokens of a packed prompt
 # sqlite-vec is an extension, which not every Python's sqlite3 can load.
 _SQLITE = "sqlite3" if hasattr(sqlite3.Connection, "enable_load_extension") else "pysqlite3"
 
@@ -35,6 +36,25 @@ class _Remembrane:
 
     def recall(self, query: str, *, touch: bool = True) -> list[str]:
         return [hit.memory.content for hit in self.memory.recall(query, k=HITS, touch=touch)]
+
+    def pack(self, query: str) -> int:
+        return len(self.memory.pack(query, budget_tokens=ROOM, touch=False))
+
+    def mark(self) -> None:
+        self.first = self.memory.all()[0].id
+        self.memory.snapshot("mark")
+
+    def as_of(self) -> object:
+        return next(row for row in self.memory.as_of("mark") if row["id"] == self.first)
+
+    def as_of_all(self) -> int:
+        return len(self.memory.as_of("mark"))
+
+    def diff(self) -> int:
+        return len(self.memory.diff("mark")["added"])
+
+    def merge(self, folder: Path) -> int:
+        return int(self.memory.merge_from(folder / "remembrane.db")["added"])
 
     def conflicts(self) -> int:
         return len(self.memory.conflicts())

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from bethink.bench.peers import PEERS
+from bethink.bench.reaches import REACHES
 from bethink.bench.rounds import Sample
 from bethink.bench.sweeps import SWEEPS
 
@@ -25,6 +26,10 @@ _PEER_GOALS: dict[Figure, Mapping[int, float]] = {
     ("remembrane", "open and first recall"): {100_000: 15.0},
     ("remembrane", "conflicts"): {1_000: 10.0},
     ("remembrane", "consolidate"): {1_000: 10.0},
+    ("remembrane", "pack"): {10_000: 10.0},
+    ("remembrane", "as_of"): {1_000: 10.0, 10_000: 10.0},
+    ("remembrane", "diff"): {1_000: 10.0, 10_000: 10.0},
+    ("remembrane", "merge"): {1_000: 10.0, 10_000: 10.0},
     ("sqlite-vec", "recall"): {10_000: 3.0},
     ("chromadb", "recall"): {10_000: 1.2},
 }
@@ -37,6 +42,7 @@ _COMPARED = (
     "bulk store",
     "store, full",
     *SWEEPS,
+    *REACHES,
 )
 
 
@@ -122,8 +128,8 @@ def ratio_rows(samples: Sequence[Sample]) -> Iterator[dict[str, object]]:
 def _growth(
     size: int, embedder: str, cpu: Mapping[Figure, float], fewer: Mapping[Figure, float]
 ) -> Iterator[dict[str, object]]:
-    """Yield what a sweep costs in terms of one of a tenth: n log n, or less."""
-    for measure in SWEEPS:
+    """Yield what costs more the more there is in terms of a tenth: n log n, or less."""
+    for measure in (*SWEEPS, *REACHES):
         over, under = (OURS, measure), (OURS, f"{measure}, a tenth")
         if over in cpu and over in fewer and size >= 20:
             limit = round(10 * math.log(size) / math.log(size // 10), 1)

@@ -46,6 +46,11 @@ _RATIOS: Final = {
     ("own", "remembrane / bethink: store + recall"): (
         "remembrane's store and recall / bethink's, the same"
     ),
+    ("shared", "remembrane / bethink: pack"): "remembrane's pack / bethink's",
+    ("shared", "remembrane / bethink: as_of"): "remembrane's memory as of a moment / bethink's",
+    ("shared", "remembrane / bethink: as_of, all"): "remembrane's list of that moment / bethink's",
+    ("shared", "remembrane / bethink: diff"): "remembrane's diff to that moment / bethink's",
+    ("shared", "remembrane / bethink: merge"): "remembrane's merge of ten memories / bethink's",
 }
 
 
