@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal, TypeAlias
 
+import numpy as np
+
 from .backends import EMBEDDED, Rows, Vector
 from .conflicts import SAME, Reading, read
 from .engine import Engine, Transaction
@@ -26,6 +28,9 @@ from .similar import Known, cosine
 
 OnSimilar: TypeAlias = Literal["keep", "merge", "raise"]
 ON_SIMILAR: Final[tuple[OnSimilar, ...]] = ("keep", "merge", "raise")
+
+NEAREST: Final = 256
+"""So many are looked at, where texts of one pattern are all near each other."""
 
 _ROUNDING: Final = 1e-9
 
@@ -54,9 +59,10 @@ class _Gate:
         self._engine = engine
         self._merges = on_similar == "merge"
         self._vectors = {each.id: vector for each, vector in zip(records, vectors, strict=True)}
-        self._namespaces = {record.namespace for record in records}
+        alone = [record for record in records if record.thread is None]
+        self._namespaces = {record.namespace for record in alone}
         self._since = engine.backend.head()
-        self._near = self._nearby([each for each in records if each.thread is None])
+        self._near = self._nearby(alone)
         self._known: Known | None = None
 
     def __call__(
@@ -127,14 +133,20 @@ class _Gate:
 
 
 def _rows_near(index: ScopeIndex, record: MemoryRecord, vector: Vector) -> Rows:
-    """Return the rows of live records that may say the same as *record*.
+    """Return the rows of live records that may say the same as *record*, at most ``NEAREST``.
 
-    Where the embedder knows no word of it, they are those with the same words.
+    They have the same figures. Where the embedder knows no word of it, they have the same words.
     """
-    if vector.any():
-        near = index.vectors[EMBEDDED].scan(directions(vector[None])[0]).above(SAME - _ROUNDING)
+    known = frozenset(record_terms(record))
+    if not vector.any():
+        near = index.keyword.having(known)
+        near = near[index.columns["alive"][near]]
     else:
-        near = index.keyword.having(frozenset(record_terms(record)))
-    near = near[index.columns["alive"][near]]
-    rows: Rows = index.columns["row"][near]
+        scan = index.vectors[EMBEDDED].scan(directions(vector[None])[0])
+        near = scan.above(SAME - _ROUNDING)
+        near = near[index.columns["alive"][near]]
+        if len(near) > NEAREST and (figures := [term for term in known if term[0].isdigit()]):
+            near = np.intersect1d(near, index.keyword.having(figures))
+        near = near[np.argsort(-scan.most(near), kind="stable")]
+    rows: Rows = index.columns["row"][near[:NEAREST]]
     return rows

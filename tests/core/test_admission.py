@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink import EVERYWHERE, HashEmbedder, MemoryStore, SimilarMemoryError, ValidationError
+from bethink import (
+    EVERYWHERE,
+    HashEmbedder,
+    MemoryStore,
+    SimilarMemoryError,
+    ValidationError,
+    admission,
+)
 from bethink.conflicts import read
 from bethink.similar import say_the_same
 
@@ -147,6 +154,19 @@ def test_words_that_the_embedder_does_not_know_are_similar_when_equal(store: Mem
     first = store.store("Я живу в Москве")
     assert store.store("Я живу в Москве", on_similar="merge").id == first.id
     assert store.store("Я живу в Киеве", on_similar="merge").id != first.id
+
+
+@pytest.mark.parametrize(
+    "pattern", ["Ticket {} of the payments team is fixed", "{} likes green tea in the morning"]
+)
+def test_of_many_texts_of_one_pattern_the_like_is_found(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    monkeypatch.setattr(admission, "NEAREST", 2)
+    names = [f"Jo{number}hn" if "likes" in pattern else f"8{number}" for number in range(20)]
+    stored = store.store_many([pattern.format(name) for name in names])
+    merged = [store.store(f"{each.content}!", on_similar="merge").id for each in stored]
+    assert merged == [each.id for each in stored]
 
 
 def test_accesses_that_are_not_written_yet_are_not_lost(store: MemoryStore) -> None:
