@@ -221,6 +221,9 @@ def test_a_delta_channel_survives_pruning(store: MemoryStore) -> None:
     sizes = []
     for turn in range(7):
         state = graph.invoke({"seen": [-turn]}, of("t"))
+        asked: Any = {"config": of("t"), "channels": ["seen", "none"]}
+        told = saver.get_delta_channel_history(**asked)
+        assert told == BaseCheckpointSaver.get_delta_channel_history(saver, **asked)
         saver.prune(["t"])
         sizes.append(len(held(saver, "t")))
         assert graph.get_state(of("t")).values == state
