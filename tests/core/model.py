@@ -6,15 +6,13 @@ What is recalled of it the twin tells.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from bethink import (
-    EVERYWHERE,
     BethinkError,
     Consolidated,
     MemoryRecord,
@@ -24,29 +22,26 @@ from bethink import (
     Snapshot,
     ValidationError,
 )
-from bethink.links import Way
 from bethink.namespaces import Scope, covers
+
+from .model_entries import (
+    Entry,
+    Links,
+    Named,
+    Records,
+    accessed,
+    combined,
+    counted,
+    ends,
+    exact,
+    hidden,
+    shown,
+    stored,
+    unlinked,
+)
 
 WORTH = {"worked": 0.2, "failed": -0.3, "partial": 0.05}
 HOUR, DAY = 3_600.0, 86_400.0
-SILENT = {"access_count", "last_accessed_at", "updated_at"}
-Records = dict[str, MemoryRecord]
-Named = dict[str, dict[str, Sequence[float]]]
-Links = dict[tuple[str, str, str], int]
-"""The entries that made links: source, kind and target."""
-Undoing = tuple[MemoryRecord, dict[str, Any], Iterable[str]]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry of the journal, and everything as it left it."""
-
-    action: str
-    id: str | None
-    at: float
-    records: Records = field(default_factory=dict)
-    named: Named = field(default_factory=dict)
-    links: Links = field(default_factory=dict)
 
 
 class Model:
@@ -303,16 +298,6 @@ class Model:
                     raise NotFoundError("record", id)
             return self._link((source, kind, target), holds=False)
 
-    def undo(self, seq: int) -> MemoryRecord:
-        if 1 <= seq < len(self.entries) and self.entries[seq].action in ("relate", "unrelate"):
-            return self._undo_link(seq)
-        first, *others = self._undoings(seq)
-        with self.writing():
-            undone = self._take_back(seq, *first)
-            for each in others:
-                self._take_back(seq, *each)
-        return self.current(undone)
-
     # How they do it.
 
     @contextmanager
@@ -543,149 +528,3 @@ class Model:
         self.linked[seq] = link
         self._enter("relate" if holds else "unrelate", link[0])
         return True
-
-    def _undo_link(self, seq: int) -> MemoryRecord:
-        if seq not in self.linked:
-            raise ValidationError("what it told has been erased")
-        link, made = self.linked[seq], self.entries[seq].action == "relate"
-        with self.writing():
-            if not self._link(link, holds=not made):
-                raise ValidationError("the link has changed since")
-        return self.current(self.records[link[0]])
-
-    def _undoings(self, seq: int) -> list[Undoing]:
-        """Return the records that entry *seq* left, what to give back to each, what to check."""
-        if not 1 <= seq < len(self.entries):
-            raise NotFoundError("journal entry", str(seq))
-        entry = self.entries[seq]
-        before, after = self._around(seq)
-        if after is None or (before is None and entry.action != "store"):
-            raise ValidationError("accesses, and what was erased")
-        if before is not None:
-            back = {name: getattr(before, name) for name in differing(before, after)}
-            others = self._superseded_before(seq, after.id, self.merged.get(seq, ()))
-            if not back and not others and not self._vectors_before(seq, after.id):
-                raise ValidationError("nothing to undo")
-            return [(after, back, back), *others]
-        everything = set(MemoryRecord.__slots__) - SILENT
-        others = self._superseded_before(seq, after.id)
-        return [(after, {"state": "forgotten"}, everything), *others]
-
-    def _superseded_before(
-        self, seq: int, by: str, among: Sequence[str] | None = None
-    ) -> list[Undoing]:
-        """Return what brings back what entry *seq* had superseded right before it."""
-        undoings: list[Undoing] = []
-        while (old := self._around(seq := seq - 1)[1]) and old.superseded_by == by:
-            checked = ("state", "superseded_by")
-            changed = any(
-                getattr(self.records[old.id], name) != getattr(old, name) for name in checked
-            )
-            if changed or (among is not None and old.id not in among):
-                break
-            undoings.append((old, {"state": "live", "superseded_by": None}, checked))
-        return undoings
-
-    def _around(self, seq: int) -> tuple[MemoryRecord | None, MemoryRecord | None]:
-        """Return the record of an entry before and after it."""
-        id = self.entries[seq].id
-        if id is None:
-            return None, None
-        return self.entries[seq - 1].records.get(id), self.entries[seq].records.get(id)
-
-    def _vectors_before(self, seq: int, id: str) -> dict[str, Sequence[float]]:
-        """Return the vectors that entry *seq* took from a record, if no later one did."""
-        vectors = {}
-        for (owner, name), since in self.since.items():
-            if (owner, since) == (id, seq):
-                if name not in self.entries[seq - 1].named.get(id, {}):
-                    raise ValidationError("it gave vectors first")
-                vectors[name] = self.entries[seq - 1].named[id][name]
-        return vectors
-
-    def _take_back(
-        self, seq: int, left: MemoryRecord, back: dict[str, Any], checked: Iterable[str]
-    ) -> MemoryRecord:
-        now = self.records[left.id]
-        if any(getattr(now, name) != getattr(left, name) for name in checked):
-            raise ValidationError("it has changed since")
-        if "state" not in back and now.state != "live":
-            raise ValidationError("it is not alive")
-        after = replace(now, **back, updated_at=self.clock())
-        if after.state == "live":
-            self._check_key_free(after)
-        born = left.id not in self.entries[seq - 1].records
-        first = left.id == self.entries[seq].id
-        self._note("undo", after, self._vectors_before(seq, left.id) if first and not born else {})
-        return after
-
-
-def stored(record: MemoryRecord) -> MemoryRecord:
-    """Return *record* with what is not given filled in."""
-    occurred = record.created_at if record.occurred_at is None else record.occurred_at
-    return replace(record, occurred_at=occurred, tags=tuple(record.tags))
-
-
-def accessed(record: MemoryRecord, times: int, at: float) -> MemoryRecord:
-    """Return *record* with so many more accesses, the last of them *at*."""
-    last = max(at, record.last_accessed_at or at)
-    return replace(record, access_count=record.access_count + times, last_accessed_at=last)
-
-
-def hidden(record: MemoryRecord | None, now: float) -> bool:
-    """Tell whether ``get`` returns None."""
-    return record is None or record.state in ("forgotten", "erased") or record.expired(now)
-
-
-def shown(
-    records: Iterable[MemoryRecord], now: float, namespace: Scope = EVERYWHERE
-) -> list[MemoryRecord]:
-    """Return those of the live *records* in *namespace* that have not expired."""
-    return [each for each in records if covers(namespace, each.namespace) and not each.expired(now)]
-
-
-def counted(records: Iterable[MemoryRecord]) -> dict[str, int]:
-    """Return how many records each namespace has."""
-    return dict(sorted(Counter(record.namespace for record in records).items()))
-
-
-def differing(before: MemoryRecord, after: MemoryRecord) -> list[str]:
-    """Return the fields that differ, but for what changes without anybody's saying so."""
-    names = [name for name in MemoryRecord.__slots__ if name not in SILENT]
-    return [name for name in names if getattr(before, name) != getattr(after, name)]
-
-
-def ends(source: str, target: str) -> tuple[tuple[str, str, Way], ...]:
-    """Return each end of a link, with the other and which way that is."""
-    return (source, target, "out"), (target, source, "in")
-
-
-def combined(kept: MemoryRecord, other: MemoryRecord) -> MemoryRecord:
-    """Return *kept* with what *other* has besides, but for the text."""
-    earlier, later = sorted((kept, other), key=lambda each: (each.occurred_at, each.created_at))
-    told = all(each.occurred_at != each.created_at for each in (kept, other))
-    accesses = [at for at in (kept.last_accessed_at, other.last_accessed_at) if at is not None]
-    expiries = [at for at in (kept.expires_at, other.expires_at) if at is not None]
-    return replace(
-        kept,
-        category=kept.category or other.category,
-        tags=tuple(dict.fromkeys((*kept.tags, *other.tags))),
-        metadata={**earlier.metadata, **later.metadata},
-        importance=max(kept.importance, other.importance),
-        confidence=max(kept.confidence, other.confidence),
-        occurred_at=later.occurred_at if told else kept.occurred_at,
-        expires_at=max(expiries) if len(expiries) == 2 else None,
-        access_count=kept.access_count + other.access_count,
-        last_accessed_at=max(accesses, default=None),
-        outcome=max(exact(kept.outcome + other.outcome), -0.5),
-    )
-
-
-def unlinked(links: Links, id: str) -> Links:
-    """Return the links that do not lead to or from the record *id*."""
-    return {link: seq for link, seq in links.items() if id not in link[::2]}
-
-
-def exact(outcome: float) -> float:
-    """Return *outcome* within its range, to nine digits."""
-    return round(min(max(outcome, -1.0), 1.0), 9) + 0.0

@@ -26,7 +26,8 @@ from bethink.history import Moment
 from bethink.namespaces import Scope
 
 from .backends.replay import table, unverified
-from .model import Model, Records, counted, differing, hidden, shown
+from .model_entries import Records, counted, differing, hidden, shown
+from .model_undo import WholeModel
 from .twin import Asked, Twin, assert_same
 
 START = 1.7e9
@@ -49,7 +50,7 @@ class Pair:
         self.path, self.now, self.ids, self.numbers = path, START, [FIRST], count(1)
         self.next = self.fresh()
         self.contradictions: dict[int, list[tuple[str, str, str, float]]] = {}
-        self.model = Model(lambda: self.now, lambda: self.next)
+        self.model = WholeModel(lambda: self.now, lambda: self.next)
         self.stores = [self.opened(), self.opened()]
         vectors = {"mine": [1.0, 2.0], "other": [1.0, 2.0, 3.0]}
         self.store(0, [{"id": FIRST, "content": "", "value": 0, "vectors": vectors}])
@@ -183,7 +184,7 @@ class Pair:
         assert found == {id: gotten(entry.records, id, then.at) for id in self.ids}
         now = replace(entry, at=then.at)
         for id in self.ids[-4:]:
-            expected = told(partial(Model.related_then, id=id, then=now), self.model)
+            expected = told(partial(WholeModel.related_then, id=id, then=now), self.model)
             assert told(partial(Past.related, id=id), past) == expected
         if isinstance(when, int) and when in self.contradictions:
             known, noted = entry.records.keys(), self.contradictions[when]

@@ -239,13 +239,20 @@ class Life:
     def store(self) -> None:
         """Store one or two records, which may supersede others."""
         if not self.chance.randrange(4):
-            item = {**self.item(), "content": self.chance.choice(WORDS[:4]), "thread": None}
-            self.pair.store_once(self.side, item, self.chance.choice(("merge", "raise")))
+            self.store_again()
             return
         items = [self.item() for _ in range(self.chance.choice((1, 1, 2)))]
         if not self.chance.randrange(4):
             items[0]["supersedes"] = self.one()
         self.pair.store(self.side, items)
+
+    def store_again(self) -> None:
+        """Say again what a record says."""
+        known, item = self.pair.model.records.get(self.one()), {**self.item(), "thread": None}
+        if known is not None and known.content:
+            item |= {"content": known.content, "namespace": known.namespace}
+            item |= {"author": known.author}
+        self.pair.store_once(self.side, item, self.chance.choice(("merge", "merge", "raise")))
 
     def update(self) -> None:
         """Change a few fields of a record, or a value in place."""

@@ -1,0 +1,101 @@
+"""The model, with undo: it remembers everything, so it can give back what any entry took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bethink import MemoryRecord, NotFoundError, ValidationError
+
+from .model import Model
+from .model_entries import SILENT, Undoing, differing
+
+
+class WholeModel(Model):
+    """All that two stores on one file do."""
+
+    def undo(self, seq: int) -> MemoryRecord:
+        if 1 <= seq < len(self.entries) and self.entries[seq].action in ("relate", "unrelate"):
+            return self._undo_link(seq)
+        first, *others = self._undoings(seq)
+        with self.writing():
+            undone = self._take_back(seq, *first)
+            for each in others:
+                self._take_back(seq, *each)
+        return self.current(undone)
+
+    def _undo_link(self, seq: int) -> MemoryRecord:
+        if seq not in self.linked:
+            raise ValidationError("what it told has been erased")
+        link, made = self.linked[seq], self.entries[seq].action == "relate"
+        with self.writing():
+            if not self._link(link, holds=not made):
+                raise ValidationError("the link has changed since")
+        return self.current(self.records[link[0]])
+
+    def _undoings(self, seq: int) -> list[Undoing]:
+        """Return the records that entry *seq* left, what to give back to each, what to check."""
+        if not 1 <= seq < len(self.entries):
+            raise NotFoundError("journal entry", str(seq))
+        entry = self.entries[seq]
+        before, after = self._around(seq)
+        if after is None or (before is None and entry.action != "store"):
+            raise ValidationError("accesses, and what was erased")
+        if before is not None:
+            back = {name: getattr(before, name) for name in differing(before, after)}
+            others = self._superseded_before(seq, after.id, self.merged.get(seq, ()))
+            if not back and not others and not self._vectors_before(seq, after.id):
+                raise ValidationError("nothing to undo")
+            return [(after, back, back), *others]
+        everything = set(MemoryRecord.__slots__) - SILENT
+        others = self._superseded_before(seq, after.id)
+        return [(after, {"state": "forgotten"}, everything), *others]
+
+    def _superseded_before(
+        self, seq: int, by: str, among: Sequence[str] | None = None
+    ) -> list[Undoing]:
+        """Return what brings back what entry *seq* had superseded right before it."""
+        undoings: list[Undoing] = []
+        while (old := self._around(seq := seq - 1)[1]) and old.superseded_by == by:
+            checked = ("state", "superseded_by")
+            changed = any(
+                getattr(self.records[old.id], name) != getattr(old, name) for name in checked
+            )
+            if changed or (among is not None and old.id not in among):
+                break
+            undoings.append((old, {"state": "live", "superseded_by": None}, checked))
+        return undoings
+
+    def _around(self, seq: int) -> tuple[MemoryRecord | None, MemoryRecord | None]:
+        """Return the record of an entry before and after it."""
+        id = self.entries[seq].id
+        if id is None:
+            return None, None
+        return self.entries[seq - 1].records.get(id), self.entries[seq].records.get(id)
+
+    def _vectors_before(self, seq: int, id: str) -> dict[str, Sequence[float]]:
+        """Return the vectors that entry *seq* took from a record, if no later one did."""
+        vectors = {}
+        for (owner, name), since in self.since.items():
+            if (owner, since) == (id, seq):
+                if name not in self.entries[seq - 1].named.get(id, {}):
+                    raise ValidationError("it gave vectors first")
+                vectors[name] = self.entries[seq - 1].named[id][name]
+        return vectors
+
+    def _take_back(
+        self, seq: int, left: MemoryRecord, back: dict[str, Any], checked: Iterable[str]
+    ) -> MemoryRecord:
+        now = self.records[left.id]
+        if any(getattr(now, name) != getattr(left, name) for name in checked):
+            raise ValidationError("it has changed since")
+        if "state" not in back and now.state != "live":
+            raise ValidationError("it is not alive")
+        after = replace(now, **back, updated_at=self.clock())
+        if after.state == "live":
+            self._check_key_free(after)
+        born = left.id not in self.entries[seq - 1].records
+        first = left.id == self.entries[seq].id
+        self._note("undo", after, self._vectors_before(seq, left.id) if first and not born else {})
+        return after
