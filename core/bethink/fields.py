@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -17,6 +18,7 @@ from .namespaces import check_namespace
 
 Vector = npt.NDArray[np.float32]
 Choice = TypeVar("Choice", bound=str)
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 MAX_CONTENT: Final = 524_288
 MAX_LABEL: Final = 1024
@@ -151,6 +153,23 @@ def ids(value: str | Iterable[str]) -> list[str]:
     return [label("id", id) for id in ([value] if isinstance(value, str) else value)]
 
 
+def path(name: str, value: object) -> str:
+    """Return *value*, a path as text or ``os.PathLike``, with "~" for the home folder."""
+    given = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(given, str):
+        raise ValidationError(f"{name} must be a path, not {type(value).__name__}")
+    if not given or "\0" in given or not _encodable(given):
+        raise ValidationError(f"{name} is the name of no file: {given[:80]!r}")
+    return os.path.expanduser(given)
+
+
+def function(name: str, value: Function) -> Function:
+    """Return *value* if it can be called."""
+    if not callable(value):
+        raise ValidationError(f"{name} must be a function, not {type(value).__name__}")
+    return value
+
+
 def named_vector(value: object) -> tuple[str, Vector]:
     """Return a pair of name and numbers as a name and a float32 vector."""
     if not isinstance(value, tuple) or len(value) != 2:
@@ -202,6 +221,14 @@ def to_json(value: object) -> str:
 def _content(name: str, value: object) -> str:
     content = text(name, value, MAX_CONTENT)
     return content if content.strip() else ""
+
+
+def _encodable(path: str) -> bool:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _shown(value: object) -> str:

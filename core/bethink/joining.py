@@ -11,14 +11,13 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final, TypeAlias
 
+from . import fields
 from .backends import EMBEDDED, Backend, Row, open_backend
 from .backends.chronicle import Link
 from .engine import Engine, Transaction
 from .errors import StorageError, ValidationError
-from .fields import to_json
 from .journal import told
 from .lifecycle import LOWEST_LIVE, supersede
 from .merging import absorb
@@ -83,7 +82,7 @@ def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged
         return join(engine, Incoming.of(other.backend, engine.clock(), other.current))
     if not isinstance(other, str | os.PathLike):
         raise ValidationError("merge_from needs a store or the path of one")
-    path = str(Path(str(other).removeprefix("sqlite:///")).expanduser())
+    path = fields.path("other", str(other).removeprefix("sqlite:///"))
     if not os.path.isfile(path):
         raise StorageError(path, "there is no such file")
     _check_other(engine, path)
@@ -238,5 +237,5 @@ def _said(record: MemoryRecord) -> tuple[object, ...]:
 
 def _derived(id: str, record: MemoryRecord) -> str:
     """Return the id that another text with this *id* gets, always the same for the same text."""
-    said = to_json([id, *_said(record)])
+    said = fields.to_json([id, *_said(record)])
     return f"{id[:17]}{hashlib.sha256(said.encode()).hexdigest()[:15]}"

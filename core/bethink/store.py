@@ -34,6 +34,7 @@ from .conflicts import Conflict, Tier
 from .consolidation import Consolidated
 from .contradictions import TIERS
 from .embedders import Embedder, embedder_for
+from .embedders import checked as checked_embedder
 from .engine import Engine
 from .fields import Changes, Fields
 from .filters import parse
@@ -98,11 +99,14 @@ class MemoryStore(View):
     ) -> None:
         self.ranking: Ranking = WeightedSum() if ranking is None else checked_ranking(ranking)
         most = fields.limit("max_resident", max_resident)
+        given = None if embedder is None else checked_embedder(embedder)
+        make_id = fields.function("new_id", IdFactory(clock) if new_id is None else new_id)
+        tell_time = fields.function("clock", clock)
         with opening:
             backend = open_backend(location, durability, integrity_key, anchor)
             try:
-                chosen = embedder_for(backend.fact("embedder"), embedder)
-                self._engine = Engine(backend, chosen, clock, new_id or IdFactory(clock), most)
+                chosen = embedder_for(backend.fact("embedder"), given)
+                self._engine = Engine(backend, chosen, tell_time, make_id, most)
             except BaseException:
                 backend.close()
                 raise

@@ -296,6 +296,24 @@ def test_any_other_bound_is_taken(bound: int | None) -> None:
         assert len(store.recall("red cat")) == len(store.recall("cat", namespace=EVERYWHERE)) == 1
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"embedder": wrong} for wrong in ("hash-8", 8, HashEmbedder, len)),
+        *({"clock": wrong} for wrong in (None, 1_000.0, "now")),
+        *({"new_id": wrong} for wrong in ("id", 7)),
+    ],
+    ids=repr,
+)
+def test_a_wrong_part_is_refused_before_the_file_is_made(
+    tmp_path: Path, given: dict[str, Any]
+) -> None:
+    (name,) = given
+    with pytest.raises(ValidationError, match=name):
+        MemoryStore(tmp_path / "m.db", **given)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_wrong_ranking_is_refused_before_the_file_is_made(tmp_path: Path) -> None:
     with pytest.raises(ValidationError):
         MemoryStore(tmp_path / "m.db", ranking="best first")  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from .. import fields
 from ..errors import ValidationError
 from ..filters import Filter
 from ..namespaces import Scope
@@ -372,9 +373,9 @@ def open_backend(
     if path == ":memory:":
         return open_sqlite(path)
     path = path.removeprefix("sqlite:///")
-    if "://" in path or "\x00" in path:
+    if "://" in path:
         raise ValidationError(f"no backend for {path!r}; use a path, sqlite:///path or ':memory:'")
-    return open_sqlite(os.path.expanduser(path))
+    return open_sqlite(fields.path("location", path or os.curdir))
 
 
 def _checked_key(key: object) -> bytes:

@@ -5,7 +5,7 @@ An embedder is anything with a ``name``, a ``dimension`` and ``embed``. `StaticE
 first text comes: making one imports nothing, loads nothing and opens no socket.
 """
 
-from .base import CallableEmbedder, Embedder, checked_rows
+from .base import CallableEmbedder, Embedder, checked, checked_rows
 from .catalogue import embedder_for
 from .hashing import HashEmbedder
 from .minilm import MiniLMEmbedder
@@ -21,6 +21,7 @@ __all__ = [
     "OpenAIEmbedder",
     "SentenceTransformerEmbedder",
     "StaticEmbedder",
+    "checked",
     "checked_rows",
     "embedder_for",
 ]

@@ -57,6 +57,15 @@ def checked_texts(texts: Sequence[str]) -> Sequence[str]:
     return texts
 
 
+def checked(embedder: Embedder) -> Embedder:
+    """Return *embedder* if it can embed; no model is loaded for that."""
+    embeds = callable(getattr(embedder, "embed", None)) and not isinstance(embedder, type)
+    if not embeds or not isinstance(embedder.name, str):
+        given = embedder.__name__ if isinstance(embedder, type) else type(embedder).__name__
+        raise ValidationError(f"embedder must be an Embedder such as HashEmbedder(), not {given}")
+    return embedder
+
+
 def checked_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> Matrix:
     """Return what an embedder returned as float32 rows, or refuse it: a wrong shape, no numbers."""
     try:

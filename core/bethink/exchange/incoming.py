@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Final, Protocol, TypeAlias
 
-from .. import joining
+from .. import fields, joining
 from ..backends import open_backend
 from ..engine import Engine
 from ..errors import StorageError, ValidationError
@@ -68,7 +68,7 @@ def _merged(engine: Engine, replay: Replay) -> Merged:
 def _opened(source: Source) -> Iterator[tuple[IO[bytes], str | None]]:
     """Open *source* so that it can be read twice; yield it with its name."""
     if isinstance(source, str | os.PathLike):
-        path = Path(source).expanduser()
+        path = Path(fields.path("source", source))
         try:
             file = path.open("rb")
         except OSError as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import Any, Protocol, TypeAlias
 
+from .. import fields
 from ..backends import EMBEDDED
 from ..backends.chronicle import Entry, Everything
 from ..engine import Engine
@@ -129,7 +130,7 @@ def _lines(header: Header, chosen: _Chosen) -> Iterator[str]:
 def _write(engine: Engine, target: Target, lines: Iterable[str]) -> None:
     """Write *lines* to a file object, or to a path: there all at once, for its owner only."""
     if isinstance(target, str | os.PathLike):
-        _write_path(engine.backend.location, Path(target).expanduser(), lines)
+        _write_path(engine.backend.location, Path(fields.path("target", target)), lines)
         return
     if not hasattr(target, "write"):
         raise ValidationError("target must be a path or a file to write to")
@@ -139,9 +140,9 @@ def _write(engine: Engine, target: Target, lines: Iterable[str]) -> None:
 
 
 def _write_path(location: str, path: Path, lines: Iterable[str]) -> None:
-    if path.is_dir():
+    if os.path.isdir(path):
         raise ValidationError(f"{str(path)!r} is a folder, not a file")
-    if path.exists() and os.path.exists(location) and os.path.samefile(path, location):
+    if os.path.exists(path) and os.path.exists(location) and os.path.samefile(path, location):
         raise ValidationError(f"{str(path)!r} is the store itself")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
