@@ -212,6 +212,7 @@ class Pair:
         for side in (0, 1):
             self.reopen(side)
             assert table(self.stores[side]) == self.model.records
+            assert self.stores[side].verify().ok
             self.stores[side].close()
         assert unverified(self.path) == []
 
