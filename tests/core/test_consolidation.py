@@ -16,6 +16,7 @@ from bethink import (
     MemoryStore,
     Subtree,
     ValidationError,
+    consolidation,
 )
 from bethink.conflicts import read
 from bethink.similar import cosine, say_the_same
@@ -154,6 +155,23 @@ def test_two_that_nearly_failed_do_not_fail_together(store: MemoryStore) -> None
         store.record_outcome(record.id, "failed", session=record.id)
     (merged,) = store.consolidate()
     assert (merged.record.outcome, merged.record.state) == (-0.5, "live")
+
+
+@pytest.mark.parametrize(("changed", "left"), [(0, []), (2, [1])])
+def test_what_changes_meanwhile_is_left_alone(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, changed: int, left: list[int]
+) -> None:
+    records, grouped = store.store_many([TEXT] * 3), consolidation._groups
+
+    def grouped_before_a_change(*asked: Any) -> Any:
+        found = grouped(*asked)
+        store.update(records[changed].id, content="Something new")
+        return found
+
+    monkeypatch.setattr(consolidation, "_groups", grouped_before_a_change)
+    merged = store.consolidate()
+    assert [other.id for each in merged for other in each.others] == [records[n].id for n in left]
+    assert store.count() == 3 - len(left)
 
 
 def test_a_bad_scope_is_refused(store: MemoryStore) -> None:
