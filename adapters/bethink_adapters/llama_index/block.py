@@ -1,0 +1,120 @@
+"""The memory block: what the last user message recalls, and what was said before."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from bethink import MemoryStore
+from bethink.namespaces import Scope, check_namespace
+from bethink.packing import Budget, Packed, pack
+
+from ..recalling import Recalling
+from ..remembering import remember_new, turn
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import ChatMessage
+    from llama_index.core.memory import BaseMemoryBlock
+
+    _Block = BaseMemoryBlock[str]
+else:
+    _Block = object  # see `models`
+
+_logger: Final = logging.getLogger(__name__)
+
+
+class _Shown(str):
+    """The text of a block, with what it was packed from."""
+
+    packed: Packed
+
+
+class RecallBlock(_Block):
+    """Show the model what the last user message recalls; remember what was said before.
+
+    The best *k* memories of *scope* (default: *namespace*) that score at least *min_score*, and
+    that the conversation does not hold already, are shown: as many as fit into *budget_tokens*, as
+    *tokenizer_fn* counts them, which is to be the ``Memory``'s own (default: LlamaIndex's). When
+    the ``Memory`` is short of room, the best of them that fit stay.
+
+    What leaves the conversation is remembered in *namespace*, once for each conversation: with the
+    session as its thread, and without a time of its own, as LlamaIndex's messages have none. A
+    store that fails is logged, and the run goes on; a call of ``aput`` raises.
+    """
+
+    model_config: ClassVar[Any] = {"arbitrary_types_allowed": True, "extra": "forbid"}
+
+    store: MemoryStore
+    name: str = "recalled"
+    priority: int = 1
+    namespace: str = "default"
+    scope: Scope | None = None
+    k: int = 5
+    min_score: float = 0.0
+    budget_tokens: int = 800
+    tokenizer_fn: Callable[[str], Sequence[Any]] | None = None
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse wrong settings at once."""
+        check_namespace(self.namespace)
+        self._recalling()
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        given = messages or []
+        asked = [message.content or "" for message in given if message.role == "user"]
+        said = {(message.content or "").strip() for message in given}
+        packed = await self._recalling().asafely(asked[-1] if asked else "", said)
+        return _shown(packed)
+
+    async def aput(
+        self,
+        messages: list[ChatMessage],
+        from_short_term_memory: bool = False,
+        session_id: str | None = None,
+    ) -> None:
+        """Remember what *messages* of a conversation say and is not known yet."""
+        if from_short_term_memory and not self.accept_short_term_memory:
+            return
+        turns = [
+            turn(message.content, message.role.value, session_id)
+            for message in messages
+            if message.content and message.content.strip()
+        ]
+        try:
+            await asyncio.to_thread(remember_new, self.store, turns, self.namespace)
+        except Exception:
+            if not from_short_term_memory:
+                raise
+            _logger.exception("what was said could not be remembered; the run goes on")
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        await self.aput(messages)
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """Return the block of what is best in so many tokens less; None when nothing fits."""
+        if not isinstance(content, _Shown):
+            return None
+        room = content.packed.tokens - tokens_to_truncate
+        if room <= 0:
+            return None
+        budget = Budget(room, self._count)
+        return _shown(await asyncio.to_thread(pack, content.packed.results, budget)) or None
+
+    def _recalling(self) -> Recalling:
+        scope = self.namespace if self.scope is None else self.scope
+        return Recalling(self.store, scope, self.k, self.min_score, self.budget_tokens, self._count)
+
+    def _count(self, text: str) -> int:
+        if self.tokenizer_fn is not None:
+            return len(self.tokenizer_fn(text))
+        from llama_index.core.utils import get_tokenizer
+
+        return len(get_tokenizer()(text))
+
+
+def _shown(packed: Packed) -> str:
+    shown = _Shown(packed.text)
+    shown.packed = packed
+    return shown

@@ -1,0 +1,39 @@
+"""Our classes joined with LlamaIndex's own base classes, which are pydantic models."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import new_class
+from typing import Any
+
+from bethink import MemoryStore, MissingExtraError
+
+from .block import RecallBlock
+from .chat_stores import BethinkChatStore, BethinkDBChatStore
+
+
+@cache
+def model(name: str) -> type[Any]:
+    """Return the class called *name*, which passes for LlamaIndex's own."""
+    try:
+        from llama_index.core.memory import BaseMemoryBlock
+        from llama_index.core.storage.chat_store.base import BaseChatStore
+        from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
+    except ImportError as error:
+        raise MissingExtraError("llama-index-core", "llama-index") from error
+    parts: dict[str, tuple[type[Any], type[Any]]] = {
+        "RecallBlock": (RecallBlock, BaseMemoryBlock[str]),
+        "BethinkChatStore": (BethinkChatStore, BaseChatStore),
+        "BethinkDBChatStore": (BethinkDBChatStore, AsyncDBChatStore),
+    }
+    cls, base = parts[name]
+    return _joined(cls, base)
+
+
+def _joined(cls: type[Any], base: type[Any]) -> type[Any]:
+    """Return a model of the fields of *cls*, no dump of which shows the store."""
+    from llama_index.core.bridge.pydantic import Field
+
+    names = {name: getattr(cls, name) for name in ("__doc__", "__module__", "__qualname__")}
+    hidden = {"store": Field(exclude=True, repr=False), "__annotations__": {"store": MemoryStore}}
+    return new_class(cls.__name__, (cls, base), exec_body=lambda body: body.update(names | hidden))

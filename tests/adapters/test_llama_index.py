@@ -1,0 +1,470 @@
+"""The memory block and the chat stores against LlamaIndex itself, with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+pytest.importorskip("llama_index.core")
+
+from llama_index.core.base.llms.types import ImageBlock, TextBlock
+from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.llms import ChatMessage, CompletionResponse, CustomLLM, LLMMetadata
+from llama_index.core.memory import BaseMemoryBlock, ChatMemoryBuffer, InsertMethod, Memory
+from llama_index.core.storage.chat_store.base import BaseChatStore
+from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
+from pydantic import ValidationError
+
+from bethink import EVERYWHERE, MemoryStore, StoreClosedError, Subtree, segment
+from bethink.packing.context import INTRODUCTION
+from bethink_adapters.llama_index import BethinkChatStore, BethinkDBChatStore, RecallBlock
+
+from .contract import QUESTION, AdapterContract, GatedStore, cancel_at_gate
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "llama_index_chat.py"
+
+
+class Scripted(CustomLLM):
+    """A model that answers *reply* and notes the prompts it is asked with."""
+
+    reply: str = "Noted."
+    prompts: list[str]
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata()
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        self.prompts.append(prompt)
+        return CompletionResponse(text=self.reply)
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+takes_any_store = pytest.mark.skipif(
+    Memory.model_fields["sql_store"].annotation is not AsyncDBChatStore,
+    reason="this Memory takes chat stores of SQLAlchemy only",
+)
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+def memory_of(
+    chats: BethinkDBChatStore, *blocks: RecallBlock, session: str = "s", **options: Any
+) -> Memory:
+    settings: dict[str, Any] = {"token_limit": 1000, "tokenizer_fn": words} | options
+    return Memory(session_id=session, sql_store=chats, memory_blocks=list(blocks), **settings)
+
+
+def turn(memory: Memory, text: str, reply: str = "Noted.") -> str:
+    """Run one turn with a new chat engine; return what the model was shown."""
+    model = Scripted(reply=reply, prompts=[])
+    asyncio.run(SimpleChatEngine.from_defaults(llm=model, memory=memory).achat(text))
+    return model.prompts[-1]
+
+
+def said(*texts: str, role: str = "user") -> list[ChatMessage]:
+    return [ChatMessage(role=role, content=text) for text in texts]
+
+
+def texts(messages: list[ChatMessage]) -> list[str | None]:
+    return [message.content for message in messages]
+
+
+def shown(block: RecallBlock, *messages: str) -> str:
+    return asyncio.run(block.aget(said(*messages)))
+
+
+def test_they_pass_for_llama_indexes_own(store: MemoryStore) -> None:
+    assert issubclass(RecallBlock, BaseMemoryBlock)
+    assert isinstance(BethinkDBChatStore(store=store), AsyncDBChatStore)
+    assert isinstance(BethinkChatStore(store=store), BaseChatStore)
+
+
+@takes_any_store
+def test_recalled_text_is_data_within_the_system_message(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.", namespace="users/ann")
+    memory = memory_of(
+        BethinkDBChatStore(store=store), RecallBlock(store=store, namespace="users/ann")
+    )
+    asyncio.run(memory.aput(said("Which pizza?")[0]))
+    system, question = asyncio.run(memory.aget())
+    assert system.role == "system"
+    assert INTRODUCTION in str(system.content)
+    assert "Ann likes pizza Margherita." in str(system.content)
+    assert question.content == "Which pizza?"
+    assert texts(asyncio.run(memory.aget_all())) == ["Which pizza?"]
+
+
+@takes_any_store
+def test_recalled_text_may_go_into_the_question(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.")
+    block = RecallBlock(store=store)
+    memory = memory_of(BethinkDBChatStore(store=store), block, insert_method=InsertMethod.USER)
+    for _ in range(2):
+        assert turn(memory, "Which pizza?").count("Margherita") == 1
+    assert "Margherita" not in str(asyncio.run(memory.aget_all()))
+
+
+@takes_any_store
+def test_a_conversation_recalls_what_another_one_said(store: MemoryStore) -> None:
+    chats = BethinkDBChatStore(store=store, namespace="users/ann/chats")
+    block = RecallBlock(store=store, scope=Subtree("users/ann"))
+    turn(memory_of(chats, block, session="monday"), "I take my coffee with oat milk.")
+    assert "oat milk" in turn(memory_of(chats, block, session="tuesday"), "How do I take coffee?")
+
+
+def test_the_block_serves_a_memory_with_another_chat_store(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.")
+
+    async def ask() -> str:
+        block = RecallBlock(store=store)
+        memory = Memory.from_defaults(memory_blocks=[block], tokenizer_fn=words)
+        await memory.aput(said("Which pizza?")[0])
+        prompt = str(await memory.aget())
+        await memory.sql_store._async_engine.dispose()  # type: ignore[attr-defined]
+        return prompt
+
+    assert asyncio.run(ask()).count("Margherita") == 1
+
+
+def test_the_last_user_message_is_what_is_asked(store: MemoryStore) -> None:
+    store.store_many(["The cat is called Tom.", "The dog is called Rex."])
+    block = RecallBlock(store=store, k=1)
+    assert "Tom" in shown(block, "What is the dog called?", "What is the cat called?")
+    assert asyncio.run(block.aget(said("The cat?", role="assistant"))) == ""
+    assert asyncio.run(block.aget()) == ""
+
+
+def test_what_the_conversation_holds_is_not_shown(store: MemoryStore) -> None:
+    store.store("The cat is called Tom.")
+    block = RecallBlock(store=store)
+    assert shown(block, "The cat is called Tom.", "What is the cat called?") == ""
+
+
+@takes_any_store
+def test_what_leaves_the_conversation_is_remembered(store: MemoryStore) -> None:
+    chats, block = BethinkDBChatStore(store=store), RecallBlock(store=store)
+    memory = memory_of(
+        chats, block, session="monday", token_flush_size=9, chat_history_token_ratio=0.04
+    )
+    turn(memory, "My parrot is called Quetzal, and it speaks three languages.", "A fine name.")
+    turn(memory, "one two three four five six seven eight nine ten " * 3)
+    told = [(each.content, each.author, each.thread) for each in store.all()]
+    assert told == [
+        ("My parrot is called Quetzal, and it speaks three languages.", "user", "monday"),
+        ("A fine name.", "assistant", "monday"),
+    ]
+    assert "Quetzal" in turn(memory, "What is my parrot called?")
+
+
+def test_what_is_handed_over_again_is_not_added_again(store: MemoryStore) -> None:
+    block = RecallBlock(store=store)
+    for _ in range(2):
+        asyncio.run(block.aput(said("ok", "Fine.", " ", "Hello \udc80"), session_id="monday"))
+    asyncio.run(block.aput(said("ok"), session_id="tuesday"))
+    assert [(each.content, each.thread) for each in store.all()] == [
+        ("ok", "monday"),
+        ("Fine.", "monday"),
+        ("Hello \N{REPLACEMENT CHARACTER}", "monday"),
+        ("ok", "tuesday"),
+    ]
+
+
+def test_what_was_forgotten_stays_forgotten(store: MemoryStore) -> None:
+    block = RecallBlock(store=store)
+    asyncio.run(block.aput(said("My code is 1234.")))
+    store.forget(namespace="default")
+    asyncio.run(block.aput(said("My code is 1234.")))
+    assert store.count() == 0
+
+
+def test_a_block_may_leave_remembering_to_others(store: MemoryStore) -> None:
+    block = RecallBlock(store=store, accept_short_term_memory=False)
+    asyncio.run(block.aput(said("Hi."), from_short_term_memory=True, session_id="s"))
+    assert store.count() == 0
+
+
+@pytest.mark.parametrize("less", [0, 1, 20, 40])
+def test_a_block_that_is_too_large_keeps_its_best(store: MemoryStore, less: int) -> None:
+    store.store_many(
+        f"The spare key {number} lies under flowerpot {number}." for number in range(9)
+    )
+    block = RecallBlock(store=store, tokenizer_fn=words, k=9)
+    whole = asyncio.run(block.aget(said(QUESTION)))
+    rest = asyncio.run(block.atruncate(whole, less))
+    assert rest is not None
+    assert len(words(rest)) <= len(words(whole)) - less
+    assert ("flowerpot" in rest, rest.startswith(INTRODUCTION)) == (True, True)
+    best = store.recall(QUESTION, k=1)[0].memory.content
+    assert best in rest
+
+
+def test_a_block_that_cannot_be_smaller_is_left_out(store: MemoryStore) -> None:
+    store.store("The spare key lies under the flowerpot.")
+    block = RecallBlock(store=store, tokenizer_fn=words)
+    whole = asyncio.run(block.aget(said(QUESTION)))
+    assert asyncio.run(block.atruncate(whole, 5)) is None
+    assert asyncio.run(block.atruncate(whole, 5000)) is None
+    assert asyncio.run(block.atruncate("of another block", 1)) is None
+
+
+@takes_any_store
+def test_a_memory_short_of_room_shows_the_best(store: MemoryStore) -> None:
+    store.store_many(
+        f"The spare key {number} lies under flowerpot {number}." for number in range(9)
+    )
+    block = RecallBlock(store=store, tokenizer_fn=words, k=9)
+    prompts = [
+        turn(memory_of(BethinkDBChatStore(store=store), block, token_limit=limit), QUESTION)
+        for limit in (1000, 60)
+    ]
+    many, few = (prompt.count("flowerpot") for prompt in prompts)
+    assert many == 9
+    assert 0 < few < many
+
+
+@takes_any_store
+def test_a_failing_store_is_logged_and_the_run_goes_on(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = MemoryStore()
+    block = RecallBlock(store=broken)
+    broken.close()
+    memory = memory_of(BethinkDBChatStore(store=store), block, token_limit=30, token_flush_size=10)
+    with caplog.at_level(logging.ERROR, "bethink_adapters"):
+        turn(memory, "one two three four five six seven eight nine ten")
+        turn(memory, "one two three four five six seven eight nine ten eleven")
+    assert {record.name.rpartition(".")[2] for record in caplog.records} == {"recalling", "block"}
+    with pytest.raises(StoreClosedError):
+        asyncio.run(block.aput(said("Hi.")))
+
+
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"namespace": ""}, {"scope": ""}, {"budget": 1}])
+def test_wrong_settings_are_refused(store: MemoryStore, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        RecallBlock(store=store, **wrong)
+    with pytest.raises(ValidationError):
+        RecallBlock(store="memory.db")  # type: ignore[arg-type]
+    for chats in (BethinkChatStore, BethinkDBChatStore):
+        with pytest.raises(ValidationError):
+            chats(store=store, namespace="")
+
+
+@takes_any_store
+def test_no_dump_holds_the_store(store: MemoryStore) -> None:
+    block = RecallBlock(store=store)
+    assert "store" not in block.model_dump()
+    memory = memory_of(BethinkDBChatStore(store=store), block)
+    assert json.loads(memory.model_dump_json())["session_id"] == "s"
+    buffer = ChatMemoryBuffer.from_defaults(chat_store=BethinkChatStore(store=store))
+    assert "MemoryStore" not in buffer.to_string()
+
+
+# -- the chat store of `Memory`
+
+
+@pytest.fixture
+def chats(store: MemoryStore) -> BethinkDBChatStore:
+    return BethinkDBChatStore(store=store)
+
+
+def kept(chats: BethinkDBChatStore, key: str = "s", *args: Any, **options: Any) -> list[str | None]:
+    return texts(asyncio.run(chats.get_messages(key, *args, **options)))
+
+
+def add(chats: BethinkDBChatStore, *contents: str, key: str = "s") -> None:
+    asyncio.run(chats.add_messages(key, said(*contents)))
+
+
+def test_messages_come_back_as_they_went_in(chats: BethinkDBChatStore, store: MemoryStore) -> None:
+    blocks = [
+        TextBlock(text="Wetter?"),
+        ImageBlock(url="https://example.org/a.png"),
+        TextBlock(text="Ja"),
+    ]
+    calls = {"tool_calls": [{"id": "c", "function": {"name": "weather", "arguments": "{}"}}]}
+    given = [
+        ChatMessage(role="user", blocks=blocks),
+        ChatMessage(role="assistant", content=None, additional_kwargs=calls),
+        ChatMessage(role="tool", content="rain \udc80", additional_kwargs={"tool_call_id": "c"}),
+    ]
+    asyncio.run(chats.add_messages("s", given))
+    back = asyncio.run(chats.get_messages("s"))
+    assert [each.model_dump() for each in back] == [each.model_dump() for each in given]
+    told = [(each.content, each.author) for each in store.all(namespace=f"messages/{segment('s')}")]
+    assert told[:2] == [("Wetter?\nJa", "user"), ("", "assistant")]
+
+
+def test_archived_messages_are_kept_apart(chats: BethinkDBChatStore) -> None:
+    add(chats, "a", "b", "c", "d")
+    assert texts(asyncio.run(chats.archive_oldest_messages("s", 2))) == ["a", "b"]
+    assert kept(chats) == ["c", "d"]
+    assert kept(chats, status=MessageStatus.ARCHIVED) == ["a", "b"]
+    assert kept(chats, status=None) == ["a", "b", "c", "d"]
+    assert kept(chats, status=None, limit=2, offset=1) == ["b", "c"]
+    for status, number in ((MessageStatus.ACTIVE, 2), (MessageStatus.ARCHIVED, 2), (None, 4)):
+        assert asyncio.run(chats.count_messages("s", status)) == number
+
+
+def test_messages_can_be_deleted(chats: BethinkDBChatStore) -> None:
+    add(chats, "a", "b", "c", "d", "e")
+    asyncio.run(chats.archive_oldest_messages("s", 1))
+    assert texts(asyncio.run(chats.delete_oldest_messages("s", 1))) == ["b"]
+    removed = asyncio.run(chats.delete_message("s", 1))
+    assert removed is not None
+    assert removed.content == "d"
+    assert asyncio.run(chats.delete_message("s", 9)) is None
+    assert asyncio.run(chats.delete_message("s", -1)) is None
+    assert kept(chats, status=None) == ["a", "c", "e"]
+    asyncio.run(chats.delete_messages("s", MessageStatus.ARCHIVED))
+    assert kept(chats, status=None) == ["c", "e"]
+    asyncio.run(chats.delete_messages("s"))
+    assert asyncio.run(chats.delete_oldest_messages("s", 3)) == []
+
+
+def test_setting_messages_replaces_all(chats: BethinkDBChatStore) -> None:
+    add(chats, "a", "b")
+    asyncio.run(chats.archive_oldest_messages("s", 1))
+    asyncio.run(chats.set_messages("s", said("x", "y")))
+    assert kept(chats, status=None) == ["x", "y"]
+
+
+def test_any_text_is_a_key(chats: BethinkDBChatStore) -> None:
+    keys = ["", "/", "a/b", "Ä", "\x00", "用户"]
+    for key in keys:
+        add(chats, f"of {key}", key=key)
+    assert asyncio.run(chats.get_keys()) == sorted(keys)
+    assert [kept(chats, key) for key in keys] == [[f"of {key}"] for key in keys]
+
+
+@takes_any_store
+def test_a_memory_can_begin_with_a_history(chats: BethinkDBChatStore) -> None:
+    memory = memory_of(chats)
+    asyncio.run(memory.aset(said("Seeded")))
+    assert texts(asyncio.run(memory.aget())) == ["Seeded"]
+    asyncio.run(memory.areset())
+    assert asyncio.run(memory.aget_all()) == []
+
+
+@takes_any_store
+def test_a_memory_archives_what_grows_too_long(chats: BethinkDBChatStore) -> None:
+    memory = memory_of(chats, token_flush_size=700, chat_history_token_ratio=0.9)
+    contents = ["x " * 500, "y " * 500, "z " * 500]
+    messages = [*said(contents[0]), *said(contents[1], role="assistant"), *said(contents[2])]
+    asyncio.run(memory.aput_messages(messages))
+    assert kept(chats) == contents[2:]
+    assert kept(chats, status=MessageStatus.ARCHIVED) == contents[:2]
+
+
+# -- the chat store of `ChatMemoryBuffer`
+
+
+def test_a_buffer_keeps_its_messages(store: MemoryStore) -> None:
+    def buffer() -> ChatMemoryBuffer:
+        return ChatMemoryBuffer.from_defaults(
+            chat_store=BethinkChatStore(store=store), chat_store_key="s", tokenizer_fn=words
+        )
+
+    SimpleChatEngine.from_defaults(llm=Scripted(prompts=[]), memory=buffer()).chat("I am Ann.")
+    assert texts(buffer().get()) == ["I am Ann.", "Noted."]
+    buffer().reset()
+    assert buffer().get() == []
+
+
+def test_the_older_chat_store_keeps_its_promises(store: MemoryStore) -> None:
+    old = BethinkChatStore(store=store)
+    assert old.delete_messages("s") is None
+    assert old.delete_last_message("s") is None
+    old.set_messages("s", said("a", "b", "c", "d"))
+    old.add_message("s", said("e")[0])
+    removed = [old.delete_message("s", place) for place in (1, 9, -1)]
+    last = old.delete_last_message("s")
+    assert [each and each.content for each in [*removed, last]] == ["b", None, None, "e"]
+    assert old.get_keys() == ["s"]
+    assert texts(asyncio.run(old.aget_messages("s"))) == ["a", "c", "d"]
+    assert texts(old.delete_messages("s") or []) == ["a", "c", "d"]
+    assert store.count(namespace=EVERYWHERE) == 0
+
+
+def test_both_chat_stores_read_the_same_messages(chats: BethinkDBChatStore) -> None:
+    add(chats, "a", "b")
+    asyncio.run(chats.archive_oldest_messages("s", 1))
+    old = BethinkChatStore(store=chats.store)
+    old.add_message("s", said("c")[0])
+    assert texts(old.get_messages("s")) == ["a", "b", "c"]
+    assert kept(chats) == ["b", "c"]
+
+
+def place(user: str) -> str:
+    return f"users/{segment(user)}"
+
+
+@takes_any_store
+class TestContract(AdapterContract):
+    """Each user has a running conversation and an earlier one; the block recalls from both."""
+
+    not_applicable: ClassVar[Mapping[str, str]] = {
+        "dump": "a block and a chat store have no configuration beyond their arguments"
+    }
+    failure_is_loud = "the chat store is the conversation: an answer without it would be beside it"
+
+    def chats(self, store: MemoryStore, user: str) -> BethinkDBChatStore:
+        return BethinkDBChatStore(store=store, namespace=f"{place(user)}/chats")
+
+    def block(self, store: MemoryStore, user: str, **options: Any) -> RecallBlock:
+        return RecallBlock(
+            store=store, namespace=place(user), scope=Subtree(place(user)), **options
+        )
+
+    def run(self, store: MemoryStore, user: str, text: str, reply: str) -> str:
+        memory = memory_of(self.chats(store, user), self.block(store, user), session="chat")
+        return turn(memory, text, reply)
+
+    def ingest(self, store: MemoryStore, user: str) -> None:
+        messages = asyncio.run(self.chats(store, user).get_messages("chat"))
+        asyncio.run(self.block(store, user).aput(messages, session_id="chat"))
+
+    def remember(self, store: MemoryStore, user: str, text: str) -> None:
+        asyncio.run(self.chats(store, user).add_messages("earlier", said(text)))
+
+    def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
+        chats = self.chats(store, user)
+        return [str(text) for key in ("earlier", "chat") for text in kept(chats, key)]
+
+    def framework_history(self, store: MemoryStore, user: str) -> str:
+        messages = asyncio.run(self.chats(store, user).get_messages("chat", status=None))
+        return json.dumps([message.model_dump(mode="json") for message in messages])
+
+    def cancel_mid_recall(self, store: GatedStore, user: str, query: str) -> None:
+        asyncio.run(cancel_at_gate(store, self.block(store, user).aget(said(query))))
+
+    def block_within(
+        self, store: MemoryStore, user: str, query: str, budget: int, counter: Callable[[str], int]
+    ) -> str:
+        block = self.block(
+            store,
+            user,
+            budget_tokens=budget,
+            tokenizer_fn=lambda text: range(counter(text)),
+        )
+        return shown(block, query)
+
+
+@takes_any_store
+def test_the_example_remembers_across_conversations(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "- user: I always take my coffee with oat milk." in done.stdout
