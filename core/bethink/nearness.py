@@ -15,8 +15,9 @@ from .index.vectors import directions
 from .records import MemoryRecord
 from .similar import say_the_same
 
-_AT_ONCE: Final = 4096
+_AT_ONCE: Final = 1024
 _ROUNDING: Final = 1e-6
+_DIGITS: Final = 6
 
 
 class Nearest:
@@ -37,15 +38,19 @@ class Nearest:
         self._records = engine.backend.at(list(rows_near))
 
     def to(self, writer: Writer, record: MemoryRecord) -> tuple[int, MemoryRecord] | None:
-        """Return the live record most like *record* and its row; None if none says the same."""
-        near = sorted(self._near.get(record.id, ()), key=lambda pair: (-pair[0], pair[1]))
-        reading = read(record) if near else None
-        for cosine, number in near:
-            if number not in self._records or reading is None:
-                continue
-            row, found = writer.find([self._records[number].id])[self._records[number].id]
-            alike = 1.0 if found.content == record.content else cosine
-            if found.state == "live" and say_the_same(reading, read(found), alike):
+        """Return the live record most like *record* and its row; None if none says the same.
+
+        The very text comes first, and of those that are equally alike the oldest.
+        """
+        ranked = []
+        for cosine, number in self._near.get(record.id, ()):
+            if (other := self._records.get(number)) is not None:
+                alike = 2.0 if other.content == record.content else round(cosine, _DIGITS)
+                ranked.append((-alike, number, other.id))
+        reading = read(record) if ranked else None
+        for distance, _, id in sorted(ranked):
+            row, found = writer.find([id])[id]
+            if reading and found.state == "live" and say_the_same(reading, read(found), -distance):
                 return row, found
         return None
 

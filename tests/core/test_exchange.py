@@ -127,6 +127,16 @@ def test_what_comes_in_is_what_went_out(seed: int) -> None:
         assert unverified(path) == []
 
 
+@pytest.mark.parametrize("key", [None, b"k" * 32])
+def test_a_copy_verifies_with_a_key_or_without(tmp_path: Path, key: bytes | None) -> None:
+    store, pair = lived(tmp_path, 4)
+    copy = {"location": tmp_path / "copy.db", "integrity_key": key, "clock": lambda: pair.now}
+    with store, imported(exported(store), **copy) as again:
+        assert again.verify().ok
+        assert exported(again) == exported(store)
+        assert again.store("it goes on").content == "it goes on"
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_part_is_as_if_the_rest_had_never_been(tmp_path: Path, seed: int) -> None:
     scope = Subtree("a")

@@ -47,6 +47,7 @@ def load(engine: Engine, source: Source, longest: int) -> Merged:
                     transaction.erased |= replay.run(transaction.writer)
             if alone:
                 engine.index.rebuild(transaction.erased)
+                engine.backend.scrub()
                 return Merged(added=replay.header.records)
         return _merged(engine, replay)
 

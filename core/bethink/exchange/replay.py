@@ -122,7 +122,7 @@ class Replay:
             new = writer.replace(row, after, vectors).row
         else:
             new = row
-            writer.patch(row, after)
+            (writer.erase if action == "erase" else writer.patch)(row, after)
         writer.journal(action, at, after, row, new, changes)
         return {after.namespace}
 
