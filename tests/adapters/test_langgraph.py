@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import subprocess
 import sys
 import threading
@@ -355,6 +356,44 @@ def test_what_is_unlike_comes_after_what_is_alike(store: MemoryStore) -> None:
     assert [key for page in pages for key in keys(page)] == keys(found)
 
 
+VECTORS = st.tuples(*[st.integers(-2, 2)] * 3)
+
+
+def nearest(query: tuple[int, ...], parts: list[tuple[int, ...]]) -> float | None:
+    """Return the best cosine, 0 where there is no direction; None without parts."""
+    lengths = [math.hypot(*part) * math.hypot(*query) for part in parts]
+    products = [sum(a * b for a, b in zip(part, query, strict=True)) for part in parts]
+    pairs = zip(products, lengths, strict=True)
+    return max((product / length if length else 0.0 for product, length in pairs), default=None)
+
+
+@given(st.lists(st.lists(VECTORS, max_size=3), max_size=9), VECTORS, st.integers(1, 4))
+def test_every_page_is_exact(
+    items: list[list[tuple[int, ...]]], query: tuple[int, ...], limit: int
+) -> None:
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [[float(number) for number in text.split()] for text in texts]
+
+    def text(vector: tuple[int, ...]) -> str:
+        return " ".join(map(str, vector))
+
+    with BethinkStore(index=index(embed, fields=["parts[*]"])) as memory:
+        for number, parts in enumerate(items):
+            memory.put(NS, str(number), {"parts": [text(part) for part in parts]})
+        pages = [
+            memory.search(NS, query=text(query), limit=limit, offset=offset)
+            for offset in range(0, len(items) + limit, limit)
+        ]
+    found = [item for page in pages for item in page]
+    expected = {str(number): nearest(query, parts) for number, parts in enumerate(items)}
+    assert sorted(keys(found)) == sorted(expected)
+    assert [item.score for item in found] == [
+        None if expected[item.key] is None else pytest.approx(expected[item.key]) for item in found
+    ]
+    ranks = [-2.0 if item.score is None else item.score for item in found]
+    assert ranks == sorted(ranks, reverse=True)
+
+
 def test_each_text_is_embedded_once(store: MemoryStore) -> None:
     asked: list[list[str]] = []
 
@@ -403,10 +442,14 @@ def test_wrong_vectors_are_refused(store: MemoryStore, embed: Any) -> None:
     assert store.log() == []
 
 
-def test_another_dimension_is_refused_at_once(store: MemoryStore) -> None:
-    BethinkStore(store, index=index()).put(NS, "k", {"text": "a"})
+def test_another_dimension_is_refused_at_once(tmp_path: Path) -> None:
+    with BethinkStore(tmp_path / "memory.db", index=index()) as memory:
+        memory.put(NS, "k", {"text": "a"})
+        with pytest.raises(DimensionError, match="index dims"):
+            BethinkStore(memory.store, index=index(dims=4))
+        assert memory.get(NS, "k") is not None
     with pytest.raises(DimensionError, match="index dims"):
-        BethinkStore(store, index=index(dims=4))
+        BethinkStore(tmp_path / "memory.db", index=index(dims=4))
 
 
 @pytest.mark.parametrize(

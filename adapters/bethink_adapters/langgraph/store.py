@@ -64,9 +64,13 @@ class BethinkStore(_Base):
         least = None if min_score is None else number("min_score", min_score, -1e9, 1e9)
         self._owns = not isinstance(store, MemoryStore)
         self.store = store if isinstance(store, MemoryStore) else MemoryStore(store)
-        indexed.check(self.store)
-        self._batches = Batches(self.store, places, indexed, ranked, least)
         self._sweeper = Sweeper(self.sweep_ttl)
+        self._batches = Batches(self.store, places, indexed, ranked, least)
+        try:
+            indexed.check(self.store)
+        except BaseException:
+            self.close()
+            raise
         self.index_config = index
         self.embeddings = indexed.embeddings
         self.ttl_config = ttl
