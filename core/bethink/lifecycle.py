@@ -33,6 +33,7 @@ It is given the transaction, the record, its vector, and the id of the record th
 Admission: TypeAlias = Callable[[Sequence[MemoryRecord], Sequence[Vector]], Admit]
 """Looks at all new records and their vectors before there is a transaction."""
 
+_HELD: Final = frozenset(("content", "value"))
 _EMBEDDED_FIELDS: Final = frozenset(("content", "author"))
 _Prepared = tuple[MemoryRecord, dict[str, Vector], str | None]
 
@@ -83,7 +84,8 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
     while True:  # until no one else changes the text while it is being embedded
         known = _live(engine.backend.get([id]).get(id), id)
         after = _after(known, fields, known.updated_at)
-        check_held(after.content, after.value)
+        if not _HELD.isdisjoint(fields):
+            check_held(after.content, after.value)
         vectors = dict(named)
         if not _EMBEDDED_FIELDS.isdisjoint(different(known, after)):
             vectors[EMBEDDED] = engine.embed([after])[0]

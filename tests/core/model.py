@@ -148,7 +148,8 @@ class Model:
         with self.writing():
             before = self._living(id)
             after = stored(replace(before, **changes, updated_at=self.clock()))
-            if not after.content and after.value is None:
+            said = not {"content", "value"}.isdisjoint(changes)
+            if said and not after.content and after.value is None:
                 raise ValidationError("nothing is left")
             if (after.namespace, after.key) != (before.namespace, before.key):
                 self._check_key_free(after)

@@ -26,6 +26,7 @@ from bethink.working import keyed as keyed_module
 
 from .backends.processes import Child, forks
 from .backends.replay import assert_journal_is_state, unverified
+from .clock import Clock
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -329,3 +330,23 @@ def test_a_closed_store_remembers_nothing(keyed: KeyedMemory) -> None:
     ):
         with pytest.raises(StoreClosedError):
             verb()
+
+
+def test_what_has_expired_is_not_recent(clock: Clock) -> None:
+    with MemoryStore(clock=clock) as store:
+        memory = KeyedMemory(store)
+        for key, expiry in (("a", None), ("b", 1_005.0), ("c", 2_000.0)):
+            store.store("", value=1, key=key, namespace=memory.namespace, expires_at=expiry)
+        clock.now = 1_005.0
+        assert [item.key for item in memory.recent(2)] == ["c", "a"]
+
+
+def test_a_key_that_holds_none_can_be_updated() -> None:
+    with MemoryStore() as store:
+        memory = KeyedMemory(store)
+        memory.remember("k", None)
+        held = store.get(namespace=memory.namespace, key="k")
+        assert held is not None
+        assert store.update(held.id, importance=0.9).importance == 0.9
+        with pytest.raises(ValidationError):
+            store.update(held.id, value=None)

@@ -165,7 +165,8 @@ class KeyedMemory(Memory):
 
     def _newest(self, most: int) -> list[MemoryRecord]:
         """Return the records whose rows are the newest, newest first, as they are at one moment."""
-        backend, scope, where = self._engine.backend, self.namespace, parse(_KEYED)
+        backend, scope = self._engine.backend, self.namespace
+        where = parse({**_KEYED, "$not": {"expires_at": {"$lte": self._engine.clock()}}})
         assert where is not None
         loaded: dict[int, MemoryRecord] = {}
         for _ in range(_PASSES):
