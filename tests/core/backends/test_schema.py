@@ -97,6 +97,14 @@ def test_an_old_file_is_copied_first(path: Path, monkeypatch: pytest.MonkeyPatch
     assert read(backup, "PRAGMA application_id") == [(APPLICATION_ID,)]
 
 
+@pytest.mark.usefixtures("_version_2")
+def test_a_file_that_cannot_be_copied_is_not_upgraded(path: Path) -> None:
+    backup_of(path).with_suffix(".backup.part").mkdir()
+    with pytest.raises(StorageError, match="cannot be copied before its upgrade"):
+        MemoryStore(path)
+    assert read(path, "PRAGMA user_version") == [(1,)]
+
+
 def test_steps_that_were_skipped_are_all_taken(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     upgrade_to(monkeypatch, VERSION_2, "ALTER TABLE extra ADD COLUMN more TEXT;\n")
     MemoryStore(path).close()

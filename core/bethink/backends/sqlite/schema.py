@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from ...errors import NotABethinkFileError, SchemaTooNewError
+from ...errors import NotABethinkFileError, SchemaTooNewError, StorageError
 
 APPLICATION_ID: Final = 0x62746E6B  # "btnk"
 
@@ -173,8 +173,12 @@ def remove_backups(path: str) -> None:
 
 def _back_up(path: str, copy: str) -> None:
     """Copy the file as others see it; *copy* is only there when it is whole, and private."""
-    Path(f"{copy}.part").unlink(missing_ok=True)
-    os.close(os.open(f"{copy}.part", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    with closing(sqlite3.connect(path)) as reader:
-        reader.execute("VACUUM INTO ?", (f"{copy}.part",))
-    os.replace(f"{copy}.part", copy)
+    try:
+        Path(f"{copy}.part").unlink(missing_ok=True)
+        os.close(os.open(f"{copy}.part", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with closing(sqlite3.connect(path)) as reader:
+            reader.execute("VACUUM INTO ?", (f"{copy}.part",))
+        os.replace(f"{copy}.part", copy)
+    except OSError as error:
+        reason = f"it cannot be copied before its upgrade: {error.strerror or error}"
+        raise StorageError(path, reason) from error
