@@ -29,7 +29,7 @@ class MessageLog:
 
         The log says where they go: a message that names a namespace or a thread is refused.
         """
-        items = [dict(message) for message in messages]
+        items = _listed(messages)
         if any({"namespace", "thread"} & item.keys() for item in items):
             raise ValidationError("a message cannot name its namespace or thread; the log does")
         if not items:
@@ -63,6 +63,15 @@ class MessageLog:
         below = len(namespace) + 1
         names = (name[below:] for name in store.namespaces(Subtree(namespace)))
         return sorted(unsegment(name) for name in names if name and "/" not in name)
+
+
+def _listed(messages: object) -> list[dict[str, Any]]:
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
+        raise ValidationError("messages must be a list of mappings")
+    given = list(messages)
+    if not all(isinstance(message, Mapping) for message in given):
+        raise ValidationError("a message must be a mapping of store's arguments")
+    return [dict(message) for message in given]
 
 
 def _thread(session: str) -> str:

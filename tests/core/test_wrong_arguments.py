@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime
 from decimal import Decimal
@@ -18,9 +18,14 @@ import pytest
 from bethink import (
     EVERYWHERE,
     BethinkError,
+    Files,
     HashEmbedder,
     KeyedMemory,
+    LongTermMemory,
     MemoryStore,
+    MessageLog,
+    Past,
+    ShortTermMemory,
     Subtree,
     ValidationError,
 )
@@ -34,6 +39,8 @@ RIGHT: dict[str, Any] = {
     **{"id": "r1", "ids": ["r1"], "source": "r1", "target": "r2", "keep": "r1", "drop": "r2"},
     **{"content": "a whale", "items": ["a whale"], "query": "whale", "key": "k", "name": "v"},
     **{"other": "none.db", "outcome": "worked", "kind": "about", "when": 1, "since": 1, "seq": 1},
+    **{"path": "/a.txt", "text": "x", "old": "x", "new": "y", "line": 1, "n": 1, "value": 1},
+    **{"expected": 1, "vector": [1.0, 2.0], "messages": [{"content": "x"}], "fn": lambda _: 1},
 }
 """What is right for every argument that some verb needs."""
 
@@ -64,14 +71,14 @@ ANYTHING: tuple[Any, ...] = (
     *([], [[]], [None], ["r1", 3], {"$or": 3}, {"tags": {"$gt": [NAN]}}, {3: 4}, {"v": [INF]}),
     *(datetime(2020, 1, 1), EVERYWHERE, Subtree("a")),
 )
-UNTRIED = {"close"}
+UNTRIED = {"close", "sessions", "before_fork", "after_fork"}
 FLAGS = {"touch"}  # are true or false, as Python has it
 
 
-def arguments(verb: str) -> tuple[list[str], list[str]]:
+def arguments(verb: str, kind: type = MemoryStore) -> tuple[list[str], list[str]]:
     """Return the names of the arguments that *verb* needs, and of all."""
     needed, known = [], []
-    for name, each in list(inspect.signature(getattr(MemoryStore, verb)).parameters.items())[1:]:
+    for name, each in list(inspect.signature(getattr(kind, verb)).parameters.items())[1:]:
         if each.kind is each.VAR_KEYWORD:
             known += [name for name in GATHERED[name].__annotations__ if name != "content"]
         elif name not in FLAGS:
@@ -80,11 +87,21 @@ def arguments(verb: str) -> tuple[list[str], list[str]]:
     return needed, known
 
 
-VERBS = [
-    name
-    for name, _ in inspect.getmembers(MemoryStore, inspect.isfunction)
-    if not name.startswith("_") and name not in UNTRIED
-]
+def verbs(kind: type) -> list[str]:
+    """Return the names of the verbs that are tried."""
+    found = inspect.getmembers(kind, inspect.isfunction)
+    return [name for name, _ in found if not name.startswith("_") and name not in UNTRIED]
+
+
+VERBS = verbs(MemoryStore)
+FACES: dict[type, Callable[[MemoryStore], Any]] = {
+    Past: lambda store: store.as_of(1),
+    KeyedMemory: KeyedMemory,
+    Files: Files,
+    MessageLog: lambda store: MessageLog(store, "s1"),
+    ShortTermMemory: lambda _: ShortTermMemory(),
+    LongTermMemory: lambda _: LongTermMemory(),
+}
 WITH_NUMBERS = [(verb, name) for verb in VERBS for name in arguments(verb)[1] if name in NUMBERS]
 
 
@@ -109,17 +126,17 @@ def assert_usable(store: MemoryStore, path: Path) -> None:
     assert all(math.isfinite(hit.score) for hit in hits)
 
 
-def call(store: MemoryStore, verb: str, name: str, value: Any) -> Any:
+def call(whom: Any, verb: str, name: str, value: Any) -> Any:
     """Call *verb* with everything right but *name*."""
-    right = {each: RIGHT[each] for each in arguments(verb)[0]}
-    return getattr(store, verb)(**{**right, name: value})
+    right = {each: RIGHT[each] for each in arguments(verb, type(whom))[0]}
+    return getattr(whom, verb)(**{**right, name: value})
 
 
-def refuses(store: MemoryStore, verb: str, name: str, value: Any) -> bool:
+def refuses(store: MemoryStore, verb: str, name: str, value: Any, whom: Any = None) -> bool:
     """Tell whether *verb* refuses, as every verb has to: clearly, and before it writes."""
     before = store.log(limit=None), store.all(namespace=EVERYWHERE)
     try:
-        call(store, verb, name, value)
+        call(store if whom is None else whom, verb, name, value)
     except BethinkError as error:
         said = str(error)
     else:
@@ -145,6 +162,14 @@ def test_what_is_no_number_is_refused(store: MemoryStore, verb: str, name: str) 
 def test_anything_is_taken_or_refused(store: MemoryStore, verb: str) -> None:
     tried = [refuses(store, verb, name, value) for name in arguments(verb)[1] for value in ANYTHING]
     assert any(tried) or not tried
+
+
+@pytest.mark.parametrize(("kind", "verb"), [(kind, verb) for kind in FACES for verb in verbs(kind)])
+def test_every_face_takes_anything_or_refuses(store: MemoryStore, kind: type, verb: str) -> None:
+    Files(store).create("/a.txt", "x")
+    for name in arguments(verb, kind)[1]:
+        for value in ANYTHING:
+            refuses(store, verb, name, value, FACES[kind](store))
 
 
 @pytest.mark.parametrize("verb", ["increment", "recent"])

@@ -94,6 +94,7 @@ class KeyedMemory(Memory):
         *key* inside it. If others change the key all the time for 30 s it raises
         ``StoreBusyError``.
         """
+        fields.function("fn", fn)
         held, deadline = self._record(key), time.monotonic() + PATIENCE
         while True:
             before = copy.deepcopy(default if held is None else _value(held))
