@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink import CorruptStoreError, MemoryStore
+from bethink import CorruptStoreError, MemoryStore, StorageError
 from bethink.testing import CountingIds, FrozenClock
 
 
@@ -85,6 +85,13 @@ def test_a_merge_is_all_or_nothing(path: Path) -> None:
         broken = False
         assert store.log() == entries
         assert store.merge_from(other).added
+
+
+def test_a_source_that_is_missing_is_not_made(store: MemoryStore, tmp_path: Path) -> None:
+    for verb in (store.merge_from, store.import_):
+        with pytest.raises(StorageError, match=r"none\.db"):
+            verb(tmp_path / "none.db")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_damage_is_told(path: Path) -> None:
