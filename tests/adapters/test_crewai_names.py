@@ -1,0 +1,128 @@
+"""Storages by name and the model that needs none, against crewAI itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .crewai_offline import RELEASE, UNIFIED, memory_on, no_network
+
+import crewai  # isort: skip
+
+from bethink import MemoryStore, ValidationError  # isort: skip
+from bethink_adapters.crewai import CrewStorage, offline_llm, register, storage_of  # isort: skip
+
+pytestmark = [
+    pytest.mark.skipif(not UNIFIED, reason="crewAI has a unified memory since 1.10"),
+    pytest.mark.filterwarnings("ignore"),
+]
+named = pytest.mark.skipif(RELEASE < (1, 14), reason="names came with crewAI 1.14")
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Iterator[str]:
+    """Give a name that crewAI knows while the test runs."""
+    take_back = register()
+    yield f"bethink:{tmp_path / 'crew.db'}"
+    take_back()
+
+
+def memory(storage: CrewStorage, **options: Any) -> Any:
+    return memory_on(storage, embedder=storage.embedder, llm=offline_llm(), **options)
+
+
+class TestNames:
+    pytestmark = named
+
+    def test_a_name_stands_for_a_storage(self, spec: str, tmp_path: Path) -> None:
+        by_name = crewai.Memory(storage=spec, embedder=storage_of(spec).embedder, llm=offline_llm())
+        by_name.remember("Ann prefers tea over coffee.")
+        by_name.close()
+        with MemoryStore(tmp_path / "crew.db") as store:
+            assert store.count(namespace="crew") == 1
+
+    def test_a_name_survives_a_dump(self, spec: str) -> None:
+        dumped = crewai.Memory(storage=spec, llm=offline_llm()).model_dump_json(include={"storage"})
+        again = crewai.Memory(
+            **crewai.Memory.model_validate_json(dumped).model_dump(include={"storage"})
+        )
+        assert again._storage is storage_of(spec)
+
+    def test_a_root_in_the_name_binds(self, spec: str) -> None:
+        bound = storage_of(f"{spec}#/users/ann")
+        assert bound.root == "/users/ann"
+        memory(bound, root_scope="/users/ann").remember("Ann prefers tea over coffee.")
+        assert [r.scope for r in storage_of(spec).list_records()] == ["/users/ann"]
+
+    def test_the_same_file_is_the_same_storage(
+        self, spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        assert storage_of("bethink:crew.db") is storage_of(spec)
+
+    def test_a_flow_without_a_storage_lands_here_if_asked_to(self, tmp_path: Path) -> None:
+        from crewai.flow.flow import Flow
+
+        take_back = register(default=tmp_path / "default.db")
+        try:
+            kept: Any = Flow().memory
+            assert kept._storage is storage_of(f"bethink:{tmp_path / 'default.db'}")
+        finally:
+            take_back()
+
+    def test_what_others_registered_is_still_found(self, tmp_path: Path) -> None:
+        from crewai.memory.storage import factory
+
+        mine = CrewStorage(MemoryStore())
+        others: Any = lambda spec: mine if spec == "mine" else None  # noqa: E731
+        factory.set_memory_storage_factory(others)
+        try:
+            take_back = register()
+            assert factory.resolve_memory_storage("mine") is mine
+            assert factory.resolve_memory_storage("lancedb") is None
+            take_back()
+            assert factory._factory is others
+        finally:
+            factory.set_memory_storage_factory(None)
+
+
+@pytest.mark.parametrize("spec", ["bethink:", "lancedb", "bethink:#/a"])
+def test_what_is_no_name_is_refused(spec: str) -> None:
+    with pytest.raises(ValidationError):
+        storage_of(spec)
+
+
+class TestOffline:
+    def test_memory_works_without_key_and_network(self) -> None:
+        storage = CrewStorage(MemoryStore())
+        with no_network() as attempts:
+            assert "OPENAI_API_KEY" not in os.environ
+            kept = memory(storage)
+            kept.remember("We decided to deploy with blue-green releases.")
+            found = kept.recall("How do we deploy?")
+        assert [match.record.content for match in found] == [
+            "We decided to deploy with blue-green releases."
+        ]
+        assert found[0].record.categories == ["decision"]
+        assert attempts == []
+
+    def test_a_result_is_remembered_by_its_sentences(self) -> None:
+        kept = memory(CrewStorage(MemoryStore()))
+        raw = "Task: Plan it.\nResult: Acme launches in March. Dana owns it. Is it late?\nOK."
+        assert kept.extract_memories(raw) == ["Acme launches in March.", "Dana owns it."]
+
+    def test_what_is_there_is_not_stored_again(self) -> None:
+        storage = CrewStorage(MemoryStore())
+        kept = memory(storage)
+        for _ in range(2):
+            kept.remember("Dana owns the launch of Acme.")
+        kept.remember("Dana owns the launch of Umbra.")
+        assert storage.count() == 2
+
+    def test_an_agent_is_refused_an_answer(self) -> None:
+        with pytest.raises(ValidationError, match="only what crewAI's memory asks"):
+            offline_llm().call("Write a poem.")
