@@ -1,0 +1,89 @@
+"""Documents as records: the text and meta of a document are those of its record."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bethink import MemoryRecord
+from bethink.fields import MAX_CONTENT
+
+from ..texts import storable
+
+if TYPE_CHECKING:
+    from haystack import Document
+
+_TOLD: Final = ("author", "thread", "category", "occurred_at")
+
+
+def to_item(document: Document, vector_name: str) -> dict[str, Any]:
+    """Return *document* as arguments of ``MemoryStore.store``.
+
+    What no other field of the record says is kept as its value, embeddings to the last bit.
+    """
+    data = document.to_dict(flatten=False)
+    text, embedding = data.pop("content"), data.pop("embedding")
+    item = {"key": data.pop("id"), "metadata": data.pop("meta")}
+    content = storable(text or "", MAX_CONTENT)
+    content = content if content.strip() else ""
+    rest = {name: value for name, value in data.items() if value is not None}
+    if text != content:
+        rest["content"] = text
+    if embedding is not None:
+        numbers = np.asarray(embedding, dtype="<f8").tobytes()
+        rest["embedding"] = b64encode(numbers).decode("ascii")
+    if embedding:
+        item["vectors"] = {vector_name: embedding}
+    return item | {"content": content, "value": {"document": rest}}
+
+
+def to_document(record: MemoryRecord, score: float | None = None) -> Document:
+    """Return the document that ``to_item`` was given, or a memory as a document."""
+    from haystack import Document
+
+    document = record.value.get("document") if isinstance(record.value, Mapping) else None
+    meta = dict(record.metadata)
+    if document is None:
+        meta |= {name: told for name in _TOLD if (told := getattr(record, name)) is not None}
+    data = {"content": record.content, **(document or {})}
+    if "embedding" in data:
+        data["embedding"] = np.frombuffer(b64decode(data["embedding"]), dtype="<f8").tolist()
+    if score is not None:
+        data["score"] = score
+    return Document.from_dict({**data, "id": record.key or record.id, "meta": meta})
+
+
+def narrowed(filters: object) -> dict[str, Any] | None:
+    """Return what a record must be like so that its document can pass *filters*; None if unknown.
+
+    Haystack's filters compare more loosely than ours: dates however they are written, 1 with True.
+    So this only spares reading most of what does not pass, and has no say in what does.
+    """
+    if not isinstance(filters, Mapping):
+        return None
+    if filters.get("operator") == "AND" and isinstance(filters.get("conditions"), list):
+        parts = [part for each in filters["conditions"] if (part := narrowed(each))]
+        return {"$and": parts} if parts else None
+    field = str(filters.get("field", ""))
+    name, value = field.removeprefix("meta."), filters.get("value")
+    if not field.startswith("meta.") or not name.isidentifier() or name in _TOLD:
+        return None
+    if filters.get("operator") == "==" and _is_plain(value):
+        return {f"metadata.{name}": value}
+    if filters.get("operator") == "in" and isinstance(value, list) and all(map(_is_plain, value)):
+        return {f"metadata.{name}": {"$in": value}}
+    return None
+
+
+def _is_plain(value: object) -> bool:
+    """Tell whether *value* is a text that is equal to itself alone."""
+    return isinstance(value, str) and not value[:1].isdigit() and value.isprintable()
+
+
+def unique(values: Sequence[Any]) -> list[Any]:
+    """Return *values* without None and what comes again, told apart by type, sorted as text."""
+    distinct = {(str(value), type(value).__name__): value for value in values if value is not None}
+    return [distinct[key] for key in sorted(distinct)]

@@ -1,0 +1,204 @@
+"""Hooks of an agent: one shows what its question recalls, one remembers what was said."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+
+from bethink import ValidationError
+from bethink.namespaces import Scope, check_namespace
+from bethink.packing import Packed
+
+from ..recalling import Recalling
+from ..remembering import remember_new, turn
+from .locations import Location, opened, path_of
+
+if TYPE_CHECKING:
+    from haystack.components.agents.state import State
+    from haystack.dataclasses import ChatMessage
+
+_logger: Final = logging.getLogger(__name__)
+
+_MARK: Final = "bethink"
+_SPEAKERS: Final = ("user", "assistant")
+
+
+def memory_hooks(
+    store: Location, *, namespace: str = "default", remember: bool = True, **options: Any
+) -> dict[Any, list[Any]]:
+    """Return the ``hooks`` that let an ``Agent`` recall from, and remember in, a namespace.
+
+    The *options* are those of ``RecallHook``. A run may have a namespace of its own:
+    ``agent.run(messages, hook_context={"memory_namespace": "users/42"})``; "memory_thread" in it
+    names the conversation. With *remember* False nothing is remembered.
+    """
+    held = opened(store)
+    recall = RecallHook(held, namespace=namespace, **options)
+    return {
+        "before_llm": [recall],
+        "after_run": [RememberHook(held, namespace=namespace if remember else None)],
+    }
+
+
+class RecallHook:
+    """Show the model what the last user message recalls, in front of that message.
+
+    The best *k* memories of *namespace* that score at least *min_score*, and that the conversation
+    does not hold already, are shown: as many as fit into *budget_tokens*, as *count_tokens* counts
+    them (default: an estimate). A store that fails is logged and shows nothing. Only a
+    ``RememberHook`` takes what was shown out of the result, so an agent needs both.
+    """
+
+    allowed_hook_points: ClassVar = ("before_llm",)
+
+    def __init__(
+        self,
+        store: Location,
+        *,
+        namespace: Scope = "default",
+        k: int = 5,
+        min_score: float = 0.0,
+        budget_tokens: int = 800,
+        count_tokens: Callable[[str], float] | None = None,
+    ) -> None:
+        self.store = opened(store)
+        self._recalling = Recalling(
+            self.store, namespace, k, min_score, budget_tokens, count_tokens
+        )
+
+    def run(self, state: State) -> None:
+        """Show what is recalled, once for each question."""
+        asked = _asked(state)
+        if asked:
+            self._show(
+                state, self._recalling.safely(*asked, namespace=_context(state, "namespace"))
+            )
+
+    async def run_async(self, state: State) -> None:
+        """Show what is recalled, without keeping the event loop waiting."""
+        asked = _asked(state)
+        if asked:
+            namespace = _context(state, "namespace")
+            self._show(state, await self._recalling.asafely(*asked, namespace=namespace))
+
+    def _show(self, state: State, packed: Packed) -> None:
+        from haystack.dataclasses import ChatMessage
+
+        messages = _conversation(state)
+        if packed.text:
+            place = max(at for at, message in enumerate(messages) if _is_question(message))
+            messages.insert(place, ChatMessage.from_user(packed.text, meta={_MARK: "recalled"}))
+        _replace(state, messages)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what makes this hook again; *count_tokens* must be a function of a module."""
+        from haystack import default_to_dict
+        from haystack.utils import serialize_callable
+
+        given = self._recalling
+        if not isinstance(given.namespace, str):
+            raise ValidationError(f"only a plain namespace can be dumped, not {given.namespace!r}")
+        counter = given.count_tokens
+        return default_to_dict(
+            self,
+            store=path_of(self.store),
+            namespace=given.namespace,
+            k=given.k,
+            min_score=given.min_score,
+            budget_tokens=given.budget_tokens,
+            count_tokens=None if counter is None else serialize_callable(counter),
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Make the hook that ``to_dict`` was asked of."""
+        from haystack import default_from_dict
+        from haystack.utils import deserialize_callable
+
+        given = dict(data["init_parameters"])
+        if given.get("count_tokens") is not None:
+            given["count_tokens"] = deserialize_callable(given["count_tokens"])
+        return default_from_dict(cls, {**data, "init_parameters": given})
+
+
+class RememberHook:
+    """Remember what was said in a run, and take what was only shown out of its result.
+
+    *namespace* is where; None remembers nothing. A conversation that is handed over again adds
+    nothing. A store that fails is logged.
+    """
+
+    allowed_hook_points: ClassVar = ("after_run",)
+
+    def __init__(self, store: Location, *, namespace: str | None = "default") -> None:
+        self.store = opened(store)
+        self.namespace = None if namespace is None else check_namespace(namespace)
+
+    def run(self, state: State) -> None:
+        """Remember what users and the agent said."""
+        messages = _conversation(state)
+        _replace(state, messages)
+        namespace = self.namespace and (_context(state, "namespace") or self.namespace)
+        if namespace is None:
+            return
+        thread = _context(state, "thread")
+        turns = [
+            turn("\n".join(message.texts), message.name or message.role.value, thread)
+            for message in messages
+            if message.role.value in _SPEAKERS and "".join(message.texts).strip()
+        ]
+        try:
+            remember_new(self.store, turns, namespace)
+        except Exception:
+            _logger.exception("what was said could not be remembered; the run goes on")
+
+    async def run_async(self, state: State) -> None:
+        """Remember what was said, without keeping the event loop waiting."""
+        await asyncio.to_thread(self.run, state)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what makes this hook again."""
+        from haystack import default_to_dict
+
+        return default_to_dict(self, store=path_of(self.store), namespace=self.namespace)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Make the hook that ``to_dict`` was asked of."""
+        from haystack import default_from_dict
+
+        return default_from_dict(cls, data)
+
+
+def _asked(state: State) -> tuple[str, set[str]] | None:
+    """Return the last question and all that is said; None if what it recalls is shown already."""
+    messages = state.data["messages"]
+    places = [place for place, message in enumerate(messages) if _is_question(message)]
+    if not places or (places[-1] and _is_shown(messages[places[-1] - 1])):
+        return None
+    said = {text.strip() for message in _conversation(state) for text in message.texts}
+    return "\n".join(messages[places[-1]].texts), said
+
+
+def _conversation(state: State) -> list[ChatMessage]:
+    return [message for message in state.data["messages"] if not _is_shown(message)]
+
+
+def _is_question(message: ChatMessage) -> bool:
+    return message.role.value == "user" and not _is_shown(message)
+
+
+def _is_shown(message: ChatMessage) -> bool:
+    return _MARK in message.meta
+
+
+def _replace(state: State, messages: list[ChatMessage]) -> None:
+    state.set("messages", messages, handler_override=lambda _, new: new)
+
+
+def _context(state: State, name: str) -> str | None:
+    """Return what the run was told of its memory."""
+    told: str | None = (state.data.get("hook_context") or {}).get(f"memory_{name}")
+    return told

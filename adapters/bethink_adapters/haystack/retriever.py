@@ -1,0 +1,122 @@
+"""The component of a pipeline that asks a document store."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self
+
+from bethink.fields import integer, one_of
+
+from .document_store import BethinkDocumentStore
+
+if TYPE_CHECKING:
+    from haystack import Document
+
+
+class _Retriever:
+    """Return the *top_k* documents most relevant to a query, an embedding, or both.
+
+    *mode* "hybrid" compares words and vectors, "keyword" words alone, "semantic" vectors alone.
+    *filters* hold where a run gives none.
+    """
+
+    def __init__(
+        self,
+        document_store: BethinkDocumentStore,
+        filters: dict[str, Any] | None = None,
+        top_k: int = 10,
+        mode: str = "hybrid",
+    ) -> None:
+        self.document_store = document_store
+        self.filters = filters
+        self.top_k = integer("top_k", top_k, 1)
+        self.mode = one_of("mode", mode, ("hybrid", "keyword", "semantic"))
+
+    def _options(self, filters: dict[str, Any] | None, top_k: int | None) -> dict[str, Any]:
+        return {
+            "filters": self.filters if filters is None else filters,
+            "top_k": self.top_k if top_k is None else top_k,
+            "mode": self.mode,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what makes this retriever again."""
+        from haystack import default_to_dict
+
+        return default_to_dict(
+            self,
+            document_store=self.document_store.to_dict(),
+            filters=self.filters,
+            top_k=self.top_k,
+            mode=self.mode,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Make the retriever that ``to_dict`` was asked of."""
+        from haystack import default_from_dict
+
+        given = data["init_parameters"]
+        store = BethinkDocumentStore.from_dict(given["document_store"])
+        return default_from_dict(
+            cls, {**data, "init_parameters": {**given, "document_store": store}}
+        )
+
+
+if TYPE_CHECKING:
+
+    class BethinkRetriever(_Retriever):
+        """See ``_Retriever``; made by ``_retriever`` on first use."""
+
+        def run(
+            self,
+            query: str | None = None,
+            embedding: list[float] | None = None,
+            filters: dict[str, Any] | None = None,
+            top_k: int | None = None,
+        ) -> dict[str, list[Document]]:
+            """Return the documents found, best first."""
+
+
+@cache
+def _retriever() -> type:
+    """Make a component of it, as whose inputs Haystack reads the arguments of ``run``."""
+    from haystack import Document, component
+
+    class BethinkRetriever(_Retriever):
+        __doc__ = _Retriever.__doc__
+        __module__ = __name__
+        __qualname__ = "BethinkRetriever"
+
+        @component.output_types(documents=list[Document])
+        def run(
+            self,
+            query: str | None = None,
+            embedding: list[float] | None = None,
+            filters: dict[str, Any] | None = None,
+            top_k: int | None = None,
+        ) -> dict[str, Any]:
+            """Return the documents found, best first."""
+            options = self._options(filters, top_k)
+            return {"documents": self.document_store.search(query, embedding=embedding, **options)}
+
+        @component.output_types(documents=list[Document])
+        async def run_async(
+            self,
+            query: str | None = None,
+            embedding: list[float] | None = None,
+            filters: dict[str, Any] | None = None,
+            top_k: int | None = None,
+        ) -> dict[str, Any]:
+            """Return the documents found, best first."""
+            options = self._options(filters, top_k)
+            found = self.document_store.search_async(query, embedding=embedding, **options)
+            return {"documents": await found}
+
+    return component(BethinkRetriever)
+
+
+def __getattr__(name: str) -> type:
+    if name == "BethinkRetriever":
+        return _retriever()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

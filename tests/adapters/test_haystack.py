@@ -1,0 +1,423 @@
+"""Hooks, document store and retriever against Haystack itself, with a scripted generator."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+pytest.importorskip("haystack.hooks")
+
+from haystack import Document, Pipeline, component
+from haystack.components.agents import Agent
+from haystack.components.agents.state import State
+from haystack.core.serialization import allow_deserialization_module
+from haystack.dataclasses import ByteStream, ChatMessage, SparseEmbedding, ToolCall
+from haystack.document_stores.errors import DuplicateDocumentError
+from haystack.document_stores.types import DuplicatePolicy
+from haystack.tools.tool import Tool
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bethink import MemoryStore, Subtree, ValidationError, segment
+from bethink.packing.context import INTRODUCTION
+from bethink_adapters.haystack import (
+    BethinkDocumentStore,
+    BethinkRetriever,
+    RecallHook,
+    RememberHook,
+    memory_hooks,
+)
+
+from .contract import AdapterContract, GatedStore, cancel_at_gate
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "haystack_agent.py"
+
+allow_deserialization_module("bethink_adapters.*")
+allow_deserialization_module("tests.*")
+
+
+@component
+class Scripted:
+    """A chat generator that gives *replies*, the last one for ever, and notes what it is shown."""
+
+    def __init__(self, *replies: ChatMessage) -> None:
+        self.replies = list(replies) or [ChatMessage.from_assistant("Noted.")]
+        self.prompts: list[list[str]] = []
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage], tools: Any = None) -> dict[str, list[ChatMessage]]:
+        self.prompts.append(["\n".join(message.texts) for message in messages])
+        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        return {"replies": [reply]}
+
+
+def said(*texts: str) -> list[ChatMessage]:
+    return [ChatMessage.from_user(text) for text in texts]
+
+
+def run(
+    hooks: Mapping[Any, Any],
+    messages: list[ChatMessage],
+    *replies: ChatMessage,
+    context: Mapping[str, Any] | None = None,
+    tools: list[Tool] | None = None,
+) -> tuple[dict[str, Any], list[list[str]]]:
+    """Run an agent; return its result and what the model was shown in each call."""
+    generator = Scripted(*replies)
+    agent = Agent(chat_generator=generator, hooks=dict(hooks), tools=tools)
+    return agent.run(messages, hook_context=dict(context or {})), generator.prompts
+
+
+def texts(result: Mapping[str, Any]) -> list[str]:
+    return ["\n".join(message.texts) for message in result["messages"]]
+
+
+def test_recalled_text_is_data_in_front_of_the_question(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.")
+    result, prompts = run(memory_hooks(store), said("Hello.", "Which pizza?"))
+    greeting, block, question = prompts[0]
+    assert (greeting, question) == ("Hello.", "Which pizza?")
+    assert block.startswith(INTRODUCTION)
+    assert "Ann likes pizza Margherita." in block
+    assert texts(result) == ["Hello.", "Which pizza?", "Noted."]
+    assert result["last_message"].text == "Noted."
+
+
+def test_it_is_shown_once_in_a_run_of_many_calls(store: MemoryStore) -> None:
+    kept = store.store("Ann likes pizza Margherita.")
+    call = ChatMessage.from_assistant(tool_calls=[ToolCall("oven", {})])
+    oven = Tool("oven", "Heat.", {"type": "object", "properties": {}}, lambda: "hot")
+    reply = ChatMessage.from_assistant("Done.")
+    result, prompts = run(memory_hooks(store), said("Which pizza?"), call, reply, tools=[oven])
+    assert [str(prompt).count("Margherita") for prompt in prompts] == [1, 1]
+    assert texts(result) == ["Which pizza?", "", "", "Done."]
+    after = store.get(kept.id)
+    assert after is not None
+    assert after.access_count == 1
+
+
+def test_a_new_question_within_a_run_recalls_anew(store: MemoryStore) -> None:
+    store.store_many(["The cat is called Tom.", "The dog is called Rex."])
+    recall, asked = RecallHook(store, k=1), state_of(*said("What is the cat called?"))
+    recall.run(asked)
+    asked.set("messages", said("What is the dog called?"))
+    recall.run(asked)
+    shown = [str(message.text) for message in asked.data["messages"]]
+    assert ["Tom" in text for text in shown] == [False, False, False]
+    assert ["Rex" in text for text in shown] == [False, True, False]
+
+
+def test_what_the_conversation_holds_is_not_shown(store: MemoryStore) -> None:
+    store.store("The cat is called Tom.")
+    messages = said("The cat is called Tom.", "What is the cat called?")
+    assert run(memory_hooks(store), messages)[1] == [[str(message.text) for message in messages]]
+
+
+def test_what_is_said_is_remembered_once(store: MemoryStore) -> None:
+    messages = [ChatMessage.from_system("Be kind."), *said("I am Ann.", " ")]
+    for _ in range(2):
+        run(memory_hooks(store), messages, context={"memory_thread": "monday"})
+    told = [(each.content, each.author, each.thread) for each in store.all()]
+    assert told == [("I am Ann.", "user", "monday"), ("Noted.", "assistant", "monday")]
+
+
+def test_what_was_forgotten_stays_forgotten(store: MemoryStore) -> None:
+    run(memory_hooks(store), said("My code is 1234."))
+    store.forget(namespace="default")
+    run(memory_hooks(store), said("My code is 1234."))
+    assert store.count() == 0
+
+
+def test_a_run_may_have_its_own_namespace(store: MemoryStore) -> None:
+    hooks = memory_hooks(store, namespace="nobody")
+    for user in ("ann", "bob"):
+        mine = {"memory_namespace": f"users/{user}"}
+        run(hooks, said(f"I am called {user}."), context=mine)
+        _, prompts = run(hooks, said("What am I called?"), context=mine)
+        assert f"I am called {user}." in prompts[0][0]
+        assert ("ann" in prompts[0][0]) == (user == "ann")
+    assert store.count(namespace="nobody") == 0
+
+
+def test_remembering_may_be_left_out(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.")
+    result, prompts = run(memory_hooks(store, remember=False), said("Which pizza?"))
+    assert "Margherita" in prompts[0][0]
+    assert "Margherita" not in str(result)
+    assert store.count() == 1
+
+
+def test_an_agent_may_run_asynchronously(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.")
+    generator = Scripted()
+    agent = Agent(chat_generator=generator, hooks=memory_hooks(store))
+    result = asyncio.run(agent.run_async(said("Which pizza?")))
+    assert "Margherita" in generator.prompts[0][0]
+    assert texts(result) == ["Which pizza?", "Noted."]
+    assert store.count() == 3
+
+
+def test_a_failing_store_is_logged_and_the_run_goes_on(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    hooks = memory_hooks(store)
+    store.close()
+    with caplog.at_level(logging.ERROR, "bethink_adapters"):
+        result, _ = run(hooks, said("Which pizza?"))
+    assert texts(result) == ["Which pizza?", "Noted."]
+    loggers = [record.name.rpartition(".")[2] for record in caplog.records]
+    assert [name for name in loggers if name in ("recalling", "hooks")] == ["recalling", "hooks"]
+
+
+def test_a_hook_stands_where_it_works(store: MemoryStore) -> None:
+    with pytest.raises(ValueError, match="before_llm"):
+        run({"after_run": [RecallHook(store)]}, said("Hi."))
+
+
+def test_wrong_settings_are_refused(store: MemoryStore) -> None:
+    for wrong in ({"k": 0}, {"namespace": ""}, {"budget_tokens": -1}):
+        with pytest.raises(ValidationError):
+            memory_hooks(store, **wrong)
+    with pytest.raises(ValidationError):
+        BethinkDocumentStore(store, namespace="")
+    with pytest.raises(ValidationError):
+        BethinkRetriever(BethinkDocumentStore(store), top_k=0)
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def test_hooks_can_be_dumped_and_made_again(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "memory.db") as store:
+        hooks = memory_hooks(store, namespace="users/ann", k=3, count_tokens=words)
+        dumped = json.dumps([hooks["before_llm"][0].to_dict(), hooks["after_run"][0].to_dict()])
+    recall, remember = json.loads(dumped)
+    again = RecallHook.from_dict(recall), RememberHook.from_dict(remember)
+    assert json.dumps([hook.to_dict() for hook in again]) == dumped
+    for hook in again:
+        hook.store.close()
+
+
+def test_what_no_other_process_can_open_is_not_dumped(store: MemoryStore, tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="in a file"):
+        BethinkDocumentStore(store).to_dict()
+    with MemoryStore(tmp_path / "memory.db") as kept, pytest.raises(ValidationError, match="plain"):
+        RecallHook(kept, namespace=Subtree("users")).to_dict()
+
+
+# -- documents
+
+
+@pytest.fixture
+def documents(store: MemoryStore) -> BethinkDocumentStore:
+    return BethinkDocumentStore(store)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        Document(content="Tea.", meta={"lang": "en", "parts": {"a": [1, None]}}),
+        Document(content="Tea.", embedding=[0.1, 1 / 3, -2.0]),
+        Document(content=" "),
+        Document(content=""),
+        Document(content=None, meta={"lang": "en"}),
+        Document(content="x" * 600_000),
+        Document(blob=ByteStream(b"\x00\xff", meta={"a": 1}, mime_type="image/png")),
+        Document(content="Tea.", sparse_embedding=SparseEmbedding([1, 5], [0.5, 0.25])),
+        Document(id="own / id", content="Tea.", score=0.3),
+    ],
+)
+def test_documents_come_back_as_they_went_in(
+    documents: BethinkDocumentStore, document: Document
+) -> None:
+    documents.write_documents([document])
+    assert documents.filter_documents() == [document]
+
+
+def test_documents_are_written_all_or_none(documents: BethinkDocumentStore) -> None:
+    one, two = Document(id="1", content="one"), Document(id="2", content="two")
+    documents.write_documents([one])
+    with pytest.raises(DuplicateDocumentError):
+        documents.write_documents([two, one])
+    with pytest.raises(DuplicateDocumentError):
+        documents.write_documents([two, two])
+    assert documents.filter_documents() == [one]
+    assert documents.write_documents([two, one, two], DuplicatePolicy.SKIP) == 1
+    new = Document(id="1", content="new")
+    assert documents.write_documents([one, new], DuplicatePolicy.OVERWRITE) == 2
+    assert documents.filter_documents() == [two, new]
+
+
+def test_documents_are_found_by_words_and_by_vectors(documents: BethinkDocumentStore) -> None:
+    tea = Document(content="Tea is at four.", embedding=[1.0, 0.0], meta={"lang": "en"})
+    tee = Document(content="Tee gibt es um vier.", embedding=[0.0, 1.0], meta={"lang": "de"})
+    documents.write_documents([tea, tee])
+    retriever = BethinkRetriever(documents)
+    german = {"field": "meta.lang", "operator": "==", "value": "de"}
+    for asked, expected in (
+        ({"query": "When is tea?"}, tea),
+        ({"embedding": [0.1, 1.0]}, tee),
+        ({"query": "tea tee", "filters": german}, tee),
+        ({"query": "Tea", "embedding": [1.0, 0.0], "top_k": 1}, tea),
+    ):
+        best = retriever.run(**asked)["documents"][0]
+        assert (best.id, best.embedding) == (expected.id, expected.embedding)
+        assert best.score
+    nothing = {"field": "meta.lang", "operator": "==", "value": "fr"}
+    assert retriever.run("tea", filters=nothing) == {"documents": []}
+
+
+def test_memories_are_documents_too(store: MemoryStore) -> None:
+    run(memory_hooks(store, namespace="ann"), said("My parrot is called Quetzal."))
+    memories = BethinkDocumentStore(store, namespace="ann")
+    by_users = {"field": "meta.author", "operator": "==", "value": "user"}
+    (found,) = memories.search("parrot", filters=by_users)
+    assert (found.content, found.meta["author"]) == ("My parrot is called Quetzal.", "user")
+    memories.delete_documents([found.id])
+    store.store("Without a key.", namespace="ann", category="user")
+    memories.delete_documents([document.id for document in memories.filter_documents()])
+    assert memories.count_documents() == 0
+
+
+def test_a_pipeline_can_be_dumped_and_loaded(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "memory.db") as store:
+        pipeline = Pipeline()
+        pipeline.add_component("retriever", BethinkRetriever(BethinkDocumentStore(store), top_k=3))
+        BethinkDocumentStore(store).write_documents([Document(content="Tea is at four.")])
+        dumped = pipeline.dumps()
+    loaded = Pipeline.loads(dumped)
+    (found,) = loaded.run({"retriever": {"query": "tea"}})["retriever"]["documents"]
+    assert found.content == "Tea is at four."
+    retriever: Any = loaded.get_component("retriever")
+    retriever.document_store.store.close()
+
+
+FIELDS = st.sampled_from(["meta.a", "meta.b", "meta.b.c", "content", "id", "a"])
+VALUES = st.sampled_from(
+    [None, True, 1, 1.0, 2, "", "x", "y", "1", "2020-01-01", "2020-01-01T00:00:00", [1], {"c": "x"}]
+)
+COMPARISONS = st.builds(
+    lambda field, operator, value: {"field": field, "operator": operator, "value": value},
+    FIELDS,
+    st.sampled_from(["==", "!="]),
+    VALUES,
+) | st.builds(
+    lambda field, operator, value: {"field": field, "operator": operator, "value": value},
+    FIELDS,
+    st.sampled_from(["in", "not in"]),
+    st.lists(VALUES, max_size=3),
+)
+FILTERS = st.recursive(
+    COMPARISONS,
+    lambda each: st.builds(
+        lambda operator, conditions: {"operator": operator, "conditions": conditions},
+        st.sampled_from(["AND", "OR", "NOT"]),
+        st.lists(each, max_size=3),
+    ),
+    max_leaves=5,
+)
+METAS = st.dictionaries(st.sampled_from(["a", "b"]), VALUES, max_size=2)
+
+
+@given(FILTERS, st.lists(METAS, max_size=5))
+def test_filters_mean_what_haystack_means(
+    filters: dict[str, Any], metas: list[dict[str, Any]]
+) -> None:
+    from haystack.utils.filters import document_matches_filter
+
+    written = [Document(id=str(n), content="x", meta=meta) for n, meta in enumerate(metas)]
+    with MemoryStore() as store:
+        documents = BethinkDocumentStore(store)
+        documents.write_documents(written)
+        found = documents.filter_documents(filters)
+    assert found == [each for each in written if document_matches_filter(filters, each)]
+
+
+def state_of(*messages: ChatMessage, **context: Any) -> State:
+    """Return the state of an agent's run, as a hook is given it."""
+    state = State({"hook_context": {"type": dict[str, Any]}})
+    state.set("messages", list(messages))
+    state.set("hook_context", context)
+    return state
+
+
+def place(user: str) -> str:
+    return f"users/{segment(user)}"
+
+
+class TestContract(AdapterContract):
+    """Each user has a conversation, which Haystack leaves to its caller to keep."""
+
+    not_applicable: ClassVar[Mapping[str, str]] = {}
+    reload_code = (
+        "import json, sys\n"
+        "from bethink_adapters.haystack import BethinkDocumentStore\n"
+        "documents = BethinkDocumentStore.from_dict(json.load(sys.stdin))\n"
+        "print(*(found.content for found in documents.search(sys.argv[1])), sep='\\n')\n"
+        "documents.store.close()\n"
+    )
+
+    def messages(self, store: MemoryStore, user: str) -> list[ChatMessage]:
+        """Return the conversation of a user; with a new store, as after a restart, a new one."""
+        kept: list[ChatMessage] = self.__dict__.setdefault("kept", {}).setdefault(
+            (id(store), user), []
+        )
+        return kept
+
+    def hooks(self, store: MemoryStore, user: str, **options: Any) -> dict[Any, list[Any]]:
+        return memory_hooks(store, namespace=place(user), **options)
+
+    def run(self, store: MemoryStore, user: str, text: str, reply: str) -> str:
+        kept = self.messages(store, user)
+        result, prompts = run(
+            self.hooks(store, user), [*kept, *said(text)], ChatMessage.from_assistant(reply)
+        )
+        kept[:] = result["messages"]
+        return "\n".join(prompts[-1])
+
+    def ingest(self, store: MemoryStore, user: str) -> None:
+        for hook in self.hooks(store, user)["after_run"]:
+            hook.run(state_of(*self.messages(store, user)))
+
+    def documents(self, store: MemoryStore, user: str) -> BethinkDocumentStore:
+        return BethinkDocumentStore(store, namespace=place(user))
+
+    def remember(self, store: MemoryStore, user: str, text: str) -> None:
+        self.documents(store, user).write_documents([Document(content=text)])
+
+    def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
+        found = BethinkRetriever(self.documents(store, user), top_k=50).run(query)["documents"]
+        return [str(document.content) for document in found]
+
+    def framework_history(self, store: MemoryStore, user: str) -> str:
+        return json.dumps([message.to_dict() for message in self.messages(store, user)])
+
+    def cancel_mid_recall(self, store: GatedStore, user: str, query: str) -> None:
+        agent = Agent(chat_generator=Scripted(), hooks=self.hooks(store, user))
+        asyncio.run(cancel_at_gate(store, agent.run_async(said(query))))
+
+    def dump(self, store: MemoryStore, user: str) -> str:
+        return json.dumps(self.documents(store, user).to_dict())
+
+    def block_within(
+        self, store: MemoryStore, user: str, query: str, budget: int, counter: Callable[[str], int]
+    ) -> str:
+        hooks = self.hooks(store, user, budget_tokens=budget, count_tokens=counter)
+        *added, _ = run(hooks, said(query))[1][0]
+        return "".join(added)
+
+
+def test_the_example_remembers_across_conversations(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "user: I always take my coffee with oat milk." in done.stdout
