@@ -55,6 +55,7 @@ class FileAnchor:
     def write(self, line: str) -> None:
         """Keep *line*, unless the one that is kept is greater; return when it is safe."""
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             with self._alone():
                 if (self.read() or "") < line:
                     self._replace(line)

@@ -377,7 +377,7 @@ def write_anchored(path: Path, anchor: Path, name: str, say: Say) -> None:
 @forks
 def test_a_kill_leaves_the_anchor_at_most_behind_what_was_acknowledged(tmp_path: Path) -> None:
     path, anchor = tmp_path / "memory.db", tmp_path / "elsewhere" / "anchor"
-    anchor.parent.mkdir()
+
     chance, known = random.Random(3), set[str]()
     for turn in range(8):
         writers = [
