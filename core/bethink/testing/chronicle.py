@@ -14,7 +14,7 @@ from ..errors import ValidationError
 from ..journal import told
 from ..namespaces import EVERYWHERE, Subtree
 from ..records import MemoryRecord, Snapshot
-from .samples import EVERY_FIELD, erase, insert, move, patch, record, touch, vector
+from .samples import EVERY_FIELD, erase, insert, move, patch, record, segment, touch, vector
 
 
 def change(backend: Backend, row: int, changed: MemoryRecord, **changes: object) -> None:
@@ -245,6 +245,36 @@ class ChronicleContract(ABC):
             changes = [entry.changes for entry in everything.entries()]
         assert changes == [None, {"left": "r1"}, None]
         assert backend.log(1, None, None, 0)[0].changes == {}
+
+    def test_nothing_is_wrong_with_what_was_written(self, backend: Backend) -> None:
+        """Everything is shown for checking, and nothing of it is damaged."""
+        insert(backend, EVERY_FIELD, record("r2"), vectors={EMBEDDED: vector(1, 0)})
+        touch(backend, {"r2": (2, 150.0)})
+        patch(backend, 2, replace(backend.get(["r2"])["r2"], state="forgotten"), "forget")
+        with backend.inspect() as inspection:
+            first, second = inspection.lives()
+            noted, damage = inspection.totals(), list(inspection.damage())
+        assert (first.id, first.record, len(first.steps)) == ("all", EVERY_FIELD, 1)
+        assert [step.action for step in second.steps] == ["store", "forget"]
+        assert [(each.count, each.told) for each in second.accesses] == [(2, (2, 150.0))]
+        assert noted == (0, 1)
+        assert [problem for problem in damage if problem.kind != "vector"] == []
+
+    def test_a_vector_is_given_again_to_a_record_that_is_not_live(self, backend: Backend) -> None:
+        """Its row stays."""
+        (row,) = insert(backend, record("r1", state="archived"), vectors={EMBEDDED: vector(1, 0)})
+        with backend.write() as writer:
+            writer.embed(row.row, vector(0, 1))
+        assert backend.vectors([row.row], EMBEDDED)[row.row].tolist() == [0, 1]
+
+    def test_segments_can_be_discarded(self, backend: Backend) -> None:
+        """Their namespaces are told."""
+        rows = insert(backend, record("r1"), vectors={EMBEDDED: vector(1, 0)})
+        backend.save([segment(rows, backend.head())])
+        with backend.write() as writer:
+            assert writer.discard() == {"default"}
+        assert backend.load("default").segments == ()
+        assert [row.record.id for row in backend.load("default").loose] == ["r1"]
 
 
 def told_vectors(vectors: Mapping[str, Vector]) -> dict[str, list[float]]:

@@ -338,6 +338,18 @@ def test_an_anchor_that_was_lost_is_begun_anew_only_on_purpose(
     assert again.line
 
 
+def test_a_store_with_an_anchor_may_be_closed_before_anything_is_written(path: Path) -> None:
+    anchor = Kept()
+    for _ in range(2):
+        keyed(path, anchor=anchor).close()
+    with keyed(path, anchor=anchor) as store, keyed(path, anchor=anchor) as other:
+        store.store("One")
+        other.store("Two")
+        assert store.verify().ok
+    with pytest.raises(TamperedError, match="empty"):
+        keyed(path, anchor=Kept())
+
+
 def test_a_file_put_back_under_an_open_store_is_not_written_to(path: Path) -> None:
     with keyed(path) as store:
         store.store("One")
@@ -370,16 +382,15 @@ def test_a_transaction_that_fails_leaves_the_codes_as_they_were(filled: Path) ->
 def write_anchored(path: Path, anchor: Path, name: str, say: Say) -> None:
     """Store without end, telling the id of each record that was acknowledged."""
     with keyed(path, anchor=anchor) as store:
-        for number in range(10_000):
+        for number in range(200):
             say(store.store("A memory", id=f"{name} {number}").id)
 
 
 @forks
 def test_a_kill_leaves_the_anchor_at_most_behind_what_was_acknowledged(tmp_path: Path) -> None:
     path, anchor = tmp_path / "memory.db", tmp_path / "elsewhere" / "anchor"
-
     chance, known = random.Random(3), set[str]()
-    for turn in range(8):
+    for turn in range(4):
         writers = [
             Child(partial(write_anchored, path, anchor, f"{name} {turn}"))
             for name in ("ann", "ben")

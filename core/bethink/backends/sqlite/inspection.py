@@ -105,15 +105,24 @@ _QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
 
 
 class SQLiteInspection:
-    """Check what *connection* sees of the file at *path*; *seal* guards it if it has a key."""
+    """Check what *connection* sees of the file at *path*.
+
+    *seal* guards it if it has a key; its anchor knew *known* before.
+    """
 
     def __init__(
-        self, connection: sqlite3.Connection, path: str, codes: Codes, seal: Seal | None
+        self,
+        connection: sqlite3.Connection,
+        path: str,
+        codes: Codes,
+        seal: Seal | None,
+        known: str | None,
     ) -> None:
         self._connection = connection
         self._path = path
         self._codes = codes
         self._seal = seal
+        self._known = known
         self._touch = lru_cache(256)(self._touched)
 
     def damage(self) -> Iterator[Problem]:
@@ -124,7 +133,7 @@ class SQLiteInspection:
             yield from self._tried(partial(self._asked, *query))
         if self._seal is not None:
             yield from self._tried(self._records)
-            yield from self._seal.problems(self._connection)
+            yield from self._seal.problems(self._connection, self._known)
 
     def _tried(self, check: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
         """Yield what *check* finds, and what keeps it from going on."""

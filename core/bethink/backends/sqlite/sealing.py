@@ -37,18 +37,27 @@ class Seal:
     """What guards the file behind *connections*, once it has shown that it is whole."""
 
     def __init__(self, connections: Connections, key: bytes, anchor: Anchor | None) -> None:
+        self._connections = connections
         self._path = connections.path
         self._anchor = anchor
-        known = None if anchor is None else anchor.read()
         self._store, self.codes = _codes(connections, key)
-        with connections.snapshot() as connection:
-            self._seen = _last(connection)[:2]
-            for problem in self._problems(connection, known):
-                raise TamperedError(self._path, f"{problem.kind}: {problem.what}")
-        if _anchored(connections) != (anchor is not None):
-            with connections.writing() as connection:
-                self.writer(connection).set(ANCHORED, "" if anchor is None else "1")
+        known = self.known()
+        problems = self._seen_with(known)
+        if problems and known is None and (known := self.known()) is not None:
+            problems = self._seen_with(known)  # another process has just begun the anchor
+        for problem in problems:
+            raise TamperedError(self._path, f"{problem.kind}: {problem.what}")
+        self._noted = False
         self._advance()
+
+    def known(self) -> str | None:
+        """Return what the anchor knows; to be asked for before what it is compared with."""
+        return None if self._anchor is None else self._anchor.read()
+
+    def _seen_with(self, known: str | None) -> list[Problem]:
+        with self._connections.snapshot() as connection:
+            self._seen = _last(connection)[:2]
+            return list(self.problems(connection, known))
 
     def writer(self, connection: sqlite3.Connection) -> KeyedWriter:
         """Return a writer that leaves codes; refuse to write on what was put back meanwhile."""
@@ -62,7 +71,8 @@ class Seal:
         """Anchor what *writer* wrote."""
         if isinstance(writer, KeyedWriter) and writer.place > self._seen:
             self._seen = writer.place
-            self._advance()
+            if self._anchor is not None:
+                self._advance()
 
     def line(self, seq: int, link: bytes) -> str:
         """Return the line for the anchor; a later one is greater."""
@@ -70,14 +80,23 @@ class Seal:
         return f"{told} {self.codes.of(b'store', (told,)).hex()}"
 
     def _advance(self) -> None:
-        if self._anchor is not None and self._seen[0]:
+        """Bring the anchor up to date, and then note whether there is one."""
+        anchored = self._anchor is not None and self._seen[0] > 0
+        if self._anchor is not None and anchored:
             self._anchor.write(self.line(*self._seen))
+        if self._noted != anchored or not anchored:
+            self._noted = anchored
+            self._note("1" if anchored else "")
 
-    def problems(self, connection: sqlite3.Connection) -> Iterator[Problem]:
-        """Yield what is missing or of another time in what *connection* sees."""
-        return self._problems(connection, None if self._anchor is None else self._anchor.read())
+    def _note(self, anchored: str) -> None:
+        with self._connections.reading() as connection:
+            noted = _fact(connection, ANCHORED) or ""
+        if noted != anchored:
+            with self._connections.writing() as connection:
+                KeyedWriter(connection, self.codes).set(ANCHORED, anchored)
 
-    def _problems(self, connection: sqlite3.Connection, known: str | None) -> Iterator[Problem]:
+    def problems(self, connection: sqlite3.Connection, known: str | None) -> Iterator[Problem]:
+        """Yield what is missing in what *connection* sees, or older than the anchor knew before."""
         if _fact(connection, SEAL) != sealed(connection, self.codes):
             yield Problem("fact", SEAL, "it does not fit the facts and snapshots")
         seq, _, code = _last(connection)
@@ -274,11 +293,6 @@ def _proof(codes: KeyedCodes, store: str) -> str:
 def _fact(connection: sqlite3.Connection, name: str) -> str | None:
     found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
     return found[0] if found else None
-
-
-def _anchored(connections: Connections) -> bool:
-    with connections.reading() as connection:
-        return bool(_fact(connection, ANCHORED))
 
 
 def _last(connection: sqlite3.Connection) -> tuple[int, bytes, object]:
