@@ -252,12 +252,15 @@ class _Search:
     def _pruned(self, choices: _Choices, rest: float) -> _Choices:
         """Drop the choices that do not fit, or cannot become better than what is known."""
         sack = self._sack
-        promise = choices.value + sack.price * (sack.room - choices.weight) + rest
-        keep = np.flatnonzero((choices.weight <= sack.room) & (promise > self._least))
+        fitting = int(choices.weight.searchsorted(sack.room, "right"))
+        weight, value = choices.weight[:fitting], choices.value[:fitting]
+        promise = value - sack.price * weight
+        promise += sack.price * sack.room + rest
+        keep = (promise > self._least).nonzero()[0]
         if self._few and len(keep) > _BEAM:
-            order = np.lexsort((-choices.weight[keep], -promise[keep].round(9)))
+            order = np.lexsort((-weight[keep], -promise[keep].round(9)))
             keep = np.sort(keep[order[:_BEAM]])
-        return choices.only(keep)
+        return choices if len(keep) == len(choices.value) else choices.only(keep)
 
     def _choice(self) -> Flags:
         sack, entered = self._sack, self._entered.copy()
