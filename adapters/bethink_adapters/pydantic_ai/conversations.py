@@ -1,0 +1,246 @@
+"""Conversations of Pydantic AI, kept in a store: each message once, found by ``recall`` like all.
+
+A message is a record of its own. What the framework knows of a conversation is another one, which
+every save replaces by naming the one it read: who comes second gets a ``ConversationConflict``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from itertools import count, islice
+from typing import TYPE_CHECKING, Any, Self
+
+from bethink import (
+    MemoryRecord,
+    MemoryStore,
+    MissingExtraError,
+    NotFoundError,
+    ValidationError,
+    segment,
+)
+from bethink.fields import MAX_CONTENT, MAX_LABEL
+from bethink.namespaces import check_namespace
+
+from ..subclassing import on_base
+from ..texts import storable
+from .spoken import spoken
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord
+    from pydantic_ai.conversation_store import ConversationStore as _Base
+else:
+    _Base = object  # see `subclassing`
+
+_GONE = {"value": "deleted", "expires_at": 0.0}
+"""What takes the place of a deleted conversation; nothing that has expired is ever read."""
+
+
+class MemoryConversations(_Base):
+    """A ``ConversationStore`` below *namespace* of a *store*, which stays open.
+
+    A save is one transaction, and so is ``delete``, which forgets the messages that no other
+    conversation shares: the journal still has them, until they are erased.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make one that passes for the framework's own."""
+        try:
+            from pydantic_ai.conversation_store import ConversationStore
+        except ImportError as error:
+            raise MissingExtraError("pydantic-ai-slim>=2.66", "pydantic-ai") from error
+        return object.__new__(on_base(cls, ConversationStore))
+
+    def __init__(self, store: MemoryStore, *, namespace: str = "conversations") -> None:
+        self.store = store
+        self.namespace = check_namespace(namespace)
+        self._heads = f"{self.namespace}/heads"
+
+    def namespace_of(self, scope: str | None = None) -> str:
+        """Return where the messages of the conversations saved with *scope* are, to recall them."""
+        place = f"{self.namespace}/messages"
+        return place if scope is None else f"{place}/{segment(scope)}"
+
+    async def read_record(self, conversation_id: str) -> ConversationRecord | None:
+        """Return what is known of a conversation, None if there is none."""
+        head = await asyncio.to_thread(self._head, conversation_id)
+        return None if head is None else _record_of(head)
+
+    async def read_records(
+        self, *, scope: str | None = None, limit: int | None = None
+    ) -> Sequence[ConversationRecord]:
+        """Return what is known of all conversations, or those of *scope*, last saved first."""
+        heads = await asyncio.to_thread(self.store.all, namespace=self._heads)
+        records = [_record_of(head) for head in heads]
+        chosen = [record for record in records if scope is None or record.scope == scope]
+        return sorted(chosen, key=lambda record: record.updated_at, reverse=True)[:limit]
+
+    async def write_record(
+        self,
+        record: ConversationRecord,
+        *,
+        new_entries: Sequence[ConversationEntry] = (),
+        expected_revision: str | None,
+    ) -> None:
+        """Store what is known of a conversation, and its new messages: all of it or nothing."""
+        await asyncio.to_thread(self._write, record, new_entries, expected_revision)
+
+    async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
+        """Forget a conversation, and its messages where no other conversation has them."""
+        await asyncio.to_thread(self._delete, conversation_id, expected_revision)
+
+    async def read_entry(self, entry_id: str) -> ConversationEntry:
+        """Return a message."""
+        return (await self.read_history(entry_id, limit=1))[0]
+
+    async def read_history(
+        self, head_id: str | None, *, limit: int | None = None
+    ) -> list[ConversationEntry]:
+        """Return the messages up to *head_id*, oldest first, or only the last *limit* of them."""
+        return await asyncio.to_thread(self._history, head_id, limit)
+
+    def _write(
+        self,
+        record: ConversationRecord,
+        new_entries: Sequence[ConversationEntry],
+        expected_revision: str | None,
+    ) -> None:
+        from pydantic_ai.conversation_store import ConversationConflict
+
+        head = self._head(record.conversation_id)
+        origin = self._origin(record) if head is None else None
+        there = not record.head_id or record.head_id in {entry.id for entry in new_entries}
+        if _revision(head) != expected_revision or not (there or self._message(record.head_id)):
+            raise ConversationConflict(record.conversation_id)
+        items = [*self._items(record, new_entries), self._head_item(record, head)]
+        if origin is not None:  # so that nobody deletes what is forked meanwhile
+            same = {"namespace": self._heads, "key": origin.key, "value": origin.value}
+            items.append({**same, "supersedes": origin.id})
+        try:
+            self.store.store_many(items)
+        except NotFoundError:
+            raise ConversationConflict(record.conversation_id) from None
+        except ValidationError:
+            if self._head(record.conversation_id) != head:
+                raise ConversationConflict(record.conversation_id) from None
+            raise
+
+    def _delete(self, conversation_id: str, expected_revision: str) -> None:
+        from pydantic_ai.conversation_store import ConversationConflict
+
+        while (head := self._head(conversation_id)) and _revision(head) == expected_revision:
+            gone = {"namespace": self._heads, "supersedes": head.id, **_GONE}
+            messages = self._only_in(head)
+            try:
+                self.store.store_many([gone], forget=messages)
+            except NotFoundError:
+                continue  # somebody saved it, or forked it, and it is another record now
+            return
+        raise ConversationConflict(conversation_id)
+
+    def _head(self, conversation_id: str) -> MemoryRecord | None:
+        return self.store.get(namespace=self._heads, key=segment(conversation_id))
+
+    def _origin(self, record: ConversationRecord) -> MemoryRecord | None:
+        return None if record.forked_from is None else self._head(record.forked_from)
+
+    def _head_item(self, record: ConversationRecord, head: MemoryRecord | None) -> dict[str, Any]:
+        """Return *record* to take the place of *head*, or that of nothing."""
+        key = segment(record.conversation_id)
+        known = _adapter().dump_python(record, mode="json")
+        item = {"namespace": self._heads, "key": key, "value": known}
+        if head is not None:
+            return item | {"supersedes": head.id}
+        ids = (f"{self._heads}/{key}#{number}" for number in count())
+        return item | {"id": next(id for id in ids if not self.store.log(id=id, limit=1))}
+
+    def _items(
+        self, record: ConversationRecord, entries: Sequence[ConversationEntry]
+    ) -> Iterator[dict[str, Any]]:
+        from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+        thread = storable(record.conversation_id, MAX_LABEL)
+        for entry in entries:
+            said = list(spoken([entry.message]))
+            (message,) = json.loads(ModelMessagesTypeAdapter.dump_json([entry.message]))
+            yield {
+                "id": self._id(entry.id),
+                "namespace": self.namespace_of(record.scope),
+                "content": storable("\n".join(text for _, text in said), MAX_CONTENT),
+                "value": {"id": entry.id, "parent_id": entry.parent_id, "message": message},
+                "author": said[0][0] if said else None,
+                "thread": thread,
+            }
+
+    def _id(self, entry_id: str) -> str:
+        return f"{self.namespace}/messages#{segment(entry_id)}"
+
+    def _message(self, entry_id: str | None) -> MemoryRecord | None:
+        return None if entry_id is None else self.store.get(self._id(entry_id))
+
+    def _messages(self, entry_id: str | None) -> Iterator[MemoryRecord]:
+        """Yield a message and those before it, newest first."""
+        while entry_id is not None:
+            message = self._message(entry_id)
+            if message is None:
+                raise NotFoundError("entry", entry_id)
+            yield message
+            entry_id = message.value["parent_id"]
+
+    def _history(self, head_id: str | None, limit: int | None) -> list[ConversationEntry]:
+        from pydantic_ai.conversation_store import ConversationEntry
+        from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+        values = [message.value for message in islice(self._messages(head_id), limit)][::-1]
+        told = json.dumps([value["message"] for value in values])
+        return [
+            ConversationEntry(id=value["id"], parent_id=value["parent_id"], message=message)
+            for value, message in zip(
+                values, ModelMessagesTypeAdapter.validate_json(told), strict=True
+            )
+        ]
+
+    def _only_in(self, head: MemoryRecord) -> list[str]:
+        """Return the ids of the messages that no other conversation has.
+
+        Forks share messages with others; the rest has only what it wrote itself.
+        """
+        own = self._all_messages(head.value)
+        writers = {message.thread for message in own.values()}
+        for other in self.store.all(namespace=self._heads):
+            name = storable(other.value["conversation_id"], MAX_LABEL)
+            if other.key != head.key and (other.value["forked_from"] or name in writers):
+                for id in self._all_messages(other.value):
+                    own.pop(id, None)
+        return list(own)
+
+    def _all_messages(self, head: Mapping[str, Any]) -> dict[str, MemoryRecord]:
+        """Return the messages of a conversation and of the branches it left, by id."""
+        found: dict[str, MemoryRecord] = {}
+        for tip in [head["head_id"], *head["branches"]]:
+            with suppress(NotFoundError):  # somebody forgot one of them
+                for message in self._messages(tip):
+                    if message.id in found:
+                        break
+                    found[message.id] = message
+        return found
+
+
+def _revision(head: MemoryRecord | None) -> str | None:
+    return None if head is None else str(head.value["revision"])
+
+
+def _record_of(head: MemoryRecord) -> ConversationRecord:
+    return _adapter().validate_python(head.value)
+
+
+@cache
+def _adapter() -> TypeAdapter[ConversationRecord]:
+    from pydantic import TypeAdapter
+    from pydantic_ai.conversation_store import ConversationRecord
+
+    return TypeAdapter(ConversationRecord)

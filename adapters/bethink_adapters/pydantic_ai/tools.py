@@ -1,0 +1,55 @@
+"""Two tools with which a model searches a memory, and writes to it, by itself.
+
+Pydantic AI reads the types of a tool's arguments, so here annotations are what they say.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from bethink import BethinkError, MemoryStore, context_block
+from bethink.fields import integer
+from bethink.namespaces import check_namespace
+
+if TYPE_CHECKING:
+    from pydantic_ai import FunctionToolset, RunContext
+
+
+def memory_tools(
+    store: MemoryStore,
+    *,
+    namespace: "str | Callable[[RunContext[Any]], str]" = "default",
+    k: int = 5,
+    id: str | None = None,
+) -> "FunctionToolset[Any]":
+    """Return a toolset of ``recall`` (at most *k* memories) and ``remember``.
+
+    The model cannot choose the *namespace*: that is a name, or a function of the ``RunContext``. A
+    store that fails is told to the model.
+    """
+    from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
+
+    most = integer("k", k, 1)
+    place = namespace if callable(namespace) else check_namespace(namespace)
+
+    def recall(ctx: RunContext[Any], query: str) -> str:
+        """Search the long-term memory for what is known about something."""
+        try:
+            found = store.recall(query, k=most, namespace=_at(place, ctx))
+        except BethinkError as error:
+            raise ModelRetry(f"The memory failed, go on without it: {error}") from error
+        return context_block(found) or "Nothing is known about that."
+
+    def remember(ctx: RunContext[Any], content: str) -> str:
+        """Keep one fact, in a sentence that makes sense by itself, in the long-term memory."""
+        try:
+            store.store(content, namespace=_at(place, ctx))
+        except BethinkError as error:
+            raise ModelRetry(f"The memory failed, go on without it: {error}") from error
+        return "Remembered."
+
+    tools = [Tool[Any](verb, max_retries=3) for verb in (recall, remember)]
+    return FunctionToolset(tools, id=id)
+
+
+def _at(place: str | Callable[[Any], str], ctx: Any) -> str:
+    return check_namespace(place(ctx)) if callable(place) else place

@@ -1,0 +1,287 @@
+"""The capability and the tools against Pydantic AI itself, with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+pytest.importorskip("pydantic_ai.capabilities")
+
+from pydantic_ai import Agent, BinaryContent, ModelRetry
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    UserPromptPart,
+)
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from bethink import MemoryStore, Subtree, ValidationError, segment
+from bethink.packing.context import INTRODUCTION
+from bethink_adapters.pydantic_ai import MemoryRecall, memory_tools
+
+from .contract import AdapterContract, GatedStore, cancel_at_gate
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "pydantic_ai_agent.py"
+
+
+class Scripted:
+    """A model that gives *replies*, the last one for ever, and notes the prompts it is asked."""
+
+    def __init__(self, *replies: str | ToolCallPart) -> None:
+        self.replies = list(replies)
+        self.prompts: list[list[str]] = []
+        self.model = FunctionModel(self.answer, stream_function=self.stream)
+
+    def answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        self.prompts.append(prompts_in(messages))
+        reply = self.replies.pop(0) if self.replies[1:] else self.replies[0]
+        return ModelResponse(parts=[reply if isinstance(reply, ToolCallPart) else TextPart(reply)])
+
+    async def stream(self, messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:
+        for part in self.answer(messages, info).parts:
+            yield part.content if isinstance(part, TextPart) else ""
+
+
+def prompts_in(messages: list[ModelMessage]) -> list[str]:
+    """Return what the model is told in words, in order; a file is named by its kind."""
+    told = []
+    for message in messages:
+        for part in message.parts:
+            content = getattr(part, "content", "")
+            several = [content] if isinstance(content, str) else content
+            told += [each if isinstance(each, str) else type(each).__name__ for each in several]
+    return [text for text in told if text]
+
+
+def run(text: Any, scripted: Scripted, *capabilities: Any, **options: Any) -> Any:
+    """Run one turn with a new agent in a new event loop."""
+    agent = Agent(scripted.model, capabilities=capabilities, **options)
+    return asyncio.run(agent.run(text))
+
+
+def shown(text: Any, *capabilities: Any) -> list[str]:
+    """Run one turn and return what the model was told."""
+    scripted = Scripted("Noted.")
+    run(text, scripted, *capabilities)
+    return scripted.prompts[-1]
+
+
+def test_it_passes_for_the_frameworks_own(store: MemoryStore) -> None:
+    assert isinstance(MemoryRecall(store), AbstractCapability)
+
+
+def test_recalled_text_is_data_in_front_of_the_question(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.", namespace="users/ann")
+    block, question = shown("Which pizza?", MemoryRecall(store, namespace="users/ann"))
+    assert block.startswith(INTRODUCTION)
+    assert "Ann likes pizza Margherita." in block
+    assert question == "Which pizza?"
+
+
+def test_a_question_may_hold_pictures(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.")
+    asked = ["Which pizza is it?", BinaryContent(b"\x89PNG", media_type="image/png")]
+    block, *rest = shown(asked, MemoryRecall(store))
+    assert "Margherita" in block
+    assert rest == ["Which pizza is it?", "BinaryContent"]
+
+
+def test_all_requests_of_a_run_show_the_same_block(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.")
+    calling = Scripted(ToolCallPart("price", {}), "Nine.")
+
+    def price() -> str:
+        store.store("A pizza Margherita costs nine.")
+        return "Nine."
+
+    result = run("What is the pizza?", calling, MemoryRecall(store), tools=[price])
+    first, second = (prompt[0] for prompt in calling.prompts)
+    assert first == second
+    assert "Margherita" not in str(result.all_messages())
+
+
+def test_a_streamed_run_is_shown_it_too(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.")
+    scripted = Scripted("Margherita!")
+    agent = Agent(scripted.model, capabilities=[MemoryRecall(store, remember="said")])
+
+    async def streamed() -> list[ModelMessage]:
+        async with agent.run_stream("Which pizza?") as result:
+            await result.get_output()
+        return result.all_messages()
+
+    assert "likes" not in str(asyncio.run(streamed()))
+    assert "Ann likes pizza Margherita." in scripted.prompts[0][0]
+    assert [each.content for each in store.all(namespace="said")] == ["Which pizza?", "Margherita!"]
+
+
+def test_what_is_said_is_remembered_where_asked(store: MemoryStore) -> None:
+    recall = MemoryRecall(store, namespace="users/ann", remember="users/ann")
+    run("I take my coffee with oat milk.", Scripted("Noted."), recall)
+    assert "oat milk" in shown("How do I take my coffee?", recall)[0]
+    told = store.all(namespace="users/ann")
+    assert [each.author for each in told] == ["user", "assistant"] * 2
+    assert told[0].thread == told[1].thread != told[2].thread
+
+
+def test_the_namespace_may_come_from_the_run(store: MemoryStore) -> None:
+    for user in ("ann", "bob"):
+        store.store(f"The pizza of {user}.", namespace=f"users/{user}")
+    mine = MemoryRecall(
+        store,
+        namespace=lambda ctx: Subtree(f"users/{ctx.deps}"),
+        remember=lambda ctx: f"users/{ctx.deps}",
+    )
+    scripted = Scripted("A good one.")
+    agent = Agent(scripted.model, deps_type=str, capabilities=[mine])
+    asyncio.run(agent.run("Which pizza?", deps="bob"))
+    assert "The pizza of bob." in scripted.prompts[0][0]
+    assert "ann" not in str(scripted.prompts)
+    assert store.count(namespace="users/bob") == 3
+
+
+def test_several_may_serve_one_agent(store: MemoryStore) -> None:
+    for place in ("mine", "ours"):
+        store.store(f"The pizza is {place}.", namespace=place)
+    two = [MemoryRecall(store, namespace=place) for place in ("mine", "ours")]
+    assert len(shown("Which pizza?", *two)) == 3
+
+
+def test_a_failing_store_is_logged_and_the_run_goes_on(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.store("Ann likes pizza Margherita.")
+    recall = MemoryRecall(store, remember="default")
+    store.close()
+    with caplog.at_level(logging.ERROR, "bethink_adapters"):
+        assert shown("Which pizza?", recall) == ["Which pizza?"]
+    named = [record.name for record in caplog.records if record.name.startswith("bethink")]
+    assert named == ["bethink_adapters.recalling", "bethink_adapters.pydantic_ai.recall"]
+
+
+def test_wrong_settings_are_refused(store: MemoryStore) -> None:
+    for wrong in ({"k": 0}, {"namespace": ""}, {"remember": ""}, {"budget_tokens": -1}):
+        with pytest.raises(ValidationError):
+            MemoryRecall(store, **wrong)
+    with pytest.raises(ValidationError):
+        memory_tools(store, k=0)
+
+
+# -- the tools
+
+
+def test_the_model_searches_and_writes_by_itself(store: MemoryStore) -> None:
+    scripted = Scripted(
+        ToolCallPart("recall", {"query": "pizza"}),
+        ToolCallPart("remember", {"content": "Ann likes pizza."}),
+        ToolCallPart("recall", {"query": "pizza"}),
+        "Done.",
+    )
+    tools = memory_tools(store, namespace=lambda ctx: f"users/{ctx.deps}")
+    agent = Agent(scripted.model, deps_type=str, toolsets=[tools])
+    asyncio.run(agent.run("Learn.", deps="ann"))
+    _, nothing, written, block, *_ = scripted.prompts[-1]
+    assert (nothing, written) == ("Nothing is known about that.", "Remembered.")
+    assert block.startswith(INTRODUCTION)
+    assert [each.content for each in store.all(namespace="users/ann")] == ["Ann likes pizza."]
+
+
+def test_the_tools_tell_the_model_what_failed(store: MemoryStore) -> None:
+    scripted = Scripted(
+        ToolCallPart("recall", {"query": "pizza"}),
+        ToolCallPart("remember", {"content": "Ann likes pizza."}),
+        "I do not know.",
+    )
+    store.close()
+    result = run("Which pizza?", scripted, toolsets=[memory_tools(store)])
+    assert result.output == "I do not know."
+    assert str(scripted.prompts[-1]).count("The memory failed") == 2
+
+
+def place(user: str) -> str:
+    return f"users/{segment(user)}"
+
+
+def use(store: MemoryStore, user: str, tool: str, argument: str) -> str:
+    """Call a tool as the framework would."""
+    verb: Any = memory_tools(store, namespace=place(user), k=50).tools[tool].function
+    return str(verb(None, argument))
+
+
+class TestContract(AdapterContract):
+    """Each user has a running conversation; tools write and find what is remembered besides."""
+
+    not_applicable: ClassVar[Mapping[str, str]] = {
+        "dump": "a capability has no configuration beyond its arguments"
+    }
+    failure = ModelRetry
+
+    def history(self, store: MemoryStore, user: str) -> list[ModelMessage]:
+        """Return the messages of a user; with a new store, as after a restart, none."""
+        histories = self.__dict__.setdefault("histories", {})
+        kept: list[ModelMessage] = histories.setdefault((id(store), user), [])
+        return kept
+
+    def run(self, store: MemoryStore, user: str, text: str, reply: str) -> str:
+        scripted, kept = Scripted(reply), self.history(store, user)
+        recall = MemoryRecall(store, namespace=place(user), remember=place(user))
+        agent = Agent(scripted.model, capabilities=[recall])
+        kept[:] = asyncio.run(agent.run(text, message_history=list(kept))).all_messages()
+        return "\n".join(scripted.prompts[-1])
+
+    def ingest(self, store: MemoryStore, user: str) -> None:
+        """Do nothing: the capability itself remembers a run, once."""
+
+    def remember(self, store: MemoryStore, user: str, text: str) -> None:
+        use(store, user, "remember", text)
+
+    def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
+        lines = use(store, user, "recall", query).splitlines()
+        return [line.split(": ", 1)[1] for line in lines if line.startswith("- ")]
+
+    def framework_history(self, store: MemoryStore, user: str) -> str:
+        return ModelMessagesTypeAdapter.dump_json(self.history(store, user)).decode()
+
+    def cancel_mid_recall(self, store: GatedStore, user: str, query: str) -> None:
+        recall = MemoryRecall(store, namespace=place(user))
+        agent = Agent(Scripted("No.").model, capabilities=[recall])
+        asyncio.run(cancel_at_gate(store, agent.run(query)))
+
+    def block_within(
+        self, store: MemoryStore, user: str, query: str, budget: int, counter: Callable[[str], int]
+    ) -> str:
+        settings: dict[str, Any] = {"budget_tokens": budget, "count_tokens": counter}
+        *added, _ = shown(query, MemoryRecall(store, namespace=place(user), **settings))
+        return "".join(added)
+
+
+def test_a_run_again_is_another_run(store: MemoryStore) -> None:
+    """What a retried ``after_run`` writes takes the place of what the first one wrote."""
+    seen: list[Any] = []
+
+    class Twice(MemoryRecall):
+        async def after_run(self, ctx: Any, *, result: Any) -> Any:
+            seen.append(await super().after_run(ctx, result=result))
+            return await super().after_run(ctx, result=result)
+
+    run("My parrot is called Quetzal.", Scripted("Noted."), Twice(store, remember="default"))
+    assert [each.content for each in store.all()] == ["My parrot is called Quetzal.", "Noted."]
+    assert isinstance(seen[0].all_messages()[0].parts[0], UserPromptPart)
+
+
+def test_the_example_remembers_across_conversations(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "- user: I always take my coffee with oat milk." in done.stdout
