@@ -36,11 +36,14 @@ def store_of(base_path: str) -> MemoryStore:
 class Root:
     """What the tests do with the folder of the files, done with those in the store."""
 
-    def __init__(self, files: Files, path: str = "") -> None:
-        self._files, self._path = files, path
+    def __init__(self, files: Files, folder: str, path: str = "") -> None:
+        self._files, self._folder, self._path = files, folder, path
+
+    def __str__(self) -> str:
+        return f"{self._folder}/memories{self._path}"
 
     def __truediv__(self, name: str) -> Root:
-        return Root(self._files, f"{self._path}/{name}")
+        return Root(self._files, self._folder, f"{self._path}/{name}")
 
     def is_dir(self) -> bool:
         return self._files.exists(self._path or "/")
@@ -65,7 +68,7 @@ class Redirected(MemoryTool):
     def __init__(self, base_path: str) -> None:
         super().__init__(store_of(base_path))
         self.base_path = Path(base_path)
-        self.memory_root = Root(self.files)
+        self.memory_root = Root(self.files, base_path)
 
 
 class AsyncRedirected(AsyncMemoryTool):
@@ -74,7 +77,7 @@ class AsyncRedirected(AsyncMemoryTool):
     def __init__(self, base_path: str) -> None:
         super().__init__(store_of(base_path))
         self.base_path = Path(base_path)
-        self.memory_root = AsyncRoot(self.files)
+        self.memory_root = AsyncRoot(self.files, base_path)
 
 
 def snapshot(base_path: str) -> dict[str, str]:
