@@ -8,6 +8,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,10 +24,9 @@ from haystack.dataclasses import ByteStream, ChatMessage, SparseEmbedding, ToolC
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.tools.tool import Tool
-from hypothesis import given
-from hypothesis import strategies as st
+from haystack.utils.filters import document_matches_filter
 
-from bethink import MemoryStore, Subtree, ValidationError, segment
+from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError, segment
 from bethink.packing.context import INTRODUCTION
 from bethink_adapters.haystack import (
     BethinkDocumentStore,
@@ -35,6 +35,7 @@ from bethink_adapters.haystack import (
     RememberHook,
     memory_hooks,
 )
+from bethink_adapters.haystack.documents import narrowed
 
 from .contract import AdapterContract, GatedStore, cancel_at_gate
 
@@ -177,6 +178,18 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
     assert [name for name in loggers if name in ("recalling", "hooks")] == ["recalling", "hooks"]
 
 
+def test_an_agent_closes_the_file_it_opened(tmp_path: Path, store: MemoryStore) -> None:
+    of_file = memory_hooks(tmp_path / "memory.db")
+    for hooks in (of_file, memory_hooks(store)):
+        agent = Agent(chat_generator=Scripted(), hooks=hooks)
+        agent.run(said("I am Ann."))
+        agent.close()
+    with pytest.raises(StoreClosedError):
+        of_file["before_llm"][0].store.count()
+    with MemoryStore(tmp_path / "memory.db") as reopened:
+        assert (reopened.count(), store.count()) == (2, 2)
+
+
 def test_a_hook_stands_where_it_works(store: MemoryStore) -> None:
     with pytest.raises(ValueError, match="before_llm"):
         run({"after_run": [RecallHook(store)]}, said("Hi."))
@@ -204,7 +217,7 @@ def test_hooks_can_be_dumped_and_made_again(tmp_path: Path) -> None:
     again = RecallHook.from_dict(recall), RememberHook.from_dict(remember)
     assert json.dumps([hook.to_dict() for hook in again]) == dumped
     for hook in again:
-        hook.store.close()
+        hook.close()
 
 
 def test_what_no_other_process_can_open_is_not_dumped(store: MemoryStore, tmp_path: Path) -> None:
@@ -301,45 +314,44 @@ def test_a_pipeline_can_be_dumped_and_loaded(tmp_path: Path) -> None:
     retriever.document_store.store.close()
 
 
-FIELDS = st.sampled_from(["meta.a", "meta.b", "meta.b.c", "content", "id", "a"])
-VALUES = st.sampled_from(
-    [None, True, 1, 1.0, 2, "", "x", "y", "1", "2020-01-01", "2020-01-01T00:00:00", [1], {"c": "x"}]
-)
-COMPARISONS = st.builds(
-    lambda field, operator, value: {"field": field, "operator": operator, "value": value},
-    FIELDS,
-    st.sampled_from(["==", "!="]),
-    VALUES,
-) | st.builds(
-    lambda field, operator, value: {"field": field, "operator": operator, "value": value},
-    FIELDS,
-    st.sampled_from(["in", "not in"]),
-    st.lists(VALUES, max_size=3),
-)
-FILTERS = st.recursive(
-    COMPARISONS,
-    lambda each: st.builds(
-        lambda operator, conditions: {"operator": operator, "conditions": conditions},
-        st.sampled_from(["AND", "OR", "NOT"]),
-        st.lists(each, max_size=3),
-    ),
-    max_leaves=5,
-)
-METAS = st.dictionaries(st.sampled_from(["a", "b"]), VALUES, max_size=2)
+DAYS = ("2020-01-01", "2020-01-01T00:00:00")
+VALUES = (None, True, 1, 1.0, 2, "", "x", "1", *DAYS, [1], {"c": "x"})
+COMPARISONS: list[dict[str, Any]] = [
+    {"field": field, "operator": operator, "value": [value, "x"] if "in" in operator else value}
+    for field in ("meta.a", "meta.b", "meta.b.c", "meta.author", "content", "a")
+    for operator in ("==", "!=", "in", "not in")
+    for value in VALUES
+]
 
 
-@given(FILTERS, st.lists(METAS, max_size=5))
-def test_filters_mean_what_haystack_means(
-    filters: dict[str, Any], metas: list[dict[str, Any]]
-) -> None:
-    from haystack.utils.filters import document_matches_filter
+def test_filters_mean_what_haystack_means(documents: BethinkDocumentStore) -> None:
+    metas: list[dict[str, Any]] = [{name: value} for name in "ab" for value in VALUES]
+    written = [Document(id=str(at), content="x", meta=meta) for at, meta in enumerate(metas)]
+    documents.write_documents(written)
+    for one, other in pairwise(COMPARISONS):
+        nested: dict[str, Any] = {"operator": "NOT", "conditions": [one]}
+        wholes: list[dict[str, Any]] = [
+            {"operator": operator, "conditions": [part, other]}
+            for operator in ("AND", "OR", "NOT")
+            for part in (one, nested)
+        ]
+        for filters in (one, nested, *wholes):
+            passing = [each.id for each in written if document_matches_filter(filters, each)]
+            found = [each.id for each in documents.filter_documents(filters)]
+            assert found == passing, filters
 
-    written = [Document(id=str(n), content="x", meta=meta) for n, meta in enumerate(metas)]
-    with MemoryStore() as store:
-        documents = BethinkDocumentStore(store)
-        documents.write_documents(written)
-        found = documents.filter_documents(filters)
-    assert found == [each for each in written if document_matches_filter(filters, each)]
+
+def test_what_cannot_pass_a_filter_is_not_even_read(store: MemoryStore) -> None:
+    documents = BethinkDocumentStore(store)
+    metas: list[dict[str, Any]] = [{"a": "x", "b": "y"}, {"a": "x"}, {"b": "y"}]
+    documents.write_documents([Document(content="x", meta=meta) for meta in metas])
+    one = {"field": "meta.a", "operator": "==", "value": "x"}
+    two = {"field": "meta.b", "operator": "in", "value": ["y", "z"]}
+    both = {"operator": "AND", "conditions": [one, two]}
+    numbers = [
+        store.count(namespace="documents", where=narrowed(each)) for each in (one, two, both)
+    ]
+    assert numbers == [2, 2, 1]
 
 
 def state_of(*messages: ChatMessage, **context: Any) -> State:

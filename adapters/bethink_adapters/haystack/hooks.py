@@ -34,15 +34,25 @@ def memory_hooks(
     ``agent.run(messages, hook_context={"memory_namespace": "users/42"})``; "memory_thread" in it
     names the conversation. With *remember* False nothing is remembered.
     """
-    held = opened(store)
-    recall = RecallHook(held, namespace=namespace, **options)
-    return {
-        "before_llm": [recall],
-        "after_run": [RememberHook(held, namespace=namespace if remember else None)],
-    }
+    recall = RecallHook(store, namespace=namespace, **options)
+    kept = RememberHook(recall.store, namespace=namespace if remember else None)
+    return {"before_llm": [recall], "after_run": [kept]}
 
 
-class RecallHook:
+class _OnStore:
+    """A hook on a *store* that is open and stays so, or on that of a file, open until ``close``."""
+
+    def __init__(self, store: Location) -> None:
+        self.store = opened(store)
+        self._owns_store = self.store is not store
+
+    def close(self) -> None:
+        """Close the store if this hook opened it; the agent calls this when it is closed."""
+        if self._owns_store:
+            self.store.close()
+
+
+class RecallHook(_OnStore):
     """Show the model what the last user message recalls, in front of that message.
 
     The best *k* memories of *namespace* that score at least *min_score*, and that the conversation
@@ -63,7 +73,7 @@ class RecallHook:
         budget_tokens: int = 800,
         count_tokens: Callable[[str], float] | None = None,
     ) -> None:
-        self.store = opened(store)
+        super().__init__(store)
         self._recalling = Recalling(
             self.store, namespace, k, min_score, budget_tokens, count_tokens
         )
@@ -123,7 +133,7 @@ class RecallHook:
         return default_from_dict(cls, {**data, "init_parameters": given})
 
 
-class RememberHook:
+class RememberHook(_OnStore):
     """Remember what was said in a run, and take what was only shown out of its result.
 
     *namespace* is where; None remembers nothing. A conversation that is handed over again adds
@@ -133,7 +143,7 @@ class RememberHook:
     allowed_hook_points: ClassVar = ("after_run",)
 
     def __init__(self, store: Location, *, namespace: str | None = "default") -> None:
-        self.store = opened(store)
+        super().__init__(store)
         self.namespace = None if namespace is None else check_namespace(namespace)
 
     def run(self, state: State) -> None:
