@@ -3,7 +3,6 @@
 from .aio import AsyncFiles, AsyncKeyedMemory, AsyncMemoryStore, AsyncPast
 from .backends.anchors import Anchor
 from .conflicts import Conflict
-from .consolidation import Consolidated
 from .embedders import (
     CallableEmbedder,
     Embedder,
@@ -38,11 +37,8 @@ from .errors import (
 )
 from .files import FileEntry, Files
 from .history import Change, Diff, Past, Version
-from .joining import Merged
-from .links import Relation
 from .messages import MessageLog
 from .namespaces import EVERYWHERE, Subtree, segment, unsegment
-from .outcomes import OutcomeEntry
 from .packing import Packed
 from .packing.context import context_block
 from .ranking import DecayProduct, FiveSignal, Ranking, WeightedSum
@@ -59,6 +55,10 @@ from .records import (
     WhyNot,
 )
 from .store import MemoryStore
+from .verbs.consolidation import Consolidated
+from .verbs.joining import Merged
+from .verbs.links import Relation
+from .verbs.outcomes import OutcomeEntry
 from .working import (
     KeyedMemory,
     LongTermMemory,

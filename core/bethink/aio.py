@@ -14,8 +14,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from .files import Files
 from .history import Past, When
-from .joining import Merged
 from .store import MemoryStore
+from .verbs.joining import Merged
 from .view import View
 from .working import KeyedMemory
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from . import fields
 from .filters import parse
 from .namespaces import Scope, check_scope
-from .reading import Request
 from .recall import Mode
+from .verbs.reading import Request
 from .view import Where
 
 NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from . import fields, lifecycle
+from . import fields
 from .backends import Writer
 from .errors import (
     IsAFolderError,
@@ -26,6 +26,7 @@ from .namespaces import check_namespace
 from .paths import ROOT, above, at_or_below, below, normalised
 from .records import MemoryRecord
 from .store import MemoryStore
+from .verbs import lifecycle
 
 AROUND: Final = 2
 """How many lines before and after a change an edit shows."""

@@ -11,28 +11,11 @@ from typing import Any, Literal, Self, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from . import (
-    asking,
-    consolidation,
-    contradictions,
-    erasure,
-    exchange,
-    fields,
-    history,
-    joining,
-    lifecycle,
-    links,
-    outcomes,
-    packing,
-    reading,
-)
-from .admission import ON_SIMILAR, OnSimilar, admission
+from . import asking, exchange, fields, history, packing
 from .asking import Asked, NamedVector
 from .backends import open_backend
 from .backends.anchors import Anchor
 from .conflicts import Conflict, Tier
-from .consolidation import Consolidated
-from .contradictions import TIERS
 from .embedders import Embedder, embedder_for
 from .embedders import checked as checked_embedder
 from .engine import Engine
@@ -43,10 +26,7 @@ from .history import Diff, Moments, Past, Version, When
 from .ids import IdFactory
 from .index import MAX_RESIDENT
 from .integrity import repair, verify
-from .joining import Merged
-from .lifecycle import Admission
 from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
-from .outcomes import OutcomeEntry, Verdict
 from .packing import Budget, Packed, TokenCounter
 from .ranking import Ranking, WeightedSum
 from .ranking import checked as checked_ranking
@@ -60,6 +40,22 @@ from .records import (
     Snapshot,
     WhyNot,
 )
+from .verbs import (
+    consolidation,
+    contradictions,
+    erasure,
+    joining,
+    lifecycle,
+    links,
+    outcomes,
+    reading,
+)
+from .verbs.admission import ON_SIMILAR, OnSimilar, admission
+from .verbs.consolidation import Consolidated
+from .verbs.contradictions import TIERS
+from .verbs.joining import Merged
+from .verbs.lifecycle import Admission
+from .verbs.outcomes import OutcomeEntry, Verdict
 from .view import View, Where
 
 

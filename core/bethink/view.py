@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from . import fields, links, reading
+from . import fields
 from .engine import Engine
 from .filters import parse
-from .links import Direction, Relation
 from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
 from .records import MemoryRecord
+from .verbs import links, reading
+from .verbs.links import Direction, Relation
 
 Where = Mapping[str, Any] | None
 

@@ -16,7 +16,7 @@ from bethink import index
 from bethink.backends.sqlite import writer
 from bethink.index import keyword, scope
 from bethink.namespaces import Scope
-from bethink.outcomes import Verdict
+from bethink.verbs.outcomes import Verdict
 
 from .pair import ASKED, SCOPES, SPACES, START, Pair
 from .twin import Asked

@@ -39,9 +39,9 @@ from bethink.index.threads import (
     THREAD_BONUS,
 )
 from bethink.namespaces import EVERYWHERE, Scope
-from bethink.reading import DEFAULT_SHARE
 from bethink.recall import DIGITS
 from bethink.text import query_terms
+from bethink.verbs.reading import DEFAULT_SHARE
 
 DAY = 86_400
 BOOSTS = {

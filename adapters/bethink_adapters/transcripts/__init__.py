@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from bethink import MemoryRecord, MemoryStore, NotFoundError, RateLimitError, RecallResult
-from bethink.outcomes import Verdict
+from bethink.verbs.outcomes import Verdict
 
 from .commands import Steps, advised, ran
 from .events import Event, Transcript, events

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bethink.outcomes import Verdict
+from bethink.verbs.outcomes import Verdict
 
 
 def _words(text: str) -> frozenset[str]:

@@ -12,11 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Final, Protocol, TypeAlias
 
-from .. import fields, joining
+from .. import fields
 from ..backends import open_backend
 from ..engine import Engine
 from ..errors import StorageError, ValidationError
-from ..joining import Merged
+from ..verbs import joining
+from ..verbs.joining import Merged
 from .lines import Lines
 from .replay import Replay
 

@@ -10,10 +10,10 @@ from ..backends import EMBEDDED, Backend, Vector
 from ..engine import Engine, Transaction
 from ..errors import NotFoundError, ValidationError
 from ..index.document import embedded_text
-from ..lifecycle import check_key_free
-from ..links import LINKING
-from ..links import undo as undo_link
 from ..records import LogEntry, MemoryRecord
+from ..verbs.lifecycle import check_key_free
+from ..verbs.links import LINKING
+from ..verbs.links import undo as undo_link
 from .fold import SILENT, Then, said_differently, then
 
 

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from .. import fields
-from ..duplicates import repeats
+from ..conflicts.duplicates import repeats
 from ..records import RecallResult
 from ..text import rough_tokens
 from .context import Layout, new_nonce

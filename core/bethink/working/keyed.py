@@ -20,14 +20,15 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
-from .. import fields, lifecycle
+from .. import fields
 from ..errors import StoreBusyError, ValidationError
 from ..fields import plain
 from ..filters import RELATIONS, parse
-from ..lifecycle import UNCHANGED
 from ..namespaces import check_namespace
 from ..records import MemoryRecord
 from ..store import MemoryStore
+from ..verbs import lifecycle
+from ..verbs.lifecycle import UNCHANGED
 from .base import Memory, MemoryItem
 
 PATIENCE: Final = 30.0

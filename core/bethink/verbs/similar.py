@@ -15,11 +15,11 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from .backends import Vector
-from .conflicts import Reading, are_duplicates
-from .conflicts.lexicon import MANNER, TOWARDS
-from .duplicates import about
-from .index.vectors import cosines, directions
+from ..backends import Vector
+from ..conflicts import Reading, are_duplicates
+from ..conflicts.duplicates import about
+from ..conflicts.lexicon import MANNER, TOWARDS
+from ..index.vectors import cosines, directions
 
 Similarity: TypeAlias = Callable[[str, str], float]
 """Tells the cosine of the vectors of two records by their ids."""

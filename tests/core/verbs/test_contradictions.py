@@ -20,7 +20,7 @@ from bethink import (
 )
 from bethink.conflicts import find_conflict, read
 
-from .clock import Clock
+from ..clock import Clock
 
 OFFICE = ("The office is in Lyon", "The office is in Graz")
 HALL = ("We painted the hall blue", "We painted the hall green")

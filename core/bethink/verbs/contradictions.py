@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from .backends import EMBEDDED
-from .conflicts import Conflict, Reading, Tier, find_conflict, read
-from .conflicts.pairs import pairs
-from .engine import Engine
-from .errors import NotFoundError, ValidationError
-from .index.vectors import cosines, directions
+from ..backends import EMBEDDED
+from ..conflicts import Conflict, Reading, Tier, find_conflict, read
+from ..conflicts.pairs import pairs
+from ..engine import Engine
+from ..errors import NotFoundError, ValidationError
+from ..index.vectors import cosines, directions
+from ..records import MemoryRecord
 from .lifecycle import found_live, supersede
-from .records import MemoryRecord
 
 TIERS: Final[tuple[Tier, ...]] = ("likely", "possible")
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bethink import MemoryRecord
-from bethink.duplicates import repeats
+from bethink.conflicts.duplicates import repeats
 
 
 def record(content: str, **fields: Any) -> MemoryRecord:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from .engine import Engine
-from .errors import ValidationError
-from .filters import Filter
-from .journal import told
+from ..engine import Engine
+from ..errors import ValidationError
+from ..filters import Filter
+from ..journal import told
+from ..namespaces import Scope
+from ..records import MemoryRecord, State
 from .lifecycle import chosen
-from .namespaces import Scope
-from .records import MemoryRecord, State
 
 _STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived", "forgotten")
 

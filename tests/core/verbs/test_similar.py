@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bethink import MemoryRecord
 from bethink.conflicts import Reading, read
-from bethink.similar import Known, cosine, say_the_same
+from bethink.verbs.similar import Known, cosine, say_the_same
 
 WORDS = ["the", "office", "is", "in", "Lyon", "not", "now", "3", "4", "by", "Ann", "Monday"]
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), max_size=12)

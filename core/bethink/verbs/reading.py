@@ -10,17 +10,17 @@ from typing import Final
 
 import numpy as np
 
-from .backends import EMBEDDED, Rows, Vector
-from .embedders import Embedder
-from .engine import Engine
-from .errors import DimensionError, ValidationError
-from .filters import Compare, Filter
-from .index import ScopeIndex
-from .namespaces import Scope, covers
-from .ranking import Ranking
-from .recall import Hit, Mode, Probe, Question, Search, Standing
-from .records import Explanation, MemoryRecord, RecallResult, WhyNot
-from .text import query_terms
+from ..backends import EMBEDDED, Rows, Vector
+from ..embedders import Embedder
+from ..engine import Engine
+from ..errors import DimensionError, ValidationError
+from ..filters import Compare, Filter
+from ..index import ScopeIndex
+from ..namespaces import Scope, covers
+from ..ranking import Ranking
+from ..recall import Hit, Mode, Probe, Question, Search, Standing
+from ..records import Explanation, MemoryRecord, RecallResult, WhyNot
+from ..text import query_terms
 
 DEFAULT_SHARE: Final = 0.4
 """The vector's share of hybrid similarity for an embedder that names none; measured."""

@@ -12,9 +12,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from .conflicts import are_duplicates, read
-from .fields import to_json
-from .records import MemoryRecord
+from ..fields import to_json
+from ..records import MemoryRecord
+from . import are_duplicates, read
 
 _FEW: Final = 5  # a memory says what another says in so many words if it needs one word more
 

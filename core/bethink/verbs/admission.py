@@ -14,16 +14,16 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from .backends import EMBEDDED, Rows, Vector
-from .conflicts import SAME, Reading, read
-from .engine import Engine, Transaction
-from .errors import SimilarMemoryError
-from .index import ScopeIndex
-from .index.document import record_terms
-from .index.vectors import directions
+from ..backends import EMBEDDED, Rows, Vector
+from ..conflicts import SAME, Reading, read
+from ..engine import Engine, Transaction
+from ..errors import SimilarMemoryError
+from ..index import ScopeIndex
+from ..index.document import record_terms
+from ..index.vectors import directions
+from ..records import MemoryRecord
 from .lifecycle import Admission
 from .merging import absorb
-from .records import MemoryRecord
 from .similar import Known, cosine
 
 OnSimilar: TypeAlias = Literal["keep", "merge", "raise"]

@@ -8,7 +8,7 @@ import pytest
 
 from bethink import HashEmbedder, MemoryRecord, MemoryStore
 from bethink.backends import EMBEDDED, Row
-from bethink.nearness import Nearest
+from bethink.verbs.nearness import Nearest
 
 EMBEDDER = HashEmbedder(64)
 LONG = "the nightly backup of the billing database runs on the small server in the cellar"
@@ -16,7 +16,7 @@ LONG = "the nightly backup of the billing database runs on the small server in t
 
 @pytest.fixture(autouse=True)
 def _in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bethink.nearness._AT_ONCE", 2)
+    monkeypatch.setattr("bethink.verbs.nearness._AT_ONCE", 2)
 
 
 def new(store: MemoryStore, *contents: str) -> list[Row]:

@@ -11,19 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink import (
-    EVERYWHERE,
-    HashEmbedder,
-    MemoryStore,
-    SimilarMemoryError,
-    ValidationError,
-    admission,
-)
+from bethink import EVERYWHERE, HashEmbedder, MemoryStore, SimilarMemoryError, ValidationError
 from bethink.conflicts import read
-from bethink.similar import say_the_same
+from bethink.verbs import admission
+from bethink.verbs.similar import say_the_same
 
-from .backends.processes import forks, together
-from .clock import Clock
+from ..backends.processes import forks, together
+from ..clock import Clock
 
 TEXT = "The kitchen of the office is painted green"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from .backends.chronicle import Link
-from .engine import Engine, Transaction
-from .errors import NotFoundError, ValidationError
-from .fields import label, text
-from .records import LogEntry, MemoryRecord
+from ..backends.chronicle import Link
+from ..engine import Engine, Transaction
+from ..errors import NotFoundError, ValidationError
+from ..fields import label, text
+from ..records import LogEntry, MemoryRecord
 
 Way: TypeAlias = Literal["out", "in"]
 Direction: TypeAlias = Literal["both"] | Way

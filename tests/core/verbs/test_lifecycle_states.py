@@ -11,8 +11,8 @@ import pytest
 
 from bethink import EVERYWHERE, KeyedMemory, MemoryStore, NotFoundError, ValidationError
 
-from .backends.replay import assert_journal_is_state
-from .clock import Clock
+from ..backends.replay import assert_journal_is_state
+from ..clock import Clock
 from .test_lifecycle import actions, contents
 
 

@@ -10,14 +10,14 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from .backends import EMBEDDED, Vector, Writer
-from .engine import Engine, Transaction
-from .errors import NotFoundError, ValidationError
-from .fields import check_held, checked
-from .filters import Compare, Filter
-from .journal import told
-from .namespaces import EVERYWHERE, Scope
-from .records import LIVE, MemoryRecord, State, different
+from ..backends import EMBEDDED, Vector, Writer
+from ..engine import Engine, Transaction
+from ..errors import NotFoundError, ValidationError
+from ..fields import check_held, checked
+from ..filters import Compare, Filter
+from ..journal import told
+from ..namespaces import EVERYWHERE, Scope
+from ..records import LIVE, MemoryRecord, State, different
 
 UNCHANGED: Final = object()
 """What a change returns to leave everything as it is."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import MemoryRecord
-from bethink.merging import combined
+from bethink.verbs.merging import combined
 
 
 def record(content: str = "The office is in Lyon", at: float = 10.0, **fields: Any) -> MemoryRecord:

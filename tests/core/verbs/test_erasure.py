@@ -35,8 +35,8 @@ from bethink.index import keyword
 from bethink.index.vectors import VectorColumn
 from bethink.text import terms
 
-from .backends.processes import Child, Say, ask, forks
-from .backends.replay import assert_journal_is_state, unverified
+from ..backends.processes import Child, Say, ask, forks
+from ..backends.replay import assert_journal_is_state, unverified
 
 DIMENSION = 16
 SEALED = 8

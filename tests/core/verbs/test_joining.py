@@ -27,8 +27,8 @@ from bethink import (
     ValidationError,
 )
 
-from .backends.replay import table, unverified
-from .clock import Clock
+from ..backends.replay import table, unverified
+from ..clock import Clock
 
 EMBEDDER = HashEmbedder(32)
 LONG = "the nightly backup of the billing database runs on the small server in the cellar"

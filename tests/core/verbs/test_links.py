@@ -19,10 +19,10 @@ from bethink import (
     Relation,
     ValidationError,
 )
-from bethink.links import Direction
+from bethink.verbs.links import Direction
 
-from .backends.replay import assert_journal_is_state, unverified
-from .clock import Clock
+from ..backends.replay import assert_journal_is_state, unverified
+from ..clock import Clock
 
 
 @pytest.fixture

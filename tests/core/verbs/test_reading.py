@@ -17,8 +17,8 @@ from bethink import (
     WeightedSum,
 )
 
-from .clock import Clock
-from .twin import Asked, Twin, assert_same
+from ..clock import Clock
+from ..twin import Asked, Twin, assert_same
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .backends import EMBEDDED, Vector
-from .conflicts import read
-from .engine import Transaction
+from ..backends import EMBEDDED, Vector
+from ..conflicts import read
+from ..engine import Transaction
+from ..records import MemoryRecord, different
 from .lifecycle import LOWEST_LIVE
-from .records import MemoryRecord, different
 
 _DIGITS = 9
 

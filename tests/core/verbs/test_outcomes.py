@@ -25,11 +25,11 @@ from bethink import (
     RateLimitError,
     ValidationError,
 )
-from bethink.outcomes import DAY, HOUR, UNUSED, VERDICTS
+from bethink.verbs.outcomes import DAY, HOUR, UNUSED, VERDICTS
 
-from .backends.processes import forks, together
-from .backends.replay import replayed, table, unverified
-from .clock import Clock
+from ..backends.processes import forks, together
+from ..backends.replay import replayed, table, unverified
+from ..clock import Clock
 
 START = 1.7e9
 

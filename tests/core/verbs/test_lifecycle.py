@@ -21,7 +21,7 @@ from bethink import (
     ValidationError,
 )
 
-from .clock import Clock
+from ..clock import Clock
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from .engine import Engine, Transaction
-from .errors import NotFoundError, RateLimitError
-from .filters import All, Compare
+from ..engine import Engine, Transaction
+from ..errors import NotFoundError, RateLimitError
+from ..filters import All, Compare
+from ..namespaces import EVERYWHERE
+from ..records import MemoryRecord, State
 from .lifecycle import LOWEST_LIVE
-from .namespaces import EVERYWHERE
-from .records import MemoryRecord, State
 
 Verdict: TypeAlias = Literal["worked", "failed", "partial"]
 

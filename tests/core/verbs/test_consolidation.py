@@ -9,19 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink import (
-    EVERYWHERE,
-    Consolidated,
-    HashEmbedder,
-    MemoryStore,
-    Subtree,
-    ValidationError,
-    consolidation,
-)
+from bethink import EVERYWHERE, Consolidated, HashEmbedder, MemoryStore, Subtree, ValidationError
 from bethink.conflicts import read
-from bethink.similar import cosine, say_the_same
+from bethink.verbs import consolidation
+from bethink.verbs.similar import cosine, say_the_same
 
-from .clock import Clock
+from ..clock import Clock
 
 TEXT = "The kitchen of the office is painted green"
 FULLER = "The small kitchen of the office is painted green"

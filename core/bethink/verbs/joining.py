@@ -13,16 +13,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from . import fields
-from .backends import EMBEDDED, Backend, Row, open_backend
-from .backends.chronicle import Link
-from .engine import Engine, Transaction
-from .errors import StorageError, ValidationError
-from .journal import told
+from .. import fields
+from ..backends import EMBEDDED, Backend, Row, open_backend
+from ..backends.chronicle import Link
+from ..engine import Engine, Transaction
+from ..errors import StorageError, ValidationError
+from ..journal import told
+from ..records import MemoryRecord, State, different
 from .lifecycle import LOWEST_LIVE, supersede
 from .merging import absorb
 from .nearness import Nearest
-from .records import MemoryRecord, State, different
 
 _TAKEN: Final[tuple[State, ...]] = ("live", "superseded", "archived")
 _HERE: Final = (

@@ -8,15 +8,15 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 
-from .backends import EMBEDDED
-from .conflicts import Reading, read
-from .engine import Engine, Transaction
-from .filters import Filter
-from .index.vectors import Floats, cosines, directions
+from ..backends import EMBEDDED
+from ..conflicts import Reading, read
+from ..engine import Engine, Transaction
+from ..filters import Filter
+from ..index.vectors import Floats, cosines, directions
+from ..namespaces import Scope
+from ..records import MemoryRecord
 from .lifecycle import supersede
 from .merging import absorb
-from .namespaces import Scope
-from .records import MemoryRecord
 from .similar import Known, Similarity
 
 _KEPT: Final = 1 << 22  # numbers of vectors: 32 MB

@@ -7,12 +7,12 @@ from typing import Final
 
 import numpy as np
 
-from .backends import EMBEDDED, Row, Writer
-from .conflicts import SAME, read
-from .engine import Engine
-from .filters import All
-from .index.vectors import directions
-from .records import MemoryRecord
+from ..backends import EMBEDDED, Row, Writer
+from ..conflicts import SAME, read
+from ..engine import Engine
+from ..filters import All
+from ..index.vectors import directions
+from ..records import MemoryRecord
 from .similar import say_the_same
 
 _AT_ONCE: Final = 1024
