@@ -1,18 +1,4 @@
-"""AutoGen: a `Memory` that `AssistantAgent(memory=[...])` recalls from before each turn.
-
-    memory = AgentMemory("agent.db", namespace="users/42")
-    agent = AssistantAgent("helper", model_client=client, memory=[memory])
-    result = await agent.run(task="Which pizza do I like?")
-    await memory.record(result)          # AutoGen never writes to a memory by itself
-
-What was recalled stands in front of the last user message while the model answers, and nowhere
-else: it is shown through the model context, not added to it, so it neither piles up nor ends in a
-saved state.
-
-Runs on autogen-agentchat 0.4.9 to 0.7.5, which is also what pyautogen 0.10 installs. An AutoGen
-newer than that loads dumped components only from packages it trusts: there, set
-AUTOGEN_ALLOWED_PROVIDER_NAMESPACES=bethink_adapters.
-"""
+"""The memory of an agent: recalled from once a turn, written to when the caller says so."""
 
 from __future__ import annotations
 
@@ -21,37 +7,33 @@ import functools
 import logging
 import os
 import uuid
-import warnings
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from bethink import (
-    MemoryStore,
-    MissingExtraError,
-    RecallResult,
-    Subtree,
-    ValidationError,
-)
+from bethink import MemoryStore, Subtree, ValidationError
 from bethink.namespaces import covers
-from bethink.text import estimate_tokens
 
-from .autogen_messages import ContextView, block_of, conversation, to_content, to_item, to_items
+from .contents import to_content, to_item, to_items
+from .settings import Settings
+from .showing import ContextView, question, said
 
 if TYPE_CHECKING:
     from autogen_agentchat.base import TaskResult
-    from autogen_core import CancellationToken
-    from autogen_core.memory import MemoryContent, MemoryQueryResult, UpdateContextResult
+    from autogen_core import CancellationToken, Component
+    from autogen_core.memory import Memory, MemoryContent, MemoryQueryResult, UpdateContextResult
     from autogen_core.model_context import ChatCompletionContext
-    from autogen_core.models import LLMMessage
+    from pydantic import BaseModel
 
-__all__ = ["AgentMemory"]
+    class _Memory(Memory, Component[BaseModel]):
+        """What AutoGen takes for a memory."""
+else:
+    _Memory = object  # see `components`
 
 _T = TypeVar("_T")
 _logger = logging.getLogger(__name__)
 
 
-class _AgentMemory:
+class AgentMemory(Settings, _Memory):
     """Recall from, and remember in, one namespace of a bethink store.
 
     *store* is a `MemoryStore`, which stays the caller's to close, or the path of a file to open.
@@ -74,19 +56,16 @@ class _AgentMemory:
         inject_as: Literal["user", "system"] = "user",
         name: str = "memory",
     ) -> None:
-        if inject_as not in ("user", "system"):
-            raise ValidationError(f'inject_as must be "user" or "system", not {inject_as!r}')
-        if k < 1 or budget_tokens < 0:
-            raise ValidationError(f"k={k} must be at least 1, {budget_tokens=} not negative")
-        self.namespace = Subtree(namespace).path
-        self.k = k
-        self.min_score = min_score
-        self.budget_tokens = budget_tokens
-        self.token_counter = token_counter
-        self.inject_as = inject_as
+        super().__init__(
+            store,
+            namespace=namespace,
+            k=k,
+            min_score=min_score,
+            budget_tokens=budget_tokens,
+            token_counter=token_counter,
+            inject_as=inject_as,
+        )
         self.name = name
-        self._owns_store = not isinstance(store, MemoryStore)
-        self.store = store if isinstance(store, MemoryStore) else MemoryStore(store)
         self._slot = uuid.uuid4().hex
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
@@ -97,12 +76,12 @@ class _AgentMemory:
         try:
             view = ContextView.of(model_context)
             view.blocks.pop(self._slot, None)
-            query, said = conversation(await view.stored())
-            if query:
-                hits, text = await asyncio.to_thread(self._pick, query, said)
-                results = [to_content(hit) for hit in hits]
-                if hits:
-                    view.blocks[self._slot] = self._message(text)
+            shown = await view.stored()
+            block = self._recalling().block
+            packed = await asyncio.to_thread(block, question(shown), said(shown))
+            results = [to_content(hit) for hit in packed.results]
+            if packed.text:
+                view.blocks[self._slot] = self._message(packed.text)
         except Exception:
             results = []
             _logger.exception("%s could not recall; the run goes on without it", self.name)
@@ -156,11 +135,6 @@ class _AgentMemory:
         """Forget every memory of this namespace; the namespaces below it stay."""
         await asyncio.to_thread(self.store.forget, namespace=self.namespace)
 
-    async def close(self) -> None:
-        """Close the store if this memory opened it; nothing is deleted."""
-        if self._owns_store:
-            await asyncio.to_thread(self.store.close)
-
     def _options(
         self,
         *,
@@ -178,29 +152,6 @@ class _AgentMemory:
         threshold = self.min_score if score_threshold is None else score_threshold
         return {"k": wanted, "min_score": threshold, "namespace": scope, "where": where}
 
-    def _pick(self, query: str, said: set[str]) -> tuple[list[RecallResult], str]:
-        """Return what to show and the text that shows it."""
-        options = self._options(k=self.k + len(said))
-        hits = self.store.recall(query, touch=False, **options)
-        new = [hit for hit in hits if hit.memory.content.strip() not in said]
-        count = self.token_counter or estimate_tokens
-        shown: list[RecallResult] = []
-        text = ""
-        for hit in new[: self.k]:
-            longer = block_of([*shown, hit])
-            if count(longer) <= self.budget_tokens:
-                shown.append(hit)
-                text = longer
-        self.store.touch([hit.memory.id for hit in shown])
-        return shown, text
-
-    def _message(self, text: str) -> LLMMessage:
-        from autogen_core.models import SystemMessage, UserMessage
-
-        if self.inject_as == "system":
-            return SystemMessage(content=text)
-        return UserMessage(content=text, source="memory")
-
     def _put(self, item: dict[str, Any]) -> None:
         known = self.store.get(namespace=self.namespace, key=item["key"])
         if known is None:
@@ -214,15 +165,7 @@ class _AgentMemory:
         return len(self.store.store_many(new, namespace=self.namespace)) if new else 0
 
     def _configuration(self) -> dict[str, Any]:
-        """Return the arguments that make this memory again in another process."""
-        location = self.store.location
-        if location == ":memory:" or "://" in location:
-            raise ValidationError(f"only a memory in a file can be dumped, not {location[:12]!r}")
-        if self.token_counter is not None:
-            warnings.warn("the token_counter is not dumped; set it after loading", stacklevel=4)
-        kept = ("namespace", "k", "min_score", "budget_tokens", "inject_as", "name")
-        path = str(Path(location).absolute())
-        return {"location": path} | {field: getattr(self, field) for field in kept}
+        return super()._configuration() | {"name": self.name}
 
 
 async def _run(
@@ -233,60 +176,3 @@ async def _run(
     if token is not None:
         token.link_future(future)
     return await future
-
-
-if TYPE_CHECKING:
-    from autogen_core import Component
-    from autogen_core.memory import Memory
-    from pydantic import BaseModel
-
-    class AgentMemory(_AgentMemory, Memory, Component[BaseModel]):
-        """See `_AgentMemory`; made by `_agent_memory` on first use."""
-
-
-@functools.cache
-def _agent_memory() -> type:
-    """Put the methods above on AutoGen's own base classes."""
-    try:
-        from autogen_core import Component
-        from autogen_core.memory import Memory
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("autogen-core", "autogen") from error
-    from pydantic import BaseModel
-
-    class AgentMemoryConfig(BaseModel):
-        location: str
-        namespace: str = "default"
-        k: int = 5
-        min_score: float = 0.0
-        budget_tokens: int = 800
-        inject_as: Literal["user", "system"] = "user"
-        name: str = "memory"
-
-    class AgentMemory(_AgentMemory, Memory, Component[AgentMemoryConfig]):
-        __doc__ = _AgentMemory.__doc__
-        __module__ = __name__
-        __qualname__ = "AgentMemory"
-        component_provider_override = "bethink_adapters.autogen.AgentMemory"
-        component_description = "Recalls from one namespace of a bethink store."
-        component_config_schema = AgentMemoryConfig
-
-        def _to_config(self) -> AgentMemoryConfig:
-            return AgentMemoryConfig(**self._configuration())
-
-        @classmethod
-        def _from_config(cls, config: AgentMemoryConfig) -> Self:
-            options = config.model_dump()
-            return cls(options.pop("location"), **options)
-
-    return AgentMemory
-
-
-def __getattr__(name: str) -> type:
-    if name == "AgentMemory":
-        return _agent_memory()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return [*globals(), "AgentMemory"]

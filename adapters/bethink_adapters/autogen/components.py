@@ -1,0 +1,70 @@
+"""Our classes joined with AutoGen's own base classes: components that can be dumped and loaded."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from bethink import MissingExtraError
+
+from .context import MemoryModelContext
+from .memory import AgentMemory
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+_HOME: Final = "bethink_adapters.autogen"
+
+
+@cache
+def component(name: str) -> type[Any]:
+    """Return the class called *name*, which passes for AutoGen's own."""
+    try:
+        from autogen_core import ComponentModel
+        from autogen_core.memory import Memory
+        from autogen_core.model_context import ChatCompletionContext
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("autogen-core", "autogen") from error
+    from pydantic import BaseModel
+
+    class Shared(BaseModel):
+        location: str
+        namespace: str = "default"
+        k: int = 5
+        min_score: float = 0.0
+        budget_tokens: int = 800
+        inject_as: Literal["user", "system"] = "user"
+
+    class AgentMemoryConfig(Shared):
+        name: str = "memory"
+
+    class MemoryModelContextConfig(Shared):
+        context: ComponentModel
+
+    parts: dict[str, tuple[type[Any], type[Any], type[BaseModel]]] = {
+        "AgentMemory": (AgentMemory, Memory, AgentMemoryConfig),
+        "MemoryModelContext": (MemoryModelContext, ChatCompletionContext, MemoryModelContextConfig),
+    }
+    return _joined(*parts[name])
+
+
+def _joined(cls: type[Any], base: type[Any], config: type[BaseModel]) -> type[Any]:
+    from autogen_core import Component
+
+    class Joined(cls, base, Component[config]):  # type: ignore[misc, valid-type]
+        __doc__ = cls.__doc__
+        __module__ = _HOME
+        __qualname__ = cls.__name__
+        component_provider_override = f"{_HOME}.{cls.__name__}"
+        component_description = "Recalls from one namespace of a bethink store."
+        component_config_schema = config
+
+        def _to_config(self) -> BaseModel:
+            return config(**self._configuration())
+
+        @classmethod
+        def _from_config(cls, config: BaseModel) -> Any:
+            return cls(**cls._arguments(config.model_dump()))
+
+    Joined.__name__ = cls.__name__
+    return Joined

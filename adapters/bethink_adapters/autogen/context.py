@@ -1,0 +1,93 @@
+"""A model context that shows what is recalled, anew before every call of the model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from bethink import MemoryStore
+
+from .settings import Settings
+from .showing import question_and_results, said, show
+
+if TYPE_CHECKING:
+    from autogen_core import Component
+    from autogen_core.model_context import ChatCompletionContext
+    from autogen_core.models import LLMMessage
+    from pydantic import BaseModel
+
+    class _Context(ChatCompletionContext, Component[BaseModel]):
+        """What AutoGen takes for a model context."""
+else:
+    _Context = object  # see `components`
+
+
+class MemoryModelContext(Settings, _Context):
+    """A conversation, and in front of its last user message what that and tools recall.
+
+    The messages are kept by *context* (default: an ``UnboundedChatCompletionContext``), which never
+    sees what was recalled: nor does a saved state. The other arguments are those of
+    ``AgentMemory``, which an agent with this context needs for writing only. A store that fails is
+    logged, and the messages are shown without memories.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore | str | os.PathLike[str],
+        *,
+        context: ChatCompletionContext | None = None,
+        namespace: str = "default",
+        k: int = 5,
+        min_score: float = 0.0,
+        budget_tokens: int = 800,
+        token_counter: Callable[[str], int] | None = None,
+        inject_as: Literal["user", "system"] = "user",
+    ) -> None:
+        from autogen_core.model_context import UnboundedChatCompletionContext
+
+        super().__init__(
+            store,
+            namespace=namespace,
+            k=k,
+            min_score=min_score,
+            budget_tokens=budget_tokens,
+            token_counter=token_counter,
+            inject_as=inject_as,
+        )
+        self.context = UnboundedChatCompletionContext() if context is None else context
+
+    async def get_messages(self) -> list[LLMMessage]:
+        """Return what the context kept, and what it recalls."""
+        messages = list(await self.context.get_messages())
+        query = question_and_results(messages)
+        packed = await self._recalling().asafely(query, said(messages))
+        if packed.text:
+            show(self._message(packed.text), messages)
+        return messages
+
+    async def add_message(self, message: LLMMessage) -> None:
+        """Add a message to the conversation."""
+        await self.context.add_message(message)
+
+    async def clear(self) -> None:
+        """Begin a new conversation; nothing is forgotten."""
+        await self.context.clear()
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """Return the conversation, without what was recalled."""
+        return await self.context.save_state()
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on with a conversation that was saved."""
+        await self.context.load_state(state)
+
+    def _configuration(self) -> dict[str, Any]:
+        return super()._configuration() | {"context": self.context.dump_component()}
+
+    @classmethod
+    def _arguments(cls, config: dict[str, Any]) -> dict[str, Any]:
+        from autogen_core.model_context import ChatCompletionContext
+
+        context = ChatCompletionContext.load_component(config["context"])
+        return super()._arguments(config) | {"context": context}

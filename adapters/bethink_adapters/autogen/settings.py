@@ -1,0 +1,83 @@
+"""What every recall for AutoGen has: a store, what of it is shown and how, and a configuration."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bethink import MemoryStore, Subtree, ValidationError
+from bethink.fields import integer, number, one_of
+from bethink.packing import Budget
+
+from ..recalling import Recalling
+
+if TYPE_CHECKING:
+    from autogen_core.models import LLMMessage
+
+_BIG = 1e9
+
+
+class Settings:
+    """The store, opened here if it is given as a path, and how to recall from it."""
+
+    def __init__(
+        self,
+        store: MemoryStore | str | os.PathLike[str],
+        *,
+        namespace: str,
+        k: int,
+        min_score: float,
+        budget_tokens: int,
+        token_counter: Callable[[str], int] | None,
+        inject_as: Literal["user", "system"],
+    ) -> None:
+        self.inject_as = one_of("inject_as", inject_as, ("user", "system"))
+        self.namespace = Subtree(namespace).path
+        self.k = integer("k", k, 1)
+        self.min_score = number("min_score", min_score, -_BIG, _BIG)
+        self.budget_tokens = Budget(budget_tokens, token_counter).tokens
+        self.token_counter = token_counter
+        self._owns_store = not isinstance(store, MemoryStore)
+        self.store = store if isinstance(store, MemoryStore) else MemoryStore(store)
+
+    async def close(self) -> None:
+        """Close the store if it was opened here; nothing is deleted."""
+        if self._owns_store:
+            await asyncio.to_thread(self.store.close)
+
+    def _recalling(self) -> Recalling:
+        return Recalling(
+            self.store,
+            self.namespace,
+            self.k,
+            self.min_score,
+            self.budget_tokens,
+            self.token_counter,
+        )
+
+    def _message(self, text: str) -> LLMMessage:
+        from autogen_core.models import SystemMessage, UserMessage
+
+        if self.inject_as == "system":
+            return SystemMessage(content=text)
+        return UserMessage(content=text, source="memory")
+
+    def _configuration(self) -> dict[str, Any]:
+        """Return the arguments that make this object again in another process."""
+        location = self.store.location
+        if location == ":memory:" or "://" in location:
+            raise ValidationError(f"only a memory in a file can be dumped, not {location[:12]!r}")
+        if self.token_counter is not None:
+            warnings.warn("the token_counter is not dumped; set it after loading", stacklevel=4)
+        kept = ("namespace", "k", "min_score", "budget_tokens", "inject_as")
+        path = str(Path(location).absolute())
+        return {"location": path} | {field: getattr(self, field) for field in kept}
+
+    @classmethod
+    def _arguments(cls, config: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments that a configuration stands for."""
+        return {"store": config.pop("location"), **config}
