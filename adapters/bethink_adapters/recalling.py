@@ -15,6 +15,7 @@ from typing import Final
 from bethink import MemoryStore, ValidationError
 from bethink.namespaces import Scope, check_scope
 from bethink.packing import Budget, Packed, TokenCounter, pack
+from bethink.view import Where
 
 _logger: Final = logging.getLogger(__name__)
 
@@ -42,11 +43,17 @@ class Recalling:
         Budget(self.budget_tokens, self.count_tokens)
 
     def block(
-        self, query: str, said: Collection[str] = (), *, namespace: Scope | None = None
+        self,
+        query: str,
+        said: Collection[str] = (),
+        *,
+        namespace: Scope | None = None,
+        where: Where = None,
     ) -> Packed:
         """Return what *query* recalls without what is *said* already, each a stripped text.
 
-        *namespace* takes the place of the usual one. What is in the block counts as accessed.
+        *namespace* takes the place of the usual one, *where* is as in ``recall``. What is in the
+        block counts as accessed.
         """
         if not query.strip():
             return NOTHING
@@ -55,6 +62,7 @@ class Recalling:
             query,
             k=self.k + len(said),
             namespace=scope,
+            where=where,
             min_score=self.min_score,
             touch=False,
         )
