@@ -23,7 +23,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-_HALVINGS: Final = 24
 _FEW: Final = 32  # decisions that are searched first, for a good choice to measure others by
 _BEAM: Final = 128  # choices kept meanwhile
 _EPSILON: Final = 1e-12  # what rounding may add to a sum of values, relative to it
@@ -128,15 +127,21 @@ class _Sack:
         return int(self.weight[taken].sum() + self.entry[entered].sum())
 
     def _price_range(self) -> tuple[float, float]:
-        """Return two prices, close together: what is worth the higher one fits, the lower not."""
-        low, high = 0.0, float(self.value.sum()) / max(self.room, 1)  # nothing pays for more room
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            if self._load(self._worth_its_price(middle)) > self.room:
+        """Return two prices: what is worth the higher one fits, the lower not.
+
+        Between them no single thing stops paying.
+        """
+        most = float(self.value.sum()) / max(self.room, 1)  # nothing pays for more room
+        points = self.value / np.maximum(self.weight, 1)
+        prices = np.unique(np.concatenate(([0.0, most], points))).tolist()
+        low, high = 0, len(prices) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._load(self._worth_its_price(prices[middle])) > self.room:
                 low = middle
             else:
                 high = middle
-        return low, high
+        return prices[low], prices[high]
 
     def _turning_points(self, low: float, high: float) -> list[float]:
         """Return the prices between *low* and *high* at which a thing or a group stops paying."""
