@@ -53,7 +53,7 @@ async def main() -> None:
         result = await agent.run(task="May Ann, who is allergic, eat what you serve?")
         for number, asked in enumerate(client.create_calls, 1):
             print(f"call {number}", *(message.content for message in asked["messages"]), sep="\n")
-        print(result.messages[-1].to_text())
+        print(result.messages[-1].content)
         state = json.dumps(await agent.save_state())
         print(state.count("hazelnuts"), "recalled lines in the saved state")
 

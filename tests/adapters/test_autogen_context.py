@@ -171,7 +171,8 @@ def test_a_dumped_agent_recalls_and_keeps_its_buffer(tmp_path: Path) -> None:
     context.store.store(FACT)
     agent, _ = assistant("There.", memory=[], model_context=context)
     dumped = json.loads(agent.dump_component().model_dump_json())
-    loaded = AssistantAgent.load_component(dumped).model_context
+    assert isinstance(AssistantAgent.load_component(dumped), AssistantAgent)
+    loaded = ChatCompletionContext.load_component(dumped["config"]["model_context"])
     assert isinstance(loaded, MemoryModelContext)
     assert loaded.k == 3
     messages = shown(loaded, user("Hi."), user(QUESTION))
