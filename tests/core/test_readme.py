@@ -14,8 +14,8 @@ from .installed import is_installed
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-ADAPTERS = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```", README + ADAPTERS, re.DOTALL | re.MULTILINE)
+DOCS = [(ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("guide", "adapters")]
+BLOCKS = re.findall(r"^```python\n(.*?)^```", "".join([README, *DOCS]), re.DOTALL | re.MULTILINE)
 EXAMPLES = f"""
         import sys
         sys.path.insert(0, {str(ROOT / "examples")!r})
@@ -136,7 +136,9 @@ def test_integration_runs_the_test_command_of_the_readme() -> None:
     assert readme_test in commands
 
 
-def test_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\((?!http)([^)#]+)", README)
+@pytest.mark.parametrize("name", ["README.md", "docs/guide.md", "docs/adapters.md"])
+def test_links_lead_somewhere(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!http)([^)#]+)", text)
     assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert [link for link in links if not (ROOT / name).parent.joinpath(link).exists()] == []
