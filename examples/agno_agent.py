@@ -21,7 +21,6 @@ from agno.models.response import ModelResponse
 from bethink import MemoryStore
 from bethink_adapters.agno import MemoryLearning
 
-
 in_memory: Any = InMemoryDb  # it has no types
 
 
