@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -141,6 +142,23 @@ class Pair:
         self.model.close()
         self.stores[side].close()
         self.stores[side] = self.opened()
+
+    def copy(self, side: int) -> None:
+        """Export a store, check what is made of that elsewhere, and merge it back: for nothing."""
+        self.reopen(side)
+        self.model.side, store, lines = side, self.stores[side], io.BytesIO()
+        store.export(lines)
+        with MemoryStore(embedder=HashEmbedder(16), clock=lambda: self.now) as other:
+            other.import_(io.BytesIO(lines.getvalue()))
+            assert table(other) == self.model.records
+            assert [(each.action, each.id, each.at) for each in other.log(limit=None)] == (
+                self.model.log()
+            )
+            assert other.snapshots() == self.model.snapshots()
+            merged = store.merge_from(other)
+        assert (merged.added, merged.absorbed, merged.outdated, merged.renamed) == (0, 0, 0, {})
+        assert table(store) == self.model.records
+        assert len(store.log(limit=None)) == len(self.model.log())
 
     def twin(self, live: Sequence[MemoryRecord], seq: int = -1) -> Twin:
         """Return what recalls the *live* records, with their vectors as of entry *seq*."""

@@ -192,6 +192,10 @@ class States(RuleBasedStateMachine):
     def reopen(self, side: int) -> None:
         self.pair.reopen(side)
 
+    @rule(side=sides)
+    def copy(self, side: int) -> None:
+        self.pair.copy(side)
+
     @rule(side=sides, asked=asked, touch=st.booleans())
     def recall(self, side: int, asked: Asked, touch: bool) -> None:
         self.pair.recall(side, asked, touch=touch)
@@ -309,7 +313,7 @@ class Life:
             case 0:
                 self.do("snapshot", f"moment {len(self.pair.model.entries)}")
             case 1:
-                self.pair.reopen(self.side)
+                self.pair.copy(self.side)
             case 2:
                 self.pair.recall(self.side, self.chance.choice(ASKED), touch=True)
             case _:
