@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("llama_index.core")
 
+from llama_index.core.agent.workflow import ReActAgent
 from llama_index.core.base.llms.types import ImageBlock, TextBlock
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import ChatMessage, CompletionResponse, CustomLLM, LLMMetadata
@@ -47,7 +48,8 @@ class Scripted(CustomLLM):
         return CompletionResponse(text=self.reply)
 
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
-        raise NotImplementedError
+        answer = self.complete(prompt)
+        yield CompletionResponse(text=answer.text, delta=answer.text)
 
 
 takes_any_store = pytest.mark.skipif(
@@ -151,6 +153,22 @@ def test_what_the_conversation_holds_is_not_shown(store: MemoryStore) -> None:
     store.store("The cat is called Tom.")
     block = RecallBlock(store=store)
     assert shown(block, "The cat is called Tom.", "What is the cat called?") == ""
+
+
+@takes_any_store
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_an_agent_is_shown_what_its_question_recalls(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.")
+    block, chats = RecallBlock(store=store), BethinkDBChatStore(store=store)
+    memory = memory_of(chats, block, insert_method=InsertMethod.USER)
+    model = Scripted(reply="Thought: I can answer.\nAnswer: Margherita", prompts=[])
+
+    async def ask() -> str:
+        return str(await ReActAgent(llm=model, tools=[]).run("Which pizza?", memory=memory))
+
+    assert asyncio.run(ask()) == "Margherita"
+    assert model.prompts[0].count("Ann likes pizza") == 1
+    assert kept(chats)[0] == "Which pizza?"
 
 
 @takes_any_store

@@ -2,7 +2,12 @@
 
     chats = BethinkDBChatStore(store=store, namespace="users/42/chats")
     block = RecallBlock(store=store, namespace="users/42", scope=Subtree("users/42"))
-    memory = Memory.from_defaults(session_id="monday", chat_store=chats, memory_blocks=[block])
+    memory = Memory.from_defaults(
+        session_id="monday",
+        chat_store=chats,
+        memory_blocks=[block],
+        insert_method=InsertMethod.USER,  # a ReActAgent drops what a memory inserts as system
+    )
     answer = await agent.run("Which pizza do I like?", memory=memory)
 
 The block shows the model what its last question recalls, here from all conversations of a user; no
