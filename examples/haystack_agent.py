@@ -5,9 +5,12 @@
 Runs offline, with a scripted generator.
 """
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
+
+os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "false")
 
 from haystack import component
 from haystack.components.agents import Agent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
 pytest.importorskip("haystack.hooks")
 
 from haystack import Document, Pipeline, component
