@@ -223,6 +223,12 @@ def _ordered(relation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
     return holds
 
 
+def _among(found: Any, operand: list[Any]) -> bool:
+    if isinstance(found, str):  # only a text is equal to one, so a long list is searched in C
+        return found in operand
+    return any(_equal(found, item) for item in operand)
+
+
 def _contains(found: Any, operand: Any) -> bool:
     if isinstance(found, str):
         return isinstance(operand, str) and operand in found
@@ -236,12 +242,8 @@ RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "$gte": _ordered(lambda found, operand: found >= operand),
     "$lt": _ordered(lambda found, operand: found < operand),
     "$lte": _ordered(lambda found, operand: found <= operand),
-    "$in": lambda found, operand: (
-        found is not None and any(_equal(found, item) for item in operand)
-    ),
-    "$nin": lambda found, operand: (
-        found is not None and not any(_equal(found, item) for item in operand)
-    ),
+    "$in": lambda found, operand: found is not None and _among(found, operand),
+    "$nin": lambda found, operand: found is not None and not _among(found, operand),
     "$contains": _contains,
     "$contains_any": lambda found, operand: any(_contains(found, item) for item in operand),
     "$exists": lambda found, operand: (found is not None) is operand,
