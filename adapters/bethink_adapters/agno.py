@@ -8,6 +8,9 @@ What is said is remembered as it is: no model is asked what to learn. Agno hands
 while it is answered, so an answer is remembered with the next turn, from the session's history. For
 the last one, too, add ``post_hooks=[machine.capture_hook()]``: what is there stays once.
 
+What is recalled stands in the system prompt. Agno keeps that with the run it was for, and shows it
+to no other.
+
 Runs on agno 2.8.4 to 3.1.
 """
 

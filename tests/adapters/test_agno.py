@@ -145,6 +145,11 @@ def test_a_session_recalls_its_own_words_only_when_asked_to(store: MemoryStore) 
         assert memory.recall(**asked, session_id="other")
 
 
+def test_a_question_does_not_recall_itself(store: MemoryStore) -> None:
+    for _ in range(2):
+        assert prompt(MemoryLearning(store), "When is tea?") == [("user", "When is tea?")]
+
+
 def test_what_is_said_again_adds_nothing(store: MemoryStore) -> None:
     memory, said = MemoryLearning(store), [{"role": "user", "content": "Tea is at four."}]
     updated = []

@@ -26,9 +26,9 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from bethink import MemoryStore, Subtree, ValidationError, segment
+from bethink import MemoryStore, MissingExtraError, Subtree, ValidationError, segment
 from bethink.packing.context import INTRODUCTION
-from bethink_adapters.pydantic_ai import MemoryRecall, memory_tools
+from bethink_adapters.pydantic_ai import MemoryConversations, MemoryRecall, memory_tools
 
 from .contract import AdapterContract, GatedStore, cancel_at_gate
 
@@ -111,6 +111,15 @@ def test_all_requests_of_a_run_show_the_same_block(store: MemoryStore) -> None:
     assert "Margherita" not in str(result.all_messages())
 
 
+def test_the_next_run_recalls_anew(store: MemoryStore) -> None:
+    scripted = Scripted("Noted.")
+    agent = Agent(scripted.model, capabilities=[MemoryRecall(store)])
+    for topping in ("basil", "olives"):
+        store.store(f"The pizza has {topping}.")
+        asyncio.run(agent.run("What is on the pizza?"))
+    assert [str(prompt).count("olives") for prompt in scripted.prompts] == [0, 1]
+
+
 def test_a_streamed_run_is_shown_it_too(store: MemoryStore) -> None:
     store.store("Ann likes pizza Margherita.")
     scripted = Scripted("Margherita!")
@@ -176,6 +185,16 @@ def test_wrong_settings_are_refused(store: MemoryStore) -> None:
             MemoryRecall(store, **wrong)
     with pytest.raises(ValidationError):
         memory_tools(store, k=0)
+
+
+@pytest.mark.parametrize("made", [MemoryRecall, MemoryConversations, memory_tools])
+def test_what_is_missing_is_named(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, made: Callable[[MemoryStore], object]
+) -> None:
+    for name in ("pydantic_ai", "pydantic_ai.capabilities", "pydantic_ai.conversation_store"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtraError, match=r"bethink\[pydantic-ai\]"):
+        made(store)
 
 
 # -- the tools

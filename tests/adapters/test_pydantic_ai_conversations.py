@@ -206,6 +206,16 @@ def test_deleting_forgets_what_nobody_shares(store: MemoryStore) -> None:
     assert now(kept.list_conversations()) == []
 
 
+def test_deleting_a_fork_leaves_what_it_came_from(store: MemoryStore) -> None:
+    kept = MemoryConversations(store)
+    save(kept, "c", "one", "two")
+    now(kept.fork("c", new_conversation_id="fork"))
+    save(kept, "fork", "three")
+    now(kept.delete("fork"))
+    assert said(kept, "c") == ["one", "two"]
+    assert sorted(contents(store)) == ["one", "two"]
+
+
 def test_a_deleted_conversation_may_begin_again(store: MemoryStore) -> None:
     kept = MemoryConversations(store)
     for text in ("one", "two", "three"):

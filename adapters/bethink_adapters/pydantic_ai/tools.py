@@ -6,7 +6,7 @@ Pydantic AI reads the types of a tool's arguments, so here annotations are what 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bethink import BethinkError, MemoryStore, context_block
+from bethink import BethinkError, MemoryStore, MissingExtraError, context_block
 from bethink.fields import integer
 from bethink.namespaces import check_namespace
 
@@ -26,8 +26,10 @@ def memory_tools(
     The model cannot choose the *namespace*: that is a name, or a function of the ``RunContext``. A
     store that fails is told to the model.
     """
-    from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
-
+    try:
+        from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
+    except ImportError as error:
+        raise MissingExtraError("pydantic-ai-slim", "pydantic-ai") from error
     most = integer("k", k, 1)
     place = namespace if callable(namespace) else check_namespace(namespace)
 
