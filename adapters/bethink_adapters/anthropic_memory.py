@@ -13,7 +13,6 @@ Runs on anthropic 1.8 to 2.12.
 
 from __future__ import annotations
 
-import asyncio
 import posixpath
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 
@@ -30,6 +29,7 @@ from bethink import (
 from bethink.files import numbered
 from bethink.paths import ROOT
 
+from .awaiting import awaitable
 from .subclassing import on_base
 
 if TYPE_CHECKING:
@@ -104,33 +104,13 @@ class AsyncMemoryTool(_Async):
         super().__init__(cache_control=cache_control)
         self.files = Files(store, namespace)
 
-    async def view(self, command: Any) -> str:
-        """Show a file with line numbers, or what is in a folder."""
-        return await asyncio.to_thread(_view, self.files, command)
-
-    async def create(self, command: Any) -> str:
-        """Make a new file."""
-        return await asyncio.to_thread(_create, self.files, command)
-
-    async def str_replace(self, command: Any) -> str:
-        """Replace a text that occurs once in a file."""
-        return await asyncio.to_thread(_str_replace, self.files, command)
-
-    async def insert(self, command: Any) -> str:
-        """Insert lines after a line of a file."""
-        return await asyncio.to_thread(_insert, self.files, command)
-
-    async def delete(self, command: Any) -> str:
-        """Delete a file or a folder."""
-        return await asyncio.to_thread(_delete, self.files, command)
-
-    async def rename(self, command: Any) -> str:
-        """Move a file or a folder."""
-        return await asyncio.to_thread(_rename, self.files, command)
-
-    async def clear_all_memory(self) -> str:
-        """Forget all files."""
-        return await asyncio.to_thread(_clear, self.files)
+    view = awaitable(MemoryTool.view)
+    create = awaitable(MemoryTool.create)
+    str_replace = awaitable(MemoryTool.str_replace)
+    insert = awaitable(MemoryTool.insert)
+    delete = awaitable(MemoryTool.delete)
+    rename = awaitable(MemoryTool.rename)
+    clear_all_memory = awaitable(MemoryTool.clear_all_memory)
 
 
 def _view(files: Files, command: Any) -> str:

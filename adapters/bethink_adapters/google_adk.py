@@ -17,10 +17,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
-from bethink import MemoryRecord, MemoryStore, NotFoundError, segment
+from bethink import MemoryRecord, MemoryStore, segment
 from bethink.fields import MAX_CONTENT, MAX_LABEL, integer, number
 from bethink.namespaces import check_namespace
 
+from .remembering import remember_new
 from .subclassing import on_base
 from .texts import storable
 
@@ -88,7 +89,7 @@ class MemoryService(_Base):
             for event in events
             if _text(event.content)
         ]
-        await asyncio.to_thread(self._add_new, place, items)
+        await asyncio.to_thread(remember_new, self.store, items, place)
 
     async def add_memory(
         self,
@@ -132,21 +133,6 @@ class MemoryService(_Base):
         if memory_id:
             where = {"key": memory_id}
             await asyncio.to_thread(self.store.forget, namespace=place, where=where)
-
-    def _add_new(self, place: str, items: Sequence[dict[str, Any]]) -> None:
-        keys = list(dict.fromkeys(item["key"] for item in items))
-        live = self.store.all(namespace=place, where={"key": {"$in": keys}})
-        known = {record.key for record in live}
-        known |= {key for key in keys if key not in known and self._was_here(place, key)}
-        new = {item["key"]: item for item in items if item["key"] not in known}
-        self.store.store_many(new.values(), namespace=place)
-
-    def _was_here(self, place: str, key: str) -> bool:
-        """Tell whether a memory was stored and then deleted."""
-        try:
-            return bool(self.store.audit(key, namespace=place))
-        except NotFoundError:
-            return False
 
 
 def _told(content: Content | None, author: str | None) -> dict[str, Any]:

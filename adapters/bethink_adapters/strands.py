@@ -21,6 +21,7 @@ from bethink import MemoryRecord, MemoryStore
 from bethink.fields import MAX_CONTENT, MAX_LABEL, integer, label, number
 from bethink.namespaces import Scope, check_namespace, check_scope
 
+from .remembering import remember_new
 from .texts import storable
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class StrandsStore:
             "metadata": dict(metadata or {}),
             "key": f"added:{_digest(content)}",
         }
-        await asyncio.to_thread(self._add_new, [item])
+        await asyncio.to_thread(remember_new, self.store, [item], self.namespace)
 
     async def add_messages(
         self, messages: Sequence[Message], context: AddMessagesContext | None = None
@@ -105,7 +106,7 @@ class StrandsStore:
             item = {"author": storable(message["role"], MAX_LABEL), "key": f"said:{key}"}
             item |= {"content": storable(text, MAX_CONTENT), "thread": self.thread}
             items += [item] if text.strip() else []
-        await asyncio.to_thread(self._add_new, items)
+        await asyncio.to_thread(remember_new, self.store, items, self.namespace)
 
     async def initialize(self) -> None:
         """Do nothing: the store is open."""
@@ -113,12 +114,6 @@ class StrandsStore:
     def get_tools(self) -> list[AgentTool]:
         """Return no tools besides the manager's own."""
         return []
-
-    def _add_new(self, items: Sequence[dict[str, Any]]) -> None:
-        where = {"key": {"$in": [item["key"] for item in items]}}
-        known = {record.key for record in self.store.all(namespace=self.namespace, where=where)}
-        new = {item["key"]: item for item in items if item["key"] not in known}
-        self.store.store_many(new.values(), namespace=self.namespace)
 
 
 def _told(record: MemoryRecord, score: float) -> dict[str, Any]:
