@@ -33,13 +33,18 @@ class Scripted:
         return {"replies": [ChatMessage.from_assistant(next(self.answers))]}
 
 
-with tempfile.TemporaryDirectory() as folder, MemoryStore(Path(folder) / "memory.db") as store:
-    generator = Scripted("Noted.", "With oat milk, as always.")
-    agent = Agent(chat_generator=generator, hooks=memory_hooks(store))
-    for day, said in (
-        ("monday", "I always take my coffee with oat milk."),
-        ("tuesday", "How do I take my coffee?"),
-    ):
-        of_ann = {"memory_namespace": "users/ann", "memory_thread": day}
-        result = agent.run([ChatMessage.from_user(said)], hook_context=of_ann)
-        print(f"It answers: {result['last_message'].text}\n")
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, MemoryStore(Path(folder) / "memory.db") as store:
+        generator = Scripted("Noted.", "With oat milk, as always.")
+        agent = Agent(chat_generator=generator, hooks=memory_hooks(store))
+        for day, said in (
+            ("monday", "I always take my coffee with oat milk."),
+            ("tuesday", "How do I take my coffee?"),
+        ):
+            of_ann = {"memory_namespace": "users/ann", "memory_thread": day}
+            result = agent.run([ChatMessage.from_user(said)], hook_context=of_ann)
+            print(f"It answers: {result['last_message'].text}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -26,6 +26,8 @@ FRAMEWORKS = {
     "langchain_core",
     "langgraph",
     "crewai",
+    "ag2",
+    "autogen",
     "autogen_core",
     "autogen_agentchat",
     "autogen_ext",
@@ -34,6 +36,10 @@ FRAMEWORKS = {
     "google",
     "agent_framework",
     "strands",
+    "llama_index",
+    "haystack",
+    "pydantic_ai",
+    "agno",
     "pydantic",
 }
 # What only pytest itself or a test imports.

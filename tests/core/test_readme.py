@@ -70,6 +70,20 @@ GIVEN = {
         from agent_framework_chat import Scripted
         client = Scripted("Margherita.")
     """,
+    "haystack.": EXAMPLES
+    + """
+        from haystack_agent import Scripted
+        generator = Scripted("Margherita.")
+    """,
+    "pydantic_ai ": """
+        from pydantic_ai.models.test import TestModel
+        model = TestModel(call_tools=[])
+    """,
+    "agno.": EXAMPLES
+    + """
+        from agno_agent import InMemoryDb, Scripted
+        model, db = Scripted("Margherita."), InMemoryDb()
+    """,
     "strands ": EXAMPLES
     + """
         from strands_agent import Scripted
@@ -116,6 +130,7 @@ def test_table_names_the_versions_that_are_tested() -> None:
     assert table.keys() == {
         *("langchain-core", "langchain", "langgraph", "crewai", "autogen-agentchat", "pyautogen"),
         *("openai-agents", "anthropic", "google-adk", "agent-framework-core", "strands-agents"),
+        *("llama-index-core", "haystack-ai", "pydantic-ai-slim", "agno"),
     }
 
 
