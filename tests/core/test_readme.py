@@ -51,6 +51,10 @@ GIVEN = {
         from autogen_ext.models.replay import ReplayChatCompletionClient
         model_client = ReplayChatCompletionClient(["Margherita."])
     """,
+    "ag2 ": """
+        from ag2.testing import TestConfig
+        config = TestConfig("Margherita.")
+    """,
     "agents ": """
         from agents.testing import ScriptedModel, assistant_message
         model = ScriptedModel([[assistant_message("Margherita.")]])
