@@ -64,3 +64,11 @@ class Finder:
             touch=False,
         )
         return [hit.memory for hit in hits]
+
+
+def metadata_is(wanted: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the conditions that the metadata has what is *wanted*; None stands for nothing."""
+    return [
+        {f"metadata.{key}": {"$exists": False} if value is None else {"$eq": value}}
+        for key, value in (wanted or {}).items()
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bethink import DimensionError, MemoryStore, StorageError
@@ -69,3 +69,9 @@ def dimension_error(stored: int, given: int) -> ValueError:
             "reset the memory, or go back to the embedder that filled it"
         )
     return EmbeddingDimensionMismatchError(stored, given)
+
+
+def check_dimension(embedding: Sequence[float], dimension: int | None) -> None:
+    """Refuse an *embedding* that is not of this *dimension*; None fits all."""
+    if dimension is not None and dimension != len(embedding):
+        raise dimension_error(dimension, len(embedding))

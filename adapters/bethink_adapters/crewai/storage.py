@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import os
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, MemoryStore, ValidationError, segment
 
+from ..awaiting import awaitable
 from .embedder import Embed, RememberingEmbedder
-from .finding import Finder
-from .opened import StoreHandle, crew_errors, dimension_error
+from .finding import Finder, metadata_is
+from .opened import StoreHandle, check_dimension, crew_errors
 from .scopes import View, children, clean
 from .scoring import scored
 from .translate import VECTOR, is_private, naive, seconds, to_crew, to_fields
@@ -130,7 +130,7 @@ class CrewStorage:
     def _fields(self, record: CrewRecord) -> dict[str, Any]:
         fields = to_fields(record, self._view.namespace_of(record.scope))
         if record.embedding:
-            self._check(record.embedding, self._dimension)
+            check_dimension(record.embedding, self._dimension)
             fields["vectors"] = {VECTOR: record.embedding}
         return fields
 
@@ -143,7 +143,7 @@ class CrewStorage:
             fields["value"]["private"] = is_private(stored)
         vector = self._store().vectors([stored.id], VECTOR).get(stored.id)
         if vector is not None and record.embedding:
-            self._check(record.embedding, len(vector))
+            check_dimension(record.embedding, len(vector))
         elif vector is not None and record.content != stored.content:
             # The vector was the old text's; zeros are near to nothing.
             fields["vectors"] = {VECTOR: vector * 0}
@@ -163,7 +163,7 @@ class CrewStorage:
         An empty list of ids or categories names nothing; no criterion at all names everything.
         """
         part = self._view.part(scope_prefix)
-        conditions = _metadata_is(metadata_filter)
+        conditions = metadata_is(metadata_filter)
         if categories is not None:
             conditions.append({"tags": {"$contains_any": list(categories)}})
         if older_than is not None:
@@ -207,8 +207,8 @@ class CrewStorage:
         """
         if limit < 1 or len(query_embedding) == 0:
             return []
-        self._check(query_embedding, self._dimension)
-        conditions = _metadata_is(metadata_filter)
+        check_dimension(query_embedding, self._dimension)
+        conditions = metadata_is(metadata_filter)
         if categories:
             conditions.append({"tags": {"$contains_any": list(categories)}})
         place = self._view.part(scope_prefix) or self._view.everything()
@@ -272,42 +272,9 @@ class CrewStorage:
 
     # -- without blocking the event loop
 
-    async def asave(self, records: list[CrewRecord]) -> None:
-        """Do what `save` does."""
-        await asyncio.to_thread(self.save, records)
-
-    async def asearch(
-        self,
-        query_embedding: list[float],
-        scope_prefix: str | None = None,
-        categories: list[str] | None = None,
-        metadata_filter: dict[str, Any] | None = None,
-        limit: int = 10,
-        min_score: float = 0.0,
-    ) -> list[tuple[CrewRecord, float]]:
-        """Do what `search` does."""
-        return await asyncio.to_thread(
-            self.search,
-            query_embedding,
-            scope_prefix,
-            categories,
-            metadata_filter,
-            limit,
-            min_score,
-        )
-
-    async def adelete(
-        self,
-        scope_prefix: str | None = None,
-        categories: list[str] | None = None,
-        record_ids: list[str] | None = None,
-        older_than: datetime | None = None,
-        metadata_filter: dict[str, Any] | None = None,
-    ) -> int:
-        """Do what `delete` does."""
-        return await asyncio.to_thread(
-            self.delete, scope_prefix, categories, record_ids, older_than, metadata_filter
-        )
+    asave = awaitable(save)
+    asearch = awaitable(search)
+    adelete = awaitable(delete)
 
     # -- the view's records
 
@@ -328,16 +295,3 @@ class CrewStorage:
 
     def _scope(self, record: MemoryRecord) -> str:
         return self._view.scope_of(record.namespace)
-
-    @staticmethod
-    def _check(embedding: Sequence[float], dimension: int | None) -> None:
-        if dimension is not None and dimension != len(embedding):
-            raise dimension_error(dimension, len(embedding))
-
-
-def _metadata_is(wanted: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Return the conditions that the metadata has what is *wanted*; None stands for nothing."""
-    return [
-        {f"metadata.{key}": {"$exists": False} if value is None else {"$eq": value}}
-        for key, value in (wanted or {}).items()
-    ]
