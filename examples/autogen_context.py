@@ -9,6 +9,7 @@ import asyncio
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from autogen_agentchat.agents import AssistantAgent
 from autogen_core import FunctionCall
@@ -53,7 +54,8 @@ async def main() -> None:
         result = await agent.run(task="May Ann, who is allergic, eat what you serve?")
         for number, asked in enumerate(client.create_calls, 1):
             print(f"call {number}", *(message.content for message in asked["messages"]), sep="\n")
-        print(result.messages[-1].content)
+        answer: Any = result.messages[-1]
+        print(answer.content)
         state = json.dumps(await agent.save_state())
         print(state.count("hazelnuts"), "recalled lines in the saved state")
 
