@@ -22,8 +22,8 @@ Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float32]
 
-KEPT: Final = 1 << 19
-"""How many numbers of exact vectors are kept: 4 MB."""
+KEPT: Final = 1 << 20
+"""How many numbers of exact vectors are kept: 8 MB."""
 
 _ROUNDING: Final = 5e-6
 _EXACT_BYTES: Final = 300  # of an array, its bytes and its place in a dict; measured
