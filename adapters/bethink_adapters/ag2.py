@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryStore
-from bethink.fields import MAX_CONTENT, MAX_LABEL
+from bethink.fields import MAX_LABEL
 from bethink.namespaces import Scope, check_namespace
 
 from .recalling import Recalling
@@ -72,7 +72,7 @@ class RecallPolicy:
             return prompts, events
         place = requests[-1]
         asked = [events[place], *(event for event in events[place:] if hasattr(event, "results"))]
-        query = storable("\n".join(_said(asked)), MAX_CONTENT)
+        query = "\n".join(_said(asked))
         packed = await self._recalling.asafely(query, {text.strip() for text in _said(events)})
         if packed.text:
             block = ModelRequest.ensure_request([packed.text])

@@ -20,7 +20,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from bethink import MemoryStore
-from bethink.fields import MAX_CONTENT, MAX_LABEL, function, label
+from bethink.fields import MAX_LABEL, function, label
 from bethink.namespaces import Scope, check_namespace
 from bethink.text import rough_tokens
 
@@ -86,7 +86,7 @@ class MemoryCapability:
         place = next(places, None)
         if place is None:
             return messages
-        query = storable(_text(messages[place]), MAX_CONTENT)
+        query = _text(messages[place])
         packed = self._recalling.safely(query, {_text(message).strip() for message in messages})
         if not packed.text:
             return messages

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bethink.fields import MAX_CONTENT
-
-from ..texts import storable
-
 if TYPE_CHECKING:
     from autogen_core.model_context import ChatCompletionContext
     from autogen_core.models import LLMMessage
@@ -53,7 +49,7 @@ def _asked_at(messages: Sequence[LLMMessage]) -> int:
 def question(messages: Sequence[LLMMessage]) -> str:
     """Return the text of the last user message."""
     users = (message for message in reversed(messages) if message.type == "UserMessage")
-    return storable(next((next(texts(user.content)) for user in users), ""), MAX_CONTENT).strip()
+    return next((next(texts(user.content)) for user in users), "").strip()
 
 
 def question_and_results(messages: Sequence[LLMMessage]) -> str:
@@ -61,7 +57,7 @@ def question_and_results(messages: Sequence[LLMMessage]) -> str:
     since = messages[_asked_at(messages) :]
     results = [message for message in since if message.type == "FunctionExecutionResultMessage"]
     told = [text for message in results for text in texts(message.content)]
-    return storable("\n".join([question(messages), *told]), MAX_CONTENT).strip()
+    return "\n".join([question(messages), *told]).strip()
 
 
 def said(messages: Sequence[LLMMessage]) -> set[str]:
