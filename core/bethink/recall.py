@@ -351,8 +351,7 @@ def _told(columns: Mapping[str, Floats], order: Positions) -> list[dict[str, flo
     if not columns:
         return [{} for _ in order]
     numbers = [column[order].tolist() for column in columns.values()]
-    names = tuple(columns)
-    return [dict(zip(names, each, strict=False)) for each in zip(*numbers, strict=False)]
+    return [dict(zip(columns, each, strict=True)) for each in zip(*numbers, strict=True)]
 
 
 def _kth(values: Floats, k: int) -> float:
