@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from operator import attrgetter
-from typing import Final
 
-from ..backends import EMBEDDED
 from ..conflicts import Reading, read
 from ..engine import Engine, Transaction
 from ..filters import Filter
-from ..index.vectors import Floats, cosines, directions
 from ..namespaces import Scope
 from ..records import MemoryRecord
 from .lifecycle import supersede
 from .merging import absorb
-from .similar import Known, Similarity
-
-_KEPT: Final = 1 << 22  # numbers of vectors: 32 MB
+from .similar import Known, similarity_of
 
 _told = attrgetter(
     "state", "namespace", "content", "author", "key", "value", "thread", "occurred_at"
@@ -49,7 +43,7 @@ def consolidate(engine: Engine, scope: Scope, where: Filter | None) -> list[Cons
 
 def _groups(engine: Engine, readings: Sequence[Reading]) -> list[list[MemoryRecord]]:
     """Return the records that say the same, first of each group the one that says most."""
-    known = Known(_similarity(engine, [reading.record.id for reading in readings]))
+    known = Known(similarity_of(engine, [reading.record.id for reading in readings]))
     groups: dict[str, list[MemoryRecord]] = {}
     for reading in sorted(readings, key=_fullest_first):
         found = known.like(reading)
@@ -64,22 +58,6 @@ def _groups(engine: Engine, readings: Sequence[Reading]) -> list[list[MemoryReco
 def _fullest_first(reading: Reading) -> tuple[int, float, str]:
     record = reading.record
     return -len(frozenset(reading.traits.words)), record.created_at, record.id
-
-
-def _similarity(engine: Engine, ids: Sequence[str]) -> Similarity:
-    rows = engine.backend.rows_of(ids)
-
-    @lru_cache(max(_KEPT // engine.dimension(), 2))
-    def direction(id: str) -> Floats | None:
-        row = rows.get(id, -1)
-        vector = engine.backend.vectors([row], EMBEDDED).get(row)
-        return None if vector is None else directions(vector[None])
-
-    def similarity(one: str, other: str) -> float:
-        a, b = direction(one), direction(other)
-        return 0.0 if a is None or b is None else float(cosines(a, b[0])[0])
-
-    return similarity
 
 
 def _merge(transaction: Transaction, group: Sequence[MemoryRecord]) -> Consolidated:

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..backends import EMBEDDED
 from ..conflicts import Conflict, Reading, Tier, find_conflict, read
 from ..conflicts.pairs import pairs
 from ..engine import Engine
 from ..errors import NotFoundError, ValidationError
-from ..index.vectors import cosines, directions
 from ..records import MemoryRecord
 from .lifecycle import found_live, supersede
+from .similar import similarity_of
 
 TIERS: Final[tuple[Tier, ...]] = ("likely", "possible")
 
@@ -60,14 +59,7 @@ def _within(readings: Sequence[Reading]) -> Iterator[Conflict]:
 def _with_similarity(engine: Engine, found: Sequence[Conflict]) -> list[Conflict]:
     """Return the conflicts with the cosines of their vectors, 0 where there are none."""
     ids = {record.id for each in found for record in (each.older, each.newer)}
-    rows = engine.backend.rows_of(sorted(ids))
-    vectors = engine.backend.vectors(sorted(rows.values()), EMBEDDED)
-    known = {id: directions(vectors[row][None]) for id, row in rows.items() if row in vectors}
-
-    def similarity(older: str, newer: str) -> float:
-        both = older in known and newer in known
-        return float(cosines(known[older], known[newer][0])[0]) if both else 0.0
-
+    similarity = similarity_of(engine, sorted(ids))
     return [
         replace(
             each,

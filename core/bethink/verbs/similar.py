@@ -9,21 +9,24 @@ texts that have nothing to do with each other are never compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
 
-from ..backends import Vector
+from ..backends import EMBEDDED, Vector
 from ..conflicts import Reading, are_duplicates
 from ..conflicts.duplicates import about
 from ..conflicts.lexicon import MANNER, TOWARDS
-from ..index.vectors import cosines, directions
+from ..engine import Engine
+from ..index.vectors import Floats, cosines, directions
 
 Similarity: TypeAlias = Callable[[str, str], float]
 """Tells the cosine of the vectors of two records by their ids."""
 
+_KEPT: Final = 1 << 22  # numbers of vectors: 32 MB
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _APOSTROPHES: Final = re.compile("['\u2019]")
 # Numbers with their sign and unit, letters that stand for a thing ("plan B"), and signs.
@@ -145,6 +148,23 @@ def _gist(reading: Reading) -> Hashable:
 def _by_likeness(found: tuple[Reading, float]) -> tuple[float, float, str]:
     reading, cosine = found
     return -cosine, reading.record.created_at, reading.record.id
+
+
+def similarity_of(engine: Engine, ids: Sequence[str]) -> Similarity:
+    """Return what tells how alike the records with these *ids* are; 0 where one has no vector."""
+    rows = engine.backend.rows_of(ids)
+
+    @lru_cache(max(_KEPT // engine.dimension(), 2))
+    def direction(id: str) -> Floats | None:
+        row = rows.get(id, -1)
+        vector = engine.backend.vectors([row], EMBEDDED).get(row)
+        return None if vector is None else directions(vector[None])
+
+    def similarity(one: str, other: str) -> float:
+        a, b = direction(one), direction(other)
+        return 0.0 if a is None or b is None else float(cosines(a, b[0])[0])
+
+    return similarity
 
 
 def cosine(one: Vector, other: Vector) -> float:
