@@ -75,8 +75,9 @@ class Question:
 
 
 class Hit(NamedTuple):
-    """A row that made it, with its score, the numbers behind it, and how many were read in full."""
+    """What made it, with its score, the numbers behind it, and how many were read in full."""
 
+    position: int
     row: int
     score: float
     signals: Mapping[str, float]
@@ -140,8 +141,7 @@ class Search:
             last = score[places[_top(score[places], k)]].min()
             places = places[score[places] >= last]
         order = places[np.argsort(-score[places], kind="stable")]
-        rows = self._index.columns["row"][positions[order]]
-        return _hits(rows, score[order], parts, order, self._survivors)
+        return self._hits(positions, score, parts, order)
 
     def standing(self, row: int) -> Standing:
         """Return how *row* scores, and who stands before it or ties with it among all.
@@ -150,7 +150,7 @@ class Search:
         """
         one = self._index.positions([row])
         evidence, parts, score, passing = self._exactly(one)
-        (hit,) = _hits(np.array([row]), score, parts, np.array([0]), self._survivors)
+        (hit,) = self._hits(one, score, parts, np.array([0]))
         similarity = float(evidence.similarity[0])
         if not passing[0]:
             return Standing(hit, similarity, 0, ())
@@ -337,13 +337,20 @@ class Search:
         evidence.cosine[places] = cosine
         evidence.vector[places] = probe.signal(cosine, evidence.keyword[places])
 
-
-def _hits(
-    rows: Positions, scores: Floats, parts: Parts, order: Positions, survivors: int
-) -> list[Hit]:
-    signals, added = _told(parts.signals, order), _told(parts.contributions, order)
-    told = zip(rows.tolist(), scores.tolist(), signals, added, strict=True)
-    return [Hit(*each, survivors) for each in told]
+    def _hits(
+        self, positions: Positions, scores: Floats, parts: Parts, order: Positions
+    ) -> list[Hit]:
+        """Return the hits at the places *order* of these columns."""
+        found = positions[order]
+        told = zip(
+            found.tolist(),
+            self._index.columns["row"][found].tolist(),
+            scores[order].tolist(),
+            _told(parts.signals, order),
+            _told(parts.contributions, order),
+            strict=True,
+        )
+        return [Hit(*each, self._survivors) for each in told]
 
 
 def _told(columns: Mapping[str, Floats], order: Positions) -> list[dict[str, float]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Final, Literal, TypeAlias
 
 State: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "erased"]
@@ -45,6 +46,31 @@ class MemoryRecord:
     def expired(self, now: float) -> bool:
         """Tell whether the record has outlived its ``expires_at`` by *now*."""
         return self.expires_at is not None and self.expires_at <= now
+
+
+_FIELDS: Final = MemoryRecord.__slots__
+_VALUE, _METADATA, _LAST, _COUNT = map(
+    _FIELDS.index, ("value", "metadata", "last_accessed_at", "access_count")
+)
+_values = attrgetter(*_FIELDS)
+
+
+def with_accesses(record: MemoryRecord, count: int, last: float | None) -> MemoryRecord:
+    """Return *record* accessed *count* times, *last* at last; the two share nothing that changes.
+
+    ``replace`` would take three times as long.
+    """
+    values = list(_values(record))
+    values[_VALUE], values[_METADATA] = _own(record.value), _own(record.metadata)
+    values[_COUNT], values[_LAST] = count, last
+    return MemoryRecord(*values)
+
+
+def _own(value: Any) -> Any:
+    """Return a copy of a JSON value."""
+    if isinstance(value, dict):
+        return {name: _own(each) for name, each in value.items()}
+    return list(map(_own, value)) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)

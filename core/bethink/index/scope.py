@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from sys import getsizeof
 from typing import Final
 
 import numpy as np
@@ -16,9 +17,10 @@ import numpy.typing as npt
 
 from ..backends import EMBEDDED, Changes, Loading, Row, Rows, Segment, Vector
 from ..namespaces import Scope, covers
-from ..records import MemoryRecord
-from .columns import FOREVER, ROOM, Column, Columns, numbers, table
+from ..records import MemoryRecord, with_accesses
+from .columns import FOREVER, NEVER, ROOM, Column, Columns, numbers, table
 from .document import asks, record_terms
+from .kept import Kept
 from .keyword import SEAL, Block, Floats, KeywordIndex
 from .segments import STORED, Piece, pack, unpack
 from .threads import Threads
@@ -33,7 +35,11 @@ BULK = 256
 MANY_DEAD = SEAL // 2
 """From this many on, the dead are left out once they outnumber the living."""
 
+KEPT: Final = 1 << 22
+"""How many bytes of records are kept."""
+
 _BYTES: Final = 4096  # of the objects around the arrays; measured
+_RECORD_BYTES: Final = 1200  # of a record beside its texts; measured
 
 
 class ScopeIndex:
@@ -47,6 +53,7 @@ class ScopeIndex:
         self.vectors: dict[str, VectorColumn] = {EMBEDDED: VectorColumn(dimension, room)}
         self.categories: dict[str | None, int] = {}
         self.namespaces: dict[str, int] = {}
+        self._records = Kept[MemoryRecord](KEPT, _weight)
         self.live = 0
         self.total = 0
         self.mortal = False
@@ -83,7 +90,7 @@ class ScopeIndex:
         """About how many bytes of memory it takes."""
         found = self.columns.nbytes + self.keyword.nbytes + self.threads.nbytes
         found += sum(column.nbytes for column in self.vectors.values())
-        return _BYTES + found + self._sorted.nbytes + self._order.nbytes
+        return _BYTES + found + self._sorted.nbytes + self._order.nbytes + self._records.nbytes
 
     @property
     def unsettled(self) -> bool:
@@ -99,6 +106,24 @@ class ScopeIndex:
         early = _places(self._sorted, wanted)
         late = _places(row[base:], wanted)
         return np.where(early >= 0, self._order[early], np.where(late >= 0, base + late, -1))
+
+    def records(
+        self, positions: Sequence[int], read: Callable[[Sequence[int]], Mapping[int, MemoryRecord]]
+    ) -> dict[int, MemoryRecord]:
+        """Return the records at those of *positions* where one still is, all accesses counted.
+
+        Those that *read* found last, by row, are kept.
+        """
+        places, columns = np.asarray(positions, dtype=np.int64), self.columns
+        rows, counts, lasts = (
+            columns[name][places].tolist() for name in ("row", "accesses", "accessed")
+        )
+        held = self._records.of(rows, read)
+        return {
+            position: with_accesses(held[row], count, None if last == NEVER else last)
+            for position, row, count, last in zip(positions, rows, counts, lasts, strict=True)
+            if row in held
+        }
 
     def apply(self, changes: Changes) -> None:
         """Take in *changes*; taking them in twice does no harm."""
@@ -132,6 +157,7 @@ class ScopeIndex:
 
     def _patch(self, position: int, record: MemoryRecord) -> None:
         """Overwrite the numbers that can change in place."""
+        self._records.forget(int(self.columns["row"][position]))
         self.mortal |= record.expires_at is not None
         for name, value in numbers(record).items():
             self.columns[name][position] = value
@@ -293,8 +319,10 @@ class ScopeIndex:
         if columns["alive"][position]:
             columns["alive"][position] = False
             self.threads.remove(position, int(columns["thread"][position]))
+            row = int(columns["row"][position])
+            self._records.forget(row)
             for column in self.vectors.values():
-                column.forget(int(columns["row"][position]))
+                column.forget(row)
             self.live -= 1
             self.total -= int(columns["length"][position])
 
@@ -317,6 +345,12 @@ class ScopeIndex:
             self.threads.code(name)
         self._index_rows()
         self._link()
+
+
+def _weight(record: MemoryRecord) -> int:
+    """Return about how many bytes a record takes."""
+    told = len(str(record.metadata)) + len(str(record.value)) + len(str(record.tags))
+    return _RECORD_BYTES + getsizeof(record.content) + told
 
 
 def _places(ascending: Rows, wanted: Rows) -> Positions:

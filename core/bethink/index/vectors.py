@@ -17,13 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .columns import ROOM, Column, grown
+from .kept import Kept
 
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float32]
 
-KEPT: Final = 1 << 20
-"""How many numbers of exact vectors are kept: 8 MB."""
+KEPT: Final = 1 << 23
+"""How many bytes of exact vectors are kept."""
 
 _ROUNDING: Final = 5e-6
 _EXACT_BYTES: Final = 300  # of an array, its bytes and its place in a dict; measured
@@ -65,13 +66,12 @@ class VectorColumn:
         self._kernel = _kernel()
         self._codes: Column = np.empty((room, dimension), dtype=np.int8)
         self._scale: Column = np.empty(room, dtype=np.float64)
-        self._exact: dict[int, Floats] = {}
+        self._exact = Kept[Floats](KEPT, lambda exact: exact.nbytes + _EXACT_BYTES)
 
     @property
     def nbytes(self) -> int:
         """How many bytes it takes."""
-        exact = len(self._exact) * (8 * self.dimension + _EXACT_BYTES)
-        return self._codes.nbytes + self._scale.nbytes + exact
+        return self._codes.nbytes + self._scale.nbytes + self._exact.nbytes
 
     def keep(self, kept: Column) -> None:
         """Leave out the positions that are not in *kept* (bool by position)."""
@@ -99,21 +99,21 @@ class VectorColumn:
     ) -> Floats:
         """Return the vectors of *rows* as `directions`, zero where there is none.
 
-        A row's vector never changes, and what was recalled is recalled again: those that *fetch*
-        read last are kept.
+        Those that *fetch* read last are kept.
         """
-        if missing := [row for row in rows if row not in self._exact]:
-            if (len(self._exact) + len(missing)) * self.dimension > KEPT:
-                self._exact = {row: self._exact[row] for row in rows if row in self._exact}
+
+        def read(missing: list[int]) -> Mapping[int, Floats]:
             found = fetch(missing)
             absent = np.zeros(self.dimension, dtype=np.float32)
             exact = directions(np.array([found.get(row, absent) for row in missing]))
-            self._exact.update(zip(missing, map(np.copy, exact), strict=True))
-        return np.concatenate([self._exact[row] for row in rows]).reshape(len(rows), -1)
+            return dict(zip(missing, map(np.copy, exact), strict=True))
+
+        exact = self._exact.of(rows, read)
+        return np.concatenate(list(exact.values())).reshape(len(rows), -1)
 
     def forget(self, row: int) -> None:
         """Let go of the vector of a row that died."""
-        self._exact.pop(row, None)
+        self._exact.forget(row)
 
     def scan(self, query: Floats) -> Scan:
         """Compare every position with the unit vector *query*."""

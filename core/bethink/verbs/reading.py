@@ -114,7 +114,7 @@ def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallRes
     with engine.index.lock:
         index = engine.index.open(request.scope)
         search = _search(engine, index, _question(engine, index, request, probe, now), ranking)
-        results = _results(engine, search.hits(), request.k)
+        results = _results(engine, index, search.hits(), request.k)
         if request.touch:
             touched = [(row, result.memory) for row, result in results]
             engine.index.touch(touched, engine.clock())  # whatever moment was asked about
@@ -231,10 +231,12 @@ def _unit_probe(name: str, vector: Vector, embedder: Embedder | None, alone: boo
     return Probe(name, query / length, share, floor, zero) if length else None
 
 
-def _results(engine: Engine, hits: Sequence[Hit], k: int) -> list[tuple[int, RecallResult]]:
+def _results(
+    engine: Engine, index: ScopeIndex, hits: Sequence[Hit], k: int
+) -> list[tuple[int, RecallResult]]:
     """Load the records of *hits*, order ties by id, keep *k*."""
-    records = engine.backend.at([hit.row for hit in hits])
-    found = [(hit, engine.current(records[hit.row])) for hit in hits if hit.row in records]
+    records = index.records([hit.position for hit in hits], engine.backend.at)
+    found = [(hit, records[hit.position]) for hit in hits if hit.position in records]
     found.sort(key=lambda pair: (-pair[0].score, pair[1].id))
     return [
         (hit.row, RecallResult(record, hit.score, _explanation(hit)))

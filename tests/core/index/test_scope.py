@@ -126,6 +126,37 @@ def saved(index: ScopeIndex) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
+def test_records_are_read_once_and_tell_every_access() -> None:
+    index, asked = loaded(ROWS[:3]), list[list[int]]()
+    held = {each.row: each.record for each in ROWS[:3]}
+
+    def read(rows: Sequence[int]) -> dict[int, MemoryRecord]:
+        asked.append(list(rows))
+        return {number: held[number] for number in rows if number in held}
+
+    assert index.records([0, 1], read) == {0: held[1], 1: held[2]}
+    index.touch([2], 1, at=9.0)
+    used = replace(held[2], access_count=1, last_accessed_at=9.0)
+    assert index.records([2, 1], read) == {1: used, 2: held[3]}
+    assert asked == [[1, 2], [3]]
+    held[1] = replace(held[1], importance=0.9)
+    index.apply(changes(replace(ROWS[0], record=held[1]), dead=[3]))
+    del held[3]
+    assert index.records([0, 1, 2], read) == {0: held[1], 1: used}
+    assert asked[2:] == [[1, 3]]
+
+
+def test_whoever_gets_a_record_may_change_what_it_holds() -> None:
+    index = loaded(ROWS[:1])
+    told = replace(ROWS[0].record, metadata={"a": [{"b": 1}]}, value=["c"])
+    mine = index.records([0], lambda _: {1: told})[0]
+    mine.metadata["a"][0]["b"] = 2
+    mine.value.append("d")
+    assert index.records([0], lambda _: {}) == {
+        0: replace(told, metadata={"a": [{"b": 1}]}, value=["c"])
+    }
+
+
 def test_what_is_saved_is_as_if_loaded_at_once() -> None:
     index = loaded(ROWS)
     index.keyword.seal()

@@ -166,7 +166,7 @@ def test_exact_vectors_are_read_once_and_absent_ones_are_zero() -> None:
 
 
 def test_only_so_many_exact_vectors_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "KEPT", 6)
+    monkeypatch.setattr(vectors, "KEPT", 3 * (2 * 8 + 300))
     column, asked = VectorColumn(2), list[list[int]]()
     fetch, empty = reader(asked), column.nbytes
     column.exactly([1, 2, 3], fetch)
