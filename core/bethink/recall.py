@@ -8,6 +8,7 @@ over the whole scope.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from .backends import Rows, Vector
 from .index import ScopeIndex
 from .index.vectors import Scan, VectorColumn, cosines
-from .ranking import Evidence, Floats, Parts, Ranking, Truths
+from .ranking import Ceiled, Evidence, Floats, Parts, Ranking, Truths
 
 Mode = Literal["hybrid", "keyword", "semantic"]
 Positions = npt.NDArray[np.int64]
@@ -30,6 +31,10 @@ _FEW: Final = 8
 _MANY: Final = 1024
 _SLIGHT: Final = 0.1
 _BLOCK: Final = 512
+_LARGE: Final = 32_768
+_SAMPLE: Final = 1024
+_HEAVY: Final = 256
+_LIGHT: Final = 0.06
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +124,21 @@ class Search:
         self._fetch = fetch
         self._members = members
         self._probe = probe = question.probe
-        self._keyword = index.keyword_scores(question.terms)
+        self._told = self._keyword = index.keyword_scores(question.terms)
         self._column: VectorColumn | None = None
         self._scan: Scan | None = None
         if probe is not None:
             self._column = index.vector_column(probe.name, len(probe.query), fetch)
-            self._scan = self._column.scan(probe.query)
         self._spread: float = getattr(ranking, "spread", np.inf)
         self._survivors = 0
-        self._bar()
 
     def hits(self) -> list[Hit]:
         """Return the top k, best first, together with all that tie with the last of them."""
+        self._look_among(self._worthy())
+        return self._best()
+
+    def _best(self) -> list[Hit]:
+        """Return the top k of what is looked at, and what ties with the last of them."""
         positions, similar = self._candidates()
         if not len(positions) or not self._question.k:
             return []
@@ -149,6 +157,7 @@ class Search:
         The question must ask for more than there is, or some of those could be missing.
         """
         one = self._index.positions([row])
+        self._look_among(self._question.allowed)
         evidence, parts, score, passing = self._exactly(one)
         (hit,) = self._hits(one, score, parts, np.array([0]))
         similarity = float(evidence.similarity[0])
@@ -170,21 +179,63 @@ class Search:
             self._settle(positions, evidence, np.arange(len(positions)))
         return evidence, *self._ranked(evidence)
 
-    def _bar(self) -> None:
+    def _worthy(self) -> Positions | None:
+        """Return the positions that may be returned, None for all, as few as is soon found out.
+
+        A ranking may tell a ceiling. Then the heaviest are searched first, and what cannot reach
+        the k-th of them is left out, if that is most.
+        """
+        allowed, k, size = self._question.allowed, self._question.k, self._index.size
+        if not isinstance(self._ranking, Ceiled) or not k or size < _LARGE:
+            return allowed
+        ceiling = self._ranking.ceiling
+        sample = self._ceilings(ceiling, slice(None, None, size // _SAMPLE))
+        if (sample >= sample.max() / 2).mean() > _LIGHT:
+            return allowed
+        most = self._ceilings(ceiling, slice(None))
+        if (barred := self._barred(allowed)) is not None:
+            most[barred] = -np.inf
+        heavy = math.ceil(len(sample) * (_HEAVY + 8 * k) / size)
+        heaviest = (most >= np.sort(sample)[-min(heavy, len(sample))]).nonzero()[0]
+        self._look_among(heaviest)
+        found = self._best()
+        if len(found) < k:
+            return allowed
+        worthy: Positions = (most >= found[k - 1].score - 10.0**-DIGITS).nonzero()[0]
+        return worthy
+
+    def _ceilings(self, ceiling: Callable[[Floats, Floats], Floats], places: slice) -> Floats:
+        """Return the most that what stands at *places* can score."""
+        return ceiling(self._ages(places), self._index.columns["importance"][places])
+
+    def _ages(self, places: Positions | slice) -> Floats:
+        """Return the seconds since what stands at *places* occurred or was accessed."""
+        columns = self._index.columns
+        latest = np.maximum(columns["occurred"][places], columns["accessed"][places])
+        ages: Floats = np.maximum(self._question.now - latest, 0.0)
+        return ages
+
+    def _look_among(self, allowed: Positions | None) -> None:
         """Take every sign of likeness from the positions that may not be returned."""
-        index, question = self._index, self._question
-        barred = None if index.live == index.size else ~index.columns["alive"]
-        if index.mortal:
-            expired = index.columns["expires"] <= question.now
-            barred = expired if barred is None else barred | expired
-        if question.allowed is not None:
-            others = np.ones(index.size, dtype=bool)
-            others[question.allowed] = False
-            barred = others if barred is None else barred | others
-        if barred is not None:
-            self._keyword[barred] = 0.0
+        if self._probe is not None and self._column is not None:
+            self._scan = self._column.scan(self._probe.query, allowed)
+        if (barred := self._barred(allowed)) is not None:
+            self._keyword = np.where(barred, 0.0, self._told)
             if self._scan is not None:
                 self._scan.raw[barred] = -np.inf
+
+    def _barred(self, allowed: Positions | None) -> Truths | None:
+        """Return which positions may not be returned, None if all may."""
+        index = self._index
+        barred = None if index.live == index.size else ~index.columns["alive"]
+        if index.mortal:
+            expired = index.columns["expires"] <= self._question.now
+            barred = expired if barred is None else barred | expired
+        if allowed is not None:
+            others = np.ones(index.size, dtype=bool)
+            others[allowed] = False
+            barred = others if barred is None else barred | others
+        return barred
 
     def _candidates(self) -> tuple[Positions, Floats]:
         """Return the positions that may be in the top k, and bounds of their similarity."""
@@ -270,7 +321,6 @@ class Search:
     def _evidence(self, positions: Positions, less: float = 0.0) -> Evidence:
         """Return what is known of *positions*: their cosine at most, or by *less* than that."""
         columns = self._index.columns
-        latest = np.maximum(columns["occurred"][positions], columns["accessed"][positions])
         probe, keyword = self._probe, self._keyword[positions]
         if probe is None or self._scan is None:
             cosine = vector = np.zeros(len(positions))
@@ -282,7 +332,7 @@ class Search:
             vector=vector,
             cosine=cosine,
             share=0.0 if probe is None else probe.share,
-            age=np.maximum(self._question.now - latest, 0.0),
+            age=self._ages(positions),
             importance=columns["importance"][positions],
             confidence=columns["confidence"][positions],
             outcome=columns["outcome"][positions],

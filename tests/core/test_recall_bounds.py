@@ -49,9 +49,10 @@ def test_six_thousand_memories_are_ranked_as_by_the_twin(
         WeightedSum(1, 2, 3, 0),
         WeightedSum(0, 1, 1, 0),
         DecayProduct(0.02),
+        DecayProduct(0.5),
         FiveSignal(),
     ],
-    ids=["default", "classic", "mostly importance", "without similarity", "product", "five"],
+    ids=["default", "classic", "mostly importance", "without similarity", "slow", "fast", "five"],
 )
 @pytest.mark.parametrize(
     ("kernel", "embedder"),
@@ -65,8 +66,15 @@ def test_what_is_left_unscored_would_not_have_made_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(vectors, "_kernel", kernel)
-    monkeypatch.setattr(recall, "_BLOCK", 16)
-    monkeypatch.setattr(recall, "_MANY", 16)
+    for name, small in {
+        "_BLOCK": 16,
+        "_MANY": 16,
+        "_LARGE": 64,
+        "_SAMPLE": 32,
+        "_HEAVY": 8,
+    }.items():
+        monkeypatch.setattr(recall, name, small)
+    monkeypatch.setattr(recall, "_LIGHT", 1.0)
     dice = random.Random(5)
     with opened(embedder=embedder(8), ranking=ranking) as store:
         store.store_many(
@@ -149,3 +157,28 @@ def test_what_only_seems_related_hides_nothing(
         store.store("a cat", confidence=0.0)
         assert_same(asked.of(store), Twin.of(store).recall(asked))
         assert [hit.memory.content for hit in store.recall(**vars(asked))] == ["a cat"]
+
+
+def test_what_has_decayed_too_far_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int | None] = []
+    scan = vectors.VectorColumn.scan
+
+    def seen(column: vectors.VectorColumn, query: Any, among: Any = None) -> vectors.Scan:
+        looked.append(None if among is None else len(among))
+        return scan(column, query, among)
+
+    monkeypatch.setattr(vectors.VectorColumn, "scan", seen)
+    monkeypatch.setattr(recall, "_LARGE", 1024)
+    dice = random.Random(3)
+    with opened(embedder=HashEmbedder(16)) as store:
+        store.store_many(
+            {"content": f"cat {number} {dice.choice(WORDS)}", "occurred_at": NOW - number * DAY}
+            for number in range(4000)
+        )
+        twin = Twin.of(store)
+        for rate, all_looked_at in ((0.1, False), (0.0001, True)):
+            looked.clear()
+            asked = Asked("red cat", k=5, now=NOW, ranking=DecayProduct(rate))
+            assert_same(asked.of(store), twin.recall(asked))
+            assert (None in looked) is all_looked_at
+            assert sum(count or 0 for count in looked) < 1000

@@ -29,6 +29,7 @@ KEPT: Final = 1 << 23
 _ROUNDING: Final = 5e-6
 _EXACT_BYTES: Final = 300  # of an array, its bytes and its place in a dict; measured
 _BLOCK: Final = 2048  # as float32 it stays in the processor's cache
+_FEW: Final = 0.3  # of all positions; to gather more of them takes longer than to scan all
 
 
 def _kernel() -> Any:
@@ -115,33 +116,47 @@ class VectorColumn:
         """Let go of the vector of a row that died."""
         self._exact.forget(row)
 
-    def scan(self, query: Floats) -> Scan:
-        """Compare every position with the unit vector *query*."""
+    def scan(self, query: Floats, among: Positions | None = None) -> Scan:
+        """Compare every position with the unit vector *query*, or at least those *among* all.
+
+        What is not compared is like nothing: its ``raw`` is minus infinity.
+        """
         margin = self.error + _ROUNDING + (1 + self.error) * self.dimension * 2.0**-24
         if not self.size:
             return Scan(np.empty(0), 1.0, margin)
+        if among is None or len(among) > _FEW * self.size:
+            return self._compared(self._codes[: self.size], self._scale[: self.size], query, margin)
+        raw = np.full(self.size, -np.inf)
+        if not len(among):
+            return Scan(raw, 1.0, margin)
+        few = self._compared(self._codes.take(among, axis=0), self._scale[among], query, margin)
+        raw[among] = few.raw
+        return few._replace(raw=raw)
+
+    def _compared(self, codes: Column, scale: Column, query: Floats, margin: float) -> Scan:
+        """Compare the rows of *codes* with *query*."""
         if not self._kernel:
-            return Scan(self._products(query.astype(np.float32)), 1.0, margin)
+            return Scan(_products(codes, query) * scale, 1.0, margin)
         step = float(np.abs(query).max()) / 127 or 1.0
         rounded = np.rint(query / step)
-        distances = self._kernel.cdist(
-            rounded.astype(np.int8)[None], self._codes[: self.size], metric="inner"
-        )
+        distances = self._kernel.cdist(rounded.astype(np.int8)[None], codes, metric="inner")
         raw = np.asarray(distances, dtype=np.float64).ravel()
-        raw *= self._scale[: self.size]
+        raw *= scale
         rest = query - rounded * step
         slack = math.sqrt(rest @ rest)
         return Scan(raw, step, margin * (1 + slack) + slack)
 
-    def _products(self, query: npt.NDArray[np.float32]) -> Floats:
-        """Return the product of every position with *query*, in single precision."""
-        products = np.empty(self.size, dtype=np.float32)
-        block = np.empty((min(self.size, _BLOCK), self.dimension), dtype=np.float32)
-        for start in range(0, self.size, _BLOCK):
-            end = min(start + _BLOCK, self.size)
-            block[: end - start] = self._codes[start:end]
-            np.dot(block[: end - start], query, out=products[start:end])
-        return products.astype(np.float64) * self._scale[: self.size]
+
+def _products(codes: Column, query: Floats) -> Floats:
+    """Return the product of every row of *codes* with *query*, reckoned in single precision."""
+    single, size = query.astype(np.float32), len(codes)
+    products = np.empty(size, dtype=np.float32)
+    block = np.empty((min(size, _BLOCK), len(query)), dtype=np.float32)
+    for start in range(0, size, _BLOCK):
+        end = min(start + _BLOCK, size)
+        block[: end - start] = codes[start:end]
+        np.dot(block[: end - start], single, out=products[start:end])
+    return products.astype(np.float64)
 
 
 def directions(vectors: Matrix) -> Floats:

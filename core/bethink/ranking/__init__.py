@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -95,6 +95,18 @@ class Ranking(Protocol):
 
     def rank(self, evidence: Evidence) -> Parts:
         """Return signals and contributions for every candidate."""
+        ...
+
+
+@runtime_checkable
+class Ceiled(Protocol):
+    """A ranking that knows what a record can score at most, and so where it need not look."""
+
+    def ceiling(self, age: Floats, importance: Floats) -> Floats:
+        """Return the most that records of this age (seconds) and importance score, however alike.
+
+        A score may be greater by rounding errors only.
+        """
         ...
 
 
@@ -184,7 +196,7 @@ class DecayProduct:
     def rank(self, evidence: Evidence) -> Parts:
         """Return signals and contributions for every candidate."""
         alike = np.clip(evidence.cosine, 0.0, 1.0) if evidence.share else evidence.keyword
-        decay = np.exp(-self.rate / DAY * evidence.age)
+        decay = self._decay(evidence.age)
         signals = {
             "keyword": evidence.keyword,
             "vector": evidence.vector,
@@ -194,6 +206,13 @@ class DecayProduct:
             "decay": decay,
         }
         return Parts(signals, {"decay product": alike * evidence.importance * decay})
+
+    def ceiling(self, age: Floats, importance: Floats) -> Floats:
+        """Return the score of records of this age and importance whose cosine is 1."""
+        return importance * self._decay(age)
+
+    def _decay(self, age: Floats) -> Floats:
+        return np.exp(-self.rate / DAY * age)
 
 
 @dataclass(frozen=True, slots=True)

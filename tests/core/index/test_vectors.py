@@ -94,6 +94,19 @@ def test_what_is_quantised_can_be_adopted_with_or_without_the_kernel(name: str, 
     assert np.abs(near - cosines(directions(matrix[:7]), direction(matrix[3]))).max() <= margin
 
 
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("among", [[], [7], [3, 4, 19], list(range(2, 20))])
+def test_those_among_all_are_compared_as_ever(name: str, among: list[int]) -> None:
+    scanned = column(name, 8)
+    scanned.append(np.random.default_rng(4).normal(size=(20, 8)).astype(np.float32))
+    query = direction(np.arange(8, dtype=np.float32))
+    every, some = scanned.scan(query), scanned.scan(query, np.array(among, dtype=np.int64))
+    assert some.raw[among] == pytest.approx(every.raw[among])
+    assert some.margin == every.margin or not among
+    if len(among) <= 0.3 * 20:
+        assert set(np.delete(some.raw, among)) == {-np.inf}
+
+
 def test_a_zero_vector_is_like_nothing() -> None:
     exact = directions(np.zeros((1, 3), np.float32))
     assert cosines(exact, np.array([1.0, 0, 0])).tolist() == [0.0]

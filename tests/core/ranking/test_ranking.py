@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import DecayProduct, FiveSignal, MemoryStore, Ranking, ValidationError, WeightedSum
-from bethink.ranking import BOOSTS, DAY, Evidence
+from bethink.ranking import BOOSTS, DAY, Ceiled, Evidence
 
 shares = st.floats(0, 1)
 weights = st.tuples(*[st.floats(0, 10)] * 4).filter(lambda given: sum(given) > 1e-3)
@@ -228,6 +228,15 @@ def test_what_cannot_rank_is_refused(ranking: Any) -> None:
                 verb("red cat", ranking=ranking)
         with pytest.raises(ValidationError, match="ranking must be"):
             store.why_not("1", "red cat", ranking=ranking)
+
+
+def test_no_product_is_above_its_ceiling() -> None:
+    known = {"age": np.array([0.0, 3.0, 900.0]) * DAY, "importance": np.array([1.0, 0.4, 0.9])}
+    alike = evidence(**known, cosine=np.ones(3), vector=np.ones(3), share=1.0)
+    for rate in (0.0, 0.05, 3.0):
+        product = DecayProduct(rate)
+        assert product.ceiling(**known).tolist() == product.rank(alike).score.tolist()
+    assert not any(isinstance(each, Ceiled) for each in (WeightedSum(), FiveSignal()))
 
 
 @pytest.mark.parametrize("ranking", [WeightedSum(), FiveSignal(), DecayProduct(0.05)], ids=repr)
