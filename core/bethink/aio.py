@@ -177,10 +177,13 @@ class AsyncFiles:
         self.namespace = self.sync.namespace
 
     read = _awaitable(Files.read)
+    read_range = _awaitable(Files.read_range)
     view = _awaitable(Files.view)
     exists = _awaitable(Files.exists)
     list = _awaitable(Files.list)
     create = _awaitable(Files.create)
+    write = _awaitable(Files.write)
+    append = _awaitable(Files.append)
     str_replace = _awaitable(Files.str_replace)
     insert = _awaitable(Files.insert)
     delete = _awaitable(Files.delete)

@@ -1,13 +1,16 @@
 """The files face: virtual text files in a store, to be viewed and edited by path.
 
-A file is one record: its key is the path, its content the text, so ``recall`` finds it. An edit
+A file is a record: its key is the path, its content the text, so ``recall`` finds it. An edit
 changes that record, a rename its key, and deleting forgets it; the journal keeps every version.
+What is written or appended is cut into pieces of some lines, each a record of its own: so a file
+may be of any length, an append costs what it adds, and ``recall`` finds the very lines.
 Folders are where files are: they come with the first file below them and go with the last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,10 +26,10 @@ from .errors import (
 )
 from .filters import Filter, parse
 from .namespaces import check_namespace
-from .paths import ROOT, above, at_or_below, below, normalised
+from .paths import ROOT, above, below, normalised
 from .records import MemoryRecord
 from .store import MemoryStore
-from .verbs import lifecycle
+from .verbs import runs
 
 AROUND: Final = 2
 """How many lines before and after a change an edit shows."""
@@ -48,10 +51,12 @@ class Files:
 
     Every change is atomic and durable, between threads and processes too: nobody's edit is lost. A
     path is normalised first (see ``paths``); a bad one raises ``ValidationError``, one where
-    nothing is ``NotFoundError``. A text has at most ``fields.MAX_CONTENT`` characters.
+    nothing is ``NotFoundError``. A text that is given to ``create`` and the edits has at most
+    ``fields.MAX_CONTENT`` characters.
 
     ``store.audit(path, namespace=files.namespace)`` tells what a file said when; what was deleted
-    is restored by the id that it tells.
+    is restored by the id that it tells. Of a file in pieces that is the first one; the others have
+    their own histories (see ``verbs.runs`` for their keys).
     """
 
     def __init__(self, store: MemoryStore, namespace: str = "files") -> None:
@@ -61,7 +66,21 @@ class Files:
 
     def read(self, path: str) -> str:
         """Return the text of a file."""
-        return _text(self._file(normalised(path)))
+        return "".join(runs.text_of(part) for _, part in self._parts(normalised(path)))
+
+    def read_range(self, path: str, start: int, end: int | None = None) -> str:
+        """Return what stands from byte *start* to before byte *end* (None: the end of the file).
+
+        Bytes are those of UTF-8; what is beyond the end is left out. A range that begins or ends
+        within a character raises ``UnicodeDecodeError``.
+        """
+        first = fields.integer("start", start, 0)
+        last = None if end is None else fields.integer("end", end, 0)
+        data = b""
+        for begin, part in self._parts(normalised(path), first, last):
+            until = None if last is None else max(0, last - begin)
+            data += runs.text_of(part).encode()[max(0, first - begin) : until]
+        return data.decode()
 
     def view(self, path: str, lines: tuple[int, int | None] | None = None) -> str:
         """Return the text of a file with line numbers; *lines* are as in ``numbered``."""
@@ -82,7 +101,7 @@ class Files:
         found = self.store.all(namespace=self.namespace, where=below(folder))
         if not found and folder != ROOT:
             raise NotFoundError("folder", folder)
-        sizes = {str(record.key): len(_text(record).encode()) for record in found}
+        sizes = {str(head.key): runs.size(self._engine, head) for head in found}
         return _entries(folder.removesuffix("/"), sizes, levels)
 
     def create(self, path: str, text: str) -> MemoryRecord:
@@ -92,14 +111,32 @@ class Files:
         folders, it raises ``PathTakenError``.
         """
         name = _file_name(path)
-        content = _held(text)
+        content = fields.text("text", text, fields.MAX_CONTENT)
 
-        def change(known: MemoryRecord | None) -> dict[str, Any]:
-            if known is not None:
+        def change(known: Sequence[str]) -> Sequence[str]:
+            if known:
                 raise PathTakenError(name, "file")
-            return content
+            return [content]
 
-        return self._rewrite(name, change, lambda writer: self._check_free(writer, name))
+        return self._rewrite(name, change)
+
+    def write(self, path: str, text: str) -> MemoryRecord:
+        """Have a file say *text*, of any length; make it, and its folders, if it is not there.
+
+        Return its first record. Only records from the first change on are written: text that the
+        file begins with stays.
+        """
+        whole = _any_text(text)
+        return self._rewrite(_file_name(path), lambda known: runs.cut_anew(known, whole))
+
+    def append(self, path: str, text: str) -> int:
+        """Add *text*, of any length, to the end of a file; return the byte where it begins.
+
+        The file, and its folders, are made if they are not there. It costs what is added, however
+        long the file is.
+        """
+        name, added = _file_name(path), _any_text(text)
+        return runs.append(self._engine, self.namespace, name, added, self._admit(name))
 
     def str_replace(self, path: str, old: str, new: str) -> str:
         """Replace *old*, which must occur exactly once; return the numbered lines around it.
@@ -144,8 +181,7 @@ class Files:
     def delete(self, path: str) -> int:
         """Forget a file, or a folder with all below it; return how many files those were."""
         name = _inner(path)
-        where = self._lasting(at_or_below(name))
-        if deleted := self.store.forget(namespace=self.namespace, where=where):
+        if deleted := runs.forget(self._engine, self.namespace, name):
             return deleted
         raise NotFoundError("file or folder", name)
 
@@ -158,22 +194,18 @@ class Files:
         if target.startswith(f"{source}/"):
             raise ValidationError(f"{source!r} cannot be moved into itself, to {target!r}")
 
-        def admit(writer: Writer) -> None:
-            if not self._found(writer, {"key": source}) and not self._found(writer, below(source)):
-                raise NotFoundError("file or folder", source)
-            self._check_free(writer, target)
+        moved = runs.rename(self._engine, self.namespace, source, target, self._admit(target))
+        if not moved:
+            raise NotFoundError("file or folder", source)
+        return moved
 
-        def renamed(key: str) -> str:
-            return target + key.removeprefix(source)
-
-        where = _parsed(self._lasting(at_or_below(source)))
-        return lifecycle.rekey(self._engine, self.namespace, where, renamed, admit)
-
-    def _file(self, name: str) -> MemoryRecord:
-        record = None if name == ROOT else self.store.get(namespace=self.namespace, key=name)
-        if record is None:
+    def _parts(
+        self, name: str, start: int = 0, end: int | None = None
+    ) -> Sequence[tuple[int, MemoryRecord]]:
+        found = runs.read(self._engine, self.namespace, name, start, end)
+        if not found:
             raise self._missing(name)
-        return record
+        return found
 
     def _missing(self, name: str) -> Exception:
         """Return the error that says why there is no file called *name*."""
@@ -185,25 +217,19 @@ class Files:
         """Give a file the text *made* of it; return the lines around those it says it changed."""
         shown = ""
 
-        def change(known: MemoryRecord | None) -> dict[str, Any]:
+        def change(known: Sequence[str]) -> Sequence[str]:
             nonlocal shown
-            if known is None:
+            if not known:
                 raise self._missing(name)
-            text, first, last = made(_text(known))
-            held = _held(text)
+            text, first, last = made("".join(known))
             shown = numbered(text, (max(1, first - AROUND), last + AROUND))
-            return held
+            return [text] if len(known) == 1 else runs.cut_anew(known, text)
 
-        self._rewrite(name, change, lambda _: None)
+        self._rewrite(name, change)
         return shown
 
-    def _rewrite(
-        self,
-        name: str,
-        change: Callable[[MemoryRecord | None], dict[str, Any]],
-        admit: Callable[[Writer], None],
-    ) -> MemoryRecord:
-        return lifecycle.rewrite(self._engine, self.namespace, name, change, admit)
+    def _rewrite(self, name: str, change: Callable[[Sequence[str]], Sequence[str]]) -> MemoryRecord:
+        return runs.rewrite(self._engine, self.namespace, name, change, self._admit(name))
 
     def _is_there(self, name: str) -> bool:
         return bool(self._count({"key": name}) or self._count(below(name)))
@@ -220,13 +246,17 @@ class Files:
         past = {"expires_at": {"$lte": self._engine.clock()}}
         return {"$and": [where, {"$not": past}]}
 
-    def _check_free(self, writer: Writer, name: str) -> None:
-        """Refuse *name* where something is, and below a file."""
-        for path in [*above(name), name]:
-            if self._found(writer, {"key": path}):
-                raise PathTakenError(path, "file")
-        if self._found(writer, below(name)):
-            raise PathTakenError(name, "folder")
+    def _admit(self, name: str) -> runs.Admit:
+        """Return what refuses *name* where something is, and below a file."""
+
+        def check(writer: Writer) -> None:
+            for path in [*above(name), name]:
+                if self._found(writer, {"key": path}):
+                    raise PathTakenError(path, "file")
+            if self._found(writer, below(name)):
+                raise PathTakenError(name, "folder")
+
+        return check
 
 
 def numbered(text: str, lines: tuple[int, int | None] | None = None) -> str:
@@ -279,18 +309,9 @@ def _inner(path: str) -> str:
     return name
 
 
-def _held(text: str) -> dict[str, Any]:
-    """Return the fields that hold *text*: a blank one is a value, as no content can be blank."""
-    content = fields.text("text", text, fields.MAX_CONTENT)
-    return (
-        {"content": "", "value": text} if not content.strip() else {"content": text, "value": None}
-    )
-
-
-def _text(record: MemoryRecord) -> str:
-    if record.content:
-        return record.content
-    return record.value if isinstance(record.value, str) else fields.to_json(record.value)
+def _any_text(text: str) -> str:
+    """Return *text* if any storage can hold it, in pieces."""
+    return fields.text("text", text, sys.maxsize)
 
 
 def _places(text: str, old: str) -> list[int]:

@@ -50,11 +50,6 @@ def below(path: str) -> dict[str, Any]:
     return {"key": {"$gte": f"{start}/", "$lt": f"{start}0"}}  # "0" is what follows "/"
 
 
-def at_or_below(path: str) -> dict[str, Any]:
-    """Return the filter for the keys of the file at *path* and all below it."""
-    return {"$or": [{"key": path}, below(path)]}
-
-
 def _check_segment(path: str, segment: str) -> None:
     if not segment:
         raise ValidationError(f"path {path!r} has an empty segment")

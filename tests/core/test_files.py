@@ -30,6 +30,7 @@ from bethink import (
 )
 from bethink.fields import MAX_CONTENT
 from bethink.files import numbered
+from bethink.verbs import runs
 
 from .backends.replay import assert_journal_is_state, unverified
 
@@ -503,7 +504,7 @@ def test_the_awaitable_verbs_do_what_the_verbs_do() -> None:
 
 
 PATHS = st.sampled_from(["/a", "/a/b", "/a/b/c", "/a.b", "/b", "/b/a", "/a0"])
-TEXTS = st.sampled_from([*BLANK, "x", "x\ny", "y\nx\n", "xx"])
+TEXTS = st.sampled_from([*BLANK, "x", "x\ny", "y\nx\n", "xx", "xxéyyx\nzzé"])
 
 
 class Model(RuleBasedStateMachine):
@@ -511,11 +512,14 @@ class Model(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
+        self.patched = pytest.MonkeyPatch()
+        self.patched.setattr(runs, "LONGEST", 4)
         self.store = MemoryStore(embedder=HashEmbedder(16))
         self.files = Files(self.store)
         self.texts: dict[str, str] = {}
 
     def teardown(self) -> None:
+        self.patched.undo()
         assert_journal_is_state(self.store)
         self.store.close()
 
@@ -524,6 +528,9 @@ class Model(RuleBasedStateMachine):
 
     def is_taken(self, path: str) -> bool:
         return bool(self.tree(path)) or any(path.startswith(f"{name}/") for name in self.texts)
+
+    def can_be_written(self, path: str) -> bool:
+        return path in self.texts or not self.is_taken(path)
 
     def attempt(self, allowed: bool, verb: Callable[[], object]) -> bool:
         if allowed:
@@ -537,6 +544,17 @@ class Model(RuleBasedStateMachine):
     def create(self, path: str, text: str) -> None:
         if self.attempt(not self.is_taken(path), lambda: self.files.create(path, text)):
             self.texts[path] = text
+
+    @rule(path=PATHS, text=TEXTS)
+    def append(self, path: str, text: str) -> None:
+        if self.attempt(self.can_be_written(path), lambda: self.files.append(path, text)):
+            self.texts[path] = self.texts.get(path, "") + text
+
+    @rule(path=PATHS, text=TEXTS, more=st.booleans())
+    def write(self, path: str, text: str, more: bool) -> None:
+        whole = self.texts.get(path, "") * more + text
+        if self.attempt(self.can_be_written(path), lambda: self.files.write(path, whole)):
+            self.texts[path] = whole
 
     @rule(path=PATHS, old=st.sampled_from(["x", "y", "x\n", "\n"]), new=TEXTS)
     def str_replace(self, path: str, old: str, new: str) -> None:
@@ -569,6 +587,9 @@ class Model(RuleBasedStateMachine):
     @invariant()
     def the_files_are_the_texts(self) -> None:
         assert texts(self.files) == self.texts
+        entries = self.files.list(depth=None)
+        sizes = {entry.path: entry.size for entry in entries if not entry.is_folder}
+        assert sizes == {path: len(text.encode()) for path, text in self.texts.items()}
 
 
 Model.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)

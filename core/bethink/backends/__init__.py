@@ -120,6 +120,12 @@ class Writer(Protocol):
         """Return the live record that holds *key*."""
         ...
 
+    def span(
+        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
+    ) -> list[tuple[int, MemoryRecord]]:
+        """Return the rows and records that ``Backend.span`` would return."""
+        ...
+
     def matching(
         self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
     ) -> list[str]:
@@ -253,6 +259,16 @@ class Backend(Protocol):
 
     def holder(self, namespace: str, key: str) -> MemoryRecord | None:
         """Return the live record that holds *key* in *namespace*."""
+        ...
+
+    def span(
+        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
+    ) -> list[MemoryRecord]:
+        """Return the live records whose keys lie from *low* to before *high*, in order of keys.
+
+        Without those that have expired by *now*; with *last* only the last one. It costs what is
+        returned, however many records there are.
+        """
         ...
 
     def select(

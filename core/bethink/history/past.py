@@ -80,6 +80,14 @@ class PastBackend:
                 return each.record
         return None
 
+    def span(
+        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
+    ) -> list[MemoryRecord]:
+        """Return the live records whose keys lay from *low* to before *high*, in order of keys."""
+        keyed = ((each.record.key, each.record) for each in self._live(namespace, now))
+        found = sorted((key, record) for key, record in keyed if key and low <= key < high)
+        return [record for _, record in found[-1 if last else 0 :]]
+
     def select(
         self,
         scope: Scope,

@@ -167,6 +167,25 @@ class BackendContract(ChronicleContract):
         insert(backend, record("r3", key="k"))
         assert backend.holder("default", "k") == record("r3", key="k")
 
+    def test_a_span_holds_the_keys_from_its_low_end_to_before_its_high_one(
+        self, backend: Backend
+    ) -> None:
+        insert(backend, *(record(key, key=key) for key in ("d", "b0", "c", "é", "a", "b")))
+        insert(backend, record("other", key="b", namespace="other"), record("none"))
+        insert(backend, record("gone", key="bb", state="forgotten"))
+        insert(backend, record("past", key="cc", expires_at=5.0))
+        for low, high, found in (("b", "d", ["b", "b0", "c"]), ("d", "\U0010ffff", ["d", "é"]),
+                                 ("e", "f", []), ("c", "b", [])):  # fmt: skip
+            spanned = [each.id for each in backend.span("default", low, high, 5.0)]
+            last = backend.span("default", low, high, 5.0, last=True)
+            assert (spanned, [each.id for each in last]) == (found, found[-1:])
+            rows = backend.rows_of(found)
+            with backend.write() as writer:
+                pairs = [(rows[id], record(id, key=id)) for id in found]
+                assert writer.span("default", low, high, 5.0) == pairs
+                assert writer.span("default", low, high, 5.0, last=True) == pairs[-1:]
+        assert [each.id for each in backend.span("default", "c", "d", 4.0)] == ["c", "past"]
+
     @pytest.mark.parametrize(
         "scope", [*NAMESPACES, "none", *map(Subtree, (*NAMESPACES, "none")), EVERYWHERE], ids=repr
     )

@@ -53,7 +53,7 @@ def store_many(
     engine.check_open()
     common = checked(shared)
     now = engine.clock()
-    prepared = [_prepared(engine, item, common, now) for item in _listed(items)]
+    prepared = [prepare(engine, item, common, now) for item in _listed(items)]
     records = [record for record, *_ in prepared]
     if len({record.id for record in records}) < len(records):
         raise ValidationError("two items have the same id")
@@ -68,7 +68,7 @@ def store_many(
             if old is not None:
                 supersede(transaction, *found_live(transaction.writer, old), stored[-1].id)
             if kept is None:
-                _store(transaction, record, {**named, EMBEDDED: vector})
+                add(transaction, record, {**named, EMBEDDED: vector})
     engine.index.save()
     latest = {each.id: each for each in stored}
     return [engine.current(latest[each.id]) for each in stored]
@@ -93,7 +93,7 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
             row, before = found_live(transaction.writer, id)
             same = (before.content, before.author) == (known.content, known.author)
             if same:
-                after = _update(transaction, row, before, fields, vectors)
+                after = revise(transaction, row, before, fields, vectors)
         if same:
             return engine.current(after)
 
@@ -115,7 +115,7 @@ def modify(
     """
     with engine.writing() as transaction:
         row, held = transaction.writer.holder(namespace, key) or (0, None)
-        before = _unexpired(held, transaction.now)
+        before = unexpired(held, transaction.now)
         value = change(before)
         if value is UNCHANGED:
             return None
@@ -129,65 +129,8 @@ def modify(
             return after
         id, now = engine.new_id(), transaction.now
         record = MemoryRecord(id, namespace, "", now, now, now, key=key, value=value)
-        _store(transaction, record, {})
+        add(transaction, record, {})
     return record
-
-
-def rewrite(
-    engine: Engine,
-    namespace: str,
-    key: str,
-    change: Callable[[MemoryRecord | None], Mapping[str, Any]],
-    admit: Callable[[Writer], None],
-) -> MemoryRecord:
-    """Give the live record that holds *key* the fields that *change* makes of it, or of None.
-
-    It stays one record; without one a new one is stored. *change* runs before the transaction, and
-    again if the record is another by then. *admit* runs inside, to refuse by raising.
-    """
-    engine.check_open()
-    while True:  # until no one else changes the text while it is being embedded
-        now = engine.clock()
-        known = _unexpired(engine.backend.holder(namespace, key), now)
-        fields = {"namespace": namespace, "key": key, **checked(change(known))}
-        after = (
-            _prepared(engine, fields, {}, now)[0] if known is None else _after(known, fields, now)
-        )
-        fresh = known is None or not _EMBEDDED_FIELDS.isdisjoint(different(known, after))
-        vectors = {EMBEDDED: engine.embed([after])[0]} if fresh else {}
-        with engine.writing() as transaction:
-            row, held = transaction.writer.holder(namespace, key) or (0, None)
-            held = _unexpired(held, transaction.now)
-            same = _said(held) == _said(known)
-            if same:
-                admit(transaction.writer)
-            if same and held is not None:
-                after = _update(transaction, row, held, fields, vectors)
-            elif same:
-                _store(transaction, after, vectors)
-        if same:
-            engine.index.save()
-            return engine.current(after)
-
-
-def rekey(
-    engine: Engine,
-    namespace: str,
-    where: Filter,
-    named: Callable[[str], str],
-    admit: Callable[[Writer], None],
-) -> int:
-    """Give the live records of *namespace* that pass *where* the keys *named* makes of theirs.
-
-    All of them or none: *admit* runs inside the transaction and refuses by raising. Return how many
-    there were.
-    """
-    with engine.writing() as transaction:
-        found = chosen(transaction.writer, None, namespace, where)
-        admit(transaction.writer)
-        for row, record in found:
-            _update(transaction, row, record, checked({"key": named(str(record.key))}), {})
-    return len(found)
 
 
 def forget(
@@ -207,7 +150,7 @@ def expire(engine: Engine) -> int:
         writer, past = transaction.writer, Compare(("expires_at",), "$lte", transaction.now)
         found = writer.find(writer.matching(EVERYWHERE, past))
         for row, record in found.values():
-            _retire(transaction, row, record, "expire", "forgotten")
+            retire(transaction, row, record, "expire", "forgotten")
     return len(found)
 
 
@@ -217,7 +160,7 @@ def archive(engine: Engine, ids: Iterable[str]) -> int:
         found = chosen(transaction.writer, ids)
         archived = [pair for pair in found if pair[1].state == "live"]
         for row, record in archived:
-            _retire(transaction, row, record, "archive", "archived")
+            retire(transaction, row, record, "archive", "archived")
     return len(archived)
 
 
@@ -273,13 +216,14 @@ def chosen(
 def _forget(transaction: Transaction, found: Iterable[tuple[int, MemoryRecord]]) -> int:
     forgotten = [pair for pair in found if pair[1].state not in ("forgotten", "erased")]
     for row, record in forgotten:
-        _retire(transaction, row, record, "forget", "forgotten")
+        retire(transaction, row, record, "forget", "forgotten")
     return len(forgotten)
 
 
-def _retire(
+def retire(
     transaction: Transaction, row: int, record: MemoryRecord, action: str, state: State
 ) -> None:
+    """Take a record out of the living into *state*; *action* is what the journal calls that."""
     gone = replace(record, state=state, updated_at=transaction.now)
     transaction.retire(row, gone, action, {"state": state})
 
@@ -305,7 +249,7 @@ def _listed(items: object) -> list[str | Mapping[str, Any]]:
     return list(items)
 
 
-def _prepared(engine: Engine, item: object, common: Mapping[str, Any], now: float) -> _Prepared:
+def prepare(engine: Engine, item: object, common: Mapping[str, Any], now: float) -> _Prepared:
     """Return the record that *item* describes, its named vectors, and the id it supersedes."""
     if isinstance(item, str):
         item = {"content": item}
@@ -328,7 +272,8 @@ def _prepared(engine: Engine, item: object, common: Mapping[str, Any], now: floa
     return record, named, old
 
 
-def _store(transaction: Transaction, record: MemoryRecord, vectors: Mapping[str, Vector]) -> None:
+def add(transaction: Transaction, record: MemoryRecord, vectors: Mapping[str, Vector]) -> None:
+    """Add a new record; it supersedes the one that holds its key."""
     if record.key is not None and (
         holder := transaction.writer.holder(record.namespace, record.key)
     ):
@@ -349,13 +294,14 @@ def supersede(
     transaction.retire(row, gone, action, {"state": "superseded", "superseded_by": by, **told})
 
 
-def _update(
+def revise(
     transaction: Transaction,
     row: int,
     before: MemoryRecord,
     fields: Mapping[str, Any],
     vectors: Mapping[str, Vector],
 ) -> MemoryRecord:
+    """Change *fields* of the record *before*; return what it is then."""
     after = _after(before, fields, transaction.now)
     changes = _changes(before, after)
     if not {"key", "namespace"}.isdisjoint(changes):
@@ -377,12 +323,9 @@ def _changes(before: MemoryRecord, after: MemoryRecord) -> dict[str, Any]:
     return {name: getattr(after, name) for name in names}
 
 
-def _unexpired(record: MemoryRecord | None, now: float) -> MemoryRecord | None:
+def unexpired(record: MemoryRecord | None, now: float) -> MemoryRecord | None:
+    """Return *record* unless it has expired by *now*."""
     return None if record is None or record.expired(now) else record
-
-
-def _said(record: MemoryRecord | None) -> tuple[object, ...]:
-    return () if record is None else (record.id, record.content, record.value, record.author)
 
 
 def check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
@@ -390,7 +333,7 @@ def check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
     if record.key is not None:
         row, holder = transaction.writer.holder(record.namespace, record.key) or (0, record)
         if holder.id != record.id and holder.expired(transaction.now):
-            _retire(transaction, row, holder, "expire", "forgotten")
+            retire(transaction, row, holder, "expire", "forgotten")
         elif holder.id != record.id:
             raise ValidationError(f"key {record.key!r} is held by record {holder.id!r}")
 

@@ -24,7 +24,7 @@ from .connection import BUSY_SECONDS, Connections, Durability
 from .erasing import ENTRIES_OF, ERASED, SCRUBBED, came_too_late, once_in
 from .inspection import SQLiteInspection
 from .opening import MEMORY
-from .rows import from_json, to_vector, within, within_any
+from .rows import from_json, spanning, to_vector, within, within_any
 from .schema import remove_backups
 from .sealing import KEYED, Seal, check_unkeyed
 from .where import condition
@@ -118,6 +118,12 @@ class SQLiteBackend:
         """Return the live record that holds *key* in *namespace*."""
         found = self._records("namespace = ? AND key = ? AND state = 'live'", namespace, key)
         return found[0] if found else None
+
+    def span(
+        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
+    ) -> list[MemoryRecord]:
+        """Return the live records whose keys lie from *low* to before *high*, in order of keys."""
+        return self._records(spanning(last=last), namespace, low, high, now)
 
     def select(
         self,

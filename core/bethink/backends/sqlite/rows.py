@@ -77,6 +77,18 @@ def within(scope: Scope) -> tuple[str, tuple[Any, ...]]:
     return "1", ()
 
 
+def spanning(*, last: bool) -> str:
+    """Return the SQL condition and order of a span of keys, or of its last one.
+
+    Its parameters are the namespace, the two ends, and the time by which nothing has expired.
+    """
+    return (
+        "namespace = ? AND key >= ? AND key < ? AND state = 'live' "
+        "AND (expires_at IS NULL OR expires_at > ?) "
+        f"ORDER BY key {'DESC LIMIT 1' if last else ''}"
+    )
+
+
 def within_any(scopes: Sequence[Scope]) -> tuple[str, tuple[Any, ...]]:
     """Return the SQL condition and parameters for the union of *scopes*.
 

@@ -18,7 +18,7 @@ from ...records import LIVE, MemoryRecord, State
 from .. import EMBEDDED, Row, Vector
 from .codes import PLAIN, Codes
 from .erasing import ERASED, blank, discard
-from .rows import COLUMNS, FIELDS, to_blob, to_values, to_vector, within
+from .rows import COLUMNS, FIELDS, spanning, to_blob, to_values, to_vector, within
 from .where import condition
 
 _INSERT: Final = (
@@ -72,6 +72,16 @@ class SQLiteWriter:
     def holder(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
         """Return the live record that holds *key*."""
         return self._one("namespace = ? AND key = ? AND state = 'live'", namespace, key)
+
+    def span(
+        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
+    ) -> list[tuple[int, MemoryRecord]]:
+        """Return the rows and records that ``Backend.span`` would return."""
+        found = self._connection.execute(
+            f"SELECT row, {self._codes.columns} FROM records WHERE {spanning(last=last)}",
+            (namespace, low, high, now),
+        )
+        return [(row, self._codes.to_record(values)) for row, *values in found]
 
     def _one(self, sql: str, *parameters: object) -> tuple[int, MemoryRecord] | None:
         values = self._connection.execute(
