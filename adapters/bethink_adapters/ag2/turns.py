@@ -1,18 +1,4 @@
-"""AG2 from 1.0: a policy that recalls before each call of the model, a middleware that remembers.
-
-    agent = Agent(
-        "helper",
-        config=config,
-        assembly=[RecallPolicy(store, namespace=Subtree("users/42"))],
-        middleware=[remembering(store, namespace="users/42")],
-    )
-    reply = await agent.ask("Which pizza do I like?")
-
-What was recalled stands in front of the last request while the model answers, and is in no stream.
-Policies that shorten what the model reads come after this one.
-
-Runs on ag2 1.0.0 to 1.2.1. For AG2 before 1.0 there is ``bethink_adapters.autogen.classic``.
-"""
+"""Turns of a conversation: a policy that recalls before them, a middleware that remembers them."""
 
 from __future__ import annotations
 
@@ -25,16 +11,14 @@ from bethink import MemoryStore
 from bethink.fields import MAX_LABEL
 from bethink.namespaces import Scope, check_namespace
 
-from .recalling import Recalling
-from .remembering import remember_new, turn
-from .texts import storable
+from ..recalling import Recalling
+from ..remembering import remember_new, turn
+from ..texts import storable
 
 if TYPE_CHECKING:
     from ag2.events import BaseEvent, ModelResponse
     from ag2.middleware import BaseMiddleware
     from ag2.middleware.base import MiddlewareFactory
-
-__all__ = ["RecallPolicy", "remembering"]
 
 _logger: Final = logging.getLogger(__name__)
 
