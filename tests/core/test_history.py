@@ -455,3 +455,15 @@ def test_after_closing_the_past_is_closed(store: MemoryStore) -> None:
     for verb in verbs:
         with pytest.raises(StoreClosedError):
             verb()
+
+
+def test_a_past_spans_the_keys_that_it_had(store: MemoryStore) -> None:
+    for key in ("c", "a", "b"):
+        store.store("first", key=key)
+    store.store("second", key="b")
+    store.forget(where={"key": "c"})
+    past = store._moments.engine(store._moments.find(3)).backend
+    found = past.span("default", "a", "d", 0.0)
+    assert [(each.key, each.content) for each in found] == [(key, "first") for key in "abc"]
+    assert past.span("default", "a", "c", 0.0, last=True) == found[1:2]
+    assert past.span("default", "d", "e", 0.0, last=True) == []
