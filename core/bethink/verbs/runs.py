@@ -35,12 +35,11 @@ def cut(text: str) -> list[str]:
     """
     pieces, start = [], 0
     while start < len(text):
-        limit = start + LONGEST
-        end = limit if limit < len(text) else len(text)
-        last = text.rfind("\n", start, end) + 1
-        whole = end == len(text) or not last
-        pieces.append(text[start : end if whole else last])
-        start += len(pieces[-1])
+        end = start + LONGEST
+        if end < len(text):
+            end = text.rfind("\n", start, end) + 1 or end
+        pieces.append(text[start:end])
+        start = end
     return pieces
 
 
@@ -104,11 +103,11 @@ def append(engine: Engine, namespace: str, path: str, text: str, admit: Admit) -
         if end is None:
             _make_room(transaction, namespace, path, admit)
         for draft, vector in zip(drafts, vectors, strict=True):
-            size = len(text_of(draft).encode())
-            if end is None or size:
+            length = len(text_of(draft).encode())
+            if end is None or length:
                 key = path if end is None else _key(path, end)
                 add(transaction, replace(draft, key=key), {EMBEDDED: vector})
-            end = (end or 0) + size
+            end = (end or 0) + length
     engine.index.save()
     return start or 0
 
@@ -130,19 +129,16 @@ def rewrite(
         known = [record for _, record in read(engine, namespace, path)]
         wanted = dict(_keyed(path, change([text_of(record) for record in known])))
         drafts = _drafts(engine, namespace, known, wanted)
-        vectors = engine.embed(list(drafts.values()))
         with engine.writing() as transaction:
             held = _held(transaction, namespace, path)
-            same = [_told(record) for _, record in held.values()] == list(map(_told, known))
-            if same and not held:
+            if [_told(record) for _, record in held.values()] != list(map(_told, known)):
+                continue
+            if not held:
                 _make_room(transaction, namespace, path, admit)
-            if same:
-                made = zip(drafts.values(), vectors, strict=True)
-                heads = [_put(transaction, held, draft, vector) for draft, vector in made]
-                _drop(transaction, [held[key] for key in held if key not in wanted])
-        if same:
-            engine.index.save()
-            return engine.current(heads[0] if path in drafts else known[0])
+            put = [_put(transaction, held, *draft) for draft in drafts]
+            _drop(transaction, [held[key] for key in held if key not in wanted])
+        engine.index.save()
+        return engine.current(next(each for each in (*put, *known) if each.key == path))
 
 
 def forget(engine: Engine, namespace: str, path: str) -> int:
@@ -214,16 +210,20 @@ def _draft(engine: Engine, namespace: str, key: str, text: str) -> MemoryRecord:
 
 def _drafts(
     engine: Engine, namespace: str, known: Sequence[MemoryRecord], wanted: Mapping[str, str]
-) -> dict[str, MemoryRecord]:
-    """Return by key the records of *wanted* texts that are not *known* as they are."""
+) -> list[tuple[MemoryRecord, Vector]]:
+    """Return the records, with their vectors, of *wanted* texts that are not *known* as they are.
+
+    In the order of the text.
+    """
     before = {str(record.key): record for record in known}
-    return {
-        key: replace(before[key], **_content(text))
+    drafts = [
+        replace(before[key], **_content(text))
         if key in before
         else _draft(engine, namespace, key, text)
         for key, text in wanted.items()
         if key not in before or text_of(before[key]) != text
-    }
+    ]
+    return list(zip(drafts, engine.embed(drafts), strict=True))
 
 
 def _told(record: MemoryRecord | None) -> tuple[object, ...]:
