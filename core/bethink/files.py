@@ -259,6 +259,11 @@ class Files:
         return check
 
 
+def path_of(record: MemoryRecord) -> str:
+    """Return the path of the file that *record*, which ``recall`` may have found, is of."""
+    return runs.path_of(record)
+
+
 def numbered(text: str, lines: tuple[int, int | None] | None = None) -> str:
     r"""Return *text* with the number of each line before it: six wide, then a tab.
 

@@ -22,11 +22,13 @@ from ag2.knowledge import (
     MemoryKnowledgeStore,
     NoopChangeSubscription,
 )
+from ag2.network import Hub, HubClient, LocalLink, Passport, Resume
 from ag2.testing import TestConfig
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bethink import MemoryStore, ValidationError
+from bethink.files import path_of
 from bethink_adapters.ag2 import BethinkKnowledgeStore
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ag2_knowledge.py"
@@ -156,7 +158,7 @@ def test_an_agent_logs_what_was_said_and_recall_finds_it(
     reply = asked(files, "On the sill.", "Water it.", times=2)
     path = f"/log/{reply.context.stream.id}.jsonl"
     (hit,) = store.recall("Where is the flowerpot?", namespace="knowledge", k=1)
-    assert hit.memory.key == path
+    assert path_of(hit.memory) == path
     logged = asyncio.run(EventLogWriter(files).load(reply.context.stream.id))
     texts = [part.content for each in logged for part in getattr(each, "parts", [each])]
     assert texts == ["Where is the cobalt flowerpot?", "On the sill.", "And then?", "Water it."]
@@ -193,6 +195,31 @@ def test_namespaces_know_nothing_of_each_other(store: MemoryStore) -> None:
         assert await ann.list() == []
 
     asyncio.run(write())
+
+
+def test_a_network_of_agents_goes_on_from_its_log(
+    store: MemoryStore, files: BethinkKnowledgeStore
+) -> None:
+    async def main() -> None:
+        hub = await Hub.open(files)
+        client = HubClient(LocalLink(hub), hub=hub)
+        ann, _ = [
+            await client.register(
+                Agent(name, config=TestConfig("Aye.")), Passport(name=name), Resume()
+            )
+            for name in ("ann", "bob")
+        ]
+        channel = await ann.open(type="conversation", target="bob")
+        await channel.send("Where is the cobalt flowerpot?")
+        said = await hub.read_wal(channel.channel_id)
+        await hub.close()
+        hub = await Hub.open(files)
+        assert (await hub.read_wal(channel.channel_id))[: len(said)] == said != []
+        await hub.close()
+        (hit,) = store.recall("flowerpot", namespace="knowledge", k=1)
+        assert path_of(hit.memory) == f"/channels/{channel.channel_id}/wal.jsonl"
+
+    asyncio.run(main())
 
 
 # -- at once, and much

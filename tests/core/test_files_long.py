@@ -21,6 +21,7 @@ from bethink import (
     ValidationError,
 )
 from bethink.fields import MAX_CONTENT
+from bethink.files import path_of
 from bethink.verbs.runs import LONGEST
 
 from .backends.processes import Child, forks
@@ -77,6 +78,7 @@ def test_recall_finds_the_very_line(files: Files) -> None:
     files.append("/log", "The guest in room 50 lost a cobalt umbrella.\n")
     (hit,) = files.store.recall("Who lost an umbrella?", namespace=files.namespace, k=1)
     assert hit.memory.content == "The guest in room 50 lost a cobalt umbrella.\n"
+    assert path_of(hit.memory) == path_of(files.store.all(namespace=files.namespace)[0]) == "/log"
 
 
 def test_a_file_may_be_longer_than_any_record(files: Files) -> None:

@@ -63,6 +63,11 @@ def text_of(record: MemoryRecord) -> str:
     return record.value if isinstance(record.value, str) else fields.to_json(record.value)
 
 
+def path_of(record: MemoryRecord) -> str:
+    """Return the path of the text that a head or a piece is of."""
+    return str(record.key).removeprefix(_MARK).partition("//")[0]
+
+
 def read(
     engine: Engine, namespace: str, path: str, start: int = 0, end: int | None = None
 ) -> list[tuple[int, MemoryRecord]]:
