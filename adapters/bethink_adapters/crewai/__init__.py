@@ -6,20 +6,24 @@
 
 `CrewStorage` serves crewAI 1.10.1 to 1.15.30 (unified memory), `CrewExternalStorage` 1.9.3 and
 before (`ExternalMemory`). ``register()`` lets crewAI 1.14 and newer know storages by name,
-``offline_llm()`` answers what its memory asks a model. Nothing is registered or subclassed unasked,
-and crewAI is imported only by the calls that return its types.
+``offline_llm()`` answers what its memory asks a model, ``learn_outcomes(storage)`` lets memories
+learn from the tasks that recall them. Nothing is registered or subclassed unasked, and crewAI is
+imported only by the calls that need it.
 """
 
 from .embedder import RememberingEmbedder
 from .external import CrewExternalStorage
 from .offline import offline_llm
+from .outcomes import OutcomeListener, learn_outcomes
 from .registry import register, storage_of
 from .storage import CrewStorage
 
 __all__ = [
     "CrewExternalStorage",
     "CrewStorage",
+    "OutcomeListener",
     "RememberingEmbedder",
+    "learn_outcomes",
     "offline_llm",
     "register",
     "storage_of",

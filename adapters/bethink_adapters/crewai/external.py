@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from bethink import MemoryStore, RecallResult
+from bethink import MemoryStore, RecallResult, Subtree
 
 from .opened import StoreHandle, crew_errors
 
@@ -28,6 +28,11 @@ class CrewExternalStorage:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CrewExternalStorage:
         return self
+
+    @property
+    def place(self) -> tuple[MemoryStore, Subtree]:
+        """The store, opened if it was not, and the part of it that this storage fills."""
+        return self._store(), Subtree(self._namespace)
 
     @crew_errors()
     def save(self, value: Any, metadata: Mapping[str, Any] | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -66,9 +66,16 @@ class Finder:
         return [hit.memory for hit in hits]
 
 
-def metadata_is(wanted: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Return the conditions that the metadata has what is *wanted*; None stands for nothing."""
-    return [
+def conditions_of(
+    metadata: Mapping[str, Any] | None, categories: Iterable[str] | None
+) -> list[dict[str, Any]]:
+    """Return the conditions that a record has this *metadata* and one of these *categories*.
+
+    None for either asks nothing of it; None for a name in *metadata* stands for its absence.
+    """
+    found: list[dict[str, Any]] = [
         {f"metadata.{key}": {"$exists": False} if value is None else {"$eq": value}}
-        for key, value in (wanted or {}).items()
+        for key, value in (metadata or {}).items()
     ]
+    tagged = [] if categories is None else [{"tags": {"$contains_any": list(categories)}}]
+    return found + tagged

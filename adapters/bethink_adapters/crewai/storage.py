@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink import MemoryRecord, MemoryStore, ValidationError, segment
+from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
 
 from ..awaiting import awaitable
 from .embedder import Embed, RememberingEmbedder
-from .finding import Finder, metadata_is
+from .finding import Finder, conditions_of
 from .opened import StoreHandle, check_dimension, crew_errors
 from .scopes import View, children, clean
 from .scoring import scored
@@ -67,6 +67,11 @@ class CrewStorage:
     def root(self) -> str:
         """The scope that this storage cannot leave; "/" unless it is bound."""
         return self._view.root
+
+    @property
+    def place(self) -> tuple[MemoryStore, Subtree]:
+        """The store, opened if it was not, and the part of it that this storage sees."""
+        return self._store(), self._view.everything()
 
     def bound(self, root: str, *ids: str) -> CrewStorage:
         """Return a view of *root* and below that nothing can leave: one per user or tenant.
@@ -163,9 +168,7 @@ class CrewStorage:
         An empty list of ids or categories names nothing; no criterion at all names everything.
         """
         part = self._view.part(scope_prefix)
-        conditions = metadata_is(metadata_filter)
-        if categories is not None:
-            conditions.append({"tags": {"$contains_any": list(categories)}})
+        conditions = conditions_of(metadata_filter, categories)
         if older_than is not None:
             conditions.append({"occurred_at": {"$lt": seconds(older_than)}})
         ids = None if record_ids is None else list(self._own(record_ids))
@@ -208,9 +211,7 @@ class CrewStorage:
         if limit < 1 or len(query_embedding) == 0:
             return []
         check_dimension(query_embedding, self._dimension)
-        conditions = metadata_is(metadata_filter)
-        if categories:
-            conditions.append({"tags": {"$contains_any": list(categories)}})
+        conditions = conditions_of(metadata_filter, categories or None)
         place = self._view.part(scope_prefix) or self._view.everything()
         finder = Finder(self._store(), place, conditions, limit)
         text = self.embedder.text_of(query_embedding)
