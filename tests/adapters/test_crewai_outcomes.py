@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -50,7 +51,7 @@ class Stage:
     place: str = "stage"
     memories: list[Any] = field(default_factory=list)
 
-    @property
+    @cached_property
     def storage(self) -> CrewStorage | CrewExternalStorage:
         kind = CrewStorage if UNIFIED else CrewExternalStorage
         return kind(self.store, namespace=self.place)
@@ -327,11 +328,11 @@ class TestAttribution:
         assert stage.outcome(launch) == 0.0
 
     def test_two_crews_at_once_are_not_mixed_up(self, stage: Stage) -> None:
-        launch, other = stage.remember(LAUNCH), stage.remember("Umbra's party is in Lyon.")
+        launch, other = stage.remember(LAUNCH), stage.remember("Quark keeps for nine days.")
         meeting = threading.Barrier(2, timeout=60)
         crews = [
-            stage.crew(Waiting("On 3 March 2027. Lyon is nice.", meeting), QUESTION),
-            stage.crew(Waiting("I cannot tell.", meeting), "Where is Umbra's party?"),
+            stage.crew(Waiting("On 3 March 2027. Quark keeps nine days.", meeting), QUESTION),
+            stage.crew(Waiting("I cannot tell.", meeting), "How long does quark keep?"),
         ]
         with learn_outcomes(stage.storage):
             threads = [threading.Thread(target=each.kickoff) for each in crews]
@@ -420,16 +421,20 @@ class TestListening:
 
     def test_closing_waits_for_what_is_under_way(self, stage: Stage) -> None:
         launch = stage.remember(LAUNCH)
-        judging = threading.Event()
+        judged, judging = threading.Event(), threading.Event()
 
         def judge(output: Any) -> Any:
+            judged.set()
             assert judging.wait(60)
             return "worked"
 
+        crew_at_work = threading.Thread(target=stage.run, args=[LAUNCH])
         with learn_outcomes(stage.storage, judge=judge):
+            crew_at_work.start()
+            assert judged.wait(60)
             threading.Timer(0.2, judging.set).start()
-            stage.crew(OfflineLLM(LAUNCH)).kickoff()
         assert stage.outcome(launch) == 0.2
+        crew_at_work.join(60)
 
     @pytest.mark.parametrize("trouble", ["closed", "judge"])
     def test_trouble_is_logged_and_the_crew_runs_on(
@@ -537,6 +542,7 @@ class TestTraces:
             [checked(4, "no"), failed(5, "no")],
             [answered(3, "x"), failed(5, "an outage")],
             [answered(2, "x"), checked(3, "no"), failed(5, "an outage")],
+            [answered(2, "x"), checked(5, None), checked(3, "no"), failed(6, "no")],
             [
                 answered(2, "x"),
                 checked(3, "no"),

@@ -101,7 +101,7 @@ class OutcomeListener:
     def _hear(self, source: Any, event: BaseEvent) -> None:
         try:
             task = _task_of(event)
-            if task is None or self._closed or _is_replayed():
+            if task is None or self._closed:
                 return
             due = self._traces.add(task, event)
             if due is not None:
@@ -161,11 +161,3 @@ def _task_of(event: BaseEvent) -> str | None:
         task = getattr(event, "task", None)
         return event.task_id or (None if task is None else str(task.id))
     return get_current_task_id()
-
-
-def _is_replayed() -> bool:
-    """Tell whether crewAI only repeats an event of a checkpoint, which was heard already."""
-    from crewai.events import event_bus
-
-    replayed = getattr(event_bus, "is_replaying", None)
-    return replayed is not None and bool(replayed())
