@@ -1,4 +1,4 @@
-"""A crew that remembers from one run to the next.
+"""A crew that remembers from one run to the next, and learns which memories are of use.
 
     python examples/crewai_crew.py "Our launch is on 3 March 2027."
     python examples/crewai_crew.py "When is our launch?"
@@ -21,7 +21,7 @@ from crewai import LLM, Agent, Crew, Memory, Task
 from crewai.llms.base_llm import BaseLLM
 
 from bethink import MemoryStore
-from bethink_adapters.crewai import CrewStorage
+from bethink_adapters.crewai import CrewStorage, learn_outcomes
 
 
 class StandIn(BaseLLM):
@@ -62,7 +62,8 @@ def main(text: str) -> str:
         memory = Memory(storage=storage, embedder=storage.embedder, llm=llm)
         assistant = Agent(role="Assistant", goal="Help", backstory="You know the team.", llm=llm)
         task = Task(description=text, expected_output="One sentence.", agent=assistant)
-        answer = Crew(agents=[assistant], tasks=[task], memory=memory).kickoff()
+        with learn_outcomes(storage):
+            answer = Crew(agents=[assistant], tasks=[task], memory=memory).kickoff()
         memory.drain_writes()
         return str(answer)
 

@@ -273,7 +273,7 @@ def test_crew_remembers_what_it_did(
 
 
 @unified
-def test_example_remembers_between_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_remembers_between_runs_and_learns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BETHINK_FILE", str(tmp_path / "crew.db"))
     monkeypatch.delenv("BETHINK_MODEL", raising=False)
     told, asked = "Our launch is on 3 March 2027.", "When is our launch?"
@@ -281,6 +281,8 @@ def test_example_remembers_between_runs(tmp_path: Path, monkeypatch: pytest.Monk
         answers = [runpy.run_path(str(EXAMPLE))["main"](text) for text in (asked, told, asked)]
     assert answers == ["Nobody told me.", told, told]
     assert attempts == []
+    with MemoryStore(tmp_path / "crew.db") as store:
+        assert [(r.content, r.outcome) for r in store.all(namespace=EVERYWHERE)] == [(told, 0.1)]
 
 
 class CrewContract(AdapterContract):
