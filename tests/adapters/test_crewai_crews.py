@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 
 from bethink import EVERYWHERE, MemoryStore, StorageError, StoreClosedError, segment
-from bethink_adapters.crewai import CrewExternalStorage, CrewStorage
+from bethink_adapters.crewai import CrewExternalStorage, CrewStorage, crew_memory
 
 from .contract import AdapterContract, GatedStore, cancel_at_gate
 from .crewai_offline import (
@@ -150,6 +150,49 @@ class TestMemory:
 
 
 @unified
+class TestCrewMemory:
+    """The memory that also finds what lies at the scope itself."""
+
+    @pytest.fixture
+    def memory(self, storage: CrewStorage, llm: OfflineLLM) -> Iterator[Any]:
+        memory = crew_memory(storage, llm=llm)
+        state(memory, "Acme's launch is on 3 March.", "/crew")
+        state(memory, "Dana plans Acme's launch.", "/crew/agent/dana")
+        yield memory
+        memory.drain_writes()
+
+    @pytest.mark.parametrize("depth", ["deep", "shallow"])
+    def test_recall_finds_the_scope_and_what_is_below(self, memory: Any, depth: Any) -> None:
+        found = memory.recall("When is Acme's launch?", "/crew", depth=depth)
+        assert sorted(contents(m.record for m in found)) == [
+            "Acme's launch is on 3 March.",
+            "Dana plans Acme's launch.",
+        ]
+        assert [m.score for m in found] == sorted((m.score for m in found), reverse=True)
+
+    def test_limits_and_filters_hold(self, memory: Any) -> None:
+        assert len(memory.recall("Acme's launch?", "/crew", limit=1)) == 1
+        assert memory.recall("Acme's launch?", "/crew", ["other"]) == []
+        state(memory, "Acme's launch costs 9k.", "/crew", source="dana", private=True)
+        found = memory.recall("What does Acme's launch cost?", "/crew", source="bob")
+        assert "Acme's launch costs 9k." not in contents(m.record for m in found)
+
+    def test_crews_take_it(self, memory: Any, llm: OfflineLLM) -> None:
+        working = crew(llm, "When is Acme's launch?", memory=memory.scope("/crew"))
+        working.kickoff()
+        memory.drain_writes()
+        assert "Acme's launch is on 3 March." in llm.script.prompts()[0]
+
+    @rooted
+    def test_memory_of_a_bound_view_stays_there(
+        self, storage: CrewStorage, llm: OfflineLLM
+    ) -> None:
+        view = storage.bound("/users/ann")
+        kept = state(crew_memory(view, llm=llm), "Ann likes tea.")
+        assert kept.scope == "/users/ann/facts"
+
+
+@unified
 class TestBound:
     """A bound view is a wall, whatever scopes a model asks for."""
 
@@ -273,7 +316,9 @@ def test_crew_remembers_what_it_did(
 
 
 @unified
-def test_example_remembers_between_runs_and_learns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_remembers_between_runs_and_learns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BETHINK_FILE", str(tmp_path / "crew.db"))
     monkeypatch.delenv("BETHINK_MODEL", raising=False)
     told, asked = "Our launch is on 3 March 2027.", "When is our launch?"

@@ -13,6 +13,7 @@ imported only by the calls that need it.
 
 from .embedder import RememberingEmbedder
 from .external import CrewExternalStorage
+from .memory import crew_memory
 from .offline import offline_llm
 from .outcomes import OutcomeListener, learn_outcomes
 from .registry import register, storage_of
@@ -23,6 +24,7 @@ __all__ = [
     "CrewStorage",
     "OutcomeListener",
     "RememberingEmbedder",
+    "crew_memory",
     "learn_outcomes",
     "offline_llm",
     "register",
