@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bethink import MemoryStore, ValidationError
+from bethink import MemoryStore, MissingExtraError, ValidationError
 from bethink_adapters.crewai import CrewExternalStorage, CrewStorage, learn_outcomes
 from bethink_adapters.crewai.crediting import credit, says
 from bethink_adapters.crewai.traces import Result, Traces
@@ -470,6 +471,11 @@ class TestListening:
     def test_only_storages_and_stores_learn(self, wrong: Any) -> None:
         with pytest.raises(ValidationError, match="storage or store"):
             learn_outcomes(wrong)
+
+    def test_crewai_is_needed(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "crewai.events.event_bus", None)
+        with pytest.raises(MissingExtraError, match="crewai"):
+            learn_outcomes(store)
 
     def test_a_session_needs_a_name(self, store: MemoryStore) -> None:
         with pytest.raises(ValidationError, match="session"):

@@ -71,8 +71,9 @@ class OutcomeListener:
         self._session = session
         self._traces = Traces()
         self._closed = False
+        bus = _bus()
         for kind in _kinds():
-            _bus().on(kind)(self._hear)
+            bus.on(kind)(self._hear)
 
     def __enter__(self) -> OutcomeListener:
         return self
@@ -92,11 +93,12 @@ class OutcomeListener:
         """
         if self._closed:
             return
-        _bus().flush()
+        bus = _bus()
+        bus.flush()
         self._closed = True
-        if hasattr(_bus(), "off"):  # crewAI 1.9 has no way to take a handler back
+        if hasattr(bus, "off"):  # crewAI 1.9 has no way to take a handler back
             for kind in _kinds():
-                _bus().off(kind, self._hear)
+                bus.off(kind, self._hear)
 
     def _hear(self, source: Any, event: BaseEvent) -> None:
         try:
