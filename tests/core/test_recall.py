@@ -24,12 +24,12 @@ from bethink import (
     Subtree,
     ValidationError,
     WeightedSum,
-    recall,
 )
 from bethink import index as resident
 from bethink.backends import Vector
 from bethink.index import keyword, scope, vectors
 from bethink.ranking import Evidence, Parts
+from bethink.recall import search
 
 from .twin import Answer, Asked, Twin, assert_same
 
@@ -115,10 +115,10 @@ class Recalling(RuleBasedStateMachine):
             (scope, "BULK", 3),
             (scope, "MANY_DEAD", 1),
             (vectors, "_kernel", self.kernel),
-            (recall, "_LARGE", 4),
-            (recall, "_SAMPLE", 4),
-            (recall, "_HEAVY", 1),
-            (recall, "_LIGHT", 1.0),
+            (search, "_LARGE", 4),
+            (search, "_SAMPLE", 4),
+            (search, "_HEAVY", 1),
+            (search, "_LIGHT", 1.0),
         ):
             self.patch.setattr(module, name, small)
         self.now, self.numbers, self.steps = NOW, count(1), count()

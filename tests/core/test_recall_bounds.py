@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bethink import DecayProduct, FiveSignal, HashEmbedder, Ranking, WeightedSum, recall
+from bethink import DecayProduct, FiveSignal, HashEmbedder, Ranking, WeightedSum
 from bethink.index import vectors
+from bethink.recall import search
 
 from .test_recall import DAY, NOW, WORDS, Calibrated, opened
 from .twin import Asked, Twin, assert_same
@@ -73,8 +74,8 @@ def test_what_is_left_unscored_would_not_have_made_it(
         "_SAMPLE": 32,
         "_HEAVY": 8,
     }.items():
-        monkeypatch.setattr(recall, name, small)
-    monkeypatch.setattr(recall, "_LIGHT", 1.0)
+        monkeypatch.setattr(search, name, small)
+    monkeypatch.setattr(search, "_LIGHT", 1.0)
     dice = random.Random(5)
     with opened(embedder=embedder(8), ranking=ranking) as store:
         store.store_many(
@@ -150,7 +151,7 @@ class Told(Calibrated):
 def test_what_only_seems_related_hides_nothing(
     ranking: Ranking | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recall, "_MANY", 16)
+    monkeypatch.setattr(search, "_MANY", 16)
     asked = Asked("cat one two three four five six seven eight", k=1, now=NOW, ranking=ranking)
     with opened(embedder=Told(3)) as store:
         store.store_many([*["far"] * 300, *["near"] * 300])
@@ -168,7 +169,7 @@ def test_what_has_decayed_too_far_is_not_looked_at(monkeypatch: pytest.MonkeyPat
         return scan(column, query, among)
 
     monkeypatch.setattr(vectors.VectorColumn, "scan", seen)
-    monkeypatch.setattr(recall, "_LARGE", 1024)
+    monkeypatch.setattr(search, "_LARGE", 1024)
     dice = random.Random(3)
     with opened(embedder=HashEmbedder(16)) as store:
         store.store_many(

@@ -1,4 +1,4 @@
-"""The way of a read: scope, signals, ranking, exact top k.
+"""The exact top k of a scope.
 
 The vector signal is first known only as an upper bound. Candidates are scored exactly from the top
 of the bound down; once k exact scores are known, whatever is bounded below the k-th cannot enter,
@@ -11,18 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from .backends import Rows, Vector
-from .index import ScopeIndex
-from .index.vectors import Scan, VectorColumn, cosines
-from .ranking import Ceiled, Evidence, Floats, Parts, Ranking, Truths
-
-Mode = Literal["hybrid", "keyword", "semantic"]
-Positions = npt.NDArray[np.int64]
+from ..backends import Rows, Vector
+from ..index import ScopeIndex
+from ..index.vectors import Scan, VectorColumn, cosines
+from ..ranking import Ceiled, Evidence, Floats, Parts, Ranking, Truths
+from .question import Positions, Probe, Question
 
 DIGITS: Final = 12
 """Scores are rounded to so many decimals, so that rounding errors cannot decide an order."""
@@ -35,48 +32,6 @@ _LARGE: Final = 32_768
 _SAMPLE: Final = 1024
 _HEAVY: Final = 256
 _LIGHT: Final = 0.06
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """The vector side of a query: a unit vector to compare with the vectors called ``name``.
-
-    ``share`` is the vector's share of the similarity. Its signal rises from 0 at the cosine
-    ``zero`` to 1 for the same direction; a record without any word of the query counts only above
-    ``floor``.
-    """
-
-    name: str
-    query: Floats
-    share: float
-    floor: float
-    zero: float
-
-    def signal(self, cosine: Floats, keyword: Floats) -> Floats:
-        """Return the vector signal of records with these cosines and keyword scores."""
-        signal = (cosine - self.zero) / (1 - self.zero)
-        np.minimum(np.maximum(signal, 0.0, out=signal), 1.0, out=signal)
-        signal[(keyword <= 0) & (cosine <= self.floor)] = 0.0
-        return signal
-
-    @property
-    def slope(self) -> float:
-        """How much similarity a step of the cosine adds."""
-        return self.share / (1 - self.zero)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One recall, checked: what to look for and what may be returned."""
-
-    query: str | None
-    terms: Sequence[str]
-    probe: Probe | None
-    k: int
-    now: float
-    min_score: float
-    min_similarity: float
-    allowed: Positions | None = None
 
 
 class Hit(NamedTuple):
