@@ -25,7 +25,6 @@ TYPES: Final[Mapping[str, type[np.generic]]] = {
     "asks": np.bool_,  # whether it is a brief question
     "thread": np.int32,  # code of the thread, -1 for none
     "namespace": np.int32,  # code of the namespace
-    "category": np.int16,  # code of the category, -1 for none that was asked for
     "occurred": np.float64,
     "accessed": np.float64,
     "accesses": np.int64,

@@ -16,18 +16,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends import EMBEDDED, Changes, Loading, Row, Rows, Segment, Vector
+from ..filters import Filter
 from ..namespaces import Scope, covers
 from ..records import MemoryRecord, with_accesses
 from .columns import FOREVER, NEVER, ROOM, Column, Columns, numbers, table
 from .document import asks, record_terms
 from .kept import Kept
 from .keyword import SEAL, Block, Floats, KeywordIndex
+from .passing import Passing, Truths
 from .segments import STORED, Piece, pack, unpack
 from .threads import Threads
 from .vectors import VectorColumn
 
 Positions = npt.NDArray[np.int64]
-Truths = npt.NDArray[np.bool_]
 
 BULK = 256
 """From this many new rows on, threads are linked all at once."""
@@ -51,7 +52,7 @@ class ScopeIndex:
         self.keyword = KeywordIndex()
         self.threads = Threads()
         self.vectors: dict[str, VectorColumn] = {EMBEDDED: VectorColumn(dimension, room)}
-        self.categories: dict[str | None, int] = {}
+        self._passing = Passing()
         self.namespaces: dict[str, int] = {}
         self._records = Kept[MemoryRecord](KEPT, _weight)
         self.live = 0
@@ -89,7 +90,7 @@ class ScopeIndex:
     def nbytes(self) -> int:
         """About how many bytes of memory it takes."""
         found = self.columns.nbytes + self.keyword.nbytes + self.threads.nbytes
-        found += sum(column.nbytes for column in self.vectors.values())
+        found += sum(column.nbytes for column in self.vectors.values()) + self._passing.nbytes
         return _BYTES + found + self._sorted.nbytes + self._order.nbytes + self._records.nbytes
 
     @property
@@ -161,20 +162,16 @@ class ScopeIndex:
         self.mortal |= record.expires_at is not None
         for name, value in numbers(record).items():
             self.columns[name][position] = value
-        self.columns["category"][position] = self._category(record)
+        self._passing.patch(position, record)
 
-    def of_category(self, name: str, members: Callable[[str], Rows]) -> Truths:
-        """Tell which positions are of the category *name*; *members* finds its rows on first use.
+    def passing(self, where: Filter, matching: Callable[[Filter], Rows]) -> Truths:
+        """Tell which positions pass *where*; *matching* finds their rows on first use."""
 
-        From then on the column knows: few categories are ever asked for, and segments need none.
-        """
-        code = self.categories.get(name)
-        if code is None:
-            code = self.categories[name] = len(self.categories)
-            places = self.positions(members(name))
-            self.columns["category"][places[places >= 0]] = code
-        told: Truths = self.columns["category"] == code
-        return told
+        def look() -> Positions:
+            places = self.positions(matching(where))
+            return places[places >= 0]
+
+        return self._passing.of(where, self.size, look)
 
     def within(self, scope: Scope, positions: Positions) -> Truths:
         """Tell which of *positions* are in *scope*."""
@@ -245,7 +242,6 @@ class ScopeIndex:
             len(rows),
             **{**piece.columns, "thread": codes[piece.columns["thread"]], "alive": living},
             namespace=self._namespace(segment.namespace),
-            category=-1,
         )
         self.keyword.adopt(piece.block, segment.number)
         self.vectors[EMBEDDED].adopt(*piece.vectors)
@@ -270,8 +266,8 @@ class ScopeIndex:
             asks=[asks(row.record) for row in rows],
             thread=[self._thread(row.record) for row in rows],
             namespace=[self._namespace(row.record.namespace) for row in rows],
-            category=[self._category(row.record) for row in rows],
         )
+        self._passing.append([row.record for row in rows], self.size - len(rows))
         for name, column in self.vectors.items():
             column.append(_stacked([row.vectors.get(name) for row in rows], column.dimension))
         self._last = max(self._last, max(row.row for row in rows))
@@ -284,9 +280,6 @@ class ScopeIndex:
 
     def _namespace(self, name: str) -> int:
         return self.namespaces.setdefault(name, len(self.namespaces))
-
-    def _category(self, record: MemoryRecord) -> int:
-        return self.categories.get(record.category, -1)
 
     def _threads_of(self, threads: Column) -> tuple[list[tuple[str, str]], Column]:
         """Return the names of these *threads* and the column of their numbers among the names."""
@@ -337,6 +330,7 @@ class ScopeIndex:
         kept[-1] |= not self.live
         self.keyword.keep(kept)
         self.columns.keep(kept)
+        self._passing.keep(kept)
         for column in self.vectors.values():
             column.keep(kept)
         names, self.columns["thread"][:] = self._threads_of(self.columns["thread"])

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ..backends import Rows, Vector
+from ..filters import Compare, Filter
 from ..index import ScopeIndex
 from ..index.vectors import Scan, VectorColumn, cosines
 from ..ranking import Ceiled, Evidence, Floats, Parts, Ranking, Truths
@@ -59,11 +60,11 @@ class Standing:
 
 
 Fetch = Callable[[Sequence[int], str], dict[int, Vector]]
-Members = Callable[[str], Rows]
+Matching = Callable[[Filter], Rows]
 
 
 class Search:
-    """One search of *index*; *fetch* reads vectors, *members* the rows of a category."""
+    """One search of *index*; *fetch* reads vectors, *matching* the rows that pass a filter."""
 
     def __init__(
         self,
@@ -71,13 +72,13 @@ class Search:
         question: Question,
         ranking: Ranking,
         fetch: Fetch,
-        members: Members,
+        matching: Matching,
     ) -> None:
         self._index = index
         self._question = question
         self._ranking = ranking
         self._fetch = fetch
-        self._members = members
+        self._matching = matching
         self._probe = probe = question.probe
         self._told = self._keyword = index.keyword_scores(question.terms)
         self._column: VectorColumn | None = None
@@ -293,10 +294,13 @@ class Search:
             outcome=columns["outcome"][positions],
             accesses=columns["accesses"][positions].astype(np.float64),
             query=self._question.query,
-            is_category=lambda name: self._index.of_category(name, self._members)[positions],
+            is_category=lambda name: self._of_category(name)[positions],
             within=lambda scope: self._index.within(scope, positions),
             now=self._question.now,
         )
+
+    def _of_category(self, name: str) -> Truths:
+        return self._index.passing(Compare(("category",), "$eq", name), self._matching)
 
     def _settled(
         self, positions: Positions, evidence: Evidence, guess: Floats

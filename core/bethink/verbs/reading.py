@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -14,7 +14,7 @@ from ..backends import EMBEDDED, Rows, Vector
 from ..embedders import Embedder
 from ..engine import Engine
 from ..errors import DimensionError, ValidationError
-from ..filters import Compare, Filter
+from ..filters import Filter
 from ..index import ScopeIndex
 from ..namespaces import Scope, covers
 from ..ranking import Ranking
@@ -185,8 +185,7 @@ def _question(
     worded = request.query is not None and request.mode != "semantic"
     allowed = None
     if request.where is not None:
-        allowed = index.positions(engine.backend.matching(request.scope, request.where))
-        allowed = allowed[allowed >= 0]
+        allowed = index.passing(request.where, _matching(engine, index)).nonzero()[0]
     return Question(
         query=request.query,
         terms=query_terms(request.query) if worded and request.query else (),
@@ -200,10 +199,11 @@ def _question(
 
 
 def _search(engine: Engine, index: ScopeIndex, question: Question, ranking: Ranking) -> Search:
-    def members(category: str) -> Rows:
-        return engine.backend.matching(index.scope, Compare(("category",), "$eq", category))
+    return Search(index, question, ranking, engine.backend.vectors, _matching(engine, index))
 
-    return Search(index, question, ranking, engine.backend.vectors, members)
+
+def _matching(engine: Engine, index: ScopeIndex) -> Callable[[Filter], Rows]:
+    return partial(engine.backend.matching, index.scope)
 
 
 def _probe(engine: Engine, request: Request) -> Probe | None:

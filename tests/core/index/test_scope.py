@@ -10,6 +10,7 @@ import pytest
 
 from bethink import EVERYWHERE, MemoryRecord, Subtree
 from bethink.backends import EMBEDDED, Changes, Loading, Row, Segment
+from bethink.filters import Compare, Filter
 from bethink.index import keyword, scope
 from bethink.index.scope import ScopeIndex
 from bethink.namespaces import Scope
@@ -298,23 +299,30 @@ def test_the_bytes_told_are_about_those_taken(count: int) -> None:
     assert 0.6 * taken < index.nbytes < 1.4 * taken
 
 
-def test_a_category_is_looked_up_once_and_then_known_of_what_comes() -> None:
+def test_a_filter_is_looked_up_once_and_then_known_of_what_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scope, "MANY_DEAD", 3)
     index, asked = loaded(ROWS[:4]), []
+    gotcha = Compare(("category",), "$eq", "gotcha")
 
-    def members(name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        asked.append(name)
+    def matching(where: Filter) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        asked.append(where)
         return np.array([2, 4, 99])
 
-    def of(name: str) -> list[int]:
-        told: list[int] = index.columns["row"][index.of_category(name, members)].tolist()
+    def of(where: Filter) -> list[int]:
+        told: list[int] = index.columns["row"][index.passing(where, matching)].tolist()
         return told
 
-    assert of("gotcha") == [2, 4]
+    assert of(gotcha) == [2, 4]
     index.apply(changes(replace(ROWS[5], record=replace(ROWS[5].record, category="gotcha"))))
     index.apply(changes(replace(ROWS[0], record=replace(ROWS[0].record, category="gotcha"))))
     index.apply(changes(replace(ROWS[3], record=replace(ROWS[3].record, category="else"))))
-    assert of("gotcha") == [1, 2, 6]
-    assert asked == ["gotcha"]
+    assert of(gotcha) == [1, 2, 6]
+    index.apply(changes(dead=[1, 3, 4]))
+    assert index.size == 2
+    assert of(gotcha) == [2, 6]
+    assert asked == [gotcha]
 
 
 def test_a_segment_is_let_go_as_soon_as_it_is_taken_in(monkeypatch: pytest.MonkeyPatch) -> None:
