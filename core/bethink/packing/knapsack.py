@@ -4,17 +4,19 @@ Things lie in groups, and a group that anything is taken from needs room of its 
 under headings. Without such entries it is the 0/1 knapsack.
 
 A price of room (a Lagrange multiplier) bounds what any choice is worth, and tells what each single
-decision loses against that bound. A good choice is found first; whatever would lose more than lies
-between its value and the bound is settled, and the few decisions left, the core, are searched by
-lists of choices of which none is both heavier and worth less than another (Nemhauser and Ullmann
-1969; reduction and core as in Dembo and Hammer 1980, Pisinger 1997).
+decision loses against that bound. The few closest decisions are searched first, for a good choice.
+Whatever would lose more than lies between its value and the bound is settled; that may be all, and
+else the decisions left, the core, are searched by lists of choices of which none is both heavier
+and worth less than another (Nemhauser and Ullmann 1969; reduction and core as in Dembo and Hammer
+1980, Pisinger 1997). The last decisions are listed apart and matched with what came before
+(Horowitz and Sahni 1974).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +25,13 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-_FEW: Final = 32  # decisions that are searched first, for a good choice to measure others by
+_FEW: Final = 16  # decisions that are searched first, for a good choice to measure others by
 _BEAM: Final = 128  # choices kept meanwhile
+_LAST: Final = 8  # decisions that are matched with the choices before them
+_AT_ONCE: Final = 10  # as many decisions at once as make 2**10 choices
+_STEPS: Final = 64  # towards the best price
+_NEAR: Final = 1e-9
+_NONE: Final = -1
 _EPSILON: Final = 1e-12  # what rounding may add to a sum of values, relative to it
 
 
@@ -42,150 +49,178 @@ def fill(value: Floats, weight: Ints, group: Ints, entry: Ints, room: int) -> Fl
     return _Sack(value, weight, group, entry, room).filled()
 
 
-@dataclass(frozen=True, slots=True)
-class _Choices:
+class _Choices(NamedTuple):
     """Choices by weight; a heavier one is worth more. ``last`` is the decision made last."""
 
     weight: Ints
     value: Floats
     last: Ints
 
-    def only(self, keep: Flags | Ints) -> _Choices:
+    def only(self, keep: Ints) -> _Choices:
         """Return the choices at *keep*."""
         return _Choices(self.weight[keep], self.value[keep], self.last[keep])
 
     def or_else(self, other: _Choices) -> _Choices:
         """Return the choices of both that no lighter one is worth as much as."""
-        if not len(other.value):
-            return self
         weight = np.concatenate((self.weight, other.weight))
-        order = np.argsort(weight, kind="stable")
-        value = np.concatenate((self.value, other.value))[order]
-        keep = np.ones(len(order), dtype=np.bool_)
-        keep[1:] = value[1:] > np.maximum.accumulate(value)[:-1]
-        order = order[keep]
-        last = np.concatenate((self.last, other.last))[order]
-        return _Choices(weight[order], value[keep], last)
+        value = np.concatenate((self.value, other.value))
+        last = np.concatenate((self.last, other.last))
+        return _Choices(weight, value, last).only(_undominated(weight, value))
+
+
+class _Ways(NamedTuple):
+    """Ways to decide on the things ``what``: what each weighs, is worth, and ``takes`` of them."""
+
+    what: Ints
+    weight: Ints
+    value: Floats
+    takes: Flags
 
 
 class _Decisions:
     """What was decided for which choices; number 0 is that nothing was yet."""
 
     def __init__(self) -> None:
-        self._starts = [0]
-        self._made: list[tuple[int, Ints]] = [(-1, np.zeros(1, dtype=np.int64))]
-        self._count = 1
+        self._starts = [1]
+        self._made: list[tuple[_Ways, Ints, Ints]] = []
 
-    def added(self, what: int, before: Ints) -> Ints:
-        """Return numbers for deciding for *what* in the choices that end with *before*."""
-        self._starts.append(self._count)
-        self._made.append((what, before))
-        self._count += len(before)
-        return np.arange(self._starts[-1], self._count)
+    def added(self, ways: _Ways, chosen: Ints, before: Ints) -> Ints:
+        """Return numbers for the ways *chosen* in the choices that end with *before*."""
+        self._made.append((ways, chosen, before))
+        start = self._starts[-1]
+        self._starts.append(start + len(before))
+        return np.arange(start, self._starts[-1])
 
-    def leading_to(self, number: int) -> list[int]:
+    def leading_to(self, number: int) -> Ints:
         """Return what was decided for in the choice that ends with decision *number*."""
-        found = []
+        found = [np.zeros(0, dtype=np.int64)]
         while number:
             place = bisect_right(self._starts, number) - 1
-            what, before = self._made[place]
-            found.append(what)
-            number = int(before[number - self._starts[place]])
-        return found
+            ways, chosen, before = self._made[place]
+            at = number - self._starts[place]
+            found.append(ways.what[ways.takes[chosen[at]]])
+            number = int(before[at])
+        return np.concatenate(found)
+
+
+class _Tangent(NamedTuple):
+    """What a price makes of the bound: its value there, its slope, what is worth the price."""
+
+    price: float
+    bound: float
+    slope: int
+    worth: Flags
+
+    def meets(self, other: _Tangent) -> float:
+        """Return the price at which the two lines meet."""
+        risen = self.bound - other.bound + other.slope * other.price - self.slope * self.price
+        return risen / (other.slope - self.slope)
 
 
 class _Sack:
     def __init__(self, value: Floats, weight: Ints, group: Ints, entry: Ints, room: int) -> None:
         self.value, self.weight, self.group = value, weight, group
-        self.entry, self.room = entry, room
-        low, high = self._price_range()
-        self._worth = self._worth_its_price(high)
-        self.price = min([high, *self._turning_points(low, high)], key=self._bound_at)
+        unit = max(int(np.gcd.reduce(np.concatenate((weight, entry)))), 1)
+        self.entry, self.room = entry, room // unit * unit  # no choice weighs more
+        self._order = np.argsort(weight / value, kind="stable")
+        best, self._worth = self._best_price()
+        self.price, self.bound = best.price, best.bound
         self.gain = value - self.price * weight
-        self.group_gain = self._group_gains(self.price)
-        self.bound = self._bound_at(self.price)
+        self.group_gain = self._group_gains(self.gain, self.price)
 
     def filled(self) -> Flags:
-        taken = self._by_price()
-        for few in (True, False):
-            taken = _Search(self, taken, few=few).better()
-        return taken
+        first = _Search(self, self._by_price(), few=True)
+        taken = first.better()
+        if first.complete and self.bound - self.worth(taken) <= first.gap:
+            return taken
+        return _Search(self, taken, few=False).better()
 
-    def _group_gains(self, price: float) -> Floats:
+    def worth(self, taken: Flags) -> float:
+        """Return what *taken* is worth, and what rounding may have taken from it."""
+        return float(self.value[taken].sum()) * (1 + _EPSILON)
+
+    def _group_gains(self, gain: Floats, price: float) -> Floats:
         """Return what opening each group gains when room has its *price*."""
-        gain = np.maximum(self.value - price * self.weight, 0.0)
-        gains = np.bincount(self.group, gain, len(self.entry)) - price * self.entry
-        return np.asarray(gains, dtype=np.float64)
+        gains = np.bincount(self.group, np.maximum(gain, 0.0), len(self.entry))
+        return np.asarray(gains - price * self.entry, dtype=np.float64)
 
-    def _worth_its_price(self, price: float) -> Flags:
-        taken = self.value > price * self.weight
-        taken &= (self._group_gains(price) > 0.0)[self.group]
-        return taken
+    def _best_price(self) -> tuple[_Tangent, Flags]:
+        """Return the price with the least bound, and what is worth a price just above it: it fits.
 
-    def _load(self, taken: Flags) -> int:
-        entered = np.bincount(self.group[taken], minlength=len(self.entry)) > 0
-        return int(self.weight[taken].sum() + self.entry[entered].sum())
-
-    def _price_range(self) -> tuple[float, float]:
-        """Return two prices: what is worth the higher one fits, the lower not.
-
-        Between them no single thing stops paying.
+        The bound is convex: it is least where the lines that touch it on both sides meet on it.
         """
-        most = float(self.value.sum()) / max(self.room, 1)  # nothing pays for more room
-        points = self.value / np.maximum(self.weight, 1)
-        prices = np.unique(np.concatenate(([0.0, most], points))).tolist()
-        low, high = 0, len(prices) - 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._load(self._worth_its_price(prices[middle])) > self.room:
-                low = middle
+        guess = self._guess()
+        low, high = self._at(guess * (1 - _NEAR)), self._at(guess * (1 + _NEAR))
+        if low.slope >= 0:
+            low, high = self._at(0.0), low
+        elif high.slope < 0:
+            low, high = high, self._at(float(self.value.sum()) / max(self.room, 1))
+        best = min(low, high, key=_bound)
+        for _ in range(_STEPS):
+            price = low.meets(high)
+            if not low.price < price < high.price:
+                break
+            new = self._at(price)
+            best = min(best, new, key=_bound)
+            touched = low.bound + low.slope * (price - low.price)
+            if new.slope < 0:
+                low = new
             else:
-                high = middle
-        return prices[low], prices[high]
+                high = new
+            if new.bound <= touched * (1 + _EPSILON):
+                break
+        return best, high.worth
 
-    def _turning_points(self, low: float, high: float) -> list[float]:
-        """Return the prices between *low* and *high* at which a thing or a group stops paying."""
-        taken = self.value > low * self.weight
-        value = np.bincount(self.group, self.value * taken, len(self.entry))
-        weight = np.bincount(self.group, self.weight * taken, len(self.entry)) + self.entry
-        points = np.concatenate((self.value, value)) / np.maximum(
-            np.concatenate((self.weight, weight)), 1
-        )
-        between = np.unique(points[(points >= low) & (points <= high)])
-        return [float(point) for point in between[:_FEW]]
-
-    def _bound_at(self, price: float) -> float:
-        return price * self.room + float(np.maximum(self._group_gains(price), 0.0).sum())
+    def _guess(self) -> float:
+        """Return the value for its weight of the thing that is the first not to fit any more."""
+        load = self.weight[self._order].cumsum()
+        thing = self._order[min(int(load.searchsorted(self.room, "right")), len(load) - 1)]
+        return float(self.value[thing] / max(self.weight[thing], 1))
 
     def _by_price(self) -> Flags:
-        """Take what is worth the higher price, then, by value for its weight, what else fits."""
+        """Take what is worth the best price, then, by value for its weight, what else fits."""
         taken = self._worth.copy()
-        left = self.room - self._load(taken)
-        entered = np.zeros(len(self.entry), dtype=np.bool_)
-        entered[self.group[taken]] = True
-        for thing in np.argsort(-self.value / np.maximum(self.weight, 1), kind="stable").tolist():
+        entered = np.bincount(self.group[taken], minlength=len(self.entry)) > 0
+        left = self.room - int(self.weight[taken].sum() + self.entry[entered].sum())
+        might = ~taken & (self.weight <= left)
+        for thing in self._order[might[self._order]].tolist():
             group = self.group[thing]
             load = int(self.weight[thing] + (0 if entered[group] else self.entry[group]))
-            if not taken[thing] and load <= left:
+            if load <= left:
                 taken[thing] = entered[group] = True
                 left -= load
         return taken
 
+    def _at(self, price: float) -> _Tangent:
+        gain = self.value - price * self.weight
+        gains = self._group_gains(gain, price)
+        pays = gains > 0.0
+        worth = pays[self.group]
+        worth &= gain > 0.0
+        load = int(self.weight[worth].sum() + self.entry[pays].sum())
+        return _Tangent(
+            price, price * self.room + float(gains[pays].sum()), self.room - load, worth
+        )
+
 
 class _Search:
-    """The decisions that may still beat the choice *known*, or of them the *few* closest ones."""
+    """The decisions that may still beat the choice *known*, or of them the *few* closest ones.
+
+    What loses more than ``gap`` is not searched; nor is all the rest, unless it is ``complete``.
+    """
 
     def __init__(self, sack: _Sack, known: Flags, *, few: bool) -> None:
         self._sack, self._known, self._few = sack, known, few
-        self._least = float(sack.value[known].sum()) * (1 + _EPSILON)
-        self._decisions, self._best = _Decisions(), 0
-        gap = sack.bound - self._least
+        self._least = sack.worth(known)
+        self._decisions, self._best = _Decisions(), _NONE
+        self.complete = True
+        self.gap = gap = sack.bound - self._least
         self._hopeless = gap <= 0.0
         lost = np.maximum(-sack.group_gain, 0.0)
         if few:
             losses = np.concatenate((np.abs(sack.gain) + lost[sack.group], np.abs(sack.group_gain)))
-            gap = min(gap, float(np.sort(losses)[:_FEW][-1]))
-        self._entered = sack.group_gain > gap
+            self.gap = gap = min(gap, float(np.sort(losses)[:_FEW][-1]))
+        self._entered = (sack.group_gain > gap) | (sack.entry == 0)
         self._groups = _descending(sack.group_gain, ~self._entered & (lost <= gap))
         possible = (lost <= gap)[sack.group]
         core = possible & (np.abs(sack.gain) <= gap - lost[sack.group])
@@ -196,84 +231,141 @@ class _Search:
         """Return the best choice of all, or the one known if none is better."""
         if not self._hopeless:
             self._search()
-        return self._choice() if self._best else self._known
+        return self._known if self._best == _NONE else self._choice()
 
     def _search(self) -> None:
         sack = self._sack
         certain = self._core[self._entered[sack.group[self._core]]]
         rest = self._hope(certain) + float(np.maximum(sack.group_gain[self._groups], 0.0).sum())
-        choices = self._start(rest)
+        choices = self._start()
         for group in self._groups.tolist():
             things = self._core[sack.group[self._core] == group]
             rest -= max(float(sack.group_gain[group]), 0.0)
-            settled = self._settled & (sack.group == group)
-            weight = int(sack.entry[group] + sack.weight[settled].sum())
-            value = float(sack.value[settled].sum())
-            entering = len(sack.value) + group
-            opened = self._with(choices, entering, weight, value, rest + self._hope(things))
+            opened = self._with(choices, self._entering(group), rest + self._hope(things))
             opened = self._extended(opened, things, rest)
             choices = self._pruned(choices.or_else(opened), rest)
-        self._extended(choices, certain, 0.0)
+        last = max(len(certain) - _LAST, 0)
+        choices = self._extended(choices, certain[:last], self._hope(certain[last:]))
+        self._matched(choices, certain[last:])
 
     def _hope(self, things: Ints) -> float:
         """Return the most that *things* can add to a promise."""
         return float(np.maximum(self._sack.gain[things], 0.0).sum())
 
-    def _start(self, rest: float) -> _Choices:
-        """Return the one choice in which everything settled is taken and nothing else."""
-        sack = self._sack
-        settled = self._settled & self._entered[sack.group]
-        weight = int(sack.weight[settled].sum() + sack.entry[self._entered].sum())
-        value = float(sack.value[settled].sum())
-        nothing = _Choices(np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.int64))
-        return self._with(nothing, -1, weight, value, rest)
+    def _start(self) -> _Choices:
+        """Return the one choice in which everything settled is taken and nothing else, if it fits.
+
+        Its number is 0.
+        """
+        settled = self._settled & self._entered[self._sack.group]
+        weight = self._sack.weight[settled].sum(keepdims=True)
+        weight += self._sack.entry[self._entered].sum()
+        value = self._sack.value[settled].sum(keepdims=True)
+        fits = np.flatnonzero(weight <= self._sack.room)
+        if len(fits):
+            self._note(float(value[0]), 0)
+        return _Choices(weight, value, np.zeros(1, np.int64)).only(fits)
+
+    def _entering(self, group: int) -> _Ways:
+        """Return the one way to enter *group*: with everything settled in it."""
+        settled = self._settled & (self._sack.group == group)
+        weight = self._sack.weight[settled].sum(keepdims=True) + self._sack.entry[group]
+        value = self._sack.value[settled].sum(keepdims=True)
+        return _Ways(np.array([len(self._sack.value) + group]), weight, value, _subsets(1)[1:])
 
     def _extended(self, choices: _Choices, things: Ints, after: float) -> _Choices:
-        """Decide on *things*, one after the other; *after* is what the decisions to come add."""
-        sack, rest = self._sack, after + self._hope(things)
-        for thing in things.tolist() if len(choices.value) else ():
-            rest -= max(float(sack.gain[thing]), 0.0)
-            weight, value = int(sack.weight[thing]), float(sack.value[thing])
-            more = self._with(choices, thing, weight, value, rest)
-            choices = choices.or_else(more)
-            if len(choices.value) > _BEAM:
-                choices = self._pruned(choices, rest)
-        return self._pruned(choices, after)
+        """Decide on *things*, many at once; *after* is what the decisions to come add."""
+        while len(things) and len(choices.value):
+            many = max(_AT_ONCE + 1 - len(choices.value).bit_length(), 1)
+            ways, things = self._ways(things[:many]), things[many:]
+            choices = self._with(choices, ways, after + self._hope(things))
+        return choices
 
-    def _with(
-        self, choices: _Choices, what: int, weight: int, value: float, rest: float
-    ) -> _Choices:
-        """Return *choices*, each with *what* added, as far as they fit and promise enough."""
-        more = _Choices(choices.weight + weight, choices.value + value, choices.last)
-        more = self._pruned(more, rest)
-        if not len(more.value):
-            return more
-        more = _Choices(more.weight, more.value, self._decisions.added(what, more.last))
-        if more.value[-1] > self._least:
-            self._best = int(more.last[-1])
-            self._least = float(more.value[-1]) * (1 + _EPSILON)
-        return more
+    def _ways(self, things: Ints) -> _Ways:
+        """Return all ways to take some of *things*."""
+        takes = _subsets(len(things))
+        weight, value = self._sack.weight[things], self._sack.value[things]
+        return _Ways(things, takes @ weight, takes @ value, takes)
+
+    def _with(self, choices: _Choices, ways: _Ways, rest: float) -> _Choices:
+        """Return *choices*, each in all *ways*, as far as they fit and promise enough."""
+        weight = np.add.outer(ways.weight, choices.weight).ravel()
+        value = np.add.outer(ways.value, choices.value).ravel()
+        keep = self._promising(weight, value, rest)
+        keep = keep[_undominated(weight[keep], value[keep])]
+        if not len(keep):
+            return choices.only(keep)
+        way, before = np.divmod(keep, len(choices.weight))
+        last = self._decisions.added(ways, way, choices.last[before])
+        more = _Choices(weight[keep], value[keep], last)
+        better = self._note(float(more.value[-1]), int(last[-1]))
+        return self._pruned(more, rest) if better or self._few else more
+
+    def _matched(self, choices: _Choices, things: Ints) -> None:
+        """Decide on *things*, the last: find for each choice the best that still fits."""
+        if not len(things) or not len(choices.value):
+            return
+        ways = self._ways(things)
+        order = _undominated(ways.weight, ways.value)
+        left = self._sack.room - choices.weight
+        fitting = order[ways.weight[order].searchsorted(left, "right") - 1]
+        value = choices.value + ways.value[fitting]
+        best = int(value.argmax())
+        at = slice(best, best + 1)
+        (number,) = self._decisions.added(ways, fitting[at], choices.last[at]).tolist()
+        self._note(float(value[best]), number)
+
+    def _note(self, value: float, number: int) -> bool:
+        better = value > self._least
+        if better:
+            self._best, self._least = number, value * (1 + _EPSILON)
+        return better
+
+    def _promising(self, weight: Ints, value: Floats, rest: float) -> Ints:
+        """Return where a choice fits and may become better than what is known."""
+        price, room = self._sack.price, self._sack.room
+        promise = value - price * weight
+        keep: Flags = promise > self._least - price * room - rest
+        keep &= weight <= room
+        return np.flatnonzero(keep)
 
     def _pruned(self, choices: _Choices, rest: float) -> _Choices:
-        """Drop the choices that do not fit, or cannot become better than what is known."""
-        sack = self._sack
-        fitting = int(choices.weight.searchsorted(sack.room, "right"))
-        weight, value = choices.weight[:fitting], choices.value[:fitting]
-        promise = value - sack.price * weight
-        promise += sack.price * sack.room + rest
-        keep = (promise > self._least).nonzero()[0]
+        """Drop the choices that cannot become better than what is known, or all but the best."""
+        keep = self._promising(choices.weight, choices.value, rest)
         if self._few and len(keep) > _BEAM:
-            order = np.lexsort((-weight[keep], -promise[keep].round(9)))
-            keep = np.sort(keep[order[:_BEAM]])
+            weight = choices.weight[keep]
+            promise = choices.value[keep] - self._sack.price * weight
+            order = np.lexsort((-weight, -promise.round(9)))
+            keep, self.complete = np.sort(keep[order[:_BEAM]]), False
         return choices if len(keep) == len(choices.value) else choices.only(keep)
 
     def _choice(self) -> Flags:
         sack, entered = self._sack, self._entered.copy()
-        decided = np.array(self._decisions.leading_to(self._best), dtype=np.int64)
+        decided = self._decisions.leading_to(self._best)
         entered[decided[decided >= len(sack.value)] - len(sack.value)] = True
         taken = self._settled & entered[sack.group]
-        taken[decided[(decided >= 0) & (decided < len(sack.value))]] = True
+        taken[decided[decided < len(sack.value)]] = True
         return taken
+
+
+def _bound(tangent: _Tangent) -> float:
+    return tangent.bound
+
+
+def _undominated(weight: Ints, value: Floats) -> Ints:
+    """Return where the choices are that no lighter one is worth as much as, by weight."""
+    order = np.argsort(weight, kind="stable")
+    value = value[order]
+    keep = np.ones(len(order), dtype=np.bool_)
+    keep[1:] = value[1:] > np.maximum.accumulate(value)[:-1]
+    return order[keep]
+
+
+@cache
+def _subsets(count: int) -> Flags:
+    """Return all subsets of *count* things, one a row, the empty one first."""
+    takes: Flags = np.arange(1 << count)[:, None] >> np.arange(count) & 1 > 0
+    return takes
 
 
 def _descending(gain: Floats, which: Flags) -> Ints:

@@ -42,8 +42,8 @@ def best_by_table(value: Floats, weight: Ints, group: Ints, entry: Ints, room: i
 
 
 @st.composite
-def instances(draw: st.DrawFn) -> Instance:
-    count, groups = draw(st.integers(1, 8)), draw(st.integers(1, 3))
+def instances(draw: st.DrawFn, most: int = 8) -> Instance:
+    count, groups = draw(st.integers(1, most)), draw(st.integers(1, 3))
 
     def numbers(low: int, high: int, size: int) -> Ints:
         drawn = draw(st.lists(st.integers(low, high), min_size=size, max_size=size))
@@ -88,6 +88,22 @@ def test_many_things_are_chosen_as_well_as_a_table_would(
     taken = fill(*instance)
     assert load(taken, weight, group, entry) <= 1500
     assert instance[0][taken].sum() == pytest.approx(best_by_table(*instance), abs=1e-9)
+
+
+@given(instances(16), st.integers(1, 9))
+def test_things_of_a_common_unit_are_chosen_as_well_as_a_table_would(
+    instance: Instance, unit: int
+) -> None:
+    value, weight, group, entry, room = instance
+    taken = fill(value, weight * unit, group, entry * unit, room * unit + unit - 1)
+    assert load(taken, weight, group, entry) <= room
+    assert value[taken].sum() == pytest.approx(best_by_table(*instance), abs=1e-12)
+
+
+def test_of_equal_things_those_that_come_first_are_taken() -> None:
+    value, weight = np.full(90, 0.3), np.full(90, 4)
+    group, entry = np.zeros(90, dtype=np.int64), np.array([1])
+    assert np.flatnonzero(fill(value, weight, group, entry, 47)).tolist() == list(range(11))
 
 
 def test_no_room_takes_nothing_and_all_room_takes_all() -> None:
