@@ -8,7 +8,8 @@ Paris.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,11 +28,22 @@ _IDLE: Final = frozenset(
 _WORDS: Final = re.compile(r"[-\u2212]?\d+(?:[.,]\d+)*|\w+|[^\w\s.,;:!\"()\u2026\u201c\u201d-]")
 _APOSTROPHES: Final = re.compile("['\u2019]")
 
+_OTHER: Final = b"\0"
+# Of ASCII letters and what is mere punctuation to them alone; digits and signs take more reading.
+_PLAIN: Final = bytes(
+    sign
+    if chr(sign).isalpha() or sign == ord("_")
+    else _OTHER[0]
+    if _WORDS.match(chr(sign))
+    else 32
+    for sign in range(256)
+)
+
 
 def repeats(memories: Iterable[MemoryRecord]) -> list[bool]:
     """Tell of each memory whether one before it, itself no repetition, says all that it says."""
-    known = _Known()
-    return [known.says(memory) for memory in memories]
+    known: defaultdict[Hashable, _Known] = defaultdict(_Known)
+    return [known[about(memory)].says(memory) for memory in memories]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +63,34 @@ class _Told:
 
 
 class _Known:
+    """What was told about one thing, and of each word a bit for every telling that has it."""
+
     def __init__(self) -> None:
-        self._telling: dict[Hashable, dict[str, list[_Told]]] = {}
+        self._told: list[_Told] = []
+        self._having: dict[str, int] = {}
 
     def says(self, memory: MemoryRecord) -> bool:
         """Tell whether *memory* was said before; if not, take note of it."""
-        telling, told = self._telling.setdefault(about(memory), {}), _Told(memory, _words(memory))
-        with_its_words = [telling.setdefault(word, []) for word in told.words]
-        if any(told.repeats(other) for other in min(with_its_words, key=len)):
+        told, having = _Told(memory, _words(memory)), self._having
+        if any(told.repeats(other) for other in self._with_all(told.words)):
             return True
-        for others in with_its_words:
-            others.append(told)
+        bit = 1 << len(self._told)
+        for word in told.words:
+            having[word] = having.get(word, 0) | bit
+        self._told.append(told)
         return False
+
+    def _with_all(self, words: Sequence[str]) -> Iterator[_Told]:
+        """Yield what was told that has all of the *words*."""
+        left = -1
+        for word in words:
+            left &= self._having.get(word, 0)
+            if not left:
+                return
+        while left:
+            place = left.bit_length() - 1
+            left ^= 1 << place
+            yield self._told[place]
 
 
 def about(memory: MemoryRecord) -> Hashable:
@@ -74,5 +102,13 @@ def about(memory: MemoryRecord) -> Hashable:
 
 
 def _words(memory: MemoryRecord) -> list[str]:
-    words = _WORDS.findall(_APOSTROPHES.sub("", memory.content.casefold()))
+    words = _split(memory.content.casefold())
     return [word for word in words if word not in _IDLE] or words or [memory.content]
+
+
+def _split(text: str) -> list[str]:
+    if text.isascii():
+        plain = text.encode().translate(_PLAIN, b"'")
+        if _OTHER not in plain:
+            return plain.decode().split()
+    return _WORDS.findall(_APOSTROPHES.sub("", text))

@@ -57,11 +57,20 @@ class Budget:
     def count(self, text: str) -> float:
         """Return what the counter says, if that is a number of tokens."""
         counted = self._counter(text)
+        if type(counted) is float and 0 <= counted <= _MOST:
+            return counted
         if isinstance(counted, bool) or not isinstance(counted, Real):
             fields.fail(f"count_tokens must return a number, not {type(counted).__name__}")
         if not 0 <= counted < math.inf:
             fields.fail(f"count_tokens must return a finite number of at least 0, not {counted!r}")
         return float(min(counted, _MOST))
+
+    def parts(self, texts: Sequence[str]) -> Ints:
+        """Return what each text takes, in sixteenths of a token, without what a call costs."""
+        counted = {text: self.count(text) if text else 0.0 for text in dict.fromkeys(texts)}
+        tokens = np.array([counted[text] for text in texts], dtype=np.float64) - self.overhead
+        parts: Ints = np.ceil(np.maximum(tokens, 0.0) * _PARTS).astype(np.int64)
+        return parts
 
 
 def pack(
@@ -75,11 +84,12 @@ def pack(
     """
     ranked = sorted(results, key=lambda each: (-each.score, each.memory.id))
     layout = Layout([each.memory for each in ranked], nonce)
-    chosen = _Packing(ranked, layout, budget).chosen()
-    text = layout.block(chosen)
+    packing = _Packing(ranked, layout, budget)
+    chosen = packing.chosen()
+    text, tokens = packing.block(chosen)
     return Packed(
         text,
-        math.ceil(budget.count(text)) if text else 0,
+        math.ceil(tokens) if text else 0,
         tuple(ranked[place] for place in sorted(chosen)),
         tuple(each for place, each in enumerate(ranked) if place not in chosen),
     )
@@ -88,6 +98,8 @@ def pack(
 class _Packing:
     def __init__(self, ranked: Sequence[RecallResult], layout: Layout, budget: Budget) -> None:
         self._ranked, self._layout, self._budget = ranked, layout, budget
+        self._scores = np.array([each.score for each in ranked], dtype=np.float64)
+        self._last: tuple[frozenset[int], tuple[str, float]] = frozenset(), ("", 0.0)
 
     def chosen(self) -> frozenset[int]:
         """Return the places of the results to put into the block."""
@@ -102,33 +114,33 @@ class _Packing:
     def _fits(self, chosen: frozenset[int]) -> bool:
         return self._counted(chosen) <= self._budget.tokens
 
+    def block(self, chosen: frozenset[int]) -> tuple[str, float]:
+        """Return the block of what is *chosen*, and what it counts."""
+        if chosen != self._last[0]:
+            text = self._layout.block(chosen)
+            self._last = chosen, (text, self._budget.count(text))
+        return self._last[1]
+
     def _counted(self, chosen: frozenset[int]) -> float:
-        return self._budget.count(self._layout.block(chosen))
+        return self.block(chosen)[1]
 
     def _weigh(self) -> None:
         """Count every piece by itself."""
         layout, budget = self._layout, self._budget
-        pieces = {text: 0.0 for text in ("", *layout.headings, *layout.lines)}
-        for text in pieces:
-            pieces[text] = max(budget.count(text) - budget.overhead, 0.0) if text else 0.0
         self._frame = budget.count(layout.frame)
-        self._entry = _parts([pieces[text] for text in layout.headings])
-        self._weight = _parts([pieces[text] for text in layout.lines])
+        self._entry = budget.parts(layout.headings)
+        self._weight = budget.parts(layout.lines)
         self._group = np.array(layout.groups, dtype=np.int64)
 
     def _candidates(self, best: int) -> Ints:
         """Return what may stand beside *best*: what fits, is worth something and is new."""
         room = self._room(0.0)
         alone = self._weight + self._entry[self._group]
-        able = [best]
-        able += [
-            place
-            for place in range(best + 1, len(self._ranked))
-            if alone[place] <= room and self._ranked[place].score > 0
-        ]
-        repeated = repeats(self._ranked[place].memory for place in able)
-        new = [place for place, again in zip(able, repeated, strict=True) if not again]
-        return np.array(new[1:], dtype=np.int64)
+        able = (alone <= room) & (self._scores > 0.0)
+        able[: best + 1] = False
+        places = np.flatnonzero(able)
+        memories = (self._ranked[place].memory for place in (best, *places.tolist()))
+        return places[~np.array(repeats(memories)[1:], dtype=np.bool_)]
 
     def _filled(self) -> frozenset[int]:
         """Fill the room, and as long as the block is not as large as its pieces say, again."""
@@ -160,9 +172,8 @@ class _Packing:
         entry = self._entry.copy()
         left = room - int(self._weight[self._best] + entry[self._group[self._best]])
         entry[self._group[self._best]] = 0
-        scores = np.array([self._ranked[place].score for place in self._others], dtype=np.float64)
         weight, group = self._weight[self._others], self._group[self._others]
-        taken = fill(scores, weight, group, entry, left)
+        taken = fill(self._scores[self._others], weight, group, entry, left)
         return frozenset((self._best, *self._others[taken].tolist()))
 
     def _room(self, error: float) -> int:
@@ -177,7 +188,3 @@ class _Packing:
 
     def _worth(self, chosen: frozenset[int]) -> float:
         return math.fsum(self._ranked[place].score for place in chosen)
-
-
-def _parts(counts: Sequence[float]) -> Ints:
-    return np.array([math.ceil(count * _PARTS) for count in counts], dtype=np.int64)

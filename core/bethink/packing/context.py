@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from ..fields import label, to_json
@@ -55,13 +55,17 @@ class Layout:
 
     def __init__(self, records: Sequence[MemoryRecord], nonce: Callable[[], str]) -> None:
         within = len({record.namespace for record in records}) > 1
-        names = [_heading(record, within) for record in records]
+        heading, said = cache(_heading), cache(_said)
+        names = [
+            heading(each.namespace if within else "", each.thread, each.category, _when(each))
+            for each in records
+        ]
         distinct = ["", *dict.fromkeys(filter(None, names))]
         places = {name: place for place, name in enumerate(distinct)}
         self.groups = [places[name] for name in names]
         self.headings = [f"## {name}\n" if name else "" for name in distinct]
-        self.lines = [_line(record) for record in records]
-        self._order = [(each.occurred_at, each.created_at, each.id) for each in records]
+        self.lines = [_line(said(each.thread, each.author, _when(each)), each) for each in records]
+        self._records = records
         number = _unlike([*self.headings, *self.lines], nonce)
         self._before = f"{INTRODUCTION}\n<memories {number}>\n"
         self._after = f"</memories {number}>"
@@ -81,10 +85,12 @@ class Layout:
         parts = [self._before]
         for group in sorted(members, key=bool):  # what has no heading comes first
             parts.append(self.headings[group])
-            parts += [
-                self.lines[place] for place in sorted(members[group], key=self._order.__getitem__)
-            ]
+            parts += [self.lines[place] for place in sorted(members[group], key=self._happened)]
         return "".join([*parts, self._after])
+
+    def _happened(self, place: int) -> tuple[float, float, str]:
+        record = self._records[place]
+        return record.occurred_at, record.created_at, record.id
 
 
 def _unlike(texts: Sequence[str], nonce: Callable[[], str]) -> str:
@@ -95,22 +101,28 @@ def _unlike(texts: Sequence[str], nonce: Callable[[], str]) -> str:
     return number
 
 
-def _heading(record: MemoryRecord, within: bool) -> str:
-    parts = [record.namespace] if within else []
-    if record.thread:
-        parts += [f"thread {_short(record.thread)}", _day(record)]
-    elif record.category:
-        parts.append(_short(record.category))
+def _heading(namespace: str, thread: str | None, category: str | None, day: float) -> str:
+    parts = [namespace]
+    if thread:
+        parts += [f"thread {_short(thread)}", _date(day)]
+    elif category:
+        parts.append(_short(category))
     return ", ".join(filter(None, parts))
 
 
-def _line(record: MemoryRecord) -> str:
-    known = ["" if record.thread else _day(record), _short(record.author or "")]
-    said = ", ".join(filter(None, known))
+def _said(thread: str | None, author: str | None, day: float) -> str:
+    """Return what a line tells before its text: the day, unless its thread has one, and who."""
+    said = ", ".join(filter(None, ["" if thread else _date(day), _short(author or "")]))
+    return f"- {said}: " if said else "- "
+
+
+def _line(said: str, record: MemoryRecord) -> str:
+    if record.content and record.content.isprintable():  # so it is one line, and all of it is seen
+        return f"{said}{record.content.strip()}\n"
     lines = [line.rstrip() for line in _text(record).splitlines() if line.strip()]
     first, *others = lines or [""]
     indented = "".join(f"  {line}\n" for line in others)
-    return f"- {said}{': ' if said else ''}{first.strip()}\n{indented}"
+    return f"{said}{first.strip()}\n{indented}"
 
 
 def _text(record: MemoryRecord) -> str:
@@ -126,12 +138,13 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST_LABEL else f"{name[: _LONGEST_LABEL - 1]}…"
 
 
-def _day(record: MemoryRecord) -> str:
-    """Return the day on which it happened (UTC); nothing outside the years 1 to 9999."""
-    return _date(record.occurred_at // _DAY)
+def _when(record: MemoryRecord) -> float:
+    """Return the day on which it happened (UTC), counted from the epoch."""
+    return record.occurred_at // _DAY
 
 
 @lru_cache(maxsize=1024)
 def _date(day: float) -> str:
+    """Spell a day; nothing outside the years 1 to 9999."""
     when = utc(day * _DAY)
     return "" if when is None else when.date().isoformat()

@@ -343,7 +343,7 @@ class _Search:
         sack, entered = self._sack, self._entered.copy()
         decided = self._decisions.leading_to(self._best)
         entered[decided[decided >= len(sack.value)] - len(sack.value)] = True
-        taken = self._settled & entered[sack.group]
+        taken: Flags = self._settled & entered[sack.group]
         taken[decided[decided < len(sack.value)]] = True
         return taken
 
