@@ -8,9 +8,10 @@ Paris.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from ..fields import to_json
@@ -42,14 +43,27 @@ _PLAIN: Final = bytes(
 
 def repeats(memories: Iterable[MemoryRecord]) -> list[bool]:
     """Tell of each memory whether one before it, itself no repetition, says all that it says."""
-    known: defaultdict[Hashable, _Known] = defaultdict(_Known)
-    return [known[about(memory)].says(memory) for memory in memories]
+    told = [_Told(memory) for memory in memories]
+    counts = Counter(chain.from_iterable(each.said for each in told))
+    rare = {word for word, count in counts.items() if count == 1} - _IDLE
+    able = [rare.isdisjoint(each.said) for each in told]  # who has a word of its own repeats none
+    asked = {word for each, might in zip(told, able, strict=True) if might for word in each.words}
+    known: defaultdict[Hashable, _Known] = defaultdict(lambda: _Known(asked))
+    return [
+        known[about(each.memory)].says(each, might) for each, might in zip(told, able, strict=True)
+    ]
 
 
-@dataclass(frozen=True, slots=True)
 class _Told:
-    memory: MemoryRecord
-    words: Sequence[str]
+    def __init__(self, memory: MemoryRecord) -> None:
+        self.memory = memory
+        self.said = words_of(memory.content)
+
+    @cached_property
+    def words(self) -> Sequence[str]:
+        """What was said without idle words, or all of it where nothing is left."""
+        words = [word for word in self.said if word not in _IDLE]
+        return words or self.said or [self.memory.content]
 
     def repeats(self, other: _Told) -> bool:
         """Tell whether *other* says the same, or that with a few words that do not change it."""
@@ -63,19 +77,19 @@ class _Told:
 
 
 class _Known:
-    """What was told about one thing, and of each word a bit for every telling that has it."""
+    """What was told about one thing, and of each word that is *asked* who said it, as bits."""
 
-    def __init__(self) -> None:
+    def __init__(self, asked: set[str]) -> None:
+        self._asked = asked
         self._told: list[_Told] = []
         self._having: dict[str, int] = {}
 
-    def says(self, memory: MemoryRecord) -> bool:
-        """Tell whether *memory* was said before; if not, take note of it."""
-        told, having = _Told(memory, _words(memory)), self._having
-        if any(told.repeats(other) for other in self._with_all(told.words)):
+    def says(self, told: _Told, might: bool) -> bool:
+        """Tell whether *told*, if it *might* be, was told before; if not, take note of it."""
+        if might and any(told.repeats(other) for other in self._with_all(told.words)):
             return True
-        bit = 1 << len(self._told)
-        for word in told.words:
+        having, bit = self._having, 1 << len(self._told)
+        for word in self._asked.intersection(told.words if might else told.said):
             having[word] = having.get(word, 0) | bit
         self._told.append(told)
         return False
@@ -85,8 +99,6 @@ class _Known:
         left = -1
         for word in words:
             left &= self._having.get(word, 0)
-            if not left:
-                return
         while left:
             place = left.bit_length() - 1
             left ^= 1 << place
@@ -101,12 +113,9 @@ def about(memory: MemoryRecord) -> Hashable:
     return memory.author, memory.key, value, day
 
 
-def _words(memory: MemoryRecord) -> list[str]:
-    words = _split(memory.content.casefold())
-    return [word for word in words if word not in _IDLE] or words or [memory.content]
-
-
-def _split(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """Return the words of *text*, folded, and its signs that are not mere punctuation."""
+    text = text.casefold()
     if text.isascii():
         plain = text.encode().translate(_PLAIN, b"'")
         if _OTHER not in plain:

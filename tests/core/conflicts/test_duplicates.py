@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bethink import MemoryRecord
-from bethink.conflicts.duplicates import repeats
+from bethink.conflicts.duplicates import about, repeats, words_of
 
 
 def record(content: str, **fields: Any) -> MemoryRecord:
@@ -86,3 +89,42 @@ def test_facts_learned_on_two_days_are_one_fact() -> None:
 def test_a_repetition_hides_nothing_itself() -> None:
     contents = ["b c d e f g h i j k", "c d e f g h i j k", "d e f g h i j k"]
     assert repeats(record(content) for content in contents) == [False, True, False]
+
+
+def repeats_by_trying(memories: list[MemoryRecord]) -> list[bool]:
+    """Compare every memory with every one before it that repeats none."""
+    kept: list[MemoryRecord] = []
+    told = []
+    for memory in memories:
+        same = [each for each in kept if about(each) == about(memory)]
+        told.append(any(is_repeated(each, memory) for each in same))
+        kept += [] if told[-1] else [memory]
+    return told
+
+
+WORDS = ("Ann", "likes", "green", "tea", "so", "the", "no", "7", "at", "noon", "daily", "?")
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda words, author: record(" ".join(words), author=author),
+            st.lists(st.sampled_from(WORDS), max_size=12)
+            | st.permutations(WORDS[:10])
+            | st.integers(0, 11).map(lambda at: WORDS[:at] + WORDS[at + 1 :]),
+            st.sampled_from((None, "Ann")),
+        ),
+        max_size=9,
+    )
+)
+def test_many_are_compared_as_two_are(memories: list[MemoryRecord]) -> None:
+    distinct = [replace(each, id=str(place)) for place, each in enumerate(memories)]
+    assert repeats(distinct) == repeats_by_trying(distinct)
+
+
+@given(
+    st.text(st.characters(max_codepoint=127)) | st.text("aB_'-.,:? 5\t\n\"(é\u2019", max_size=20)
+)
+def test_plain_text_has_the_words_that_any_text_has(text: str) -> None:
+    marked = words_of(f"{text} é")  # a letter that is not ASCII has it read in the longer way
+    assert marked == [*words_of(text), "é"]

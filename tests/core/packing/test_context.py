@@ -89,6 +89,16 @@ def test_characters_that_no_reader_sees_are_left_out() -> None:
     assert body(record("a\x00\x1b[2Jb\U000e0041c\td")) == ["- 1970-01-01: a[2Jbc\td"]
 
 
+@given(st.text())
+def test_a_line_is_what_its_text_is_with_all_that_is_unseen_left_out(text: str) -> None:
+    hidden = "".join(f"{each}\U000e0041" for each in text) + "\U000e0041"  # a tag, never seen
+    seen, all_of_it = (
+        context_block([record(content)], nonce=lambda: "0" * 18)
+        for content in (text or " ", hidden)
+    )
+    assert seen == all_of_it
+
+
 def test_a_long_name_is_cut() -> None:
     (heading, _) = body(record("a", category="x" * 1000))
     assert heading == "## " + "x" * 79 + "…"
