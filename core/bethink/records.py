@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, make_dataclass
 from operator import attrgetter
 from typing import Any, Final, Literal, TypeAlias
 
@@ -53,6 +53,19 @@ _VALUE, _METADATA, _LAST, _COUNT = map(
     _FIELDS.index, ("value", "metadata", "last_accessed_at", "access_count")
 )
 _values = attrgetter(*_FIELDS)
+_Draft: Any = make_dataclass("_Draft", _FIELDS, slots=True)
+
+
+def record_from(values: Sequence[Any]) -> MemoryRecord:
+    """Return the record with *values*, one for each field, in their order.
+
+    A frozen class sets its fields by a call each; a plain one of the same slots, which then becomes
+    it, takes a third of the time.
+    """
+    draft = _Draft(*values)
+    draft.__class__ = MemoryRecord
+    record: MemoryRecord = draft
+    return record
 
 
 def with_accesses(record: MemoryRecord, count: int, last: float | None) -> MemoryRecord:
@@ -63,7 +76,7 @@ def with_accesses(record: MemoryRecord, count: int, last: float | None) -> Memor
     values = list(_values(record))
     values[_VALUE], values[_METADATA] = _own(record.value), _own(record.metadata)
     values[_COUNT], values[_LAST] = count, last
-    return MemoryRecord(*values)
+    return record_from(values)
 
 
 def _own(value: Any) -> Any:

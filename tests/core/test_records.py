@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 from bethink import Explanation, MemoryRecord, RecallResult
+from bethink.records import record_from
 
 RECORD = MemoryRecord("1", "default", "a red cat", 1.0, 2.0, 3.0)
 
@@ -20,6 +21,16 @@ def test_what_is_not_told_of_a_record_is_neutral() -> None:
     assert (RECORD.importance, RECORD.confidence, RECORD.outcome) == (0.5, 1.0, 0.0)
     assert (RECORD.tags, RECORD.metadata, RECORD.state) == ((), {}, "live")
     assert RECORD.metadata is not MemoryRecord("2", "default", "x", 1.0, 2.0, 3.0).metadata
+
+
+def test_a_record_made_from_its_values_is_like_any_other() -> None:
+    made = record_from(dataclasses.astuple(RECORD))
+    assert (made, type(made)) == (RECORD, MemoryRecord)
+    assert dataclasses.replace(made, content="x").content == "x"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.content = "a blue cat"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        record_from(dataclasses.astuple(RECORD)[:-1])
 
 
 def test_a_record_survives_pickling() -> None:

@@ -35,7 +35,7 @@ __all__ = ["SQLiteBackend"]
 _logger = logging.getLogger(__name__)
 
 _LIVE = "state = 'live'"
-_A_FEW = 64
+_A_FEW = 128
 _PIECE = 1 << 20
 _GIVEN = "(SELECT value FROM json_each(?))"
 _EXPIRED = "state = 'live' AND expires_at IS NOT NULL AND expires_at <= ?"

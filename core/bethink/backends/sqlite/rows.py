@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import CorruptStoreError
 from ...fields import to_json
 from ...namespaces import Scope, Subtree
-from ...records import MemoryRecord
+from ...records import MemoryRecord, record_from
 from .. import Vector
 
 FIELDS: Final = tuple(field.name for field in fields(MemoryRecord))
@@ -42,7 +42,7 @@ def to_record(values: Sequence[Any]) -> MemoryRecord:
         columns[_VALUE] = from_json(columns[_VALUE])
     columns[_TAGS] = () if columns[_TAGS] == "[]" else tuple(from_json(columns[_TAGS]))
     columns[_METADATA] = {} if columns[_METADATA] == "{}" else from_json(columns[_METADATA])
-    return MemoryRecord(*columns)
+    return record_from(columns)
 
 
 def from_json(text: str) -> Any:
