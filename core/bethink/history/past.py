@@ -6,10 +6,13 @@ from it, and so are vectors of the store's embedder where their text has changed
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from functools import cache, partial
 from itertools import islice
+from operator import attrgetter
 
 import numpy as np
 
@@ -23,6 +26,9 @@ from ..records import LogEntry, MemoryRecord
 from .fold import Then, then
 
 Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
+
+
+_ordinal = attrgetter("current.ordinal")
 
 
 class PastBackend:
@@ -162,12 +168,14 @@ class PastBackend:
 
     def _live(self, scope: Scope, now: float | None = None) -> list[Then]:
         found = then(self.chronicle, self.chronicle.candidates(scope, self._seq), self._seq)
+        inside = cache(partial(covers, scope))
+        last = -math.inf if now is None else now
         return [
             each
             for each in found
-            if each.record.state == "live"
-            and covers(scope, each.record.namespace)
-            and (now is None or not each.record.expired(now))
+            if (record := each.record).state == "live"
+            and inside(record.namespace)
+            and (record.expires_at is None or record.expires_at > last)
         ]
 
     def _known(self, ids: Sequence[str]) -> list[Then]:
@@ -189,10 +197,6 @@ class PastBackend:
         self._made |= {each.row: vector for each, vector in zip(gone, made, strict=True)}
         rows = [each.row for each in found]
         return {row: vectors[row] if row in vectors else self._made[row] for row in rows}
-
-
-def _ordinal(each: Then) -> int:
-    return each.current.ordinal
 
 
 def _row(each: Then, vector: Vector) -> Row:
