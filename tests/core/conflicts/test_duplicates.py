@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import MemoryRecord
-from bethink.conflicts.duplicates import about, repeats, words_of
+from bethink.conflicts.duplicates import about, repeats
 
 
 def record(content: str, **fields: Any) -> MemoryRecord:
@@ -102,7 +102,7 @@ def repeats_by_trying(memories: list[MemoryRecord]) -> list[bool]:
     return told
 
 
-WORDS = ("Ann", "likes", "green", "tea", "so", "the", "no", "7", "at", "noon", "daily", "?")
+WORDS = ("Ann", "likes", "é茶", "tea", "so", "the", "don\u2019t", "7", "7th", "noon", "x_1", "?")
 
 
 @given(
@@ -120,11 +120,3 @@ WORDS = ("Ann", "likes", "green", "tea", "so", "the", "no", "7", "at", "noon", "
 def test_many_are_compared_as_two_are(memories: list[MemoryRecord]) -> None:
     distinct = [replace(each, id=str(place)) for place, each in enumerate(memories)]
     assert repeats(distinct) == repeats_by_trying(distinct)
-
-
-@given(
-    st.text(st.characters(max_codepoint=127)) | st.text("aB_'-.,:? 5\t\n\"(é\u2019", max_size=20)
-)
-def test_plain_text_has_the_words_that_any_text_has(text: str) -> None:
-    marked = words_of(f"{text} é")  # a letter that is not ASCII has it read in the longer way
-    assert marked == [*words_of(text), "é"]
