@@ -420,7 +420,7 @@ class MemoryStore(View):
         found = self.recall(query, k=k, touch=False, ranking=ranking, as_of=as_of, **asked)
         packed = packing.pack(found, budget)
         if touch and as_of is None and packed.results:
-            reading.touch(self._engine, [each.memory.id for each in packed.results])
+            reading.touch_found(self._engine, [each.memory for each in packed.results])
         return packed
 
     def touch(self, ids: str | Iterable[str]) -> None:

@@ -101,11 +101,17 @@ def vectors(engine: Engine, ids: Sequence[str], name: str) -> dict[str, Vector]:
 def touch(engine: Engine, ids: Sequence[str]) -> None:
     """Count one access of each live record now."""
     engine.check_open()
-    rows, now = engine.backend.rows_of(ids), engine.clock()
-    found = engine.backend.get(ids)
+    found = engine.backend.get(ids).values()
+    touch_found(engine, [record for record in found if record.state == "live"])
+
+
+def touch_found(engine: Engine, records: Sequence[MemoryRecord]) -> None:
+    """Count one access now of each of *records*, which were live when they were read."""
+    engine.check_open()
+    rows, now = engine.backend.rows_of([record.id for record in records]), engine.clock()
     with engine.index.lock:
-        live = [(rows[id], record) for id, record in found.items() if record.state == "live"]
-        engine.index.touch(live, now)
+        found = [(rows[record.id], record) for record in records if record.id in rows]
+        engine.index.touch(found, now)
 
 
 def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallResult]:
