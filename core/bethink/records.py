@@ -74,8 +74,10 @@ def with_accesses(record: MemoryRecord, count: int, last: float | None) -> Memor
     ``replace`` would take three times as long.
     """
     values = list(_values(record))
-    values[_VALUE], values[_METADATA] = _own(record.value), _own(record.metadata)
     values[_COUNT], values[_LAST] = count, last
+    values[_METADATA] = _own(record.metadata) if record.metadata else {}
+    if record.value is not None:
+        values[_VALUE] = _own(record.value)
     return record_from(values)
 
 
