@@ -55,6 +55,12 @@ LIKELY = [
     ("The tenant is single", "The tenant is married"),
     ("My car has a single spare key", "My car has two spare keys"),
     ("The porch light is on", "The porch light is off"),
+    ("I smoke", "I don't smoke"),
+    ("Ann leads the billing team", "Bob leads the billing team"),
+    ("The main language is Python", "The main language is Rust"),
+    ("I like my current employer, Initech, a lot", "After that my current employer Globex called"),
+    ("Lives in Lisbon", "Lives in Oslo"),
+    ("The office is in Lyon", "The office is in Graz"),
 ]
 
 
@@ -75,6 +81,7 @@ def test_a_likely_conflict_is_never_a_duplicate(one: str, other: str) -> None:
         ("I found no bug in the new payment module", "The payment module of the shop has a bug"),
         ("A crowd is standing in the rain", "A crowd is sitting in the rain"),
         ("I keep a list of plants to water", "I just updated my list of garden plants to water"),
+        ("Our first sprint ends on April 1", "Our new sprint ends on April 5"),
     ],
 )
 def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
@@ -94,6 +101,16 @@ def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
         ("No problem, we meet on Tuesday", "We meet on Tuesday"),
         ("Can you move the meeting to 9:30?", "The meeting is at 9:00"),
         ("The shop is not open", "The shop is closed"),
+        ("Keep up the hard work", "Keep up, you work well together"),
+        ("Sounds great, Ann", "That sounds great, Bob"),
+        ("I won't give up, Gina!", "Hey, Gina!"),
+        ("It will happen", "That never happens"),
+        ("Ann prefers dark roast coffee", "Bob prefers dark roast coffee"),
+        ("I own a bike", "I own a car"),
+        ("My current project, a shed", "My current neighbours"),
+        ("I studied coin problems for 3 hours", "I solved 4 coin problems"),
+        ("The trip to the lake took 3 hours", "The trip to the lake was 40 km"),
+        ("We painted the shed two weeks ago", "We painted the shed three weeks ago"),
         ("", "User lives in Lisbon"),
         ("!?", "..."),
     ],

@@ -54,10 +54,19 @@ FRAMES = {
 }
 """Stems by the stem of the relation they state."""
 
-EXCLUSIVE = _stems(
-    "prefer live work name call default main primary current only best birthday born capital "
-    "deadline locate base host own run set married owner leader manager lead version use expire "
-    "schedule address status color size limit"
+RELATIONS = frozenset(FRAMES.values())
+
+POSTS = _stems(
+    "default main primary current only best capital leader manager lead owner own host chair"
+)
+"""Stems of what has one holder at a time, be it a person or a thing."""
+
+ONES = POSTS | _stems("prefer recent latest")
+"""Stems of what makes something of one's own the only one of its kind."""
+
+EXCLUSIVE = POSTS | _stems(
+    "prefer live work name call run birthday born deadline locate base set married version use "
+    "expire schedule address status color size limit"
 )
 """Stems of relations that hold one value at a time."""
 
@@ -137,6 +146,7 @@ _EMPTY = _set(
     "already still again even quite well please while there here some any each every both either "
     "one another other such get got go going gone let lets been as up out over off then "
     "that which who whom whose because since although though if whether until around "
+    "gonna gotta wanna definitely totally "
     "used today yesterday tomorrow im ive id way lot try trying tried help helps want wants need "
     "needs think thinking thought know sure please wonder wondering maybe actually look looking "
     "give tell find suggest recommend hope feel feeling said mention before ever "
@@ -144,11 +154,23 @@ _EMPTY = _set(
     "nice glad sorry "
     "der die das den dem des ein eine einen einem einer le la les un une el los las una het een"
 )
-MEASURES = _set(
-    "second seconds minute minutes hour hours day days week weeks month months year years time "
-    "times ms sec min h hr hrs kb mb gb tb mm cm km mile miles meter meters kg g lb lbs pound "
-    "pounds dollar dollars euro euros percent k"
-)
+UNITS = {
+    unit: kind
+    for kind, units in {
+        "duration": "second seconds minute minutes hour hours day days week weeks month months "
+        "year years ms sec min h hr hrs",
+        "size": "kb mb gb tb",
+        "length": "mm cm km mile miles meter meters",
+        "weight": "kg g lb lbs pound pounds",
+    }.items()
+    for unit in units.split()
+}
+"""Units by the kind of value they make of a number."""
+
+COUNTED = frozenset(("number", *UNITS.values()))
+"""Kinds of values that count something."""
+
+MEASURES = UNITS.keys() | MONEY | SHARES | _set("time times k")
 """Units, which say how much but not of what."""
 
 QUESTIONS = _set("can could would do does did what how why where which who any should")

@@ -37,7 +37,8 @@ _ENDS = re.compile(
     r"|also|especially|how|what) )| because | although "
 )
 _TOKENS = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[%$\u20ac\u00a3\u00a5]")
-_NAMES = re.compile(r"(?<=[\w,'\"] )[A-Z][^\W\d_]+")
+# Not the words of a heading, which are all written like names.
+_NAMES = re.compile(r"(?:\b[^\W\d_A-Z]\w*'?|[,'\"]) ((?:[A-Z][^\W\d_]+ ?)+)")
 _UNSPACED_DENIAL = re.compile(lex.UNSPACED_DENIALS)
 _SINGLE = re.compile(r"\ba single\b")
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
@@ -58,7 +59,8 @@ class Statement:
     """One statement: its telling terms in order, and how it is made.
 
     ``scope`` are the terms after the denial, ``before`` the term right before each term. ``vague``:
-    about nobody in particular; ``event``: it is going on; ``personal``: about the speaker or user.
+    about nobody in particular; ``event``: it is going on; ``personal``: about the speaker or user;
+    ``being``: it tells what or where something is.
     """
 
     terms: tuple[str, ...]
@@ -71,6 +73,7 @@ class Statement:
     vague: bool
     event: bool
     personal: bool
+    being: bool
 
     @property
     def amounts(self) -> list[tuple[str, str]]:
@@ -108,7 +111,7 @@ def traits(text: str) -> Traits:
         statements=statements,
         bag=frozenset().union(*(s.bag for s in statements)),
         amounts=frozenset((v.kind, v.amount) for s in statements for v in s.values),
-        names=frozenset(_term(name.casefold()) for name in _NAMES.findall(text)),
+        names=frozenset(map(_term, " ".join(_NAMES.findall(text)).casefold().split())),
         words=tuple(filter(None, map(_term, tokens))),
         figures=tuple(filter(None, map(_figure, tokens))),
         turns=lex.TURNS.intersection(tokens),
@@ -154,13 +157,14 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
         terms=told,
         bag=frozenset(told),
         scope=frozenset(told if denial is None else filter(None, terms[denial:])),
-        before={t: b for b, t in pairwise(terms) if b and t},
+        before={t: b for b, t in pairwise(terms) if b and t and b not in lex.CHANGES},
         values=values,
         denied=denial is not None or hidden,
         changed=any(stem(token) in lex.CHANGES for token in tokens if token.isascii()),
         vague=tokens[0] in lex.INDEFINITE,
         event=_is_event(tokens),
-        personal=not lex.SELVES.isdisjoint(tokens),
+        personal=not lex.SELVES.isdisjoint(tokens) or _leaves_unsaid_who(tokens[0]),
+        being=not lex.BEING.isdisjoint(tokens),
     )
 
 
@@ -199,6 +203,11 @@ def _term(token: str) -> str:
     return lex.FRAMES.get(cut, cut)
 
 
+def _leaves_unsaid_who(first: str) -> bool:
+    """Tell a note on the user: "lives in Lisbon", "prefers tabs"."""
+    return first.endswith("s") and _term(first) in lex.RELATIONS
+
+
 def _is_event(tokens: list[str]) -> bool:
     """Tell "is cutting", which happens, from "is" and "cuts", which hold."""
     return any(
@@ -215,12 +224,12 @@ def _values(tokens: list[str], terms: list[str], last: tuple[str, ...]) -> Itera
     Where numbers stand in rows, they are sums and lists and not what a statement is about.
     """
     named = [(i, *value) for i in range(len(tokens)) if (value := _named(tokens, i))]
-    if sum(kind == "number" for _, kind, _ in named) > _MOST_NUMBERS:
-        named = [value for value in named if value[1] != "number"]
+    if sum(kind in lex.COUNTED for _, kind, _ in named) > _MOST_NUMBERS:
+        named = [value for value in named if value[1] not in lex.COUNTED]
     told = ["" if t in lex.MEASURES else term for t, term in zip(tokens, terms, strict=True)]
     for i, kind, amount in named:
         near = frozenset([*filter(None, told[:i])][-_NEAR:] + [*filter(None, told[i:])][:_NEAR])
-        head = next(filter(None, told[i + 1 : i + 3]), "") if kind == "number" else ""
+        head = next(filter(None, told[i + 1 : i + 3]), "") if kind in lex.COUNTED else ""
         yield Value(kind, amount, head, near if len(near) > 1 else near.union(last))
 
 
@@ -235,6 +244,8 @@ def _named(tokens: list[str], i: int) -> tuple[str, str] | None:
         return ("month", lex.MONTHS[token]) if sure else None
     if not token[0].isdigit():
         return None
+    if "ago" in tokens[i + 1 : i + 3]:  # that is another time with every day
+        return None
     amount = _amount(token)
     if (month := _month(tokens, i)) and len(amount) < 3:
         return "day", f"{month} {amount}"
@@ -244,7 +255,9 @@ def _named(tokens: list[str], i: int) -> tuple[str, str] | None:
         return "money", amount
     if len(token) == 4 and token.isdigit() and token[:2] in ("19", "20"):
         return "year", token
-    return ("time" if ":" in token else "percent" if after in lex.SHARES else "number"), amount
+    if ":" in token:
+        return "time", amount
+    return "percent" if after in lex.SHARES else lex.UNITS.get(after, "number"), amount
 
 
 def _month(tokens: list[str], i: int) -> str:

@@ -24,6 +24,7 @@ SAME: Final = 0.92
 """The cosine from which two texts may be duplicates."""
 MOST: Final = 0.75
 HALF: Final = 0.5
+_TOLD: Final = 3  # so many words tell what a statement is about, wherever they stand
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,7 @@ def _other_subjects(pair: _Pair) -> bool:
     x, y = pair.x, pair.y
     if x.vague or y.vague or x.personal or y.personal or not (x.terms and y.terms):
         return False
-    return x.terms[0] not in y.bag and y.terms[0] not in x.bag and not _exclusive(pair.common)
-
-
-def _exclusive(terms: frozenset[str]) -> bool:
-    return not lex.EXCLUSIVE.isdisjoint(terms)
+    return x.terms[0] not in y.bag and y.terms[0] not in x.bag and lex.POSTS.isdisjoint(pair.common)
 
 
 def _other_things(pair: _Pair, shared: frozenset[str]) -> bool:
@@ -118,6 +115,11 @@ def _other_things(pair: _Pair, shared: frozenset[str]) -> bool:
     )
 
 
+def _same_subject(x: Statement, y: Statement) -> bool:
+    """Say whether both are about the speaker, or both about nobody in particular."""
+    return (x.personal and y.personal) or (x.vague and y.vague)
+
+
 def _passing(pair: _Pair) -> bool:
     """Say whether either tells of nobody in particular, or what others are just doing."""
     x, y = pair.x, pair.y
@@ -128,7 +130,7 @@ def _denial(pair: _Pair) -> _Finding | None:
     """Find that one denies what the other says; to deny the special leaves the general standing."""
     denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
     shared = len(pair.common)
-    if shared < 2 and denied.bag != said.bag:
+    if shared < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
         return None
     if shared >= MOST * len(denied.bag) and not _other_things(pair, pair.common):
         return "likely", "denial", pair.overlap
@@ -163,22 +165,60 @@ def _excluded(term: str) -> frozenset[str]:
 def _swap(pair: _Pair) -> _Finding | None:
     """Find one thing in the place of another in statements that otherwise agree."""
     one, two, start = _exchanged(pair.x.terms, pair.y.terms)
-    if not one or not two:
-        return None
-    exclusive = _exclusive(pair.common)
-    if not exclusive and (start == 0 or _passing(pair) or pair.x.amounts != pair.y.amounts):
-        return None
-    if pair.x.vague or pair.y.vague:
-        return None
-    unspaced = not one[0].isascii() and len(one[0]) <= 2
-    names = pair.a.names.issuperset(one) and pair.b.names.issuperset(two)
-    if max(len(one), len(two)) > (1 + (names or exclusive) + 2 * unspaced):
+    if not one or not two or pair.x.vague or pair.y.vague:
         return None
     kept = len(pair.x.terms) - len(one)
+    exclusive = _one_at_a_time(pair.x.terms, start, start + len(one))
+    names = pair.a.names.issuperset(one) and pair.b.names.issuperset(two)
+    if kept < 2 and not _told_of(pair, exclusive, names):
+        return None
+    if not exclusive and (start == 0 or _passing(pair) or pair.x.amounts != pair.y.amounts):
+        return None
+    unspaced = not one[0].isascii() and len(one[0]) <= 2
+    if max(len(one), len(two)) > (1 + (names or exclusive) + 2 * unspaced):
+        return None
     named = f"{' '.join(one)} / {' '.join(two)}"
-    if exclusive or names or kept >= 3:
-        return "likely", "value", named
-    return ("possible", "value", named) if kept >= 2 else None
+    return ("likely" if exclusive or names or kept >= _TOLD else "possible"), "value", named
+
+
+def _told_of(pair: _Pair, exclusive: bool, names: bool) -> bool:
+    """Say whether one word tells what both are about: "the office is in", "I live in"."""
+    x, y = pair.x, pair.y
+    return (exclusive and x.personal and y.personal) or (names and x.being and y.being)
+
+
+def _only_one(pair: _Pair) -> _Finding | None:
+    """Find that the only one of something has another name: "my current employer, Initech"."""
+    x, y = pair.x.terms, pair.y.terms
+    if not (pair.x.personal and pair.y.personal):
+        return None
+    for post in sorted(lex.ONES & pair.common):
+        one, two, kept = _followed(x[x.index(post) :], y[y.index(post) :])
+        if kept > 1 and one in pair.a.names and two in pair.b.names:
+            return "likely", "value", f"{one} / {two}"
+    return None
+
+
+def _followed(s: tuple[str, ...], t: tuple[str, ...]) -> tuple[str, str, int]:
+    """Return the first terms in which two sequences differ, if both go on, and where they are."""
+    for place, (one, two) in enumerate(zip(s, t, strict=False)):
+        if one != two:
+            return one, two, place
+    return "", "", 0
+
+
+def _one_at_a_time(terms: tuple[str, ...], start: int, end: int) -> bool:
+    """Say whether what stands from *start* to *end* is the only one that can: "live in", "lead".
+
+    What is named by a post comes between: "the main language is", not "the main".
+    """
+    before, after = terms[:start], terms[end:]
+    if not before:
+        return not lex.POSTS.isdisjoint(after)
+    told = frozenset(before[:-1] if before[-1] in lex.POSTS else before)
+    if len(before) + len(after) >= _TOLD:
+        told |= frozenset(after)
+    return not lex.EXCLUSIVE.isdisjoint(told)
 
 
 def _exchanged(
@@ -238,4 +278,4 @@ def _of_other_things(pair: _Pair, v: Value, w: Value, shared: frozenset[str]) ->
 
 _Rule: TypeAlias = Callable[[_Pair], _Finding | None]
 _ONE_DENIES: Final[tuple[_Rule, ...]] = (_denial,)
-_BOTH_SAY: Final[tuple[_Rule, ...]] = (_opposite, _swap, _change)
+_BOTH_SAY: Final[tuple[_Rule, ...]] = (_opposite, _swap, _only_one, _change)
