@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -68,11 +68,7 @@ def checked(embedder: Embedder) -> Embedder:
 
 def checked_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> Matrix:
     """Return what an embedder returned as float32 rows, or refuse it: a wrong shape, no numbers."""
-    try:
-        with np.errstate(over="ignore"):
-            rows = np.asarray(vectors, dtype=np.float32)
-    except (TypeError, ValueError):
-        raise ValidationError("the embedder returned something else than rows of numbers") from None
+    rows = vectors if _is_single(vectors) else _single(vectors)
     if rows.ndim != 2 or len(rows) != count or rows.shape[1] == 0:
         raise ValidationError(f"the embedder returned shape {rows.shape} for {count} texts")
     if dimension is not None and rows.shape[1] != dimension:
@@ -80,6 +76,18 @@ def checked_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> M
     if not np.isfinite(rows).all():
         raise ValidationError("the embedder returned numbers that are not finite")
     return rows
+
+
+def _is_single(vectors: npt.ArrayLike) -> TypeGuard[Matrix]:
+    return type(vectors) is np.ndarray and vectors.dtype == np.float32
+
+
+def _single(vectors: npt.ArrayLike) -> Matrix:
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(vectors, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise ValidationError("the embedder returned something else than rows of numbers") from None
 
 
 class LazyEmbedder(Embedder):

@@ -171,7 +171,7 @@ def _plain(weighed: Weighed, size: int) -> Floats:
     shares = np.repeat(weighed.weights, weighed.sizes)
     shares *= weighed.shares
     scores = np.bincount(weighed.documents, shares, minlength=size).astype(np.float64, copy=False)
-    for weight, documents, said, written in weighed.terms():
+    for weight, documents, said, written in weighed.terms() if weighed.named else ():
         if written is not None:
             missing = np.ones(size)
             missing[documents] -= said
