@@ -20,6 +20,7 @@ from ..filters import Compare, Filter
 from ..index import ScopeIndex
 from ..index.vectors import Scan, VectorColumn, cosines
 from ..ranking import Ceiled, Evidence, Floats, Parts, Ranking, Truths
+from ..records import Explanation
 from .question import Positions, Probe, Question
 
 DIGITS: Final = 12
@@ -36,14 +37,11 @@ _LIGHT: Final = 0.06
 
 
 class Hit(NamedTuple):
-    """What made it, with its score, the numbers behind it, and how many were read in full."""
+    """Where something stands that made it, and the numbers behind its score."""
 
     position: int
     row: int
-    score: float
-    signals: Mapping[str, float]
-    contributions: Mapping[str, float]
-    survivors: int
+    why: Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +155,7 @@ class Search:
         found = self._best()
         if len(found) < k:
             return allowed
-        worthy: Positions = (most >= found[k - 1].score - 10.0**-DIGITS).nonzero()[0]
+        worthy: Positions = (most >= found[k - 1].why.score - 10.0**-DIGITS).nonzero()[0]
         return worthy
 
     def _ceilings(self, ceiling: Callable[[Floats, Floats], Floats], places: slice) -> Floats:
@@ -359,7 +357,10 @@ class Search:
             _told(parts.contributions, order),
             strict=True,
         )
-        return [Hit(*each, self._survivors) for each in told]
+        return [
+            Hit(position, row, Explanation(score, signals, contributions, self._survivors))
+            for position, row, score, signals, contributions in told
+        ]
 
 
 def _told(columns: Mapping[str, Floats], order: Positions) -> list[dict[str, float]]:

@@ -19,7 +19,7 @@ from ..index import ScopeIndex
 from ..namespaces import Scope, covers
 from ..ranking import Ranking
 from ..recall import Hit, Mode, Probe, Question, Search, Standing
-from ..records import Explanation, MemoryRecord, RecallResult, WhyNot
+from ..records import MemoryRecord, RecallResult, WhyNot
 from ..text import query_terms
 
 DEFAULT_SHARE: Final = 0.4
@@ -165,13 +165,13 @@ def _hidden(record: MemoryRecord, scope: Scope, now: float) -> WhyNot | None:
 def _placed(id: str, request: Request, standing: Standing, tied: int) -> WhyNot:
     """Tell what became of a record that was weighed, *tied* equals with smaller ids before it."""
     hit, similarity = standing.hit, standing.similarity
-    told = partial(WhyNot, id, score=hit.score, explanation=_explanation(hit))
+    told = partial(WhyNot, id, score=hit.why.score, explanation=hit.why)
     if similarity <= 0:
         return WhyNot(id, "no likeness", detail="neither words nor vectors are alike enough")
     if similarity <= request.min_similarity:
         bar = f"a similarity of {similarity:.3f}, not above {request.min_similarity:g}"
         return told("below min_similarity", detail=bar)
-    if hit.score < request.min_score:
+    if hit.why.score < request.min_score:
         return told("below min_score", detail=f"min_score is {request.min_score:g}")
     rank = standing.ahead + tied + 1
     return told("returned" if rank <= request.k else "outranked", rank, detail=f"k is {request.k}")
@@ -243,13 +243,9 @@ def _results(
     """Load the records of *hits*, order ties by id, keep *k*."""
     records = index.records([hit.position for hit in hits], engine.backend.at)
     found = [(hit, records[hit.position]) for hit in hits if hit.position in records]
-    found.sort(key=lambda pair: (-pair[0].score, pair[1].id))
+    found.sort(key=lambda pair: (-pair[0].why.score, pair[1].id))
     return [
-        (hit.row, RecallResult(record, hit.score, _explanation(hit)))
+        (hit.row, RecallResult(record, hit.why.score, hit.why))
         for hit, record in found[:k]
         if record.state == "live"
     ]
-
-
-def _explanation(hit: Hit) -> Explanation:
-    return Explanation(hit.score, hit.signals, hit.contributions, hit.survivors)
