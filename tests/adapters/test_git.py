@@ -24,8 +24,8 @@ from bethink import (
     Subtree,
     ValidationError,
     WeightedSum,
-    recall,
 )
+from bethink.recall import search
 from bethink.testing import FrozenClock
 from bethink_adapters.git import Stale, last_commit
 
@@ -169,8 +169,8 @@ def test_the_moment_of_the_recall_decides(filled: MemoryStore, projects: dict[An
 def test_a_few_are_the_best_of_all(
     projects: dict[Any, Path], ranking: Ranking, mode: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recall, "_BLOCK", 16)
-    monkeypatch.setattr(recall, "_MANY", 16)
+    monkeypatch.setattr(search, "_BLOCK", 16)
+    monkeypatch.setattr(search, "_MANY", 16)
     dice, words = random.Random(4), ("red", "cat", "dog", "ferry", "house", "tokyo", "rain")
     stale = Stale(ranking, projects, penalty=200.0)
     with MemoryStore(clock=lambda: NOW, embedder=HashEmbedder(8), ranking=stale) as store:
