@@ -29,11 +29,12 @@ _UPDATE: Final = (
     "UPDATE records SET row = ?, revision = ?, "
     f"{', '.join(f'{name} = ?' for name in FIELDS)} WHERE row = ?"
 )
+_ACCESSED: Final = (
+    "SELECT row, ordinal, id, access_count, last_accessed_at FROM records "
+    "WHERE id IN (SELECT value FROM json_each(?)) AND state = 'live'"
+)
 _TOUCH: Final = (
-    "UPDATE records SET access_count = access_count + ?, "
-    "last_accessed_at = max(coalesce(last_accessed_at, ?), ?), "
-    "revision = ? WHERE id = ? AND state = 'live' "
-    "RETURNING row, ordinal, access_count, last_accessed_at"
+    "UPDATE records SET access_count = ?, last_accessed_at = ?, revision = ? WHERE row = ?"
 )
 _ENTRY: Final = (
     "INSERT INTO journal (seq, at, action, id, namespace, was, row, digest, link, salt, changes) "
@@ -220,16 +221,19 @@ class SQLiteWriter:
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
-        rows, seq = [], self._head + 1
-        for id, (times, at) in accesses.items():
-            left = self._connection.execute(_TOUCH, (times, at, at, seq, id)).fetchone()
-            if left:
-                row, ordinal, count, last = left
-                self._connection.execute(
-                    "INSERT INTO accesses VALUES (?, ?, ?, ?)", (ordinal, seq, count, last)
-                )
-                rows.append(row)
-        return rows
+        found = self._connection.execute(_ACCESSED, (json.dumps(list(accesses)),)).fetchall()
+        seq, left = self._head + 1, []
+        for row, ordinal, id, count, last in found:
+            times, at = accesses[id]
+            left.append((row, ordinal, count + times, at if last is None else max(last, at)))
+        self._connection.executemany(
+            _TOUCH, [(count, last, seq, row) for row, _, count, last in left]
+        )
+        self._connection.executemany(
+            "INSERT INTO accesses VALUES (?, ?, ?, ?)",
+            [(ordinal, seq, count, last) for _, ordinal, count, last in left],
+        )
+        return [row for row, *_ in left]
 
     def linked(self, source: str, kind: str, target: str) -> bool:
         """Tell whether the link holds."""
