@@ -183,3 +183,19 @@ def test_what_has_decayed_too_far_is_not_looked_at(monkeypatch: pytest.MonkeyPat
             assert_same(asked.of(store), twin.recall(asked))
             assert (None in looked) is all_looked_at
             assert sum(count or 0 for count in looked) < 1000
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_where_the_heaviest_are_no_answer_all_are_looked_at(
+    mode: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_LARGE", 1024)
+    with opened(embedder=HashEmbedder(16)) as store:
+        store.store_many(
+            {"content": "cat" if number > 3000 else "dog", "occurred_at": NOW - number * DAY / 10}
+            for number in range(4000)
+        )
+        asked = Asked("cat", k=5, now=NOW, mode=mode, ranking=DecayProduct(0.1))
+        found = asked.of(store)
+        assert_same(found, Twin.of(store).recall(asked))
+        assert len(found) == 5

@@ -173,10 +173,10 @@ class Search:
         """Take every sign of likeness from the positions that may not be returned."""
         if self._probe is not None and self._column is not None:
             self._scan = self._column.scan(self._probe.query, allowed)
-        if (barred := self._barred(allowed)) is not None:
-            self._keyword = np.where(barred, 0.0, self._told)
-            if self._scan is not None:
-                self._scan.raw[barred] = -np.inf
+        barred = self._barred(allowed)
+        self._keyword = self._told if barred is None else np.where(barred, 0.0, self._told)
+        if barred is not None and self._scan is not None:
+            self._scan.raw[barred] = -np.inf
 
     def _barred(self, allowed: Positions | None) -> Truths | None:
         """Return which positions may not be returned, None if all may."""
