@@ -175,7 +175,7 @@ class PastBackend:
             for each in found
             if (record := each.record).state == "live"
             and inside(record.namespace)
-            and (record.expires_at is None or record.expires_at > last)
+            and not record.expired(last)
         ]
 
     def _known(self, ids: Sequence[str]) -> list[Then]:

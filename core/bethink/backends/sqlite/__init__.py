@@ -24,7 +24,7 @@ from .connection import BUSY_SECONDS, Connections, Durability
 from .erasing import ENTRIES_OF, ERASED, SCRUBBED, came_too_late, once_in
 from .inspection import SQLiteInspection
 from .opening import MEMORY
-from .rows import from_json, spanning, to_vector, within, within_any
+from .rows import GIVEN, from_json, spanning, to_vector, within, within_any
 from .schema import remove_backups
 from .sealing import KEYED, Seal, check_unkeyed
 from .where import condition
@@ -37,7 +37,6 @@ _logger = logging.getLogger(__name__)
 _LIVE = "state = 'live'"
 _A_FEW = 128
 _PIECE = 1 << 20
-_GIVEN = "(SELECT value FROM json_each(?))"
 _EXPIRED = "state = 'live' AND expires_at IS NOT NULL AND expires_at <= ?"
 
 
@@ -101,7 +100,7 @@ class SQLiteBackend:
 
     def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the records among *ids* that exist, in any state."""
-        found = self._records(f"id IN {_GIVEN}", json.dumps(list(ids)))
+        found = self._records(f"id IN {GIVEN}", json.dumps(list(ids)))
         return {record.id: record for record in found}
 
     def at(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
@@ -211,7 +210,7 @@ class SQLiteBackend:
             live = _rows(
                 connection,
                 self._codes,
-                f"row IN {_GIVEN} AND state = 'live' AND {inside}",
+                f"row IN {GIVEN} AND state = 'live' AND {inside}",
                 json.dumps(list(rows)),
                 *parameters,
                 using="NOT INDEXED",
@@ -253,7 +252,7 @@ class SQLiteBackend:
         with self._connections.reading() as connection:
             return dict(
                 connection.execute(
-                    f"SELECT id, row FROM records WHERE id IN {_GIVEN}", (json.dumps(list(ids)),)
+                    f"SELECT id, row FROM records WHERE id IN {GIVEN}", (json.dumps(list(ids)),)
                 )
             )
 
@@ -327,7 +326,7 @@ def _listed(rows: Sequence[int]) -> tuple[str, tuple[object, ...]]:
     """Return the SQL list that *rows* make, and its parameters; for a few, SQLite is faster so."""
     if len(rows) <= _A_FEW:
         return f"({','.join('?' * len(rows))})", tuple(rows)
-    return _GIVEN, (json.dumps(list(rows)),)
+    return GIVEN, (json.dumps(list(rows)),)
 
 
 def _head(connection: sqlite3.Connection) -> int:
@@ -484,8 +483,8 @@ def _save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int
         return None
     replaced = json.dumps(segment.replaces)
     overlapping, present = connection.execute(
-        f"SELECT count(*) FILTER (WHERE number NOT IN {_GIVEN} AND last >= ? AND first <= ?),"
-        f" count(*) FILTER (WHERE number IN {_GIVEN}) FROM segments WHERE namespace = ?",
+        f"SELECT count(*) FILTER (WHERE number NOT IN {GIVEN} AND last >= ? AND first <= ?),"
+        f" count(*) FILTER (WHERE number IN {GIVEN}) FROM segments WHERE namespace = ?",
         (replaced, segment.first, segment.last, replaced, segment.namespace),
     ).fetchone()
     if overlapping and not _segments(connection, codes, segment.namespace):
@@ -493,7 +492,7 @@ def _save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int
         overlapping = 0
     if overlapping or present != len(segment.replaces):
         return None
-    connection.execute(f"DELETE FROM segments WHERE number IN {_GIVEN}", (replaced,))
+    connection.execute(f"DELETE FROM segments WHERE number IN {GIVEN}", (replaced,))
     columns = (
         SEGMENT_FORMAT,
         segment.namespace,

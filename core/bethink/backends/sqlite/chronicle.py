@@ -17,7 +17,7 @@ from ..chronicle import Current, Link, Story, Told
 from .codes import Codes
 from .connection import Connections
 from .everything import SQLiteEverything
-from .rows import from_json, to_vector, within
+from .rows import GIVEN, from_json, to_vector, within
 
 _AT_ONCE: Final = 256  # records whose entries are read before others have their turn
 _BEFORE: Final = (
@@ -79,16 +79,14 @@ class SQLiteChronicle:
 
     def current(self, ids: Sequence[str]) -> list[Current]:
         """Return those of the records that exist, in any state."""
-        return self._found(
-            f"{self._current} WHERE id IN (SELECT value FROM json_each(?))", json.dumps(list(ids))
-        )
+        return self._found(f"{self._current} WHERE id IN {GIVEN}", json.dumps(list(ids)))
 
     def made(self, rows: Sequence[int]) -> dict[int, str]:
         """Return the id of the record that each of *rows* was made for."""
         with self._connections.reading() as connection:
             return dict(
                 connection.execute(
-                    "SELECT seq, id FROM journal WHERE seq IN (SELECT value FROM json_each(?))",
+                    f"SELECT seq, id FROM journal WHERE seq IN {GIVEN}",
                     (json.dumps(list(rows)),),
                 )
             )
@@ -188,14 +186,13 @@ class SQLiteChronicle:
 
     def links(self, ids: Sequence[str], seq: int) -> list[Link]:
         """Return the links from and to any of the records that held then, oldest first."""
-        given = "IN (SELECT value FROM json_each(?))"
         held = "since <= ? AND (until IS NULL OR until > ?)"
         one = f"SELECT since, source, kind, target FROM links WHERE {held} AND"
         wanted = json.dumps(list(ids))
         with self._connections.reading() as connection:
             found = connection.execute(
-                f"SELECT source, kind, target, seq, at FROM ({one} source {given} UNION "
-                f"{one} target {given}) JOIN journal ON seq = since ORDER BY seq",
+                f"SELECT source, kind, target, seq, at FROM ({one} source IN {GIVEN} UNION "
+                f"{one} target IN {GIVEN}) JOIN journal ON seq = since ORDER BY seq",
                 (seq, seq, wanted, seq, seq, wanted),
             ).fetchall()
         return [Link(*columns) for columns in found]

@@ -17,14 +17,13 @@ from typing import Any, Final
 from ...errors import TamperedError
 from ...journal import digest
 from ...records import MemoryRecord
-from .rows import COLUMNS, to_record
+from .rows import COLUMNS, GIVEN, to_record
 
 RECORD: Final = f"{COLUMNS}, records.row, ordinal, revision"
 ENTRY: Final = "seq, at, action, id, namespace, was, row, digest, link"
 EMBEDDED_VECTOR: Final = "row, '', 0, vector"
 NAMED_VECTOR: Final = "row, name, since, vector"
 _MARK: Final = 9
-_GIVEN: Final = "(SELECT value FROM json_each(?))"
 _CHANGED: Final = "was changed by somebody who does not have the store's key"
 
 
@@ -119,7 +118,7 @@ class KeyedCodes(Codes):
         self, connection: sqlite3.Connection, entries: Iterable[int]
     ) -> Iterator[tuple[int, bool]]:
         for *columns, salt, changes, code in connection.execute(
-            f"SELECT {ENTRY}, salt, changes, code FROM journal WHERE seq IN {_GIVEN}",
+            f"SELECT {ENTRY}, salt, changes, code FROM journal WHERE seq IN {GIVEN}",
             (json.dumps(list(entries)),),
         ):
             yield columns[0], self.genuine(columns, salt, changes, code)
@@ -128,8 +127,8 @@ class KeyedCodes(Codes):
         """Raise ``TamperedError`` if a vector of one of *rows* is not what was written."""
         given = json.dumps([int(row) for row in rows])
         for *columns, code in connection.execute(
-            f"SELECT {EMBEDDED_VECTOR}, code FROM vectors WHERE row IN {_GIVEN} UNION ALL "
-            f"SELECT {NAMED_VECTOR}, code FROM named_vectors WHERE row IN {_GIVEN}",
+            f"SELECT {EMBEDDED_VECTOR}, code FROM vectors WHERE row IN {GIVEN} UNION ALL "
+            f"SELECT {NAMED_VECTOR}, code FROM named_vectors WHERE row IN {GIVEN}",
             (given, given),
         ):
             if code != self.vector(columns):

@@ -15,12 +15,12 @@ from ...records import Snapshot
 from .. import EMBEDDED, Row, Vector
 from ..chronicle import Entry
 from .codes import Codes
-from .rows import from_json, to_vector
+from .rows import GIVEN, from_json, to_vector
 
 _AT_ONCE: Final = 256
 _RECORDS: Final = (
     "SELECT ordinal, row, vector, {} FROM records LEFT JOIN vectors USING (row) "
-    "WHERE row IN (SELECT value FROM json_each(?)) ORDER BY ordinal"
+    f"WHERE row IN {GIVEN} ORDER BY ordinal"
 )
 _NAMED: Final = "SELECT name, vector FROM named_vectors WHERE row = ? ORDER BY name"
 _GIVEN: Final = "SELECT since, row, name FROM named_vectors ORDER BY since, name"

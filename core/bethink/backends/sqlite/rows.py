@@ -23,6 +23,9 @@ _OUTCOME: Final = FIELDS.index("outcome")
 _values = attrgetter(*FIELDS)
 _MANY: Final = 50
 
+GIVEN: Final = "(SELECT value FROM json_each(?))"
+"""The values of a list given as JSON, of any length."""
+
 
 def to_values(record: MemoryRecord) -> list[Any]:
     """Return the record's columns in the order of ``FIELDS``."""

@@ -18,7 +18,7 @@ from ...records import LIVE, MemoryRecord, State
 from .. import EMBEDDED, Row, Vector
 from .codes import PLAIN, Codes
 from .erasing import ERASED, blank, discard
-from .rows import COLUMNS, FIELDS, spanning, to_blob, to_values, to_vector, within
+from .rows import COLUMNS, FIELDS, GIVEN, spanning, to_blob, to_values, to_vector, within
 from .where import condition
 
 _INSERT: Final = (
@@ -31,7 +31,7 @@ _UPDATE: Final = (
 )
 _ACCESSED: Final = (
     "SELECT row, ordinal, id, access_count, last_accessed_at FROM records "
-    "WHERE id IN (SELECT value FROM json_each(?)) AND state = 'live'"
+    f"WHERE id IN {GIVEN} AND state = 'live'"
 )
 _TOUCH: Final = (
     "UPDATE records SET access_count = ?, last_accessed_at = ?, revision = ? WHERE row = ?"
@@ -193,8 +193,7 @@ class SQLiteWriter:
         else:
             self._connection.execute("UPDATE vectors SET row = ? WHERE row = ?", (new, row))
         self._connection.execute(
-            "UPDATE named_vectors SET row = ? WHERE row = ? "
-            "AND name NOT IN (SELECT value FROM json_each(?))",
+            f"UPDATE named_vectors SET row = ? WHERE row = ? AND name NOT IN {GIVEN}",
             (new, row, json.dumps(list(given))),
         )
         carried = self._connection.execute(
