@@ -119,12 +119,33 @@ class ScopeIndex:
         rows, counts, lasts = (
             columns[name][places].tolist() for name in ("row", "accesses", "accessed")
         )
+        if self._records.wants_all(self.live):
+            self._records.of(self._living(), read)
         held = self._records.of(rows, read)
         return {
             position: with_accesses(held[row], count, None if last == NEVER else last)
             for position, row, count, last in zip(positions, rows, counts, lasts, strict=True)
             if row in held
         }
+
+    def directions(
+        self,
+        name: str,
+        positions: Positions,
+        fetch: Callable[[Sequence[int], str], Mapping[int, Vector]],
+    ) -> Floats:
+        """Return the vectors called *name* of *positions*, of length one.
+
+        Those that *fetch* read last, by row, are kept.
+        """
+        column, read = self.vectors[name], lambda missing: fetch(missing, name)
+        if column.exact.wants_all(self.live):
+            column.exactly(self._living(), read)
+        return column.exactly(self.columns["row"][positions].tolist(), read)
+
+    def _living(self) -> list[int]:
+        rows: list[int] = self.columns["row"][self.columns["alive"]].tolist()
+        return rows
 
     def apply(self, changes: Changes) -> None:
         """Take in *changes*; taking them in twice does no harm."""

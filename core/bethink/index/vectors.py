@@ -67,12 +67,12 @@ class VectorColumn:
         self._kernel = _kernel()
         self._codes: Column = np.empty((room, dimension), dtype=np.int8)
         self._scale: Column = np.empty(room, dtype=np.float64)
-        self._exact = Kept[Floats](KEPT, lambda exact: exact.nbytes + _EXACT_BYTES)
+        self.exact = Kept[Floats](KEPT, lambda exact: exact.nbytes + _EXACT_BYTES)
 
     @property
     def nbytes(self) -> int:
         """How many bytes it takes."""
-        return self._codes.nbytes + self._scale.nbytes + self._exact.nbytes
+        return self._codes.nbytes + self._scale.nbytes + self.exact.nbytes
 
     def keep(self, kept: Column) -> None:
         """Leave out the positions that are not in *kept* (bool by position)."""
@@ -109,12 +109,12 @@ class VectorColumn:
             exact = directions(np.array([found.get(row, absent) for row in missing]))
             return dict(zip(missing, map(np.copy, exact), strict=True))
 
-        exact = self._exact.of(rows, read)
+        exact = self.exact.of(rows, read)
         return np.concatenate(list(exact.values())).reshape(len(rows), -1)
 
     def forget(self, row: int) -> None:
         """Let go of the vector of a row that died."""
-        self._exact.forget(row)
+        self.exact.forget(row)
 
     def scan(self, query: Floats, among: Positions | None = None) -> Scan:
         """Compare every position with the unit vector *query*, or at least those *among* all.

@@ -335,11 +335,9 @@ class Search:
 
     def _settle(self, positions: Positions, evidence: Evidence, places: Positions) -> None:
         """Put the exact vector signal of *positions* into their *places* in *evidence*."""
-        probe, column = self._probe, self._column
+        probe = self._probe
         assert probe is not None
-        assert column is not None
-        rows = self._index.columns["row"][positions].tolist()
-        exact = column.exactly(rows, lambda missing: self._fetch(missing, probe.name))
+        exact = self._index.directions(probe.name, positions, self._fetch)
         cosine = cosines(exact, probe.query)
         evidence.cosine[places] = cosine
         evidence.vector[places] = probe.signal(cosine, evidence.keyword[places])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bethink.index.kept import Kept
+from bethink.index.kept import AHEAD, Kept
 
 
 class Shelf:
@@ -50,3 +50,30 @@ def test_where_room_is_wanting_only_what_is_asked_for_stays() -> None:
     assert kept.nbytes == 3
     assert kept.of([4, 3], shelf) == {4: "ddddddddd", 3: "c"}
     assert (kept.of([1], shelf), kept.nbytes) == ({1: "aaa"}, 3)
+
+
+def test_all_is_wanted_once_a_part_of_it_was_read_bit_by_bit() -> None:
+    shelf, kept = Shelf(row1="a", row2="b", row3="c"), Kept(100, len)
+    assert not kept.wants_all(2 * AHEAD)
+    kept.of([1], shelf)
+    assert not kept.wants_all(2 * AHEAD)
+    kept.of([1, 2, 7], shelf)
+    assert kept.wants_all(2 * AHEAD)
+    assert not kept.wants_all(2 * AHEAD)
+    kept.of([2, 3], shelf)
+    assert kept.wants_all(AHEAD)
+
+
+def test_no_more_is_wanted_than_there_is_room_for() -> None:
+    shelf, kept = Shelf(row1="aa", row2="aa", row3="a"), Kept(20, len)
+    kept.of([1, 2], shelf)
+    assert not kept.wants_all(11)
+    kept.of([3], shelf)
+    assert kept.wants_all(12)
+
+
+def test_what_was_all_forgotten_has_no_known_size() -> None:
+    shelf, kept = Shelf(row1="a"), Kept(1000, len)
+    kept.of([1], shelf)
+    kept.forget(1)
+    assert not kept.wants_all(1)
