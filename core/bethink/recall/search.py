@@ -140,7 +140,7 @@ class Search:
         the k-th of them is left out, if that is most.
         """
         allowed, k, size = self._question.allowed, self._question.k, self._index.size
-        if not isinstance(self._ranking, Ceiled) or not k or size < _LARGE:
+        if size < _LARGE or not k or not isinstance(self._ranking, Ceiled):
             return allowed
         ceiling = self._ranking.ceiling
         sample = self._ceilings(ceiling, slice(None, None, size // _SAMPLE))
