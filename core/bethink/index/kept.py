@@ -7,7 +7,7 @@ from typing import Final, Generic, TypeVar
 
 Value = TypeVar("Value")
 
-AHEAD: Final = 12
+AHEAD: Final = 24
 """Once as many rows were read as they were asked for as one in so many, all are worth reading."""
 
 
