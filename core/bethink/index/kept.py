@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeVar
 Value = TypeVar("Value")
 
 AHEAD: Final = 24
-"""Once as many rows were read as they were asked for as one in so many, all are worth reading."""
+"""Once one row in so many had to be read, all are worth reading."""
 
 
 class Kept(Generic[Value]):
