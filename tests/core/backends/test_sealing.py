@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -22,6 +24,7 @@ from bethink import (
     TamperedError,
     ValidationError,
 )
+from bethink.backends.sqlite import connection as connections
 
 from .processes import Child, Say, forks
 
@@ -358,6 +361,39 @@ def test_a_file_put_back_under_an_open_store_is_not_written_to(path: Path) -> No
         alter(path, f"DELETE FROM journal WHERE seq > {before}")
         with pytest.raises(TamperedError, match="entry 2"):
             store.store("Three")
+
+
+class Slow(Kept):
+    """An anchor that keeps nothing until it is let go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.go_on = threading.Semaphore(0), threading.Event()
+
+    def write(self, line: str) -> None:
+        self.asked.release()
+        self.go_on.wait()
+        super().write(line)
+
+
+def test_each_of_the_threads_that_share_a_commit_waits_for_the_anchor(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "_COMES_SOON", 3600.0)
+    anchor = Slow()
+    with keyed(path, anchor=anchor) as store, ThreadPoolExecutor(2) as threads:
+        opened = store._engine.backend._connections  # type: ignore[attr-defined]
+        opened._waiting += 1
+        first = threads.submit(store.store, "One")
+        while opened._group is None or opened._write_lock.locked():
+            assert not first.done()
+        opened._waiting -= 1
+        second = threads.submit(store.store, "Two")
+        both = all(anchor.asked.acquire(timeout=10) for _ in range(2))
+        waited = not (first.done() or second.done())
+        anchor.go_on.set()
+        assert (both, waited) == (True, True)
+    assert " 0000000000000002 " in str(anchor.line)
 
 
 def test_a_path_is_an_anchor_in_a_file(path: Path) -> None:

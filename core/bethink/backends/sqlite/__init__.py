@@ -68,12 +68,12 @@ class SQLiteBackend:
     @contextmanager
     def write(self) -> Iterator[SQLiteWriter]:
         """Open the one write transaction: committed at the end, rolled back on any exception."""
-        seal = self._seal
+        if self._seal is not None:
+            with self._seal.write() as keyed:
+                yield keyed
+            return
         with self._connections.writing() as connection:
-            writer = SQLiteWriter(connection) if seal is None else seal.writer(connection)
-            yield writer
-        if seal is not None:
-            seal.committed(writer)
+            yield SQLiteWriter(connection)
 
     def _sealed(self, key: bytes | None, anchor: Anchor | None) -> Seal | None:
         """Return what guards a file with a key; refuse the wrong one, or none where one is due."""

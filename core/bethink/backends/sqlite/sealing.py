@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from ...errors import IntegrityKeyError, TamperedError
@@ -47,8 +48,7 @@ class Seal:
             problems = self._seen_with(known)  # another process has just begun the anchor
         for problem in problems:
             raise TamperedError(self._path, f"{problem.kind}: {problem.what}")
-        self._noted = False
-        self._advance()
+        self._advance(self._seen)
 
     def known(self) -> str | None:
         """Return what the anchor knows; to be asked for before what it is compared with."""
@@ -57,43 +57,38 @@ class Seal:
     def _seen_with(self, known: str | None) -> list[Problem]:
         with self._connections.snapshot() as connection:
             self._seen = _last(connection)[:2]
+            self._noted = bool(_fact(connection, ANCHORED))
             return list(self.problems(connection, known))
 
-    def writer(self, connection: sqlite3.Connection) -> KeyedWriter:
-        """Return a writer that leaves codes; refuse to write on what was put back meanwhile."""
-        writer = KeyedWriter(connection, self.codes)
-        seq, link = self._seen
-        if writer.place != self._seen and seq and _link(connection, seq) != link:
-            raise TamperedError(self._path, f"journal entry {seq} was written, and is gone")
-        return writer
+    @contextmanager
+    def write(self) -> Iterator[KeyedWriter]:
+        """Open the write transaction; refuse to write on what was put back meanwhile.
 
-    def committed(self, writer: SQLiteWriter) -> None:
-        """Anchor what *writer* wrote."""
-        if isinstance(writer, KeyedWriter) and writer.place > self._seen:
-            self._seen = writer.place
-            if self._anchor is not None:
-                self._advance()
+        What each of the threads that share a commit wrote is anchored before it goes on.
+        """
+        with self._connections.writing() as connection:
+            writer = KeyedWriter(connection, self.codes)
+            seq, link = self._seen
+            if writer.place != self._seen and seq and _link(connection, seq) != link:
+                raise TamperedError(self._path, f"journal entry {seq} was written, and is gone")
+            yield writer
+        self._seen = max(self._seen, writer.place)
+        self._advance(writer.place)
 
     def line(self, seq: int, link: bytes) -> str:
         """Return the line for the anchor; a later one is greater."""
         told = f"bethink {self._store} {seq:016d} {link.hex()}"
         return f"{told} {self.codes.of(b'store', (told,)).hex()}"
 
-    def _advance(self) -> None:
-        """Bring the anchor up to date, and then note whether there is one."""
-        anchored = self._anchor is not None and self._seen[0] > 0
+    def _advance(self, place: tuple[int, bytes]) -> None:
+        """Bring the anchor to *place* at least, and then note whether there is one."""
+        anchored = self._anchor is not None and place[0] > 0
         if self._anchor is not None and anchored:
-            self._anchor.write(self.line(*self._seen))
-        if self._noted != anchored or not anchored:
-            self._noted = anchored
-            self._note("1" if anchored else "")
-
-    def _note(self, anchored: str) -> None:
-        with self._connections.reading() as connection:
-            noted = _fact(connection, ANCHORED) or ""
-        if noted != anchored:
+            self._anchor.write(self.line(*place))
+        if self._noted != anchored:
             with self._connections.writing() as connection:
-                KeyedWriter(connection, self.codes).set(ANCHORED, anchored)
+                KeyedWriter(connection, self.codes).set(ANCHORED, "1" if anchored else "")
+            self._noted = anchored
 
     def problems(self, connection: sqlite3.Connection, known: str | None) -> Iterator[Problem]:
         """Yield what is missing in what *connection* sees, or older than the anchor knew before."""
