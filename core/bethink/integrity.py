@@ -38,7 +38,7 @@ def repair(engine: Engine) -> Repair:
     before = verify(engine).problems
     if not any(problem.kind in ("segment", "vector") for problem in before):
         return Repair(left=before)
-    damaged = sorted({each.where.partition(", ")[0] for each in before if each.kind == "vector"})
+    damaged = sorted({each.where for each in before if each.kind == "vector"})
     for start in range(0, len(damaged), _AT_ONCE):
         _embed_again(engine, damaged[start : start + _AT_ONCE])
     with engine.writing() as transaction:
@@ -51,10 +51,11 @@ def repair(engine: Engine) -> Repair:
 def _embed_again(engine: Engine, ids: list[str]) -> None:
     """Give the records among *ids* that have a text new vectors of the store's embedder."""
     records = [record for record in engine.backend.get(ids).values() if record.content]
-    vectors = dict(zip((each.id for each in records), engine.embed(records), strict=True))
+    texts = {record.id: record.content for record in records}
+    vectors = dict(zip(texts, engine.embed(records), strict=True))
     with engine.writing() as transaction:
         for id, (row, record) in transaction.writer.find(list(vectors)).items():
-            if record.content != next(each.content for each in records if each.id == id):
+            if record.content != texts[id]:
                 continue  # changed, and so embedded, meanwhile
             after = replace(record, updated_at=transaction.now)
             if record.state == "live":

@@ -273,6 +273,13 @@ def test_vectors_are_made_again_from_texts(sample: Path, damage: str) -> None:
         assert store.verify().ok
 
 
+def test_a_vector_is_made_again_whatever_the_id(path: Path) -> None:
+    with opened(path) as store:
+        store.store("The cat sleeps", id="cat, mine", vectors={"mine": [1, 2]})
+        alter(path, "UPDATE vectors SET vector = x'00'")
+        assert store.repair().ok
+
+
 def test_what_nobody_can_make_again_is_left_and_named(sample: Path) -> None:
     with opened(sample) as store:
         alter(
