@@ -208,6 +208,23 @@ def test_a_reader_does_not_wait_for_a_writer(path: Path, monkeypatch: pytest.Mon
             assert list(writing.get(["r1", "r2"])) == ["r1"]
 
 
+def test_a_store_knows_its_file_where_the_process_has_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with MemoryStore("memory.db") as store:
+        store.store("a secret", id="r1")
+        backup = tmp_path / "memory.db.v1.backup"
+        backup.write_bytes(b"a secret")
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        store.erase("r1")
+        assert not backup.exists()
+        with pytest.raises(ValidationError, match="merged with itself"):
+            store.merge_from(tmp_path / "memory.db")
+        assert store.location == str(tmp_path / "memory.db")
+
+
 @forks
 def test_stores_that_meet_leave_nothing_where_the_process_has_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

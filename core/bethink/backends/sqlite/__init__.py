@@ -51,8 +51,8 @@ class SQLiteBackend:
         integrity_key: bytes | None = None,
         anchor: Anchor | None = None,
     ) -> None:
-        self.location = location
         self._connections = Connections(location, durability)
+        self.location = self._connections.path
         try:
             self._seal = self._sealed(integrity_key, anchor)
         except BaseException:
