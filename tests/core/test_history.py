@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from bethink import (
     ValidationError,
     Version,
 )
+from bethink.backends.sqlite.connection import Connections
 
 from .clock import Clock
 
@@ -54,6 +57,29 @@ def test_a_moment_is_a_name_an_entry_or_a_time(store: MemoryStore, clock: Clock)
     assert [contents(store.as_of(when).all()) for when in moments] == [["one"]] * 5
     assert [store.as_of(when).at for when in moments] == [1000, 1000, 1000, 1999.5, 1500]
     assert [store.as_of(when).count() for when in (0, 999.0, 2, 2000.0, 9e9)] == [0, 0, 2, 2, 2]
+
+
+@pytest.mark.parametrize("restored_first", [True, False])
+def test_a_moment_holds_a_record_once_whatever_becomes_of_it_meanwhile(
+    store: MemoryStore, path: Path, monkeypatch: pytest.MonkeyPatch, restored_first: bool
+) -> None:
+    store.store("one", id="r1")
+    store.snapshot("then")
+    store.forget("r1")
+    connections = store._engine.backend._connections  # type: ignore[attr-defined]
+    with MemoryStore(path, durability="normal") as other:
+        changes = cycle((other.restore, other.forget))
+        if not restored_first:
+            next(changes)("r1")
+
+        @contextmanager
+        def reading() -> Iterator[object]:
+            with Connections.reading(connections) as connection:
+                yield connection
+            next(changes)("r1")
+
+        monkeypatch.setattr(connections, "reading", reading)
+        assert contents(store.as_of("then").all()) == ["one"]
 
 
 def test_a_time_means_the_last_entry_made_by_then(store: MemoryStore, clock: Clock) -> None:

@@ -108,29 +108,19 @@ class SQLiteChronicle:
         With *since*, return those that changed after it and existed at *seq*, in any state.
         """
         inside, parameters = within(scope)
-        changed = seq if since is None else since
+        living = seq, 0 if since is None else since
+        gone = seq, seq if since is None else since
         existed = "ordinal <= ? AND revision > ?"
-        living = f"{inside} AND state = 'live' AND {existed}"
-        dead = f"{inside} AND state <> 'live' AND revision <> row AND {existed}"
-        departed = f"id IN (SELECT id FROM departures WHERE {inside}) AND NOT {inside} "
-        return [
-            *self._found(
-                f"{self._current} WHERE {living}", *parameters, seq, 0 if since is None else since
-            ),
-            *self._found(
-                f"{self._current} INDEXED BY records_patched WHERE {dead}",
-                *parameters,
-                seq,
-                changed,
-            ),
-            *self._found(
-                f"{self._current} WHERE {departed} AND {existed}",
-                *parameters,
-                *parameters,
-                seq,
-                changed,
-            ),
-        ]
+        return self._found(  # at once, for others may bring records back or forget them meanwhile
+            f"{self._current} WHERE {inside} AND state = 'live' AND {existed} UNION ALL "
+            f"{self._current} INDEXED BY records_patched "
+            f"WHERE {inside} AND state <> 'live' AND revision <> row AND {existed} UNION ALL "
+            f"{self._current} WHERE id IN (SELECT id FROM departures WHERE {inside}) "
+            f"AND NOT {inside} AND {existed}",
+            *(*parameters, *living),
+            *(*parameters, *gone),
+            *(*parameters, *parameters, *gone),
+        )
 
     def expiring(self, scope: Scope, after: float, until: float) -> list[Current]:
         """Return the records live now in *scope* whose time of expiry lies in that span."""
