@@ -57,56 +57,27 @@ class Transaction:
         vectors: Mapping[str, Vector],
         action: str,
         changes: Mapping[str, Any],
+        *,
+        anew: bool = False,
     ) -> None:
-        """Change the fields named in *changes*, in the way that they and the states ask for.
+        """Change the fields named in *changes*; *after* may be in another state than *before*.
 
-        Vectors that are not given are kept.
+        A live record moves to a new row if anything indexed changes, if it was not live before, and
+        if it is to be *anew*. Vectors that are not given are kept.
         """
-        if after.state != "live":
-            self.retire(row, after, action, changes)
-        elif before.state != "live" or vectors or not _INDEXED.isdisjoint(changes):
-            self.move(row, before, after, vectors, action, changes)
+        moves = anew or before.state != "live" or vectors or not _INDEXED.isdisjoint(changes)
+        if moves and after.state == "live":
+            left = self.writer.replace(row, after, vectors)
         else:
-            self.patch(row, after, action, changes)
-
-    def patch(
-        self, row: int, record: MemoryRecord, action: str, changes: Mapping[str, Any]
-    ) -> None:
-        """Change fields that are not indexed."""
-        self.writer.patch(row, record)
-        earlier = self.live.get(row)
-        self._note(
-            Row(
-                row, earlier.ordinal if earlier else row, record, earlier.vectors if earlier else {}
+            self.writer.patch(row, after)
+            earlier = self.live.get(row)
+            left = Row(
+                row, earlier.ordinal if earlier else row, after, earlier.vectors if earlier else {}
             )
-        )
-        self.writer.journal(action, self.now, record, row, row, changes)
-
-    def move(
-        self,
-        row: int,
-        before: MemoryRecord,
-        record: MemoryRecord,
-        vectors: Mapping[str, Vector],
-        action: str,
-        changes: Mapping[str, Any],
-    ) -> None:
-        """Change indexed fields, or bring a record back to life.
-
-        Vectors that are not given are kept.
-        """
-        moved = self.writer.replace(row, record, vectors)
         self._drop(row, before.namespace)
-        self._note(moved)
-        self.writer.journal(action, self.now, record, row, moved.row, changes)
-
-    def retire(
-        self, row: int, record: MemoryRecord, action: str, changes: Mapping[str, Any]
-    ) -> None:
-        """Take a record out of the living; *record* carries its new state."""
-        self.writer.patch(row, record)
-        self._drop(row, record.namespace)
-        self.writer.journal(action, self.now, record, row, row, changes)
+        if after.state == "live":
+            self._note(left)
+        self.writer.journal(action, self.now, after, row, left.row, changes)
 
     def erase(self, row: int, tombstone: MemoryRecord, changes: Mapping[str, Any]) -> None:
         """Leave nothing of a record but its *tombstone*."""

@@ -58,11 +58,9 @@ def _embed_again(engine: Engine, ids: list[str]) -> None:
             if record.content != texts[id]:
                 continue  # changed, and so embedded, meanwhile
             after = replace(record, updated_at=transaction.now)
-            if record.state == "live":
-                transaction.move(row, record, after, {EMBEDDED: vectors[id]}, "repair", {})
-            else:
+            if record.state != "live":
                 transaction.writer.embed(row, vectors[id])
-                transaction.retire(row, after, "repair", {})
+            transaction.change(row, record, after, {EMBEDDED: vectors[id]}, "repair", {})
 
 
 def _problems(inspection: Inspection) -> Iterator[Problem]:

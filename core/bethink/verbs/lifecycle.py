@@ -121,11 +121,7 @@ def modify(
             return None
         if before is not None and not before.content:
             after = replace(before, value=value, updated_at=transaction.now)
-            changes = {"value": value}
-            if anew:
-                transaction.move(row, before, after, {}, "update", changes)
-            else:
-                transaction.patch(row, after, "update", changes)
+            transaction.change(row, before, after, {}, "update", {"value": value}, anew=anew)
             return after
         id, now = engine.new_id(), transaction.now
         record = MemoryRecord(id, namespace, "", now, now, now, key=key, value=value)
@@ -184,7 +180,7 @@ def reinforce(engine: Engine, id: str, amount: float) -> MemoryRecord:
             "last_accessed_at": max(transaction.now, before.last_accessed_at or transaction.now),
         }
         after = replace(before, **changes, updated_at=transaction.now)
-        transaction.patch(row, after, "reinforce", changes)
+        transaction.change(row, before, after, {}, "reinforce", changes)
     return engine.current(after)
 
 
@@ -225,7 +221,7 @@ def retire(
 ) -> None:
     """Take a record out of the living into *state*; *action* is what the journal calls that."""
     gone = replace(record, state=state, updated_at=transaction.now)
-    transaction.retire(row, gone, action, {"state": state})
+    transaction.change(row, record, gone, {}, action, {"state": state})
 
 
 def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -> int:
@@ -291,7 +287,8 @@ def supersede(
 ) -> None:
     """Have the live record *old* replaced by another; *told* is what the journal tells besides."""
     gone = replace(old, state="superseded", superseded_by=by, updated_at=transaction.now)
-    transaction.retire(row, gone, action, {"state": "superseded", "superseded_by": by, **told})
+    changes = {"state": "superseded", "superseded_by": by, **told}
+    transaction.change(row, old, gone, {}, action, changes)
 
 
 def revise(
