@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Final
 
 from .backends import EMBEDDED
-from .backends.inspection import Access, Inspection, Life, Step
+from .backends.inspection import Access, Inspection, Life, Place, Step
 from .engine import Engine
 from .errors import StorageError
 from .history.fold import folded, record_of
@@ -65,41 +65,29 @@ def _embed_again(engine: Engine, ids: list[str]) -> None:
 
 def _problems(inspection: Inspection) -> Iterator[Problem]:
     yield from inspection.damage()
-    departures = accesses = 0
+    left = Counter[Place]()
     try:
         for life in inspection.lives():
             retold = _Retold(life)
             yield from retold.problems
-            yield from _misplaced(inspection, life.id, retold.left)
-            departures += retold.left.total()
-            accesses += len(life.accesses)
-        noted = inspection.totals()
+            left.update(retold.left)
+        noted = inspection.departures()
     except StorageError as error:
         yield Problem("file", error.path or "", error.reason)
         return
-    if noted[0] != departures:
-        yield Problem("departure", "all", f"{noted[0]} are noted, {departures} are told of")
-    if noted[1] != accesses:
-        yield Problem("access", "all", f"{noted[1]} are noted, {accesses} of records that exist")
-
-
-def _misplaced(
-    inspection: Inspection, id: str, left: Counter[tuple[str, str | None]]
-) -> Iterator[Problem]:
-    for (namespace, key), times in left.items():
-        if inspection.departures(id, namespace, key) != times:
-            yield Problem("departure", id, f"that it left {namespace!r} is noted wrongly")
+    for id, namespace, _ in (noted - left) | (left - noted):
+        yield Problem("departure", id, f"that it left {namespace!r} is noted wrongly")
 
 
 class _Retold:
     """A record as the journal tells it, and where that is not what it is.
 
-    ``left`` are the places that it was in before, by namespace and key.
+    ``left`` are the places that it was in before.
     """
 
     def __init__(self, life: Life) -> None:
         self.problems: list[Problem] = []
-        self.left: Counter[tuple[str, str | None]] = Counter()
+        self.left = Counter[Place]()
         self._life = life
         self._fields: dict[str, Any] = {}
         self._row: int | None = None
@@ -149,9 +137,10 @@ class _Retold:
         if step.action == "erase":
             self.left.clear()
 
-    def _place(self) -> tuple[str, str | None] | None:
-        fields = self._fields
-        return (fields["namespace"], fields.get("key")) if "namespace" in fields else None
+    def _place(self) -> Place | None:
+        if "namespace" not in self._fields:
+            return None
+        return self._life.id, self._fields["namespace"], self._fields.get("key")
 
     def _compare(self) -> None:
         life, told = self._life, _record(self._fields)

@@ -155,11 +155,11 @@ EDITS = {
     "a moved entry": ("UPDATE journal SET row = row + 1 WHERE seq = 6", "row"),
     "an access": ("UPDATE accesses SET count = count + 1", "access whale, entry"),
     "a lost access": ("DELETE FROM accesses", "access_count"),
-    "an access of nobody": ("INSERT INTO accesses VALUES (9999, 5, 1, 1.0)", "access all"),
+    "an access of nobody": ("INSERT INTO accesses VALUES (9999, 5, 1, 1.0)", "access entry 5"),
     "a departure": ("DELETE FROM departures", "departure whale"),
     "a departure of nobody": (
         "INSERT INTO departures VALUES ('a', 'b', 'nobody')",
-        "departure all",
+        "departure nobody",
     ),
     "a clock step": ("DELETE FROM clock_steps", "clock went back"),
     "a link": ("UPDATE links SET kind = 'eats' WHERE until IS NULL", "link whale eats dog"),

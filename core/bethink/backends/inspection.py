@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..records import MemoryRecord, Problem
+
+Place = tuple[str, str, str | None]
+"""A record's id, and a namespace and key that it had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +68,6 @@ class Inspection(Protocol):
         """Yield every record, in any state, with its story."""
         ...
 
-    def departures(self, id: str, namespace: str, key: str | None) -> int:
-        """Return how often the record is noted to have left that place."""
-        ...
-
-    def totals(self) -> tuple[int, int]:
-        """Return how many departures and how many accesses are noted."""
+    def departures(self) -> Counter[Place]:
+        """Return how often each record is noted to have left each place."""
         ...

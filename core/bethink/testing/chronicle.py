@@ -250,14 +250,14 @@ class ChronicleContract(ABC):
         """Everything is shown for checking, and nothing of it is damaged."""
         insert(backend, EVERY_FIELD, record("r2"), vectors={EMBEDDED: vector(1, 0)})
         touch(backend, {"r2": (2, 150.0)})
-        patch(backend, 2, replace(backend.get(["r2"])["r2"], state="forgotten"), "forget")
+        move(backend, 2, replace(backend.get(["r2"])["r2"], namespace="b", state="forgotten"))
         with backend.inspect() as inspection:
             first, second = inspection.lives()
-            noted, damage = inspection.totals(), list(inspection.damage())
+            left, damage = inspection.departures(), list(inspection.damage())
         assert (first.id, first.record, len(first.steps)) == ("all", EVERY_FIELD, 1)
-        assert [step.action for step in second.steps] == ["store", "forget"]
+        assert [step.action for step in second.steps] == ["store", "update"]
         assert [(each.count, each.told) for each in second.accesses] == [(2, (2, 150.0))]
-        assert noted == (0, 1)
+        assert left == {("r2", "default", None): 1}
         assert [problem for problem in damage if problem.kind != "vector"] == []
 
     def test_a_vector_is_given_again_to_a_record_that_is_not_live(self, backend: Backend) -> None:

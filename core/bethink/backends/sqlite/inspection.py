@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import lru_cache, partial
@@ -15,7 +16,7 @@ from ...errors import BethinkError, StorageError
 from ...journal import START, WHOLE, digest, link
 from ...records import MemoryRecord, Problem, ProblemKind
 from .. import SEGMENT_FORMAT
-from ..inspection import Access, Life, Step
+from ..inspection import Access, Life, Place, Step
 from . import schema
 from .codes import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, RECORD, Codes, KeyedCodes, mark
 from .opening import explained
@@ -93,6 +94,11 @@ _QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
         "(action = 'relate' AND seq NOT IN (SELECT since FROM links) OR action = 'unrelate' "
         "AND seq NOT IN (SELECT until FROM links WHERE until IS NOT NULL))",
         "the link that it tells of is missing",
+    ),
+    (
+        "access",
+        "SELECT 'entry ' || seq FROM accesses WHERE ordinal NOT IN (SELECT ordinal FROM records)",
+        "it is noted of no record",
     ),
     (
         "segment",
@@ -262,19 +268,10 @@ class SQLiteInspection:
             ),
         )
 
-    def departures(self, id: str, namespace: str, key: str | None) -> int:
-        """Return how often the record is noted to have left that place."""
-        place = "namespace = ? AND key IS ? AND id = ?"
-        return int(
-            self._one(f"SELECT count(*) FROM departures WHERE {place}", namespace, key, id)[0]
-        )
-
-    def totals(self) -> tuple[int, int]:
-        """Return how many departures and how many accesses are noted."""
-        departures, accesses = self._one(
-            "SELECT (SELECT count(*) FROM departures), (SELECT count(*) FROM accesses)"
-        )
-        return departures, accesses
+    def departures(self) -> Counter[Place]:
+        """Return how often each record is noted to have left each place."""
+        with explained(self._path):
+            return Counter(self._connection.execute("SELECT id, namespace, key FROM departures"))
 
     def _touched(self, seq: int) -> dict[str, tuple[int, float]]:
         found = self._one("SELECT changes FROM journal WHERE seq = ? AND action = 'touch'", seq)
