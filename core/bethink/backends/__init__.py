@@ -128,8 +128,8 @@ class Writer(Protocol):
 
     def matching(
         self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
-    ) -> list[str]:
-        """Return the ids of the records in *scope* in one of *states* that pass *where*.
+    ) -> list[tuple[int, MemoryRecord]]:
+        """Return the records in *scope* in one of *states* that pass *where*, with their rows.
 
         Oldest first.
         """

@@ -101,7 +101,7 @@ class BackendContract(ChronicleContract):
             writer.set("name", "value")
             assert writer.find(["none", "r1"]) == {"r1": (row.row, record("r1", key="k"))}
             assert writer.holder("default", "k") == (row.row, record("r1", key="k"))
-            assert writer.matching(EVERYWHERE, None) == ["r1"]
+            assert writer.matching(EVERYWHERE, None) == [(row.row, record("r1", key="k"))]
             assert (writer.head(), writer.fact("name")) == (1, "value")
 
     def test_a_writer_tells_what_was_added_since(self, backend: Backend) -> None:
@@ -222,7 +222,8 @@ class BackendContract(ChronicleContract):
         found = backend.select("default", passing, 2, 1, True)
         assert [each.id for each in found] == ids[::-1][1:3]
         with backend.write() as writer:
-            assert writer.matching("default", passing) == ids
+            found = [record for _, record in writer.matching("default", passing)]
+        assert [each.id for each in found] == ids
 
     def test_pages_follow_insertion(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}") for n in range(5)))
@@ -455,8 +456,10 @@ class BackendContract(ChronicleContract):
         states: tuple[State, ...] = ("live", "archived", "forgotten", "erased")
         insert(backend, *(record(state, state=state) for state in states))
         with backend.write() as writer:
-            assert writer.matching(EVERYWHERE, None) == ["live"]
-            assert writer.matching("default", None, states[1:3]) == ["archived", "forgotten"]
+            living = writer.matching(EVERYWHERE, None)
+            others = writer.matching("default", None, states[1:3])
+        assert [each.id for _, each in living] == ["live"]
+        assert [each.id for _, each in others] == ["archived", "forgotten"]
 
     def test_scrubbing_goes_unnoticed(self, backend: Backend) -> None:
         rows = insert(backend, record("r1"), record("r2"))

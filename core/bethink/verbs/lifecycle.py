@@ -144,8 +144,8 @@ def expire(engine: Engine) -> int:
     """Forget the live records that have expired; return how many."""
     with engine.writing() as transaction:
         writer, past = transaction.writer, Compare(("expires_at",), "$lte", transaction.now)
-        found = writer.find(writer.matching(EVERYWHERE, past))
-        for row, record in found.values():
+        found = writer.matching(EVERYWHERE, past)
+        for row, record in found:
             retire(transaction, row, record, "expire", "forgotten")
     return len(found)
 
@@ -195,17 +195,15 @@ def chosen(
 
     *ids* choose records in any state and must all be known; the others only those in *states*.
     """
-    found = None
-    if ids is not None:
-        wanted = list(dict.fromkeys(ids))
-        found = writer.find(wanted)
-        _require(wanted, found)
-        if scope is None and where is None:
-            return list(found.values())
-    passing = writer.matching(EVERYWHERE if scope is None else scope, where, states)
-    if found is None:
-        return list(writer.find(passing).values())
-    allowed = set(passing)
+    everywhere = EVERYWHERE if scope is None else scope
+    if ids is None:
+        return writer.matching(everywhere, where, states)
+    wanted = list(dict.fromkeys(ids))
+    found = writer.find(wanted)
+    _require(wanted, found)
+    if scope is None and where is None:
+        return list(found.values())
+    allowed = {record.id for _, record in writer.matching(everywhere, where, states)}
     return [pair for id, pair in found.items() if id in allowed]
 
 

@@ -177,26 +177,28 @@ def _drift_due(engine: Engine, transaction: Transaction, ids: list[str]) -> None
     if swept is None or abs(transaction.now - float(swept)) >= DAY:
         _drift_all(engine, transaction)
     else:
-        _drift(engine, transaction, ids)
+        _drift(engine, transaction, transaction.writer.find(ids).values())
 
 
 def _drift_all(engine: Engine, transaction: Transaction) -> int:
     transaction.writer.set(_SWEPT, repr(transaction.now))
     earned = Compare(("outcome",), "$ne", 0.0)
     resting = Compare(("updated_at",), "$lte", transaction.now - UNUSED)
-    ids = transaction.writer.matching(EVERYWHERE, All((earned, resting)), _DRIFTING)
-    return _drift(engine, transaction, ids)
+    found = transaction.writer.matching(EVERYWHERE, All((earned, resting)), _DRIFTING)
+    return _drift(engine, transaction, found)
 
 
-def _drift(engine: Engine, transaction: Transaction, ids: list[str]) -> int:
+def _drift(
+    engine: Engine, transaction: Transaction, found: Iterable[tuple[int, MemoryRecord]]
+) -> int:
     """Neutralise those of the records that are unused; an access not yet written is a use, too."""
     pending, since = engine.index.touches.items(), transaction.now - UNUSED
     unused = [
         (row, record)
-        for id, (row, record) in transaction.writer.find(ids).items()
+        for row, record in found
         if record.state in _DRIFTING
         and record.outcome
-        and max(record.updated_at, record.last_accessed_at or 0, pending.get(id, (0, 0))[1])
+        and max(record.updated_at, record.last_accessed_at or 0, pending.get(record.id, (0, 0))[1])
         <= since
     ]
     for row, record in unused:

@@ -177,8 +177,8 @@ class KeyedMemory(Memory):
             if loaded.keys() >= set(rows):
                 return [loaded[row] for row in rows]
         with self._engine.writing() as transaction:  # others never pause, so hold them back
-            found = transaction.writer.find(transaction.writer.matching(scope, where))
-        return [record for _, record in sorted(found.values(), key=_row, reverse=True)[:most]]
+            found = transaction.writer.matching(scope, where)
+        return [record for _, record in sorted(found, key=_row, reverse=True)[:most]]
 
     def _checked(self, key: str) -> str:
         """Return *key* if it may be changed here and now."""

@@ -24,7 +24,7 @@ from .connection import BUSY_SECONDS, Connections, Durability
 from .erasing import ENTRIES_OF, ERASED, SCRUBBED, came_too_late, once_in
 from .inspection import SQLiteInspection
 from .opening import MEMORY
-from .rows import GIVEN, from_json, spanning, to_vector, within, within_any
+from .rows import GIVEN, HELD, from_json, spanning, to_vector, within, within_any
 from .schema import remove_backups
 from .sealing import KEYED, Seal, check_unkeyed
 from .where import condition
@@ -115,7 +115,7 @@ class SQLiteBackend:
 
     def holder(self, namespace: str, key: str) -> MemoryRecord | None:
         """Return the live record that holds *key* in *namespace*."""
-        found = self._records("namespace = ? AND key = ? AND state = 'live'", namespace, key)
+        found = self._records(HELD, namespace, key)
         return found[0] if found else None
 
     def span(

@@ -26,6 +26,9 @@ _MANY: Final = 50
 GIVEN: Final = "(SELECT value FROM json_each(?))"
 """The values of a list given as JSON, of any length."""
 
+HELD: Final = "namespace = ? AND key = ? AND state = 'live'"
+"""Whether a record holds a key."""
+
 
 def to_values(record: MemoryRecord) -> list[Any]:
     """Return the record's columns in the order of ``FIELDS``."""

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from ...errors import DimensionError, ValidationError
@@ -18,7 +18,7 @@ from ...records import LIVE, MemoryRecord, State
 from .. import EMBEDDED, Row, Vector
 from .codes import PLAIN, Codes
 from .erasing import ERASED, blank, discard
-from .rows import COLUMNS, FIELDS, GIVEN, spanning, to_blob, to_values, to_vector, within
+from .rows import COLUMNS, FIELDS, GIVEN, HELD, spanning, to_blob, to_values, to_vector, within
 from .where import condition
 
 _INSERT: Final = (
@@ -64,50 +64,40 @@ class SQLiteWriter:
 
     def find(self, ids: Sequence[str]) -> dict[str, tuple[int, MemoryRecord]]:
         """Return ``{id: (row, record)}`` of the records among *ids* that exist, in any state."""
-        found = {}
-        for id in ids:
-            if values := self._one("id = ?", id):
-                found[id] = values
-        return found
+        return {id: pair for id in ids for pair in self._found("id = ?", id)}
 
     def holder(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
         """Return the live record that holds *key*."""
-        return self._one("namespace = ? AND key = ? AND state = 'live'", namespace, key)
+        return next(self._found(HELD, namespace, key), None)
 
     def span(
         self, namespace: str, low: str, high: str, now: float, *, last: bool = False
     ) -> list[tuple[int, MemoryRecord]]:
         """Return the rows and records that ``Backend.span`` would return."""
-        found = self._connection.execute(
-            f"SELECT row, {self._codes.columns} FROM records WHERE {spanning(last=last)}",
-            (namespace, low, high, now),
-        )
-        return [(row, self._codes.to_record(values)) for row, *values in found]
+        return list(self._found(spanning(last=last), namespace, low, high, now))
 
-    def _one(self, sql: str, *parameters: object) -> tuple[int, MemoryRecord] | None:
-        values = self._connection.execute(
+    def _found(self, sql: str, *parameters: object) -> Iterator[tuple[int, MemoryRecord]]:
+        found = self._connection.execute(
             f"SELECT row, {self._codes.columns} FROM records WHERE {sql}", parameters
-        ).fetchone()
-        return (values[0], self._codes.to_record(values[1:])) if values else None
+        )
+        return ((row, self._codes.to_record(values)) for row, *values in found)
 
     def matching(
         self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
-    ) -> list[str]:
-        """Return the ids of the records in *scope* in one of *states* that pass *where*.
+    ) -> list[tuple[int, MemoryRecord]]:
+        """Return the records in *scope* in one of *states* that pass *where*, with their rows.
 
         Oldest first.
         """
         among = " OR ".join(f"state = '{state}'" for state in states)
         inside, parameters = within(scope)
         passing = condition(where)
-        found = self._connection.execute(
-            f"SELECT {self._codes.columns} FROM records "
-            f"WHERE {inside} AND ({among}) AND ({passing.sql}) "
-            "ORDER BY ordinal",
-            (*parameters, *passing.parameters),
+        found = self._found(
+            f"{inside} AND ({among}) AND ({passing.sql}) ORDER BY ordinal",
+            *parameters,
+            *passing.parameters,
         )
-        records = map(self._codes.to_record, found)
-        return [record.id for record in records if passing.exact or matches(where, record)]
+        return [pair for pair in found if passing.exact or matches(where, pair[1])]
 
     def added(self, namespace: str, since: int) -> list[tuple[MemoryRecord, Vector | None]]:
         """Return the live records that have their row since journal position *since*."""
