@@ -135,10 +135,10 @@ class Writer(Protocol):
         """
         ...
 
-    def added(self, namespace: str, since: int) -> list[tuple[MemoryRecord, Vector | None]]:
-        """Return the live records that have their row since journal position *since*.
+    def added(self, namespace: str, since: int) -> list[Row]:
+        """Return the live rows of *namespace* made since journal position *since*, ascending.
 
-        Oldest row first, each with the embedder's vector, uncommitted ones included.
+        Uncommitted ones are among them.
         """
         ...
 

@@ -112,11 +112,11 @@ class BackendContract(ChronicleContract):
             writer.journal("store", 1.0, record("r4"), None, row.row, {})
             writer.patch(2, record("r2", state="forgotten"))
             writer.journal("forget", 1.0, record("r2", state="forgotten"), 2, 2, {})
-            found = [(each.content, embedded) for each, embedded in writer.added("default", 1)]
-            assert [each.id for each, _ in writer.added("default", 0)] == ["r1", "r4"]
+            added = writer.added("default", 1)
+            assert [each.record.id for each in writer.added("default", 0)] == ["r1", "r4"]
             assert writer.added("default", writer.head()) == []
-        assert [content for content, _ in found] == ["other", "words"]
-        assert [each.tolist() for _, each in found if each is not None] == [[1, 0], [0, 1]]
+        assert [each.record.content for each in added] == ["other", "words"]
+        assert [each.vectors[EMBEDDED].tolist() for each in added] == [[1, 0], [0, 1]]
 
     def test_an_id_that_exists_is_refused(self, backend: Backend) -> None:
         insert(backend, record("r1"))

@@ -116,14 +116,14 @@ class _Gate:
     def _gathered(self, transaction: Transaction) -> Known:
         """Return what was found near, if it still is what it was, and all that came since."""
         known, writer = Known(self._similarity), transaction.writer
-        for id, (row, record) in writer.find(list(self._near)).items():
-            if record.state == "live" and row == self._near[id].row:
+        for id, (number, record) in writer.find(list(self._near)).items():
+            if record.state == "live" and number == self._near[id].row:
                 known.add(replace(self._near[id].reading, record=record))
         for namespace in self._namespaces:
-            for record, vector in writer.added(namespace, self._since):
-                if vector is not None:
-                    self._vectors[record.id] = vector
-                known.add(read(record))
+            for row in writer.added(namespace, self._since):
+                if EMBEDDED in row.vectors:
+                    self._vectors[row.record.id] = row.vectors[EMBEDDED]
+                known.add(read(row.record))
         return known
 
     def _similarity(self, one: str, other: str) -> float:

@@ -14,8 +14,8 @@ import pytest
 
 from bethink import EVERYWHERE, HashEmbedder, MemoryStore, Subtree
 from bethink import index as resident
-from bethink.backends import EMBEDDED, Loading, open_backend, sqlite
-from bethink.backends.sqlite import SQLiteBackend
+from bethink.backends import EMBEDDED, Loading, open_backend
+from bethink.backends.sqlite import SQLiteBackend, loading
 from bethink.backends.sqlite.opening import connect
 from bethink.index import keyword
 from bethink.namespaces import Scope
@@ -43,7 +43,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "SEAL", BLOCK)
     monkeypatch.setattr(resident, "_WORTH_SAVING", 4)
     monkeypatch.setattr(resident, "_AT_ONCE", 4 * BLOCK)
-    monkeypatch.setattr(sqlite, "_PIECE", 1000)
+    monkeypatch.setattr(loading, "_PIECE", 1000)
 
 
 def opened(path: Path) -> MemoryStore:

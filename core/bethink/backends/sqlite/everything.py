@@ -7,22 +7,18 @@ import sqlite3
 from array import array
 from collections.abc import Iterator
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from ...journal import WHOLE
 from ...records import Snapshot
-from .. import EMBEDDED, Row, Vector
+from .. import Row, Vector
 from ..chronicle import Entry
 from .codes import Codes
+from .loading import read_rows
 from .rows import GIVEN, from_json, to_vector
 
 _AT_ONCE: Final = 256
-_RECORDS: Final = (
-    "SELECT ordinal, row, vector, {} FROM records LEFT JOIN vectors USING (row) "
-    f"WHERE row IN {GIVEN} ORDER BY ordinal"
-)
-_NAMED: Final = "SELECT name, vector FROM named_vectors WHERE row = ? ORDER BY name"
 _GIVEN: Final = "SELECT since, row, name FROM named_vectors ORDER BY since, name"
 _VECTOR: Final = "SELECT vector FROM named_vectors WHERE row = ? AND name = ?"
 
@@ -33,7 +29,6 @@ class SQLiteEverything:
     def __init__(self, connection: sqlite3.Connection, codes: Codes) -> None:
         self._connection = connection
         self._codes = codes
-        self._records = _RECORDS.format(codes.columns)
 
     def head(self) -> int:
         """Return the last journal position."""
@@ -45,15 +40,9 @@ class SQLiteEverything:
         ordered = self._connection.execute("SELECT row FROM records ORDER BY ordinal")
         rows = array("q", (row for (row,) in ordered))
         for start in range(0, len(rows), _AT_ONCE):
-            given = rows[start : start + _AT_ONCE].tolist()
-            self._codes.check_vectors(self._connection, given)
-            some = json.dumps(given)
-            for ordinal, row, vector, *values in self._connection.execute(self._records, (some,)):
-                named = {
-                    name: to_vector(blob) for name, blob in self._connection.execute(_NAMED, (row,))
-                }
-                embedded = {} if vector is None else {EMBEDDED: to_vector(vector)}
-                yield Row(row, ordinal, self._codes.to_record(values), {**embedded, **named})
+            some = json.dumps(rows[start : start + _AT_ONCE].tolist())
+            found = read_rows(self._connection, self._codes, f"row IN {GIVEN}", some)
+            yield from sorted(found, key=attrgetter("ordinal"))
 
     def entries(self) -> Iterator[Entry]:
         """Yield the journal, oldest first."""

@@ -89,7 +89,7 @@ def spanning(*, last: bool) -> str:
     Its parameters are the namespace, the two ends, and the time by which nothing has expired.
     """
     return (
-        "namespace = ? AND key >= ? AND key < ? AND state = 'live' "
+        f"namespace = ? AND key >= ? AND key < ? AND state = 'live' "
         "AND (expires_at IS NULL OR expires_at > ?) "
         f"ORDER BY key {'DESC LIMIT 1' if last else ''}"
     )

@@ -18,6 +18,7 @@ from ...records import LIVE, MemoryRecord, State
 from .. import EMBEDDED, Row, Vector
 from .codes import PLAIN, Codes
 from .erasing import ERASED, blank, discard
+from .loading import read_rows
 from .rows import COLUMNS, FIELDS, GIVEN, HELD, spanning, to_blob, to_values, to_vector, within
 from .where import condition
 
@@ -99,18 +100,12 @@ class SQLiteWriter:
         )
         return [pair for pair in found if passing.exact or matches(where, pair[1])]
 
-    def added(self, namespace: str, since: int) -> list[tuple[MemoryRecord, Vector | None]]:
-        """Return the live records that have their row since journal position *since*."""
-        found = self._connection.execute(
-            "SELECT row, id, vector FROM records NOT INDEXED LEFT JOIN vectors USING (row) "
-            "WHERE row > ? AND namespace = ? AND state = 'live' ORDER BY row",
-            (since, namespace),
-        ).fetchall()
-        self._codes.check_vectors(self._connection, (row for row, *_ in found))
-        records = self.find([id for _, id, _ in found])
-        return [
-            (records[id][1], None if blob is None else to_vector(blob)) for _, id, blob in found
-        ]
+    def added(self, namespace: str, since: int) -> list[Row]:
+        """Return the live rows of *namespace* made since journal position *since*, ascending."""
+        after = "row > ? AND namespace = ? AND state = 'live'"
+        return read_rows(
+            self._connection, self._codes, after, since, namespace, using="NOT INDEXED"
+        )
 
     def dimension(self, name: str, wanted: int) -> int:
         """Return the dimension of the vectors *name*; it becomes *wanted* if nothing has any."""

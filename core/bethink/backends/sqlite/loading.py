@@ -1,0 +1,167 @@
+"""What an index starts from: saved segments, and the rows that none of them holds."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from mmap import mmap
+from typing import Final
+
+from .. import EMBEDDED, SEGMENT_FORMAT, Loading, Row, Segment, Vector
+from .codes import Codes
+from .erasing import came_too_late
+from .rows import GIVEN, to_vector
+
+_PIECE: Final = 1 << 20
+
+
+def read_rows(
+    connection: sqlite3.Connection, codes: Codes, sql: str, *parameters: object, using: str = ""
+) -> list[Row]:
+    """Return the rows that satisfy *sql*, ascending, with all their vectors.
+
+    *using* says which index finds them, where SQLite would read a whole namespace.
+    """
+    found = connection.execute(
+        "SELECT row, ordinal, vectors.vector, named_vectors.name, named_vectors.vector, "
+        f"{codes.columns} FROM records {using} "
+        "LEFT JOIN vectors USING (row) LEFT JOIN named_vectors USING (row) "
+        f"WHERE {sql} ORDER BY row",
+        parameters,
+    )
+    rows: list[Row] = []
+    vectors: dict[str, Vector] = {}
+    for row, ordinal, embedded, name, named, *values in found:
+        if not rows or rows[-1].row != row:
+            vectors = {} if embedded is None else {EMBEDDED: to_vector(embedded)}
+            rows.append(Row(row, ordinal, codes.to_record(values), vectors))
+        if named is not None:
+            vectors[name] = to_vector(named)
+    codes.check_vectors(connection, (each.row for each in rows))
+    return rows
+
+
+def load(
+    connection: sqlite3.Connection, codes: Codes, namespace: str, limit: int | None
+) -> Loading:
+    """Read what an index of one namespace starts from; with a *limit* only the end of it."""
+    start, last = (0, 0) if limit is None else _end(connection, namespace, limit)
+    segments = _segments(connection, codes, namespace, start)
+    alive, changed = {}, list[Row]()
+    if segments:
+        last, head = segments[-1].last, min(segment.head for segment in segments)
+        held = "namespace = ? AND state = 'live' AND row BETWEEN ? AND ?"
+        given = (namespace, start, last)
+        (old,) = connection.execute(f"SELECT count(*) FROM records WHERE {held}", given).fetchone()
+        if old != sum(segment.count for segment in segments):
+            found = connection.execute(f"SELECT row FROM records WHERE {held}", given)
+            alive[namespace] = frozenset(row for (row,) in found)
+        patched = f"{held} AND revision > ? AND revision <> row"
+        by_patch = "INDEXED BY records_patched"
+        changed = read_rows(connection, codes, patched, *given, head, using=by_patch)
+    loose = _loose(connection, codes, namespace, last, limit)
+    return Loading(0, segments, alive, tuple(loose), tuple(changed))
+
+
+def _end(connection: sqlite3.Connection, namespace: str, limit: int) -> tuple[int, int]:
+    """Return the row where the small segments at the end begin, and the last row in a segment.
+
+    They are left alone as long as they hold much less than *limit* rows together.
+    """
+    last = start = held = 0
+    for first, end, count in connection.execute(
+        "SELECT first, last, count FROM segments WHERE namespace = ? ORDER BY first DESC",
+        (namespace,),
+    ):
+        last = last or end
+        if count > limit // 2 or held > limit:
+            break
+        start, held = first, held + count
+    return start if held > limit * 3 // 4 else last + 1, last
+
+
+def _loose(
+    connection: sqlite3.Connection, codes: Codes, namespace: str, last: int, limit: int | None
+) -> list[Row]:
+    """Return the rows of one namespace after *last*, the first *limit* of them."""
+    (newest,) = connection.execute("SELECT coalesce(max(row), 0) FROM records").fetchone()
+    if newest <= last:
+        return []
+    after = "namespace = ? AND state = 'live' AND row > ?"
+    if limit is None:
+        return read_rows(connection, codes, after, namespace, last)
+    (end,) = connection.execute(
+        f"SELECT max(row) FROM (SELECT row FROM records WHERE {after} ORDER BY row LIMIT ?)",
+        (namespace, last, limit),
+    ).fetchone()
+    return read_rows(connection, codes, f"{after} AND row <= ?", namespace, last, end or last)
+
+
+def _segments(
+    connection: sqlite3.Connection, codes: Codes, namespace: str, start: int = 0
+) -> tuple[Segment, ...]:
+    """Return the namespace's segments from row *start* on.
+
+    None at all, if one of them is damaged or of another format.
+    """
+    found = connection.execute(
+        "SELECT checksum, format, length(data), first, last, count, head, number FROM segments "
+        "WHERE namespace = ? AND first >= ? ORDER BY first",
+        (namespace, start),
+    ).fetchall()
+    segments = []
+    for checksum, kind, size, first, last, count, head, number in found:
+        data = _data(connection, number, size)
+        columns = (kind, namespace, first, last, count, head)
+        if (codes.checksum(columns, data), SEGMENT_FORMAT) != (checksum, kind):
+            return ()
+        segments.append(Segment(namespace, first, last, count, head, data, number))
+    return tuple(segments)
+
+
+def _data(connection: sqlite3.Connection, number: int, size: int) -> bytes | memoryview:
+    """Return the bytes of a segment; many of them where the system has them back once let go.
+
+    The heap could not shrink for what is allocated before that.
+    """
+    with connection.blobopen("segments", "data", number, readonly=True) as blob:
+        if size < _PIECE:
+            return blob.read()
+        room = mmap(-1, size)
+        while piece := blob.read(_PIECE):
+            room.write(piece)
+    return memoryview(room).toreadonly()
+
+
+def save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int | None:
+    """Insert *segment* in place of those it replaces and of unusable ones.
+
+    Do nothing if another writer covered its rows.
+    """
+    if came_too_late(connection, segment):
+        return None
+    replaced = json.dumps(segment.replaces)
+    overlapping, present = connection.execute(
+        f"SELECT count(*) FILTER (WHERE number NOT IN {GIVEN} AND last >= ? AND first <= ?),"
+        f" count(*) FILTER (WHERE number IN {GIVEN}) FROM segments WHERE namespace = ?",
+        (replaced, segment.first, segment.last, replaced, segment.namespace),
+    ).fetchone()
+    if overlapping and not _segments(connection, codes, segment.namespace):
+        connection.execute("DELETE FROM segments WHERE namespace = ?", (segment.namespace,))
+        overlapping = 0
+    if overlapping or present != len(segment.replaces):
+        return None
+    connection.execute(f"DELETE FROM segments WHERE number IN {GIVEN}", (replaced,))
+    columns = (
+        SEGMENT_FORMAT,
+        segment.namespace,
+        segment.first,
+        segment.last,
+        segment.count,
+        segment.head,
+    )
+    return connection.execute(
+        "INSERT INTO segments (format, namespace, first, last, count, head, checksum, data) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (*columns, codes.checksum(columns, segment.data), segment.data),
+    ).lastrowid
