@@ -146,8 +146,8 @@ class Chronicle(Protocol):
         """Return what is told of *records*, all of which existed then."""
         ...
 
-    def named(self, rows: Mapping[int, str], name: str) -> dict[int, Vector]:
-        """Return the vectors called *name* that records had in ``{row: id}``, where they had one.
+    def named(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
+        """Return the vectors called *name* that records had in *rows*, where they had one.
 
         A row may be one that its record has left since.
         """

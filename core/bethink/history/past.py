@@ -139,8 +139,7 @@ class PastBackend:
             if name == EMBEDDED:
                 found |= self._vectors(left)
             else:
-                ids = {each.row: each.record.id for each in left}
-                found |= self.chronicle.named(ids, name)
+                found |= self.chronicle.named([each.row for each in left], name)
         return found
 
     def log(

@@ -130,7 +130,7 @@ def _vectors(backend: Backend, step: _Step) -> dict[str, Vector]:
         return {}
     vectors: dict[str, Vector] = {}
     for name in backend.chronicle.given(step.seq):
-        found = backend.chronicle.named({before.row: step.left.id}, name)
+        found = backend.chronicle.named([before.row], name)
         if not found:
             raise ValidationError(
                 f"entry {step.seq} cannot be undone: it gave vectors {name!r} first"

@@ -150,7 +150,7 @@ class ChronicleContract(ABC):
         move(backend, 1, record("r1", content="moved"))
         move(backend, 2, record("r1", content="moved"), {"mine": vector(0, 1), "new": vector(7)})
         move(backend, 3, record("r1", content="again"))
-        chronicle, rows = backend.chronicle, dict.fromkeys((1, 2, 3, 4), "r1")
+        chronicle, rows = backend.chronicle, (1, 2, 3, 4)
         mine = {row: found.tolist() for row, found in chronicle.named(rows, "mine").items()}
         assert mine == {1: [1, 0], 2: [1, 0], 3: [0, 1], 4: [0, 1]}
         assert list(chronicle.named(rows, "new")) == [3, 4]

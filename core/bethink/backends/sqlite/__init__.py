@@ -22,11 +22,12 @@ from .codes import PLAIN
 from .connection import BUSY_SECONDS, Connections, Durability
 from .erasing import ENTRIES_OF, ERASED, SCRUBBED, once_in
 from .inspection import SQLiteInspection
-from .loading import load, read_rows, save
+from .loading import load, save
 from .opening import MEMORY
+from .reading import read_fact, read_head, read_rows
 from .rows import GIVEN, HELD, from_json, spanning, to_vector, within, within_any
 from .schema import remove_backups
-from .sealing import KEYED, Seal, check_unkeyed
+from .sealing import guard
 from .where import condition
 from .writer import SQLiteWriter
 
@@ -51,7 +52,7 @@ class SQLiteBackend:
         self._connections = Connections(location, durability)
         self.location = self._connections.path
         try:
-            self._seal = self._sealed(integrity_key, anchor)
+            self._seal = guard(self._connections, integrity_key, anchor)
         except BaseException:
             self._connections.close()
             raise
@@ -72,23 +73,15 @@ class SQLiteBackend:
         with self._connections.writing() as connection:
             yield SQLiteWriter(connection)
 
-    def _sealed(self, key: bytes | None, anchor: Anchor | None) -> Seal | None:
-        """Return what guards a file with a key; refuse the wrong one, or none where one is due."""
-        if key is not None:
-            return Seal(self._connections, key, anchor)
-        check_unkeyed(self.location, self.fact(KEYED))
-        return None
-
     def head(self) -> int:
         """Return the last committed journal position."""
         with self._connections.reading() as connection:
-            return _head(connection)
+            return read_head(connection)
 
     def fact(self, name: str) -> str | None:
         """Return a fact noted with ``Writer.set``."""
         with self._connections.reading() as connection:
-            found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return found[0] if found else None
+            return read_fact(connection, name)
 
     def dimension(self, name: str) -> int | None:
         """Return the dimension of the vectors called *name*, None if there are none."""
@@ -226,7 +219,7 @@ class SQLiteBackend:
             names = [scope] if isinstance(scope, str) else _namespaces(connection, scope)
             parts = [load(connection, self._codes, name, loose) for name in names]
             return Loading(
-                head=_head(connection),
+                head=read_head(connection),
                 segments=tuple(segment for part in parts for segment in part.segments),
                 alive={name: rows for part in parts for name, rows in part.alive.items()},
                 loose=tuple(row for part in parts for row in part.loose),
@@ -325,10 +318,6 @@ def _listed(rows: Sequence[int]) -> tuple[str, tuple[object, ...]]:
     if len(rows) <= _A_FEW:
         return f"({','.join('?' * len(rows))})", tuple(rows)
     return GIVEN, (json.dumps(list(rows)),)
-
-
-def _head(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0])
 
 
 def _namespaces(connection: sqlite3.Connection, scope: Scope) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from ..chronicle import Current, Link, Story, Told
 from .codes import Codes
 from .connection import Connections
 from .everything import SQLiteEverything
+from .reading import read_head, read_snapshots
 from .rows import GIVEN, from_json, to_vector, within
 
 _AT_ONCE: Final = 256  # records whose entries are read before others have their turn
@@ -31,7 +32,8 @@ _ACCESSED: Final = (
 _NAMED: Final = (  # of a record's rows from then on, the one that the vector stayed in
     "SELECT vector, row FROM named_vectors WHERE name = :name AND since <= :row AND row IN "
     "(SELECT :row UNION ALL "
-    "SELECT row FROM journal WHERE id = :id AND action <> 'store' AND seq > :row) LIMIT 1"
+    "SELECT row FROM journal WHERE id = (SELECT id FROM journal WHERE seq = :row) "
+    "AND action <> 'store' AND seq > :row) LIMIT 1"
 )
 
 
@@ -49,9 +51,8 @@ class SQLiteChronicle:
         Where the clock never stepped back, times ascend; so each such stretch is bisected.
         """
         with self._connections.reading() as connection:
-            (head,) = connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()
             steps = [seq for (seq,) in connection.execute("SELECT seq FROM clock_steps ORDER BY 1")]
-            end = head
+            end = read_head(connection)
             for start in reversed([1, *steps]):
                 stretch = range(start, end + 1)
                 passed = bisect_right(stretch, time, key=lambda seq: _at(connection, seq))
@@ -153,12 +154,12 @@ class SQLiteChronicle:
                 found += told
         return found
 
-    def named(self, rows: Mapping[int, str], name: str) -> dict[int, Vector]:
-        """Return the vectors called *name* that records had in ``{row: id}``."""
+    def named(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
+        """Return the vectors called *name* that records had in *rows*."""
         found = {}
         with self._connections.reading() as connection:
-            for row, id in rows.items():
-                given = {"name": name, "row": row, "id": id}
+            for row in rows:
+                given = {"name": name, "row": row}
                 if vector := connection.execute(_NAMED, given).fetchone():
                     self._codes.check_vectors(connection, [vector[1]])
                     found[row] = to_vector(vector[0])
@@ -190,10 +191,7 @@ class SQLiteChronicle:
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""
         with self._connections.reading() as connection:
-            found = connection.execute(
-                "SELECT name, seq, at FROM snapshots ORDER BY seq, at, name"
-            ).fetchall()
-        return [Snapshot(*columns) for columns in found]
+            return read_snapshots(connection)
 
     @contextmanager
     def everything(self) -> Iterator[SQLiteEverything]:

@@ -106,22 +106,17 @@ class KeyedCodes(Codes):
 
     def check_entries(self, connection: sqlite3.Connection, entries: Iterable[int]) -> None:
         """Raise ``TamperedError`` if one of these journal *entries* is not what was written."""
-        for seq, genuine in self._judged(connection, entries):
-            if not genuine:
-                raise TamperedError(None, f"journal entry {seq} {_CHANGED}")
+        for seq in self.forged(connection, entries):
+            raise TamperedError(None, f"journal entry {seq} {_CHANGED}")
 
-    def genuine_at(self, connection: sqlite3.Connection, seq: int) -> bool:
-        """Tell whether journal entry *seq* is what was written, if there is one."""
-        return all(genuine for _, genuine in self._judged(connection, [seq]))
-
-    def _judged(
-        self, connection: sqlite3.Connection, entries: Iterable[int]
-    ) -> Iterator[tuple[int, bool]]:
+    def forged(self, connection: sqlite3.Connection, entries: Iterable[int]) -> Iterator[int]:
+        """Yield those of the journal *entries* that are not what was written."""
         for *columns, salt, changes, code in connection.execute(
             f"SELECT {ENTRY}, salt, changes, code FROM journal WHERE seq IN {GIVEN}",
             (json.dumps(list(entries)),),
         ):
-            yield columns[0], self.genuine(columns, salt, changes, code)
+            if not self.genuine(columns, salt, changes, code):
+                yield columns[0]
 
     def check_vectors(self, connection: sqlite3.Connection, rows: Iterable[int]) -> None:
         """Raise ``TamperedError`` if a vector of one of *rows* is not what was written."""

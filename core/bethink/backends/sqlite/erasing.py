@@ -12,8 +12,6 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from .. import Segment
-
 ERASED: Final = "erased"
 SCRUBBED: Final = "scrubbed"
 
@@ -69,9 +67,3 @@ def once_in(connection: sqlite3.Connection, ids: set[str]) -> frozenset[str]:
     return frozenset(
         namespace for id in ids for namespace, *_ in connection.execute(_PLACES, (id, id))
     )
-
-
-def came_too_late(connection: sqlite3.Connection, segment: Segment) -> bool:
-    """Tell whether *segment* may hold words that were erased since it was made."""
-    found = connection.execute("SELECT value FROM facts WHERE name = ?", (ERASED,)).fetchone()
-    return found is not None and segment.head < int(found[0])

@@ -15,7 +15,7 @@ from ...records import Snapshot
 from .. import Row, Vector
 from ..chronicle import Entry
 from .codes import Codes
-from .loading import read_rows
+from .reading import read_head, read_rows, read_snapshots
 from .rows import GIVEN, from_json, to_vector
 
 _AT_ONCE: Final = 256
@@ -32,8 +32,7 @@ class SQLiteEverything:
 
     def head(self) -> int:
         """Return the last journal position."""
-        found = self._connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()
-        return int(found[0])
+        return read_head(self._connection)
 
     def records(self) -> Iterator[Row]:
         """Yield every record, in any state, in order of insertion."""
@@ -64,10 +63,7 @@ class SQLiteEverything:
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""
-        found = self._connection.execute(
-            "SELECT name, seq, at FROM snapshots ORDER BY seq, at, name"
-        )
-        return [Snapshot(*columns) for columns in found]
+        return read_snapshots(self._connection)
 
     def _vector(self, row: int, name: str) -> Vector:
         self._codes.check_vectors(self._connection, [row])

@@ -7,38 +7,13 @@ import sqlite3
 from mmap import mmap
 from typing import Final
 
-from .. import EMBEDDED, SEGMENT_FORMAT, Loading, Row, Segment, Vector
+from .. import SEGMENT_FORMAT, Loading, Row, Segment
 from .codes import Codes
-from .erasing import came_too_late
-from .rows import GIVEN, to_vector
+from .erasing import ERASED
+from .reading import read_fact, read_rows
+from .rows import GIVEN
 
 _PIECE: Final = 1 << 20
-
-
-def read_rows(
-    connection: sqlite3.Connection, codes: Codes, sql: str, *parameters: object, using: str = ""
-) -> list[Row]:
-    """Return the rows that satisfy *sql*, ascending, with all their vectors.
-
-    *using* says which index finds them, where SQLite would read a whole namespace.
-    """
-    found = connection.execute(
-        "SELECT row, ordinal, vectors.vector, named_vectors.name, named_vectors.vector, "
-        f"{codes.columns} FROM records {using} "
-        "LEFT JOIN vectors USING (row) LEFT JOIN named_vectors USING (row) "
-        f"WHERE {sql} ORDER BY row",
-        parameters,
-    )
-    rows: list[Row] = []
-    vectors: dict[str, Vector] = {}
-    for row, ordinal, embedded, name, named, *values in found:
-        if not rows or rows[-1].row != row:
-            vectors = {} if embedded is None else {EMBEDDED: to_vector(embedded)}
-            rows.append(Row(row, ordinal, codes.to_record(values), vectors))
-        if named is not None:
-            vectors[name] = to_vector(named)
-    codes.check_vectors(connection, (each.row for each in rows))
-    return rows
 
 
 def load(
@@ -136,9 +111,10 @@ def _data(connection: sqlite3.Connection, number: int, size: int) -> bytes | mem
 def save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int | None:
     """Insert *segment* in place of those it replaces and of unusable ones.
 
-    Do nothing if another writer covered its rows.
+    Do nothing if another writer covered its rows, or erased some since it was true.
     """
-    if came_too_late(connection, segment):
+    erased = read_fact(connection, ERASED)
+    if erased is not None and segment.head < int(erased):
         return None
     replaced = json.dumps(segment.replaces)
     overlapping, present = connection.execute(

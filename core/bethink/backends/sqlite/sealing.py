@@ -20,6 +20,7 @@ from .. import Row, Vector
 from ..anchors import Anchor
 from .codes import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, RECORD, KeyedCodes, mark
 from .connection import Connections
+from .reading import read_fact
 from .writer import SQLiteWriter
 
 KEYED: Final = "keyed"
@@ -57,7 +58,7 @@ class Seal:
     def _seen_with(self, known: str | None) -> list[Problem]:
         with self._connections.snapshot() as connection:
             self._seen = _last(connection)[:2]
-            self._noted = bool(_fact(connection, ANCHORED))
+            self._noted = bool(read_fact(connection, ANCHORED))
             return list(self.problems(connection, known))
 
     @contextmanager
@@ -92,11 +93,11 @@ class Seal:
 
     def problems(self, connection: sqlite3.Connection, known: str | None) -> Iterator[Problem]:
         """Yield what is missing in what *connection* sees, or older than the anchor knew before."""
-        if _fact(connection, SEAL) != sealed(connection, self.codes):
+        if read_fact(connection, SEAL) != sealed(connection, self.codes):
             yield Problem("fact", SEAL, "it does not fit the facts and snapshots")
         seq, _, code = _last(connection)
-        if not self.codes.genuine_at(connection, seq):
-            yield Problem("journal", f"entry {seq}", "it was changed without the store's key")
+        for forged in self.codes.forged(connection, [seq]):
+            yield Problem("journal", f"entry {forged}", "it was changed without the store's key")
         (count,) = connection.execute("SELECT count(*) FROM records").fetchone()
         if count != mark(code)[1]:
             yield Problem("file", self._path, f"it holds {count} records of {mark(code)[1]}")
@@ -106,7 +107,7 @@ class Seal:
         self, connection: sqlite3.Connection, known: str | None
     ) -> Iterator[Problem]:
         if known is None:
-            if self._anchor is not None and _fact(connection, ANCHORED):
+            if self._anchor is not None and read_fact(connection, ANCHORED):
                 yield Problem("anchor", self._path, "it is empty, and once was not")
             return
         try:
@@ -222,16 +223,13 @@ class KeyedWriter(SQLiteWriter):
         )
 
     def _seal_vectors(self, row: int) -> None:
-        for table, columns, place in (
-            ("vectors", EMBEDDED_VECTOR, "row = ?"),
-            ("named_vectors", NAMED_VECTOR, "row = ? AND name = ?"),
-        ):
-            for found in self._connection.execute(
-                f"SELECT {columns} FROM {table} WHERE row = ?", (row,)
+        for table, columns in (("vectors", EMBEDDED_VECTOR), ("named_vectors", NAMED_VECTOR)):
+            for place, *found in self._connection.execute(
+                f"SELECT rowid, {columns} FROM {table} WHERE row = ?", (row,)
             ).fetchall():
                 self._connection.execute(
-                    f"UPDATE {table} SET code = ? WHERE {place}",
-                    (self._codes.vector(found), *found[: place.count("?")]),
+                    f"UPDATE {table} SET code = ? WHERE rowid = ?",
+                    (self._codes.vector(found), place),
                 )
 
     def _seal_entry(self, columns: Sequence[object], count: int, *, erased: bool) -> None:
@@ -239,10 +237,14 @@ class KeyedWriter(SQLiteWriter):
         self._connection.execute("UPDATE journal SET code = ? WHERE seq = ?", (code, columns[0]))
 
 
-def check_unkeyed(path: str, keyed: str | None) -> None:
-    """Refuse to open without a key a file whose fact ``KEYED`` is *keyed*."""
-    if keyed is not None:
-        raise IntegrityKeyError(path, _NEEDS_KEY)
+def guard(connections: Connections, key: bytes | None, anchor: Anchor | None) -> Seal | None:
+    """Return what guards a file with a key; refuse the wrong one, or none where one is due."""
+    if key is not None:
+        return Seal(connections, key, anchor)
+    with connections.reading() as connection:
+        if read_fact(connection, KEYED) is not None:
+            raise IntegrityKeyError(connections.path, _NEEDS_KEY)
+    return None
 
 
 def sealed(connection: sqlite3.Connection, codes: KeyedCodes) -> str:
@@ -255,10 +257,10 @@ def sealed(connection: sqlite3.Connection, codes: KeyedCodes) -> str:
 def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedCodes]:
     """Return the store's id and codes; both are new if there is nothing in it yet."""
     with connections.reading() as connection:
-        keyed = _fact(connection, KEYED)
+        keyed = read_fact(connection, KEYED)
     if keyed is None:
         with connections.writing() as connection:
-            keyed = _fact(connection, KEYED) or _begun(connection, connections.path, key)
+            keyed = read_fact(connection, KEYED) or _begun(connection, connections.path, key)
     store, _, proof = keyed.partition(" ")
     try:
         codes = KeyedCodes(key, store)
@@ -283,11 +285,6 @@ def _begun(connection: sqlite3.Connection, path: str, key: bytes) -> str:
 
 def _proof(codes: KeyedCodes, store: str) -> str:
     return codes.of(b"store", (store,)).hex()
-
-
-def _fact(connection: sqlite3.Connection, name: str) -> str | None:
-    found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-    return found[0] if found else None
 
 
 def _last(connection: sqlite3.Connection) -> tuple[int, bytes, object]:

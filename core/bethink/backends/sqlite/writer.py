@@ -18,7 +18,7 @@ from ...records import LIVE, MemoryRecord, State
 from .. import EMBEDDED, Row, Vector
 from .codes import PLAIN, Codes
 from .erasing import ERASED, blank, discard
-from .loading import read_rows
+from .reading import read_fact, read_rows
 from .rows import COLUMNS, FIELDS, GIVEN, HELD, spanning, to_blob, to_values, to_vector, within
 from .where import condition
 
@@ -269,10 +269,7 @@ class SQLiteWriter:
 
     def fact(self, name: str) -> str | None:
         """Return a noted fact."""
-        found = self._connection.execute(
-            "SELECT value FROM facts WHERE name = ?", (name,)
-        ).fetchone()
-        return found[0] if found else None
+        return read_fact(self._connection, name)
 
     def set(self, name: str, value: str) -> None:
         """Note a fact about the store."""
