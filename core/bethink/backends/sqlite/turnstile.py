@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Final
 
 try:
@@ -40,7 +41,7 @@ class Turnstile:
         try:
             if os.path.exists(self._gate) or not _begun(connection, statement):
                 with self._inside():
-                    self._insist(connection, statement)
+                    self._insist(partial(_begun, connection, statement))
         finally:
             connection.execute(f"PRAGMA busy_timeout = {int(1000 * self._patience)}")
 
@@ -49,13 +50,6 @@ class Turnstile:
         with suppress(OSError):
             os.unlink(self._gate)
 
-    def _insist(self, connection: sqlite3.Connection, statement: str) -> None:
-        deadline = time.monotonic() + self._patience
-        while not _begun(connection, statement):
-            if time.monotonic() > deadline:
-                raise sqlite3.OperationalError("database is locked")
-            time.sleep(_PAUSE)
-
     @contextmanager
     def _inside(self) -> Iterator[None]:
         if fcntl is None:  # pragma: no cover - Windows
@@ -63,14 +57,17 @@ class Turnstile:
             return
         gate = os.open(self._gate, os.O_CREAT | os.O_RDWR, 0o600)
         try:
-            deadline = time.monotonic() + self._patience
-            while not _entered(gate):
-                if time.monotonic() > deadline:
-                    raise sqlite3.OperationalError("database is locked")
-                time.sleep(_PAUSE)
+            self._insist(partial(_entered, gate))
             yield
         finally:
             os.close(gate)
+
+    def _insist(self, done: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + self._patience
+        while not done():
+            if time.monotonic() > deadline:
+                raise sqlite3.OperationalError("database is locked")
+            time.sleep(_PAUSE)
 
 
 def _entered(gate: int) -> bool:
