@@ -41,22 +41,20 @@ class _Group:
         self.members = 0
         self.ended = False
         self.error: BaseException | None = None
-        self._event: threading.Event | None = None
+        self._open = threading.Lock()  # an Event would make every write dearer
+        self._open.acquire()
 
     def end(self, error: BaseException | None = None) -> None:
-        """Note that the transaction is over; called with the write lock held."""
+        """Note that the transaction is over."""
         self.error = error
         self.ended = True
-        if self._event is not None:
-            self._event.set()
-
-    def watch(self) -> None:
-        """Have ``wait`` work from now on; called with the write lock held."""
-        self._event = self._event or threading.Event()
+        self._open.release()
 
     def wait(self, seconds: float) -> bool:
         """Wait so long for the end; return whether it has come."""
-        return self.ended or (self._event is not None and self._event.wait(seconds))
+        if not self.ended and self._open.acquire(timeout=seconds):
+            self._open.release()
+        return self.ended
 
 
 class Connections:
@@ -153,11 +151,8 @@ class Connections:
             elif undo:
                 self._group = None
                 self._writer.execute("ROLLBACK")
-            if self._group is not None:
-                if self._taken_over(group):
-                    group.watch()
-                else:
-                    self._commit(group)
+            if self._group is not None and not self._taken_over(group):
+                self._commit(group)
         finally:
             self._write_lock.release()
 
