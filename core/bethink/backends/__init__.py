@@ -15,7 +15,6 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import numpy as np
@@ -378,20 +377,17 @@ def open_backend(
         raise ValidationError("location must be a path, a URL or ':memory:'")
     if anchor is not None and integrity_key is None:
         raise ValidationError("an anchor needs an integrity_key")
+    path = path.removeprefix("sqlite:///")
+    if "://" in path:
+        raise ValidationError(f"no backend for {path!r}; use a path, sqlite:///path or ':memory:'")
     if isinstance(anchor, str | os.PathLike):
         anchor = FileAnchor(anchor, durable=durability == "full")
-    open_sqlite = partial(
-        SQLiteBackend,
+    return SQLiteBackend(
+        fields.path("location", path or os.curdir),
         durability=durability,
         integrity_key=None if integrity_key is None else _checked_key(integrity_key),
         anchor=anchor,
     )
-    if path == ":memory:":
-        return open_sqlite(path)
-    path = path.removeprefix("sqlite:///")
-    if "://" in path:
-        raise ValidationError(f"no backend for {path!r}; use a path, sqlite:///path or ':memory:'")
-    return open_sqlite(fields.path("location", path or os.curdir))
 
 
 def _checked_key(key: object) -> bytes:
