@@ -47,12 +47,10 @@ def condition(where: Filter | None, depth: int = _DEEPEST) -> Condition:
             return Condition()
         case _ if not depth:
             return _OPEN
-        case All(parts):
-            conditions = [condition(part, depth - 1) for part in parts[:_MOST_PARTS]]
-            more = [_OPEN] if len(parts) > _MOST_PARTS else []
-            return _joined(conditions + more, " AND ", "1")
-        case Any_(parts) if len(parts) > _MOST_PARTS:
+        case All(parts) | Any_(parts) if len(parts) > _MOST_PARTS:
             return _OPEN
+        case All(parts):
+            return _joined([condition(part, depth - 1) for part in parts], " AND ", "1")
         case Any_(parts):
             return _joined([condition(part, depth - 1) for part in parts], " OR ", "0")
         case Not(part):
@@ -77,25 +75,17 @@ def _joined(parts: list[Condition], word: str, empty: str) -> Condition:
 def _on_column(column: str, operator: str, operand: Any) -> Condition:
     if operator == "$exists":
         return Condition(f"{column} IS {'NOT ' if operand else ''}NULL")
-    if operator in ("$in", "$nin"):
-        if any(isinstance(item, int) and abs(item) >= _EXACT_INTEGERS for item in operand):
-            return _OPEN
+    among = operator in ("$in", "$nin")
+    if not (among or operator in _SYMBOLS) or any(map(_huge, operand if among else [operand])):
+        return _OPEN
+    if among:
         fitting = tuple(item for item in operand if _fits(column, item))
-        marks = ",".join("?" * len(fitting))
         if len(fitting) > 500 or None in operand:
             return _OPEN
-        negation = "NOT " if operator == "$nin" else ""
-        return Condition(f"{column} IS NOT NULL AND {column} {negation}IN ({marks})", fitting)
-    if operator not in _SYMBOLS:
-        return _OPEN
+        marks = f"{'NOT ' if operator == '$nin' else ''}IN ({','.join('?' * len(fitting))})"
+        return Condition(f"{column} IS NOT NULL AND {column} {marks}", fitting)
     if operand is None:
-        return (
-            Condition(f"{column} IS NULL")
-            if operator == "$eq"
-            else Condition(f"{column} IS NOT NULL")
-        )
-    if isinstance(operand, int) and abs(operand) >= _EXACT_INTEGERS:
-        return _OPEN
+        return Condition(f"{column} IS {'' if operator == '$eq' else 'NOT '}NULL")
     if not _fits(column, operand):
         return Condition(f"{column} IS NOT NULL") if operator == "$ne" else _NEVER
     return Condition(f"{column} IS NOT NULL AND {column} {_SYMBOLS[operator]} ?", (operand,))
@@ -103,8 +93,7 @@ def _on_column(column: str, operator: str, operand: Any) -> Condition:
 
 def _fits(column: str, operand: Any) -> bool:
     if column in NUMBER_FIELDS or column in TIME_FIELDS:
-        small = not isinstance(operand, int) or abs(operand) < _EXACT_INTEGERS
-        return isinstance(operand, int | float) and not isinstance(operand, bool) and small
+        return _is_number(operand)
     return isinstance(operand, str)
 
 
@@ -120,7 +109,7 @@ def _inside_json(path: tuple[str, ...], operator: str, operand: Any) -> Conditio
         return _OPEN
     if operator == "$eq" and _is_text(operand):
         relation, operands = "= ?", (operand,)
-    elif operator in _AROUND and _is_number(operand):
+    elif operator in _AROUND and _is_number(operand) and abs(operand) < _EXACT_INTEGERS:
         # Some versions of SQLite read decimals a little wrong.
         margin = abs(operand) * 1e-9 + 1e-300
         relation, bounds = _AROUND[operator]
@@ -139,5 +128,9 @@ def _is_text(operand: Any) -> bool:
 
 
 def _is_number(operand: Any) -> bool:
-    number = isinstance(operand, int | float) and not isinstance(operand, bool)
-    return number and abs(operand) < _EXACT_INTEGERS
+    return isinstance(operand, int | float) and not isinstance(operand, bool)
+
+
+def _huge(operand: Any) -> bool:
+    """Tell whether *operand* is an integer that a float may not spell exactly."""
+    return isinstance(operand, int) and abs(operand) >= _EXACT_INTEGERS
