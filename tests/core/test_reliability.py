@@ -269,6 +269,26 @@ def test_a_commit_that_waits_for_company_is_made_before_the_end(
         assert again.count() == 2
 
 
+def test_a_read_during_an_export_waits_for_nobody(store: MemoryStore) -> None:
+    class Target:
+        def write(self, _: object) -> None:
+            with store._engine.backend.write():
+                assert reader.submit(store.get, "r1").result(timeout=10) is not None
+
+    with ThreadPoolExecutor(1) as reader:
+        assert store.export(Target()) == 2
+
+
+@forks
+def test_a_file_that_is_gone_is_not_made_anew(store: MemoryStore, path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+    fork(store)
+    for call in (store.verify, store.count):
+        with pytest.raises(StorageError, match="is gone"):
+            call()
+    assert not path.exists()
+
+
 def test_accesses_outlast_a_write_that_fails(store: MemoryStore) -> None:
     for _ in range(3):
         store.touch("r1")

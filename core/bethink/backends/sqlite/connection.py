@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Final, Literal
 
-from ...errors import StoreBusyError, StoreClosedError
+from ...errors import StorageError, StoreBusyError, StoreClosedError
 from ...forks import opening
 from .opening import MEMORY, connect, explained, prepare
 from .schema import migrate
@@ -89,9 +89,12 @@ class Connections:
         self._asleep = False
 
     def _connect(self) -> sqlite3.Connection:
+        if self.path != MEMORY and not os.path.exists(self.path):
+            raise StorageError(self.path, "is gone")  # and would be made anew, for all to read
         return connect(self.path, self._synchronous, BUSY_SECONDS)
 
     def _renew_locks(self) -> None:
+        self._lasting_lock = threading.Lock()
         self._write_lock = threading.Lock()
         self._read_lock = self._write_lock if self.path == MEMORY else threading.Lock()
         self._counting = threading.Lock()
@@ -218,9 +221,9 @@ class Connections:
 
     @contextmanager
     def lasting(self) -> Iterator[sqlite3.Connection]:
-        """Hold one state of the file for long; nobody who writes has to wait for that.
+        """Hold one state of the file for long; nobody who reads or writes has to wait for that.
 
-        What is only in memory is copied for it.
+        It takes a connection of its own; what is only in memory is copied.
         """
         if self.path == MEMORY:
             with closing(sqlite3.connect(MEMORY)) as copy:
@@ -228,13 +231,12 @@ class Connections:
                     connection.backup(copy)
                 yield copy
             return
-        with explained(self.path), self._read_lock:
-            self._wake()
-            self._reader.execute("BEGIN")
-            try:
-                yield self._reader
-            finally:
-                self._reader.execute("ROLLBACK")  # a commit fails after what is damaged was read
+        with explained(self.path), self._lasting_lock:
+            if self._closed:
+                raise StoreClosedError
+            with closing(self._connect()) as connection:
+                connection.execute("BEGIN")
+                yield connection
 
     def rewrite(self, patience: float) -> None:
         """Write the file anew from what is in it, and empty its log.
@@ -261,16 +263,16 @@ class Connections:
 
     @contextmanager
     def _alone(self) -> Iterator[sqlite3.Connection]:
-        """Hold both connections to the file, with no transaction open."""
-        with self._write_lock, self._read_lock:
+        """Hold all connections to the file, with no transaction open."""
+        with self._lasting_lock, self._write_lock, self._read_lock:
             self._wake()
             if self._group is not None:
                 self._commit(self._group)
             yield self._writer
 
     def close(self) -> None:
-        """Close both connections; closing twice is fine."""
-        with self._write_lock:
+        """Close all connections; closing twice is fine."""
+        with self._lasting_lock, self._write_lock:
             if self._closed:
                 return
             if self._group is not None:
@@ -287,6 +289,7 @@ class Connections:
 
     def sleep(self) -> None:
         """Let what is being done end, close the connections and hold still until ``resume``."""
+        self._lasting_lock.acquire()
         self._write_lock.acquire()
         if self._group is not None:
             self._commit(self._group)
@@ -306,6 +309,7 @@ class Connections:
         if self.path != MEMORY:
             self._read_lock.release()
         self._write_lock.release()
+        self._lasting_lock.release()
 
     def _wake(self) -> None:
         """Open the connections if they are asleep; called with a lock held."""
