@@ -428,6 +428,22 @@ def test_copies_made_by_upgrades_go(path: Path) -> None:
     assert [file.exists() for file in (*copies, *foreign)] == [False, False, True, True]
 
 
+def test_a_copy_that_cannot_be_removed_is_named_and_does_not_keep_the_store_shut(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    copy = path.with_name("memory.db.v1.backup")
+    with opened(path) as store:
+        store.store("zebra1", id="1")
+        copy.mkdir()
+        with pytest.raises(StorageError, match=r"v1\.backup"):
+            store.erase("1")
+    opened(path).close()
+    assert "not yet removed" in caplog.text
+    copy.rmdir()
+    opened(path).close()
+    assert caplog.text.count("not yet removed") == 1
+
+
 def test_nothing_is_cleaned_where_nothing_was_erased(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -166,9 +166,12 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
 def remove_backups(path: str) -> None:
     """Remove the copies that ``migrate`` has made of the file."""
     copies = re.compile(re.escape(os.path.basename(path)) + r"\.v\d+\.backup(\.part)?")
-    for copy in Path(path).parent.iterdir():
-        if copies.fullmatch(copy.name):
-            copy.unlink(missing_ok=True)
+    try:
+        for copy in Path(path).parent.iterdir():
+            if copies.fullmatch(copy.name):
+                copy.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(path, f"a copy of it cannot be removed: {error}") from error
 
 
 def _back_up(path: str, copy: str) -> None:
