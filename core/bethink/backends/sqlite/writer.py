@@ -146,12 +146,11 @@ class SQLiteWriter:
         Vectors that are not given are kept.
         """
         new = self._head + 1
-        self._connection.execute(_UPDATE, (new, new, *to_values(record), row))
+        ((ordinal,),) = self._connection.execute(
+            f"{_UPDATE} RETURNING ordinal", (new, new, *to_values(record), row)
+        ).fetchall()
         attached = {**self._carried(row, new, vectors), **vectors}
         self._attach(new, vectors)
-        (ordinal,) = self._connection.execute(
-            "SELECT ordinal FROM records WHERE row = ?", (new,)
-        ).fetchone()
         return Row(new, ordinal, record, attached)
 
     def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
