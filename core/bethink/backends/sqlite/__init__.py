@@ -96,10 +96,9 @@ class SQLiteBackend:
     def at(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records whose current row is among *rows*."""
         given, parameters = _listed(rows)
-        with self._connections.reading() as connection:
-            found = connection.execute(
-                f"SELECT row, {self._codes.columns} FROM records WHERE row IN {given}", parameters
-            ).fetchall()
+        found = self._connections.rows(
+            f"SELECT row, {self._codes.columns} FROM records WHERE row IN {given}", *parameters
+        )
         to_record = self._codes.to_record
         return {row: to_record(values) for row, *values in found}
 
@@ -142,10 +141,9 @@ class SQLiteBackend:
         return list(islice(passed, offset, None if limit is None else offset + limit))
 
     def _records(self, sql: str, *parameters: object) -> list[MemoryRecord]:
-        with self._connections.reading() as connection:
-            found = connection.execute(
-                f"SELECT {self._codes.columns} FROM records WHERE {sql}", parameters
-            ).fetchall()
+        found = self._connections.rows(
+            f"SELECT {self._codes.columns} FROM records WHERE {sql}", *parameters
+        )
         return [self._codes.to_record(values) for values in found]
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
@@ -153,12 +151,11 @@ class SQLiteBackend:
         inside, parameters = within(scope)
         passing = condition(where)
         columns = "row" if passing.exact else f"row, {self._codes.columns}"
-        with self._connections.reading() as connection:
-            found = connection.execute(
-                f"SELECT {columns} FROM records "
-                f"WHERE {inside} AND state = 'live' AND ({passing.sql})",
-                (*parameters, *passing.parameters),
-            ).fetchall()
+        found = self._connections.rows(
+            f"SELECT {columns} FROM records WHERE {inside} AND state = 'live' AND ({passing.sql})",
+            *parameters,
+            *passing.parameters,
+        )
         if not passing.exact:
             to_record = self._codes.to_record
             found = [values for values in found if matches(where, to_record(values[1:]))]
@@ -240,12 +237,10 @@ class SQLiteBackend:
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the current row of the records among *ids* that exist."""
-        with self._connections.reading() as connection:
-            return dict(
-                connection.execute(
-                    f"SELECT id, row FROM records WHERE id IN {GIVEN}", (json.dumps(list(ids)),)
-                )
-            )
+        wanted = json.dumps(list(ids))
+        return dict(
+            self._connections.rows(f"SELECT id, row FROM records WHERE id IN {GIVEN}", wanted)
+        )
 
     def save(self, segments: Iterable[Segment]) -> list[int | None]:
         """Keep segments for a faster start.

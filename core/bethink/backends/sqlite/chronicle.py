@@ -72,11 +72,8 @@ class SQLiteChronicle:
 
     def erased(self, since: int) -> bool:
         """Tell whether anything was erased by an entry after *since*."""
-        with self._connections.reading() as connection:
-            found = connection.execute(
-                "SELECT 1 FROM journal WHERE seq > ? AND action = 'erase' LIMIT 1", (since,)
-            ).fetchone()
-        return found is not None
+        erasing = "SELECT 1 FROM journal WHERE seq > ? AND action = 'erase' LIMIT 1"
+        return bool(self._connections.rows(erasing, since))
 
     def current(self, ids: Sequence[str]) -> list[Current]:
         """Return those of the records that exist, in any state."""
@@ -84,13 +81,8 @@ class SQLiteChronicle:
 
     def made(self, rows: Sequence[int]) -> dict[int, str]:
         """Return the id of the record that each of *rows* was made for."""
-        with self._connections.reading() as connection:
-            return dict(
-                connection.execute(
-                    f"SELECT seq, id FROM journal WHERE seq IN {GIVEN}",
-                    (json.dumps(list(rows)),),
-                )
-            )
+        made = f"SELECT seq, id FROM journal WHERE seq IN {GIVEN}"
+        return dict(self._connections.rows(made, json.dumps(list(rows))))
 
     def holders(self, namespace: str, key: str) -> list[Current]:
         """Return every record that holds or ever held *key* in *namespace*, in any state."""
@@ -135,11 +127,9 @@ class SQLiteChronicle:
         )
 
     def _found(self, sql: str, *parameters: object) -> list[Current]:
-        with self._connections.reading() as connection:
-            found = connection.execute(sql, parameters).fetchall()
         return [
             Current(row, ordinal, revision, self._codes.to_record(values))
-            for row, ordinal, revision, *values in found
+            for row, ordinal, revision, *values in self._connections.rows(sql, *parameters)
         ]
 
     def stories(self, records: Sequence[Current], seq: int) -> list[Story]:
@@ -167,12 +157,12 @@ class SQLiteChronicle:
 
     def given(self, row: int) -> list[str]:
         """Return the names of the vectors that a record has and got with *row*."""
-        with self._connections.reading() as connection:
-            found = connection.execute(
-                "SELECT name FROM journal JOIN records USING (id) JOIN named_vectors "
-                "ON named_vectors.row = records.row WHERE seq = ? AND since = ? ORDER BY name",
-                (row, row),
-            ).fetchall()
+        found = self._connections.rows(
+            "SELECT name FROM journal JOIN records USING (id) JOIN named_vectors "
+            "ON named_vectors.row = records.row WHERE seq = ? AND since = ? ORDER BY name",
+            row,
+            row,
+        )
         return [name for (name,) in found]
 
     def links(self, ids: Sequence[str], seq: int) -> list[Link]:
@@ -180,12 +170,11 @@ class SQLiteChronicle:
         held = "since <= ? AND (until IS NULL OR until > ?)"
         one = f"SELECT since, source, kind, target FROM links WHERE {held} AND"
         wanted = json.dumps(list(ids))
-        with self._connections.reading() as connection:
-            found = connection.execute(
-                f"SELECT source, kind, target, seq, at FROM ({one} source IN {GIVEN} UNION "
-                f"{one} target IN {GIVEN}) JOIN journal ON seq = since ORDER BY seq",
-                (seq, seq, wanted, seq, seq, wanted),
-            ).fetchall()
+        found = self._connections.rows(
+            f"SELECT source, kind, target, seq, at FROM ({one} source IN {GIVEN} UNION "
+            f"{one} target IN {GIVEN}) JOIN journal ON seq = since ORDER BY seq",
+            *(seq, seq, wanted) * 2,
+        )
         return [Link(*columns) for columns in found]
 
     def snapshots(self) -> list[Snapshot]:

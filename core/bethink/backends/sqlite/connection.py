@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from ...errors import StorageError, StoreBusyError, StoreClosedError
 from ...forks import opening
@@ -191,6 +191,11 @@ class Connections:
         The writer serves when it is free: its page cache stays warm over the store's own writes.
         """
         return _Reading(self)
+
+    def rows(self, sql: str, *parameters: object) -> list[Any]:
+        """Return what a single statement finds."""
+        with self.reading() as connection:
+            return connection.execute(sql, parameters).fetchall()
 
     def _read(self) -> tuple[sqlite3.Connection, threading.Lock]:
         """Return a connection to read from, and the lock that was taken for it."""
