@@ -279,7 +279,7 @@ class SQLiteBackend:
         """Open all that there is now to be checked, for however long that takes."""
         known = None if self._seal is None else self._seal.known()
         with self._connections.lasting() as connection:
-            yield SQLiteInspection(connection, self.location, self._codes, self._seal, known)
+            yield SQLiteInspection(connection, self.location, self._seal, known)
 
     def scrub(self) -> None:
         """Remove every byte of what was erased from the file, its log and the copies beside it."""

@@ -18,7 +18,7 @@ from ...records import MemoryRecord, Problem, ProblemKind
 from .. import SEGMENT_FORMAT
 from ..inspection import Access, Life, Place, Step
 from . import schema
-from .codes import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, RECORD, Codes, KeyedCodes, mark
+from .codes import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, PLAIN, RECORD, mark
 from .opening import explained
 from .rows import COLUMNS, to_record
 from .sealing import Seal
@@ -117,17 +117,12 @@ class SQLiteInspection:
     """
 
     def __init__(
-        self,
-        connection: sqlite3.Connection,
-        path: str,
-        codes: Codes,
-        seal: Seal | None,
-        known: str | None,
+        self, connection: sqlite3.Connection, path: str, seal: Seal | None, known: str | None
     ) -> None:
         self._connection = connection
         self._path = path
-        self._codes = codes
         self._seal = seal
+        self._codes = None if seal is None else seal.codes
         self._known = known
         self._touch = lru_cache(256)(self._touched)
 
@@ -192,7 +187,7 @@ class SQLiteInspection:
     def _forged(
         self, columns: list[Any], salt: object, changes: object, code: object, stored: int
     ) -> bool:
-        if not isinstance(self._codes, KeyedCodes):
+        if self._codes is None:
             return code is not None
         return not self._codes.genuine(columns, salt, changes, code) or mark(code)[1] != stored
 
@@ -201,13 +196,14 @@ class SQLiteInspection:
             yield Problem(kind, str(where), what)
 
     def _segments(self) -> Iterator[Problem]:
+        codes = self._codes or PLAIN
         for *columns, checksum, data in self._connection.execute(
             "SELECT format, namespace, first, last, count, head, checksum, data FROM segments"
         ):
             kind, namespace, first, last, *_ = columns
             whole = isinstance(data, bytes)
             if kind == SEGMENT_FORMAT and not (
-                whole and self._codes.checksum(tuple(columns), data) == checksum
+                whole and codes.checksum(tuple(columns), data) == checksum
             ):
                 yield Problem("segment", f"{namespace}, rows {first} to {last}", "it is damaged")
 
@@ -226,7 +222,7 @@ class SQLiteInspection:
                 for what in (
                     not isinstance(blob, bytes) or len(blob) != sizes.get(name),
                     isinstance(blob, bytes) and not _finite(blob),
-                    isinstance(self._codes, KeyedCodes) and code != self._codes.vector(columns),
+                    self._codes is not None and code != self._codes.vector(columns),
                 ):
                     if what:
                         yield Problem("vector", self._owner(row, name), "it is damaged")
@@ -239,7 +235,7 @@ class SQLiteInspection:
     def _records(self) -> Iterator[Problem]:
         """Yield the records of a keyed store whose code does not fit."""
         for *columns, code in self._connection.execute(f"SELECT {RECORD}, code FROM records"):
-            if isinstance(self._codes, KeyedCodes) and code != self._codes.record(columns):
+            if self._codes is not None and code != self._codes.record(columns):
                 yield Problem("record", str(columns[0]), _CHANGED)
 
     def lives(self) -> Iterator[Life]:
