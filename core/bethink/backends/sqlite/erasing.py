@@ -51,17 +51,6 @@ def blank(connection: sqlite3.Connection, id: str) -> frozenset[str]:
     return namespaces
 
 
-def discard(connection: sqlite3.Connection) -> frozenset[str]:
-    """Remove every segment and the vectors of no record; return the segments' namespaces."""
-    connection.execute("DELETE FROM vectors WHERE row NOT IN (SELECT row FROM records)")
-    connection.execute(
-        "DELETE FROM named_vectors "
-        "WHERE row NOT IN (SELECT row FROM journal WHERE row IS NOT NULL) OR since > row"
-    )
-    namespaces = connection.execute("DELETE FROM segments RETURNING namespace").fetchall()
-    return frozenset(namespace for (namespace,) in namespaces)
-
-
 def once_in(connection: sqlite3.Connection, ids: set[str]) -> frozenset[str]:
     """Return the namespaces that the records were ever in."""
     return frozenset(

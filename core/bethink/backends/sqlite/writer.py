@@ -17,7 +17,7 @@ from ...namespaces import Scope
 from ...records import LIVE, MemoryRecord, State
 from .. import EMBEDDED, Row, Vector
 from .codes import PLAIN, Codes
-from .erasing import ERASED, blank, discard
+from .erasing import ERASED, blank
 from .reading import read_fact, read_rows
 from .rows import COLUMNS, FIELDS, GIVEN, HELD, spanning, to_blob, to_values, to_vector, within
 from .where import condition
@@ -200,7 +200,13 @@ class SQLiteWriter:
 
     def discard(self) -> frozenset[str]:
         """Remove every saved segment and what belongs to no record; return their namespaces."""
-        return discard(self._connection)
+        self._connection.execute("DELETE FROM vectors WHERE row NOT IN (SELECT row FROM records)")
+        self._connection.execute(
+            "DELETE FROM named_vectors "
+            "WHERE row NOT IN (SELECT row FROM journal WHERE row IS NOT NULL) OR since > row"
+        )
+        found = self._connection.execute("DELETE FROM segments RETURNING namespace").fetchall()
+        return frozenset(namespace for (namespace,) in found)
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
