@@ -12,18 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from .backends import EMBEDDED, Backend, Changes, Row, Vector, Writer
 from .embedders import Embedder, checked_rows
+from .embedders.base import Matrix
 from .errors import EmbedderMismatchError, StoreClosedError
 from .filters import Filter, sees_accesses
 from .forks import watch
 from .index import MAX_RESIDENT, ResidentIndex
 from .index.document import embedded_text
 from .records import MemoryRecord
-
-Matrix = npt.NDArray[np.float32]
 
 _INDEXED: Final = frozenset(("content", "author", "thread", "occurred_at", "namespace"))
 
