@@ -68,7 +68,11 @@ def _problems(inspection: Inspection) -> Iterator[Problem]:
     left = Counter[Place]()
     try:
         for life in inspection.lives():
-            retold = _Retold(life)
+            try:
+                retold = _Retold(life)
+            except (TypeError, ValueError):
+                yield Problem("record", life.id, "what the journal tells of it makes no sense")
+                continue
             yield from retold.problems
             left.update(retold.left)
         noted = inspection.departures()

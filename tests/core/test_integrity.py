@@ -205,6 +205,20 @@ def test_what_was_edited_in_a_keyed_store_is_named(
         assert said in "\n".join(map(str, store.verify().problems))
 
 
+@pytest.mark.parametrize(
+    "told",
+    ['{"namespace":["x"]}', '{"key":{}}', '{"access_count":"x"}', '{"last_accessed_at":"x"}',
+     '{"accesses":5}', '{"accesses":{"dog":5,"whale":[1]}}', '{"whole":5}', "[]", "null"],
+)  # fmt: skip
+def test_what_makes_no_sense_is_named(sample: Path, told: str) -> None:
+    with opened(sample) as store:
+        alter(sample, f"UPDATE journal SET changes = '{told}' WHERE changes IS NOT NULL")
+        problems = {(problem.kind, problem.where) for problem in store.verify().problems}
+        assert {("journal", "entry 1"), ("record", "dog")} <= problems
+        with contextlib.suppress(CorruptStoreError):
+            assert store.log(limit=None)
+
+
 def test_an_index_that_lost_an_entry_is_named(sample: Path) -> None:
     with opened(sample) as store:
         alter(

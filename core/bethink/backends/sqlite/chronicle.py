@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, Final
 
-from ...journal import WHOLE
 from ...namespaces import Scope
 from ...records import LogEntry, Snapshot
 from .. import Vector
@@ -18,7 +17,7 @@ from .codes import Codes
 from .connection import Connections
 from .everything import SQLiteEverything
 from .reading import read_head, read_snapshots
-from .rows import GIVEN, from_json, to_vector, within
+from .rows import GIVEN, to_changes, to_vector, within
 
 _AT_ONCE: Final = 256  # records whose entries are read before others have their turn
 _BEFORE: Final = (
@@ -192,9 +191,7 @@ class SQLiteChronicle:
 def to_entry(columns: Sequence[Any]) -> LogEntry:
     """Return the entry of a row of the journal; that it tells the whole record goes unsaid."""
     seq, at, action, id, namespace, text = columns
-    changes = from_json(text) if text else {}
-    changes.pop(WHOLE, None)
-    return LogEntry(seq, at, action, id, namespace, changes)
+    return LogEntry(seq, at, action, id, namespace, to_changes(text)[0] or {})
 
 
 def _at(connection: sqlite3.Connection, seq: int) -> float:
@@ -219,6 +216,5 @@ def _story(connection: sqlite3.Connection, current: Current, seq: int) -> Story:
 def _told(columns: Sequence[Any]) -> tuple[Told, bool]:
     """Return what an entry told, and whether it is all of the record."""
     seq, at, row, text = columns
-    changes = from_json(text) if text else None
-    whole = changes.pop(WHOLE, None) if changes else None
+    changes, whole = to_changes(text)
     return Told(seq, at, row, whole or changes), whole is not None

@@ -10,13 +10,12 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Final
 
-from ...journal import WHOLE
 from ...records import Snapshot
 from .. import Row, Vector
 from ..chronicle import Entry
 from .codes import Codes
 from .reading import read_head, read_rows, read_snapshots
-from .rows import GIVEN, from_json, to_vector
+from .rows import GIVEN, to_changes, to_vector
 
 _AT_ONCE: Final = 256
 _GIVEN: Final = "SELECT since, row, name FROM named_vectors ORDER BY since, name"
@@ -55,11 +54,8 @@ class SQLiteEverything:
                 vectors = {name: self._vector(row, name) for _, row, name in places}
                 since, places = next(given, (0, iter(())))
             self._codes.check_entries(self._connection, [seq])
-            changes = from_json(text) if text else None
-            if changes is not None:
-                changes.pop(WHOLE, None)
             moved = None if row is None else row == seq
-            yield Entry(seq, at, action, id, namespace, moved, changes, vectors)
+            yield Entry(seq, at, action, id, namespace, moved, to_changes(text)[0], vectors)
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""

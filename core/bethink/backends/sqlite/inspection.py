@@ -273,7 +273,8 @@ class SQLiteInspection:
         found = self._one("SELECT changes FROM journal WHERE seq = ? AND action = 'touch'", seq)
         changes = _json(found[0]) if found else None
         accesses = changes.get("accesses") if isinstance(changes, dict) else None
-        return {id: tuple(told) for id, told in accesses.items()} if accesses else {}
+        found = accesses.items() if isinstance(accesses, dict) else ()
+        return {id: tuple(told) for id, told in found if isinstance(told, list)}
 
     def _one(self, sql: str, *parameters: object) -> Any:
         with explained(self._path):

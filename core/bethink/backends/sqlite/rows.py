@@ -12,6 +12,7 @@ import numpy as np
 
 from ...errors import CorruptStoreError
 from ...fields import to_json
+from ...journal import WHOLE
 from ...namespaces import Scope, Subtree
 from ...records import MemoryRecord, record_from
 from .. import Vector
@@ -57,6 +58,14 @@ def from_json(text: str) -> Any:
         return json.loads(text)
     except (TypeError, ValueError) as error:
         raise CorruptStoreError(None, f"damaged JSON in the store: {error}") from error
+
+
+def to_changes(text: str | None) -> tuple[dict[str, Any] | None, Any]:
+    """Return the changes that an entry tells, and all of its record, each None if it does not."""
+    changes = from_json(text) if text else None
+    if not isinstance(changes, dict | None):
+        raise CorruptStoreError(None, "damaged journal entry in the store")
+    return changes, changes.pop(WHOLE, None) if changes else None
 
 
 def to_blob(vector: Vector) -> bytes:
