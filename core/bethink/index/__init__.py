@@ -60,6 +60,11 @@ class ResidentIndex:
         self.lock = threading.RLock()
         self.touches = Touches()
 
+    @property
+    def behind(self) -> bool:
+        """Whether something was committed that is not taken in yet."""
+        return self._backend.head() != self._seen
+
     def open(self, scope: Scope) -> ScopeIndex:
         """Return the current index of *scope*."""
         self._catch_up()
@@ -150,7 +155,7 @@ class ResidentIndex:
         return None not in numbers
 
     def _catch_up(self) -> None:
-        if self._backend.head() != self._seen:
+        if self.behind:
             self._take(self._backend.changes(self._seen, self._residents.scopes()))
 
     def _take(self, changes: Changes) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 import numpy as np
 
-from ..backends import EMBEDDED, Rows, Vector
+from ..backends import EMBEDDED, Backend, Rows, Vector
 from ..embedders import Embedder
 from ..engine import Engine
 from ..errors import DimensionError, ValidationError
@@ -24,6 +24,9 @@ from ..text import query_terms
 
 DEFAULT_SHARE: Final = 0.4
 """The vector's share of hybrid similarity for an embedder that names none; measured."""
+
+_TRIES: Final = 64
+"""So often a recall begins anew because others changed what it was reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +121,13 @@ def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallRes
     """Answer *request*; see ``MemoryStore.recall``."""
     probe, now = _begun(engine, request)
     with engine.index.lock:
-        index = engine.index.open(request.scope)
-        search = _search(engine, index, _question(engine, index, request, probe, now), ranking)
-        results = _results(engine, index, search.hits(), request.k)
+        for tries in range(_TRIES):
+            index = engine.index.open(request.scope)
+            reader = _Reader(engine.backend, index, again=tries > 0)
+            search = _search(reader, _question(reader, request, probe, now), ranking)
+            results = _results(reader, search.hits(), request.k)
+            if not (reader.overtaken and engine.index.behind):
+                break
         if request.touch:
             touched = [(row, result.memory) for row, result in results]
             engine.index.touch(touched, engine.clock())  # whatever moment was asked about
@@ -141,10 +148,11 @@ def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyN
             place = index.positions([row])[0]
             if place >= 0 and index.columns["alive"][place]:
                 break  # else another process changed it just now
-        question = _question(engine, index, request, probe, now)
+        reader = _Reader(engine.backend, index)
+        question = _question(reader, request, probe, now)
         if question.allowed is not None and place not in question.allowed:
             return WhyNot(id, "filtered", detail="it does not pass where")
-        search = _search(engine, index, replace(question, k=index.size + 1), ranking)
+        search = _search(reader, replace(question, k=index.size + 1), ranking)
         standing = search.standing(row)
         tied = engine.backend.at(standing.tied).values()
     return _placed(id, request, standing, sum(other.id < id for other in tied))
@@ -185,13 +193,42 @@ def _begun(engine: Engine, request: Request) -> tuple[Probe | None, float]:
     return _probe(engine, request), engine.clock() if request.now is None else request.now
 
 
-def _question(
-    engine: Engine, index: ScopeIndex, request: Request, probe: Probe | None, now: float
-) -> Question:
+class _Reader:
+    """What a recall reads from the file beside *index*, which others may have written to meanwhile.
+
+    ``overtaken`` tells whether that could show. A filter that has to be looked up *again* is not
+    held against it: that may take so long that somebody writes every time.
+    """
+
+    def __init__(self, backend: Backend, index: ScopeIndex, *, again: bool = False) -> None:
+        self.index = index
+        self.overtaken = False
+        self._backend = backend
+        self._again = again
+
+    def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
+        """Return the vectors called *name* of *rows*."""
+        found = self._backend.vectors(rows, name)
+        self.overtaken |= len(found) < len(rows)
+        return found
+
+    def records(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
+        """Return the records of *rows*."""
+        found = self._backend.at(rows)
+        self.overtaken |= sum(each.state == "live" for each in found.values()) < len(rows)
+        return found
+
+    def matching(self, where: Filter) -> Rows:
+        """Return the rows that pass *where*."""
+        self.overtaken |= not self._again
+        return self._backend.matching(self.index.scope, where)
+
+
+def _question(reader: _Reader, request: Request, probe: Probe | None, now: float) -> Question:
     worded = request.query is not None and request.mode != "semantic"
     allowed = None
     if request.where is not None:
-        allowed = index.passing(request.where, _matching(engine, index)).nonzero()[0]
+        allowed = reader.index.passing(request.where, reader.matching).nonzero()[0]
     return Question(
         query=request.query,
         terms=query_terms(request.query) if worded and request.query else (),
@@ -204,12 +241,8 @@ def _question(
     )
 
 
-def _search(engine: Engine, index: ScopeIndex, question: Question, ranking: Ranking) -> Search:
-    return Search(index, question, ranking, engine.backend.vectors, _matching(engine, index))
-
-
-def _matching(engine: Engine, index: ScopeIndex) -> Callable[[Filter], Rows]:
-    return partial(engine.backend.matching, index.scope)
+def _search(reader: _Reader, question: Question, ranking: Ranking) -> Search:
+    return Search(reader.index, question, ranking, reader.vectors, reader.matching)
 
 
 def _probe(engine: Engine, request: Request) -> Probe | None:
@@ -237,11 +270,9 @@ def _unit_probe(name: str, vector: Vector, embedder: Embedder | None, alone: boo
     return Probe(name, query / length, share, floor, zero) if length else None
 
 
-def _results(
-    engine: Engine, index: ScopeIndex, hits: Sequence[Hit], k: int
-) -> list[tuple[int, RecallResult]]:
+def _results(reader: _Reader, hits: Sequence[Hit], k: int) -> list[tuple[int, RecallResult]]:
     """Load the records of *hits*, order ties by id, keep *k*."""
-    records = index.records([hit.position for hit in hits], engine.backend.at)
+    records = reader.index.records([hit.position for hit in hits], reader.records)
     found = [(hit, records[hit.position]) for hit in hits if hit.position in records]
     found.sort(key=lambda pair: (-pair[0].why.score, pair[1].id))
     return [

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from bethink import (
     ValidationError,
     WeightedSum,
 )
+from bethink.ranking import Evidence, Parts
+from bethink.recall import Mode
 
 from ..clock import Clock
 from ..twin import Asked, Twin, assert_same
@@ -271,8 +274,42 @@ def test_what_is_written_between_index_and_filter_lets_nothing_else_pass(
 
     store.store_many([{"content": "a red cat", "category": "x"}, "a red cat"])
     monkeypatch.setattr(SQLiteBackend, "matching", late)
-    (hit,) = store.recall("red cat", where={"category": "x"})
-    assert hit.memory.category == "x"
+    found = store.recall("red cat", where={"category": "x"})
+    assert [hit.memory.content for hit in found] == ["a red cat", "a late red cat"]
+
+
+class Meanwhile:
+    """Rank as by default, after something that others do in the midst of the first recall."""
+
+    spread = float("inf")
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self.acts = [act]
+
+    def rank(self, evidence: Evidence) -> Parts:
+        while self.acts:
+            self.acts.pop()()
+        return WeightedSum().rank(evidence)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+@pytest.mark.parametrize(
+    ("change", "best"),
+    [("store", "one red cat"), ("update", "one red cat"), ("forget", "a red cat or hen")],
+)
+def test_what_others_change_during_a_recall_leaves_no_gap(
+    store: MemoryStore, path: Path, change: str, best: str, mode: Mode
+) -> None:
+    id = store.store("a red cat", key="k").id
+    store.store("a red cat or hen")
+    with MemoryStore(path) as other:
+        acts: dict[str, Callable[[], object]] = {
+            "store": partial(other.store, best, key="k"),
+            "update": partial(other.update, id, content=best),
+            "forget": partial(other.forget, id),
+        }
+        (hit,) = store.recall("red cat", k=1, mode=mode, ranking=Meanwhile(acts[change]))
+        assert hit.memory.content == best
 
 
 @pytest.fixture
