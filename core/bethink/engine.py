@@ -166,7 +166,8 @@ class Engine:
             with self.backend.write() as writer:
                 self._bind(writer)
                 transaction = Transaction(writer, self.clock(), writer.head())
-                touches = self.index.touches.take(None if closing else transaction.now)
+                due = None if closing else transaction.now
+                touches = self.index.touches.take(transaction.base, due)
                 transaction.touch(touches)
                 yield transaction
                 changes = transaction.changes()
@@ -174,6 +175,7 @@ class Engine:
             self.index.touches.put_back(touches)
             raise
         self._bound = True
+        self.index.touches.written(touches)
         self.index.apply(changes)
 
     def embed(self, records: Sequence[MemoryRecord]) -> list[Vector]:

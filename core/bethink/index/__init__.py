@@ -71,7 +71,7 @@ class ResidentIndex:
         index = self._residents.used(scope)
         if index is None:
             index = ScopeIndex.of(scope, self._dimension(), self._backend.load(scope))
-            pending = self.touches.items()
+            pending = self.touches.unwritten(index.loaded_at)
             for id, row in self._backend.rows_of(list(pending)).items():
                 index.touch([row], *pending[id])
             self._residents.add(index)
@@ -148,7 +148,10 @@ class ResidentIndex:
         """Save what of *index* can be; tell whether nothing came too late."""
         if closing and index.keyword.loose >= _WORTH_SAVING:
             index.keyword.seal()
-        unsaved = index.unsaved(self._seen)
+        if not index.unsettled:
+            return True
+        touched = self._backend.rows_of(list(self.touches.unwritten()))
+        unsaved = index.unsaved(self._seen, self._backend.at(list(touched.values())))
         numbers = self._backend.save([segment for _, segment in unsaved]) if unsaved else []
         for (number, _), saved in zip(unsaved, numbers, strict=True):
             index.keyword.settle(number, saved)
@@ -159,7 +162,8 @@ class ResidentIndex:
             self._take(self._backend.changes(self._seen, self._residents.scopes()))
 
     def _take(self, changes: Changes) -> None:
-        changes = replace(changes, live=tuple(map(self.touches.counted, changes.live)))
+        live = tuple(self.touches.counted(row, changes.head) for row in changes.live)
+        changes = replace(changes, live=live)
         for index in self._covering(changes.erased):  # it holds words of what was erased
             self._residents.drop(index)
             self._note_unsaved(index)

@@ -55,6 +55,7 @@ class ScopeIndex:
         self._passing = Passing()
         self.namespaces: dict[str, int] = {}
         self._records = Kept[MemoryRecord](KEPT, _weight)
+        self.loaded_at = 0  # this position of the journal
         self.live = 0
         self.total = 0
         self.mortal = False
@@ -68,6 +69,7 @@ class ScopeIndex:
         pieces = [(segment, unpack(segment.data)) for segment in loading.segments]
         held = sum(piece.block.size for _, piece in pieces) + len(loading.loose)
         index = cls(scope, dimension, held + held // 8 + ROOM)
+        index.loaded_at = loading.head
         loading = replace(loading, segments=())  # so that each is freed once it is taken in
         for _ in range(len(pieces)):
             index._adopt(*pieces.pop(0), loading.alive)
@@ -222,21 +224,29 @@ class ScopeIndex:
             column.append(_stacked([found.get(row) for row in rows], dimension))
         return column
 
-    def unsaved(self, head: int) -> list[tuple[int, Segment]]:
-        """Return the blocks that are not saved yet, by number, as segments true at *head*."""
+    def unsaved(self, head: int, touched: Mapping[int, MemoryRecord]) -> list[tuple[int, Segment]]:
+        """Return the blocks that are not saved yet, by number, as segments true at *head*.
+
+        Those *touched* lately are as the file has them: later accesses may never be written.
+        """
         blocks = self.keyword.blocks
         late = any(block.settled and not block.saved for block in blocks)
         if late or not isinstance(self.scope, str):
             return []  # what follows a block that came too late would leave a gap before it
         return [
-            (number, self._segment(block, head))
+            (number, self._segment(block, head, touched))
             for number, block in enumerate(blocks)
             if not block.settled
         ]
 
-    def _segment(self, block: Block, head: int) -> Segment:
+    def _segment(self, block: Block, head: int, touched: Mapping[int, MemoryRecord]) -> Segment:
         span = slice(block.start, block.start + block.size)
-        columns = {name: self.columns[name][span] for name in STORED}
+        columns = {name: self.columns[name][span].copy() for name in STORED}
+        places = self.positions(list(touched)) - block.start
+        for place, record in zip(places, touched.values(), strict=True):
+            if 0 <= place < block.size:
+                for name, value in numbers(record).items():
+                    columns[name][place] = value
         names, thread = self._threads_of(columns["thread"])
         piece = Piece(
             {**columns, "thread": thread},

@@ -27,6 +27,7 @@ class Touches:
 
     def __init__(self) -> None:
         self._pending: Pending = {}
+        self._leaving: list[tuple[int, Pending]] = []
         self._since = 0.0
         self._lock = threading.Lock()
 
@@ -38,42 +39,68 @@ class Touches:
         with self._lock:
             if not self._pending:
                 self._since = at
-            for id in ids:
-                earlier, last = self._pending.get(id, (0, at))
-                self._pending[id] = (earlier + 1, max(last, at))
+            _add(self._pending, dict.fromkeys(ids, (1, at)))
 
-    def items(self) -> Pending:
-        """Return everything pending."""
+    def unwritten(self, head: int = 0) -> Pending:
+        """Return what no reader finds written who sees the journal up to *head*."""
         with self._lock:
-            return dict(self._pending)
+            found: Pending = {}
+            for layer in self._layers(head):
+                _add(found, layer)
+        return found
 
-    def take(self, now: float | None = None) -> Pending:
-        """Remove and return everything pending; with a time only if it is due by then."""
+    def take(self, base: int, now: float | None = None) -> Pending:
+        """Remove and return everything pending; with a time only if it is due by then.
+
+        It is ``written`` after journal position *base*, or else to be ``put_back``.
+        """
         with self._lock:
             early = now is not None and self._since <= now < self._since + SECONDS
             if early and len(self._pending) < MANY:
                 return {}
             taken, self._pending = self._pending, {}
+            self._leaving.append((base, taken))
         return taken
+
+    def written(self, taken: Pending) -> None:
+        """Note that what was taken is committed."""
+        with self._lock:
+            self._leaving = [each for each in self._leaving if each[1] is not taken]
 
     def put_back(self, taken: Pending) -> None:
         """Note again what could not be written."""
+        self.written(taken)
         with self._lock:
-            for id, (times, at) in taken.items():
-                since, last = self._pending.get(id, (0, at))
-                self._pending[id] = (times + since, max(last, at))
+            _add(self._pending, taken)
 
-    def counted(self, row: Row) -> Row:
-        """Return a row that has changed with its pending accesses counted in."""
-        if row.record.id not in self._pending:
+    def counted(self, row: Row, head: int) -> Row:
+        """Return a row as it is at *head*, with its accesses that are not written by then."""
+        waiting = [layer for layer in self._layers(head) if row.record.id in layer]
+        if not waiting:
             return row
-        return replace(row, record=self.count(replace(row.record)))
+        record = replace(row.record)
+        for layer in waiting:
+            _count(record, layer)
+        return replace(row, record=record)
 
     def count(self, record: MemoryRecord) -> MemoryRecord:
         """Count its pending accesses into *record*, which nobody else may hold yet; return it."""
-        pending = self._pending.get(record.id)
-        if pending is not None and record.state == "live":
-            times, at = pending
-            _set(record, "access_count", record.access_count + times)
-            _set(record, "last_accessed_at", max(at, record.last_accessed_at or at))
+        _count(record, self._pending)
         return record
+
+    def _layers(self, head: int) -> list[Pending]:
+        return [self._pending, *(taken for base, taken in self._leaving if base >= head)]
+
+
+def _add(pending: Pending, more: Pending) -> None:
+    for id, (times, at) in more.items():
+        earlier, last = pending.get(id, (0, at))
+        pending[id] = (earlier + times, max(last, at))
+
+
+def _count(record: MemoryRecord, pending: Pending) -> None:
+    waiting = pending.get(record.id)
+    if waiting is not None and record.state == "live":
+        times, at = waiting
+        _set(record, "access_count", record.access_count + times)
+        _set(record, "last_accessed_at", max(at, record.last_accessed_at or at))

@@ -192,7 +192,7 @@ def _drift(
     engine: Engine, transaction: Transaction, found: Iterable[tuple[int, MemoryRecord]]
 ) -> int:
     """Neutralise those of the records that are unused; an access not yet written is a use, too."""
-    pending, since = engine.index.touches.items(), transaction.now - UNUSED
+    pending, since = engine.index.touches.unwritten(), transaction.now - UNUSED
     unused = [
         (row, record)
         for row, record in found

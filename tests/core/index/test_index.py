@@ -315,3 +315,35 @@ def test_what_changed_after_saving_is_seen_on_loading(path: Path) -> None:
     with opened(path) as store:
         assert_like_its_twin(store, "a", EVERYWHERE)
         assert store.count(namespace="a") == 7
+
+
+def accesses(store: MemoryStore, scope: Scope) -> list[int]:
+    found = store.recall("red cat", k=99, namespace=scope, touch=False)
+    return sorted(hit.memory.access_count for hit in found)
+
+
+def test_what_is_saved_counts_no_access_that_is_not_written(path: Path) -> None:
+    crashed = opened(path)
+    fill(crashed, 4)
+    crashed.recall("red cat", namespace="a")
+    crashed.recall("red cat", namespace=Subtree("a"))
+    fill(crashed, 4)
+    assert segments(path) == [(1, 8)]
+    for each in ("a", Subtree("a"), EVERYWHERE):
+        assert accesses(crashed, each) == [0] * 4 + [2] * 4
+    with opened(path) as store:
+        assert accesses(store, "a") == [0] * 8
+    crashed.close()
+
+
+def test_accesses_that_are_being_written_count_in_a_scope_that_is_loaded(path: Path) -> None:
+    with opened(path) as store, opened(path) as other:
+        (id,) = fill(store, 1)
+        store.recall("red cat", namespace="a")
+        assert accesses(store, "a") == [1]
+        other.update(id, importance=0.9)
+        with store._engine.writing(closing=True):
+            for namespace in ("a", EVERYWHERE):
+                assert accesses(store, namespace) == [1]
+        for namespace in ("a", EVERYWHERE):
+            assert accesses(store, namespace) == [1]

@@ -121,7 +121,7 @@ def test_an_access_counts_in_place() -> None:
 def saved(index: ScopeIndex) -> tuple[Segment, ...]:
     """Return the sealed blocks as segments, as if a backend had kept them."""
     segments = []
-    for number, segment in index.unsaved(head=1):
+    for number, segment in index.unsaved(1, {}):
         index.keyword.settle(number, number + 1)
         segments.append(replace(segment, number=number + 1))
     return tuple(segments)
@@ -171,7 +171,7 @@ def test_what_is_saved_is_as_if_loaded_at_once() -> None:
         again.vectors[EMBEDDED].scan(query), index.vectors[EMBEDDED].scan(query), strict=True
     ):
         assert one == pytest.approx(other, abs=1e-6)
-    assert index.unsaved(head=1) == []
+    assert index.unsaved(1, {}) == []
 
 
 def test_what_died_since_it_was_saved_stays_dead() -> None:
@@ -200,16 +200,16 @@ def test_only_a_single_namespace_is_saved() -> None:
     index = loaded(ROWS, EVERYWHERE)
     index.keyword.seal()
     assert index.keyword.unsettled
-    assert index.unsaved(head=1) == []
+    assert index.unsaved(1, {}) == []
 
 
 def test_nothing_is_saved_after_a_block_that_came_too_late() -> None:
     index = loaded(ROWS[:3])
-    ((number, _),) = index.unsaved(head=1)
+    ((number, _),) = index.unsaved(1, {})
     index.keyword.settle(number, None)
     index.apply(changes(ROWS[3]))
     index.keyword.seal()
-    assert index.unsaved(head=1) == []
+    assert index.unsaved(1, {}) == []
 
 
 def test_named_vectors_are_read_on_first_use_and_kept_current() -> None:
@@ -283,7 +283,7 @@ def test_the_dead_of_segments_are_left_out_on_loading() -> None:
     index = ScopeIndex.of("a", 2, loading)
     assert index.columns["row"].tolist() == [2, 9, 12]
     assert told(index) == pytest.approx(told(loaded([row(2), row(9), row(12)])))
-    ((_, segment),) = index.unsaved(head=2)
+    ((_, segment),) = index.unsaved(2, {})
     assert (segment.first, segment.last, segment.count) == (2, 12, 3)
     assert set(segment.replaces) == {each.number for each in segments}
 
@@ -361,7 +361,7 @@ def test_each_memory_knows_its_namespace(asked: Scope, expected: list[int]) -> N
     for part, name in zip(parts, ("ab", "a/b"), strict=True):
         part.scope = name
         part.keyword.seal()
-    saved = tuple(segment for part in parts for _, segment in part.unsaved(7))
+    saved = tuple(segment for part in parts for _, segment in part.unsaved(7, {}))
     alone = [each for each in spread if each.row in (1, 4)]
     index = loaded(alone, EVERYWHERE, segments=saved)
     index.apply(replace(changes(spread[6]), namespaces=None))

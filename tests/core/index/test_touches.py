@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bethink import MemoryRecord
+from bethink.backends import Row
 from bethink.index.touches import Touches
 
 ONE = MemoryRecord("1", "a", "x", 1.0, 1.0, 1.0)
@@ -34,7 +35,7 @@ def test_only_the_living_are_accessed() -> None:
 
 def test_what_is_taken_is_gone_until_it_is_put_back() -> None:
     touches = noted(10.0, 20.0)
-    taken = touches.take()
+    taken = touches.take(0)
     assert set(taken) == {"1", "2"}
     assert not touches
     touches.add(["1"], 15.0)
@@ -46,7 +47,19 @@ def test_what_is_taken_is_gone_until_it_is_put_back() -> None:
 def test_accesses_are_due_when_they_are_many_or_old(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bethink.index.touches.MANY", 3)
     touches = noted(10.0)
-    assert touches.take(now=69.0) == {}
-    assert touches.take(now=70.0) == {"1": (1, 10.0), "2": (1, 10.0)}
+    assert touches.take(0, now=69.0) == {}
+    assert touches.take(0, now=70.0) == {"1": (1, 10.0), "2": (1, 10.0)}
     touches.add(["1", "2", "3"], 10.0)
-    assert len(touches.take(now=10.0)) == 3
+    assert len(touches.take(0, now=10.0)) == 3
+
+
+def test_what_is_taken_counts_until_it_is_seen_in_the_journal() -> None:
+    touches = noted(10.0)
+    taken = touches.take(base=7)
+    touches.add(["1"], 20.0)
+    assert touches.unwritten(7) == {"1": (2, 20.0), "2": (1, 10.0)}
+    assert touches.unwritten(8) == {"1": (1, 20.0)}
+    assert touches.counted(Row(3, 3, ONE, {}), 7).record.access_count == 2
+    assert touches.counted(Row(3, 3, ONE, {}), 8).record.access_count == 1
+    touches.written(taken)
+    assert touches.unwritten(7) == {"1": (1, 20.0)}
