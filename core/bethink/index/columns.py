@@ -24,6 +24,8 @@ TYPES: Final[Mapping[str, type[np.generic]]] = {
     "words": np.int32,  # words of the content
     "asks": np.bool_,  # whether it is a brief question
     "thread": np.int32,  # code of the thread, -1 for none
+    "before": np.int32,  # position of the turn before it in its thread, -1 for none
+    "after": np.int32,  # position of the turn after it
     "namespace": np.int32,  # code of the namespace
     "occurred": np.float64,
     "accessed": np.float64,

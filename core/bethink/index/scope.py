@@ -50,7 +50,7 @@ class ScopeIndex:
         self.scope = scope
         self.columns = Columns(room)
         self.keyword = KeywordIndex()
-        self.threads = Threads()
+        self.threads = Threads(self.columns)
         self.vectors: dict[str, VectorColumn] = {EMBEDDED: VectorColumn(dimension, room)}
         self._passing = Passing()
         self.namespaces: dict[str, int] = {}
@@ -210,7 +210,7 @@ class ScopeIndex:
         )
         if weighed is None:
             return np.zeros(self.size)
-        return self.threads.score(weighed, columns["thread"], columns["words"], columns["asks"])
+        return self.threads.score(weighed)
 
     def vector_column(
         self, name: str, dimension: int, fetch: Callable[[Sequence[int], str], dict[int, Vector]]
@@ -330,19 +330,17 @@ class ScopeIndex:
 
     def _link(self, fresh: int | None = None) -> None:
         """Link the last *fresh* positions into their threads, or all of them."""
-        columns = self.columns
-        threads, occurred, ordinals = columns["thread"], columns["occurred"], columns["ordinal"]
         if fresh is None or fresh > BULK:
-            self.threads.rebuild(threads, occurred, ordinals, columns["alive"])
+            self.threads.rebuild()
             return
         for position in range(self.size - fresh, self.size):
-            self.threads.append(position, threads, occurred, ordinals)
+            self.threads.append(position)
 
     def _kill(self, position: int) -> None:
         columns = self.columns
         if columns["alive"][position]:
             columns["alive"][position] = False
-            self.threads.remove(position, int(columns["thread"][position]))
+            self.threads.remove(position)
             row = int(columns["row"][position])
             self._records.forget(row)
             for column in self.vectors.values():
@@ -365,7 +363,7 @@ class ScopeIndex:
         for column in self.vectors.values():
             column.keep(kept)
         names, self.columns["thread"][:] = self._threads_of(self.columns["thread"])
-        self.threads = Threads()
+        self.threads = Threads(self.columns)
         for name in names:
             self.threads.code(name)
         self._index_rows()

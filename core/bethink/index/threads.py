@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from .columns import ROOM, Column, grown
+from .columns import Column, Columns
 from .keyword import Floats, Weighed
 
 LEND_ONWARD: Final = 0.5
@@ -27,18 +27,17 @@ _THREAD_BYTES: Final = 200  # a name and its places in a dict and a list; measur
 
 
 class Threads:
-    """The order of turns within each thread, as links from turn to turn."""
+    """The order of turns within each thread, as links from turn to turn in *columns*."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Columns) -> None:
         self.codes: dict[tuple[str, str], int] = {}
+        self._columns = columns
         self._last: list[int] = []
-        self._before: Column = np.empty(ROOM, dtype=np.int32)
-        self._after: Column = np.empty(ROOM, dtype=np.int32)
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes they take."""
-        return self._before.nbytes + self._after.nbytes + _THREAD_BYTES * len(self.codes)
+        """About how many bytes they take beside the columns."""
+        return _THREAD_BYTES * len(self.codes)
 
     def code(self, thread: tuple[str, str]) -> int:
         """Return the number of *thread*, a new one if it has not been seen."""
@@ -52,101 +51,103 @@ class Threads:
         known = list(self.codes)
         return [known[number] for number in numbers]
 
-    def rebuild(self, threads: Column, occurred: Column, ordinals: Column, alive: Column) -> None:
+    def rebuild(self) -> None:
         """Link all turns anew: by thread, then time, then insertion."""
-        size = len(threads)
-        self._before = np.full(max(size, ROOM), -1, dtype=np.int32)
-        self._after = self._before.copy()
+        columns = self._columns
+        threads, before, after = columns["thread"], columns["before"], columns["after"]
+        before[:] = after[:] = -1
         self._last = [-1] * len(self.codes)
-        turns = np.flatnonzero((threads >= 0) & alive)
-        order = turns[np.lexsort((ordinals[turns], occurred[turns], threads[turns]))].astype(
-            np.int32
-        )
+        turns = np.flatnonzero((threads >= 0) & columns["alive"])
+        keys = columns["ordinal"][turns], columns["occurred"][turns], threads[turns]
+        order = turns[np.lexsort(keys)]
         same = threads[order[1:]] == threads[order[:-1]]
-        self._before[order[1:][same]] = order[:-1][same]
-        self._after[order[:-1][same]] = order[1:][same]
+        before[order[1:][same]] = order[:-1][same]
+        after[order[:-1][same]] = order[1:][same]
         for turn in order[np.append(~same, True)] if len(order) else ():
             self._last[threads[turn]] = int(turn)
 
-    def append(self, turn: int, threads: Column, occurred: Column, ordinals: Column) -> None:
+    def append(self, turn: int) -> None:
         """Link the newest position *turn* into its thread.
 
         O(1) when it is also the latest in time.
         """
-        self._before, self._after = grown(self._before, turn + 1), grown(self._after, turn + 1)
-        self._before[turn] = self._after[turn] = -1
-        thread = threads[turn]
+        columns = self._columns
+        before, occurred, ordinals = columns["before"], columns["occurred"], columns["ordinal"]
+        before[turn] = columns["after"][turn] = -1
+        thread = columns["thread"][turn]
         if thread < 0:
             return
         when = (occurred[turn], ordinals[turn])
         later, earlier = -1, self._last[thread]
         while earlier >= 0 and (occurred[earlier], ordinals[earlier]) > when:
-            later, earlier = earlier, int(self._before[earlier])
+            later, earlier = earlier, int(before[earlier])
         self._join(earlier, turn, thread)
         self._join(turn, later, thread)
 
-    def remove(self, turn: int, thread: int) -> None:
+    def remove(self, turn: int) -> None:
         """Unlink a turn that died."""
-        if thread >= 0:
-            self._join(int(self._before[turn]), int(self._after[turn]), thread)
+        columns = self._columns
+        if (thread := int(columns["thread"][turn])) >= 0:
+            self._join(int(columns["before"][turn]), int(columns["after"][turn]), thread)
 
     def _join(self, earlier: int, later: int, thread: int) -> None:
         if earlier >= 0:
-            self._after[earlier] = later
+            self._columns["after"][earlier] = later
         if later >= 0:
-            self._before[later] = earlier
+            self._columns["before"][later] = earlier
         else:
             self._last[thread] = earlier
 
-    def score(self, weighed: Weighed, threads: Column, words: Column, asks: Column) -> Floats:
+    def score(self, weighed: Weighed) -> Floats:
         """Return each position's keyword score in [0, 1]: its mean evidence, by weight of term."""
-        size, total = len(threads), sum(weighed.weights)
+        size, total = self._columns.size, sum(weighed.weights)
         if not self.codes:
             return _plain(weighed, size) / total
         scores, missing = np.zeros(size), np.ones(size)
         for weight, documents, shares, written in weighed.terms():
-            touched = self._spread(documents, shares, missing, words, asks)
+            touched = self._spread(documents, shares, missing)
             if written is not None:
                 missing[written.documents] *= 1 - written.worth
                 touched = np.concatenate((touched, written.documents))
             scores[touched] += weight * (1 - missing[touched])
             missing[touched] = 1.0
         scores /= total
-        self._hand_over(scores, words, asks)
-        return self._lifted(scores, threads)
+        self._hand_over(scores)
+        return self._lifted(scores)
 
-    def _spread(
-        self, documents: Column, shares: Floats, missing: Floats, words: Column, asks: Column
-    ) -> Column:
+    def _spread(self, documents: Column, shares: Floats, missing: Floats) -> Column:
         """Multiply into *missing* what each position still lacks of a term with these *shares*.
 
         Return the positions touched.
         """
+        columns = self._columns
+        words, before, after = columns["words"], columns["before"], columns["after"]
         found = np.flatnonzero(shares)
         documents, shares = documents[found], shares[found]
         missing[documents] *= 1 - shares
-        asking = asks[documents]
-        answers, lent = _step(self._after, documents[asking], shares[asking])
+        asking = columns["asks"][documents]
+        answers, lent = _step(after, documents[asking], shares[asking])
         missing[answers] *= 1 - LEND_ANSWER * lent * _damping(words[answers])
         touched = [documents]
         onward = back = (documents, shares)
         for distance in range(1, REACH + 1):
-            onward = _step(self._after, *onward)
-            back = _step(self._before, *back)
+            onward = _step(after, *onward)
+            back = _step(before, *back)
             for weight, (turns, lent) in ((LEND_ONWARD, onward), (LEND_BACK, back)):
                 missing[turns] *= 1 - weight / distance * lent * _damping(words[turns])
                 touched.append(turns)
         return np.concatenate(touched)
 
-    def _hand_over(self, scores: Floats, words: Column, asks: Column) -> None:
+    def _hand_over(self, scores: Floats) -> None:
         """Leave a brief question KEEP_ASKED of its score, or more where its answer is long."""
-        asked = np.flatnonzero(asks & (scores > 0))
-        answers = self._after[asked]
+        asked = np.flatnonzero(self._columns["asks"] & (scores > 0))
+        answers = self._columns["after"][asked]
         asked, answers = asked[answers >= 0], answers[answers >= 0]
-        scores[asked] *= 1 - (1 - KEEP_ASKED) * _damping(words[answers])
+        scores[asked] *= 1 - (1 - KEEP_ASKED) * _damping(self._columns["words"][answers])
 
-    def _lifted(self, scores: Floats, threads: Column) -> Floats:
+    def _lifted(self, scores: Floats) -> Floats:
         """Lift every scoring turn by the best score in its thread."""
+        threads = self._columns["thread"]
         hit = np.flatnonzero((scores > 0) & (threads >= 0))
         best = np.zeros(len(self.codes))
         np.maximum.at(best, threads[hit], scores[hit])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import MemoryStore
+from bethink.index.columns import Columns
 from bethink.index.keyword import Weighed, Written
 from bethink.index.threads import (
     BORROW_WORDS,
@@ -26,22 +27,24 @@ turns = st.lists(
 )
 
 
-def columns(given: list[tuple[int, float]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    threads = np.array([thread for thread, _ in given], dtype=np.int32)
-    occurred = np.array([at for _, at in given])
-    return threads, occurred, np.arange(len(given))
+def append(columns: Columns, given: Sequence[tuple[int, float]]) -> None:
+    start, size = columns.size, len(given)
+    threads, occurred = [thread for thread, _ in given], [at for _, at in given]
+    ordinals = np.arange(start, start + size)
+    columns.append(size, thread=threads, occurred=occurred, ordinal=ordinals, alive=True)
 
 
-def order(links: Threads, given: list[tuple[int, float]], alive: list[bool]) -> list[list[int]]:
+def order(links: Threads, columns: Columns) -> list[list[int]]:
     """Return every thread's turns, read off its links forward; check that they agree backward."""
     found = []
     for thread in range(len(NAMES)):
         turn, backward = links._last[thread], list[int]()
         while turn >= 0:
             backward.append(turn)
-            turn = int(links._before[turn])
+            turn = int(columns["before"][turn])
         forward = backward[::-1]
-        assert [int(links._after[turn]) for turn in forward] == [*forward[1:], -1][: len(forward)]
+        after = [int(columns["after"][turn]) for turn in forward]
+        assert after == [*forward[1:], -1][: len(forward)]
         found.append(forward)
     return found
 
@@ -60,40 +63,41 @@ def expected(given: list[tuple[int, float]], alive: list[bool]) -> list[list[int
 def test_links_follow_time_then_insertion(
     given: list[tuple[int, float]], dead: set[int], start: int
 ) -> None:
-    links = Threads()
+    columns = Columns()
+    links = Threads(columns)
     for name in NAMES:
         links.code(name)
-    threads, occurred, ordinals = columns(given)
-    start = min(start, len(given))
-    alive = np.ones(len(given), dtype=bool)
-    links.rebuild(threads[:start], occurred[:start], ordinals[:start], alive[:start])
-    for turn in range(start, len(given)):
-        links.append(turn, threads, occurred, ordinals)
-    assert order(links, given, alive.tolist()) == expected(given, alive.tolist())
+    append(columns, given[:start])
+    links.rebuild()
+    for turn, each in enumerate(given[start:], start):
+        append(columns, [each])
+        links.append(turn)
+    alive = columns["alive"]
+    assert order(links, columns) == expected(given, alive.tolist())
     for turn in dead & set(range(len(given))):
         alive[turn] = False
-        links.remove(turn, int(threads[turn]))
-    assert order(links, given, alive.tolist()) == expected(given, alive.tolist())
-    links.rebuild(threads, occurred, ordinals, alive)
-    assert order(links, given, alive.tolist()) == expected(given, alive.tolist())
+        links.remove(turn)
+    assert order(links, columns) == expected(given, alive.tolist())
+    links.rebuild()
+    assert order(links, columns) == expected(given, alive.tolist())
 
 
 def test_a_thread_keeps_its_number() -> None:
-    links = Threads()
+    links = Threads(Columns())
     assert [links.code(name) for name in (*NAMES, *NAMES)] == [0, 1, 2, 0, 1, 2]
     assert links.names(np.array([2, 0])) == [("b", "s"), ("a", "s")]
 
 
 def scores(words: list[int], share: dict[int, float], asking: Sequence[int] = ()) -> np.ndarray:
     """Return the scores of one thread whose turn at each key has a share of the only term."""
-    links, size = Threads(), len(words)
+    columns, size = Columns(), len(words)
+    append(columns, [(0, float(turn)) for turn in range(size)])
+    columns["words"][:], columns["asks"][:] = words, np.isin(np.arange(size), asking)
+    links = Threads(columns)
     links.code(NAMES[0])
-    threads = np.zeros(size, dtype=np.int32)
-    links.rebuild(threads, np.arange(size), np.arange(size), np.ones(size, dtype=bool))
+    links.rebuild()
     documents, shares = np.array(list(share), dtype=np.int32), np.array(list(share.values()))
-    term = Weighed([2.0], [len(share)], documents, shares)
-    asks = np.isin(np.arange(size), asking)
-    return links.score(term, threads, np.array(words), asks)
+    return links.score(Weighed([2.0], [len(share)], documents, shares))
 
 
 def lifted(score: float, best: float) -> float:
@@ -142,14 +146,16 @@ def test_evidence_from_several_turns_adds_up_as_chances_do() -> None:
 
 @pytest.mark.parametrize("code", [[], NAMES[:1]])
 def test_who_wrote_and_what_is_said_add_up_as_chances_do(code: list[tuple[str, str]]) -> None:
-    links, none = Threads(), np.full(2, -1, dtype=np.int32)
+    columns = Columns()
+    append(columns, [(-1, 0.0), (-1, 1.0)])
+    columns["words"][:], columns["asks"][:] = 1, False
+    links = Threads(columns)
     for name in code:
         links.code(name)
-    links.rebuild(none, np.arange(2), np.arange(2), np.ones(2, dtype=bool))
+    links.rebuild()
     named = {0: Written(np.array([0, 1]), 0.6)}
     term = Weighed([2.0], [1], np.array([0]), np.array([0.5]), named)
-    found = links.score(term, none, np.ones(2), np.zeros(2, dtype=bool))
-    assert found == pytest.approx(np.array([0.8, 0.6]))
+    assert links.score(term) == pytest.approx(np.array([0.8, 0.6]))
 
 
 def test_a_turn_without_a_thread_gets_nothing_from_others() -> None:
