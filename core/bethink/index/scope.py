@@ -60,7 +60,6 @@ class ScopeIndex:
         self.total = 0
         self.mortal = False
         self._last = 0
-        self._sorted: Rows = np.empty(0, dtype=np.int64)
         self._order: Rows = np.empty(0, dtype=np.int64)
 
     @classmethod
@@ -93,7 +92,7 @@ class ScopeIndex:
         """About how many bytes of memory it takes."""
         found = self.columns.nbytes + self.keyword.nbytes + self.threads.nbytes
         found += sum(column.nbytes for column in self.vectors.values()) + self._passing.nbytes
-        return _BYTES + found + self._sorted.nbytes + self._order.nbytes + self._records.nbytes
+        return _BYTES + found + self._order.nbytes + self._records.nbytes
 
     @property
     def unsettled(self) -> bool:
@@ -103,12 +102,12 @@ class ScopeIndex:
     def positions(self, rows: Sequence[int] | Rows) -> Positions:
         """Return the position of each of *rows*, -1 for one that the scope does not hold."""
         wanted = np.asarray(rows, dtype=np.int64)
-        base, row = len(self._sorted), self.columns["row"]
-        if not base:
-            return _places(row, wanted)
-        early = _places(self._sorted, wanted)
+        base, row = len(self._order), self.columns["row"]
         late = _places(row[base:], wanted)
-        return np.where(early >= 0, self._order[early], np.where(late >= 0, base + late, -1))
+        if not base:
+            return late
+        early = _places(row[:base], wanted, self._order)
+        return np.where(late >= 0, base + late, early)
 
     def records(
         self, positions: Sequence[int], read: Callable[[Sequence[int]], Mapping[int, MemoryRecord]]
@@ -326,7 +325,6 @@ class ScopeIndex:
         rows = self.columns["row"]
         ascending = (rows[1:] > rows[:-1]).all()
         self._order = np.argsort(rows[:0] if ascending else rows, kind="stable")
-        self._sorted = rows[self._order]
 
     def _link(self, fresh: int | None = None) -> None:
         """Link the last *fresh* positions into their threads, or all of them."""
@@ -344,7 +342,7 @@ class ScopeIndex:
             row = int(columns["row"][position])
             self._records.forget(row)
             for column in self.vectors.values():
-                column.forget(row)
+                column.exact.forget(row)
             self.live -= 1
             self.total -= int(columns["length"][position])
 
@@ -376,13 +374,15 @@ def _weight(record: MemoryRecord) -> int:
     return _RECORD_BYTES + getsizeof(record.content) + told
 
 
-def _places(ascending: Rows, wanted: Rows) -> Positions:
-    """Return where each of *wanted* stands in *ascending* rows, -1 where it does not."""
-    if not len(ascending):
+def _places(rows: Rows, wanted: Rows, order: Positions | None = None) -> Positions:
+    """Return where each of *wanted* stands in *rows*, ascending in this *order*; -1 for nowhere."""
+    if not len(rows):
         return np.full(len(wanted), -1)
-    place = ascending.searchsorted(wanted)
-    place[place == len(ascending)] = 0
-    place[ascending[place] != wanted] = -1
+    place = rows.searchsorted(wanted, sorter=order)
+    place[place == len(rows)] = 0
+    if order is not None:
+        place = order[place]
+    place[rows[place] != wanted] = -1
     return place
 
 

@@ -112,10 +112,6 @@ class VectorColumn:
         exact = self.exact.of(rows, read)
         return np.concatenate(list(exact.values())).reshape(len(rows), -1)
 
-    def forget(self, row: int) -> None:
-        """Let go of the vector of a row that died."""
-        self.exact.forget(row)
-
     def scan(self, query: Floats, among: Positions | None = None) -> Scan:
         """Compare every position with the unit vector *query*, or at least those *among* all.
 

@@ -173,7 +173,7 @@ def test_exact_vectors_are_read_once_and_absent_ones_are_zero() -> None:
     assert column.exactly([3, 7], fetch).tolist() == [towards(3), [0, 0]]
     assert column.exactly([7, 4, 3], fetch).tolist() == [[0, 0], towards(4), towards(3)]
     assert asked == [[3, 7], [4]]
-    column.forget(3)
+    column.exact.forget(3)
     assert column.exactly([3], fetch).tolist() == [towards(3)]
     assert asked[2:] == [[3]]
 
