@@ -23,7 +23,6 @@ class Residents:
         self._indexes: dict[Scope, ScopeIndex] = {}
         self._counted: dict[Scope, int] = {}
         self._bytes = 0
-        self._last: ScopeIndex | None = None
 
     def __iter__(self) -> Iterator[ScopeIndex]:
         """Go through the indexes, the one used last at the end."""
@@ -43,10 +42,8 @@ class Residents:
 
     def used(self, scope: Scope) -> ScopeIndex | None:
         """Return the index of *scope*, from now on the one used last, if it is in memory."""
-        if self._last is not None and self._last.scope == scope:
-            return self._last
         index = self._indexes.get(scope)
-        if index is not None:
+        if index is not None and index is not self._last:
             self._use(index)
         return index
 
@@ -55,11 +52,15 @@ class Residents:
         self._use(index)
         self._count(index)
 
+    @property
+    def _last(self) -> ScopeIndex | None:
+        return next(reversed(self._indexes.values()), None)
+
     def _use(self, index: ScopeIndex) -> None:
         if self._last is not None:
             self._count(self._last)
         self._indexes.pop(index.scope, None)
-        self._indexes[index.scope] = self._last = index
+        self._indexes[index.scope] = index
 
     def crowded_out(self, changed: Iterable[ScopeIndex] = ()) -> list[ScopeIndex]:
         """Let go of what there is no room for, some having *changed*, and return it."""
@@ -75,8 +76,6 @@ class Residents:
         """Let go of an index."""
         del self._indexes[index.scope]
         self._bytes -= self._counted.pop(index.scope)
-        if self._last is index:
-            self._last = None
 
     def _count(self, index: ScopeIndex) -> None:
         taken = index.nbytes
