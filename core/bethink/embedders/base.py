@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +68,7 @@ def checked(embedder: Embedder) -> Embedder:
 
 def checked_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> Matrix:
     """Return what an embedder returned as float32 rows, or refuse it: a wrong shape, no numbers."""
-    rows = vectors if _is_single(vectors) else _single(vectors)
+    rows = _single(vectors)
     if rows.ndim != 2 or len(rows) != count or rows.shape[1] == 0:
         raise ValidationError(f"the embedder returned shape {rows.shape} for {count} texts")
     if dimension is not None and rows.shape[1] != dimension:
@@ -78,11 +78,9 @@ def checked_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> M
     return rows
 
 
-def _is_single(vectors: npt.ArrayLike) -> TypeGuard[Matrix]:
-    return type(vectors) is np.ndarray and vectors.dtype == np.float32
-
-
 def _single(vectors: npt.ArrayLike) -> Matrix:
+    if type(vectors) is np.ndarray and vectors.dtype == np.float32:
+        return vectors
     try:
         with np.errstate(over="ignore"):
             return np.asarray(vectors, dtype=np.float32)
@@ -114,24 +112,23 @@ class LazyEmbedder(Embedder):
     @property
     def dimension(self) -> int:
         """Give the length of each vector; asking may load the model."""
-        if self._dimension is None:
-            self._dimension = self._rows(["dimension"]).shape[1]
-        return self._dimension
+        return self._dimension or self._rows(["dimension"]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed the texts as rows of length one; blank ones as zeros."""
         texts = checked_texts(texts)
         told = [row for row, text in enumerate(texts) if text.strip()]
-        found = self._rows([texts[row] for row in told]) if told else None
-        if found is not None and self._dimension is None:
-            self._dimension = found.shape[1]
-        matrix = np.zeros((len(texts), self.dimension), np.float32)
-        if found is not None:
-            matrix[told] = found
+        if not told:
+            return np.zeros((len(texts), self.dimension), np.float32)
+        found = self._rows([texts[row] for row in told])
+        matrix = np.zeros((len(texts), found.shape[1]), np.float32)
+        matrix[told] = found
         return matrix
 
     def _rows(self, texts: list[str]) -> Matrix:
-        return normalised(checked_rows(self._compute(texts), len(texts), self._dimension))
+        rows = checked_rows(self._compute(texts), len(texts), self._dimension)
+        self._dimension = rows.shape[1]
+        return normalised(rows)
 
     @abstractmethod
     def _compute(self, texts: list[str]) -> npt.ArrayLike:

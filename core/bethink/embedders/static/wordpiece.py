@@ -31,17 +31,6 @@ _IDEOGRAPHS: Final = (
 )
 
 
-class WordPieces:
-    """Cut texts into the pieces of *vocabulary*, which lists them by number."""
-
-    def __init__(self, vocabulary: Iterable[str]) -> None:
-        self._words = _Words(vocabulary)
-
-    def __call__(self, text: str) -> list[int]:
-        """Return the numbers of the pieces of *text*, in order, without markers around them."""
-        return list(chain.from_iterable(map(self._words.__getitem__, split(text))))
-
-
 def vocabulary() -> list[str]:
     """Return the pieces that come with bethink, by number."""
     path = Path(__file__).with_name("vocabulary.txt")
@@ -53,12 +42,19 @@ def split(text: str) -> list[str]:
     return text.translate(_characters).split(" ")
 
 
-class _Words(dict[str, tuple[int, ...]]):
-    """The pieces of each word seen so far."""
+class WordPieces(dict[str, tuple[int, ...]]):
+    """Cut texts into the pieces of *vocabulary*, which lists them by number.
+
+    It holds the pieces of each word seen so far.
+    """
 
     def __init__(self, vocabulary: Iterable[str]) -> None:
-        super().__init__({"": ()})
+        super().__init__()
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
+
+    def __call__(self, text: str) -> list[int]:
+        """Return the numbers of the pieces of *text*, in order, without markers around them."""
+        return list(chain.from_iterable(map(self.__getitem__, split(text))))
 
     def __missing__(self, word: str) -> tuple[int, ...]:
         if len(word) > _LONGEST_WORD:
@@ -66,7 +62,6 @@ class _Words(dict[str, tuple[int, ...]]):
         found = self._cut(word)
         if len(self) >= _KEPT_WORDS:
             self.clear()
-            self[""] = ()
         self[word] = found
         return found
 
