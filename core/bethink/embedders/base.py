@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from importlib import import_module
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DimensionError, ValidationError
+from ..errors import DimensionError, MissingExtraError, ValidationError
 
 Matrix = npt.NDArray[np.float32]
 
@@ -86,6 +87,16 @@ def _single(vectors: npt.ArrayLike) -> Matrix:
             return np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError):
         raise ValidationError("the embedder returned something else than rows of numbers") from None
+
+
+def imported(module: str, extra: str) -> Any:
+    """Return *module*, of a package that comes with *extra*."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise MissingExtraError(module.replace("_", "-"), extra) from None
 
 
 class LazyEmbedder(Embedder):

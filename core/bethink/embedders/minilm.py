@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
-from importlib import import_module
 from threading import Lock
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import EmbedderError, MissingExtraError
-from .base import LazyEmbedder, normalised
+from ..errors import EmbedderError
+from .base import LazyEmbedder, imported, normalised
 from .static import word_pieces
 from .static.wordpiece import UNKNOWN, vocabulary
 
@@ -97,20 +96,11 @@ def _batches(places: Sequence[int], found: Sequence[Sequence[int]]) -> Iterator[
 
 
 def _opened(name: str) -> Any:
-    runtime = _extra("onnxruntime")
-    model = _extra(_MODEL).model_path().read_bytes()
+    runtime = imported("onnxruntime", "minilm")
+    model = imported(_MODEL, "minilm").model_path().read_bytes()
     if sha256(model).hexdigest() != _SHA256:
         raise EmbedderError(name, "the installed model is another one than this embedder is for")
     runtime.disable_telemetry_events()
     options = runtime.SessionOptions()
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def _extra(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
-        raise MissingExtraError(module.replace("_", "-"), "minilm") from None

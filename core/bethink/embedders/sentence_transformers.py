@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from importlib import import_module
 from typing import Any
 
 import numpy.typing as npt
 
-from ..errors import MissingExtraError
-from .base import LazyEmbedder
+from .base import LazyEmbedder, imported
+
+_loading = threading.Lock()
 
 
 class SentenceTransformerEmbedder(LazyEmbedder):
@@ -27,18 +27,7 @@ class SentenceTransformerEmbedder(LazyEmbedder):
     def _compute(self, texts: list[str]) -> npt.ArrayLike:
         with _loading:
             if self._model is None:
-                self._model = _sentence_transformers()(self._model_name, **self._options)
+                package = imported("sentence_transformers", "sentence-transformers")
+                self._model = package.SentenceTransformer(self._model_name, **self._options)
         vectors: npt.ArrayLike = self._model.encode(texts, show_progress_bar=False)
         return vectors
-
-
-_loading = threading.Lock()
-
-
-def _sentence_transformers() -> Any:
-    try:
-        return import_module("sentence_transformers").SentenceTransformer
-    except ModuleNotFoundError as error:
-        if error.name != "sentence_transformers":
-            raise
-        raise MissingExtraError("sentence-transformers", "sentence-transformers") from None
