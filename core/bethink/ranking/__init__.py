@@ -85,13 +85,9 @@ class Parts:
 class Ranking(Protocol):
     """A policy that turns evidence into a score.
 
-    The score must not fall when ``vector`` or ``cosine`` rises.
+    The score must not fall when ``vector`` or ``cosine`` rises. An optional attribute, ``spread``,
+    tells how much less alike a record may be and still outrank another; without it, any amount.
     """
-
-    @property
-    def spread(self) -> float:
-        """How much less alike a record may be and still outrank another; infinity if unknown."""
-        ...
 
     def rank(self, evidence: Evidence) -> Parts:
         """Return signals and contributions for every candidate."""
@@ -188,11 +184,6 @@ class DecayProduct:
     def __post_init__(self) -> None:
         number("rate", self.rate, 0.0, 1e9)
 
-    @property
-    def spread(self) -> float:
-        """How much less alike a record may be and still outrank another: any amount."""
-        return math.inf
-
     def rank(self, evidence: Evidence) -> Parts:
         """Return signals and contributions for every candidate."""
         alike = np.clip(evidence.cosine, 0.0, 1.0) if evidence.share else evidence.keyword
@@ -224,11 +215,6 @@ class FiveSignal:
     after (``categories.query_intent``) is boosted: troubleshooting 1.5, gotcha and decision 1.4,
     pattern and convention 1.3, architecture and command 1.2, workaround 1.1.
     """
-
-    @property
-    def spread(self) -> float:
-        """How much less alike a record may be and still outrank another: any amount."""
-        return math.inf
 
     def rank(self, evidence: Evidence) -> Parts:
         """Return signals and contributions for every candidate."""

@@ -281,8 +281,6 @@ def test_what_is_written_between_index_and_filter_lets_nothing_else_pass(
 class Meanwhile:
     """Rank as by default, after something that others do in the midst of the first recall."""
 
-    spread = float("inf")
-
     def __init__(self, act: Callable[[], object]) -> None:
         self.acts = [act]
 
