@@ -225,19 +225,16 @@ def _chunks(text: str) -> list[str]:
 def _gathered(text: str, split: Callable[[str], Sequence[str]]) -> list[str]:
     """Return what *split* makes of the words of *text*; pairs and single characters of the rest."""
     found: list[str] = []
-    if text.isascii():
-        for chunk in _ASCII_CHUNKS.findall(text):
-            found += split(chunk)
-        return found
     singles: dict[str, None] = {}
+    plain = text.isascii()
     for chunk in _chunks(text):
-        if _is_unspaced(chunk):
+        if plain or not _is_unspaced(chunk):
+            found += split(chunk)
+        else:
             found += _pairs(chunk)
             if len(chunk) > 1:
                 singles.update(dict.fromkeys(_SINGLE.findall(chunk)))
-        else:
-            found += split(chunk)
-    return found + list(singles)
+    return [*found, *singles]
 
 
 def _is_unspaced(chunk: str) -> bool:
