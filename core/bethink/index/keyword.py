@@ -73,9 +73,6 @@ class Written(NamedTuple):
     worth: float
 
 
-NOTHING_WRITTEN: Final[Mapping[int, Written]] = MappingProxyType({})
-
-
 class Weighed(NamedTuple):
     """The terms of a query: term after term, where it occurs and how saturated it is there.
 
@@ -87,7 +84,7 @@ class Weighed(NamedTuple):
     sizes: Sequence[int]
     documents: Column
     shares: Floats
-    named: Mapping[int, Written] = NOTHING_WRITTEN
+    named: Mapping[int, Written] = MappingProxyType({})
 
     def terms(self) -> Iterator[tuple[float, Column, Floats, Written | None]]:
         """Yield the weight, positions, shares and name of each term."""
@@ -221,8 +218,10 @@ class KeywordIndex:
         shares /= norm
         sizes = frequencies = [sum(len(part) for part, _ in postings) for postings in found]
         if live < self._end:
-            shares *= alive[documents]
-            frequencies = _frequencies(alive[documents], sizes)
+            kept = alive[documents]
+            shares *= kept
+            ends = np.cumsum(sizes)[:-1]
+            frequencies = [int(np.count_nonzero(part)) for part in np.split(kept, ends)]
         weights = [_idf(live, count) for count in frequencies]
         weighed = Weighed(weights, sizes, documents, shares)
         return self._credited(weighed, named, live) if named else weighed
@@ -278,14 +277,6 @@ def authored(term: str) -> str:
 
 def _idf(live: int, frequency: int) -> float:
     return math.log(1 + (live - frequency + 0.5) / (frequency + 0.5))
-
-
-def _frequencies(alive: Column, sizes: Sequence[int]) -> list[int]:
-    """Return how many of each term's postings belong to live documents."""
-    sums = np.concatenate(([0], np.cumsum(alive)))
-    ends = np.cumsum(sizes)
-    counted: list[int] = (sums[ends] - sums[ends - sizes]).tolist()
-    return counted
 
 
 def _sealed(start: int, size: int, tail: dict[str, tuple[array[int], array[int]]]) -> Block:
