@@ -87,7 +87,7 @@ class ResidentIndex:
             if changes.base == self._seen:
                 self._take(changes)
             for row in changes.live:
-                if row.record.namespace not in self._residents:
+                if row.record.namespace not in self._residents.indexes:
                     self._unindexed[row.record.namespace] += 1
                     self._unsaved |= self._unindexed[row.record.namespace] >= SEAL
 
@@ -126,10 +126,10 @@ class ResidentIndex:
     def _save_all(self, *, closing: bool) -> None:
         if not closing:
             self._catch_up()  # or what another process erased meanwhile would make it come too late
-        for namespace in self._unindexed.keys() - set(self._residents.scopes()):
+        for namespace in self._unindexed.keys() - self._residents.indexes.keys():
             if self._unindexed[namespace] >= (_WORTH_SAVING if closing else SEAL):
                 self._unindexed[namespace] = self._save_loose(namespace, closing=closing)
-        for index in self._residents:
+        for index in self._residents.indexes.values():
             self._save(index, closing=closing)
 
     def _save_loose(self, namespace: str, *, closing: bool) -> int:
@@ -159,7 +159,7 @@ class ResidentIndex:
 
     def _catch_up(self) -> None:
         if self.behind:
-            self._take(self._backend.changes(self._seen, self._residents.scopes()))
+            self._take(self._backend.changes(self._seen, tuple(self._residents.indexes)))
 
     def _take(self, changes: Changes) -> None:
         live = tuple(self.touches.counted(row, changes.head) for row in changes.live)
@@ -168,7 +168,7 @@ class ResidentIndex:
             self._residents.drop(index)
             self._note_unsaved(index)
         affected = (
-            list(self._residents)
+            list(self._residents.indexes.values())
             if changes.namespaces is None
             else self._covering(changes.namespaces)
         )

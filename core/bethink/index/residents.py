@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from ..namespaces import Scope
@@ -14,35 +14,24 @@ MAX_RESIDENT: Final = 1 << 30
 class Residents:
     """Indexes by scope, of about *most* bytes together at most, None for no bound.
 
-    The one used last always stays, however large it is. What an index takes is looked at when it
-    changes and when another is used, so that using the same one again costs nothing.
+    They are in order of their use. The one used last always stays, however large it is. What an
+    index takes is looked at when it changes and when another is used, so that using the same one
+    again costs nothing.
     """
 
     def __init__(self, most: int | None = MAX_RESIDENT) -> None:
         self._most = most
-        self._indexes: dict[Scope, ScopeIndex] = {}
+        self.indexes: dict[Scope, ScopeIndex] = {}
         self._counted: dict[Scope, int] = {}
         self._bytes = 0
 
-    def __iter__(self) -> Iterator[ScopeIndex]:
-        """Go through the indexes, the one used last at the end."""
-        return iter(self._indexes.values())
-
-    def __contains__(self, scope: Scope) -> bool:
-        """Tell whether *scope* is in memory."""
-        return scope in self._indexes
-
-    def scopes(self) -> tuple[Scope, ...]:
-        """Return the scopes in memory."""
-        return tuple(self._indexes)
-
     def among(self, scopes: Iterable[Scope]) -> list[ScopeIndex]:
         """Return the indexes of those of *scopes* that are in memory."""
-        return [self._indexes[scope] for scope in scopes if scope in self._indexes]
+        return [self.indexes[scope] for scope in scopes if scope in self.indexes]
 
     def used(self, scope: Scope) -> ScopeIndex | None:
         """Return the index of *scope*, from now on the one used last, if it is in memory."""
-        index = self._indexes.get(scope)
+        index = self.indexes.get(scope)
         if index is not None and index is not self._last:
             self._use(index)
         return index
@@ -54,27 +43,27 @@ class Residents:
 
     @property
     def _last(self) -> ScopeIndex | None:
-        return next(reversed(self._indexes.values()), None)
+        return next(reversed(self.indexes.values()), None)
 
     def _use(self, index: ScopeIndex) -> None:
         if self._last is not None:
             self._count(self._last)
-        self._indexes.pop(index.scope, None)
-        self._indexes[index.scope] = index
+        self.indexes.pop(index.scope, None)
+        self.indexes[index.scope] = index
 
     def crowded_out(self, changed: Iterable[ScopeIndex] = ()) -> list[ScopeIndex]:
         """Let go of what there is no room for, some having *changed*, and return it."""
         for index in changed:
             self._count(index)
         gone: list[ScopeIndex] = []
-        while self._most is not None and self._bytes > self._most and len(self._indexes) > 1:
-            gone.append(next(iter(self)))
+        while self._most is not None and self._bytes > self._most and len(self.indexes) > 1:
+            gone.append(next(iter(self.indexes.values())))
             self.drop(gone[-1])
         return gone
 
     def drop(self, index: ScopeIndex) -> None:
         """Let go of an index."""
-        del self._indexes[index.scope]
+        del self.indexes[index.scope]
         self._bytes -= self._counted.pop(index.scope)
 
     def _count(self, index: ScopeIndex) -> None:

@@ -97,7 +97,7 @@ def bytes_of(count: int, namespace: str = "a") -> int:
     with opened() as store:
         fill(store, count, namespace)
         store.recall("cat", namespace=namespace)
-        (index,) = store._engine.index._residents
+        (index,) = store._engine.index._residents.indexes.values()
         return index.nbytes
 
 
@@ -183,7 +183,9 @@ def test_a_key_told_anew_takes_no_more_room_each_time(
             store.store(f"a red cat, number {n}", namespace="a", key="cat")
             store.recall("cat", namespace=Subtree("a"))
             assert_like_its_twin(store, "a")
-            assert all(index.size <= 12 for index in store._engine.index._residents)
+            assert all(
+                index.size <= 12 for index in store._engine.index._residents.indexes.values()
+            )
     with opened(path) as store:
         assert_like_its_twin(store, "a", Subtree("a"))
         assert store._engine.index.open("a").size <= 12

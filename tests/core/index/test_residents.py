@@ -22,8 +22,8 @@ def test_the_one_not_used_for_longest_goes_first() -> None:
     residents = filled(2 * EMPTY, "a", "b", "c", "d")
     residents.used("a")
     assert gone(residents) == ["b", "c"]
-    assert residents.scopes() == ("d", "a")
-    assert "b" not in residents
+    assert list(residents.indexes) == ["d", "a"]
+    assert "b" not in residents.indexes
     assert gone(residents) == []
 
 
@@ -37,7 +37,7 @@ def test_the_one_used_last_always_stays() -> None:
 def test_without_a_bound_everything_stays() -> None:
     residents = filled(None, *"abcdefgh")
     assert gone(residents) == []
-    assert len(list(residents)) == 8
+    assert len(residents.indexes) == 8
 
 
 def test_what_has_changed_is_counted_anew() -> None:
