@@ -39,12 +39,13 @@ MUTABLE: Final = ("accessed", "accesses", "expires", "importance", "confidence",
 
 
 class Columns:
-    """The numbers of every memory in a scope, by position."""
+    """Arrays of these *types*, by default the numbers of every memory in a scope, by position."""
 
-    def __init__(self, room: int = ROOM) -> None:
+    def __init__(self, room: int = ROOM, types: Mapping[str, npt.DTypeLike] = TYPES) -> None:
         self.size = 0
+        self._room = room
         self._arrays: dict[str, Column] = {
-            name: np.empty(room, dtype=kind) for name, kind in TYPES.items()
+            name: np.empty(room, dtype=kind) for name, kind in types.items()
         }
 
     def __getitem__(self, name: str) -> Column:
@@ -58,12 +59,13 @@ class Columns:
     def keep(self, kept: Column) -> None:
         """Leave out the positions that are not in *kept* (bool by position)."""
         self._arrays = {name: array[: self.size][kept] for name, array in self._arrays.items()}
-        self.size = len(self._arrays["row"])
+        self.size = self._room = int(np.count_nonzero(kept))
 
     def append(self, count: int, **values: npt.ArrayLike) -> None:
         """Append *count* positions, with as many values for every column."""
         end = self.size + count
-        if end > len(self._arrays["row"]):
+        if end > self._room:
+            self._room = max(end, 2 * self._room)
             self._arrays = {name: grown(array, end) for name, array in self._arrays.items()}
         for name, value in values.items():
             self._arrays[name][self.size : end] = value

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .columns import ROOM, Column, grown
+from .columns import ROOM, Column, Columns
 from .kept import Kept
 
 Floats = npt.NDArray[np.float64]
@@ -62,22 +62,19 @@ class VectorColumn:
 
     def __init__(self, dimension: int, room: int = ROOM) -> None:
         self.dimension = dimension
-        self.size = 0
         self.error = 0.0
         self._kernel = _kernel()
-        self._codes: Column = np.empty((room, dimension), dtype=np.int8)
-        self._scale: Column = np.empty(room, dtype=np.float64)
+        self._columns = Columns(room, {"codes": (np.int8, (dimension,)), "scale": np.float64})
         self.exact = Kept[Floats](KEPT, lambda exact: exact.nbytes + _EXACT_BYTES)
 
     @property
     def nbytes(self) -> int:
         """How many bytes it takes."""
-        return self._codes.nbytes + self._scale.nbytes + self.exact.nbytes
+        return self._columns.nbytes + self.exact.nbytes
 
     def keep(self, kept: Column) -> None:
         """Leave out the positions that are not in *kept* (bool by position)."""
-        self._codes, self._scale = self._codes[: self.size][kept], self._scale[: self.size][kept]
-        self.size = len(self._codes)
+        self._columns.keep(kept)
 
     def append(self, vectors: npt.NDArray[np.float32]) -> None:
         """Append the rows of *vectors*, shape (n, dimension), of any length each."""
@@ -85,15 +82,12 @@ class VectorColumn:
 
     def adopt(self, codes: Column, scale: Column, error: float) -> None:
         """Append rows that are quantised already; *error* is the longest remainder among them."""
-        start, self.size = self.size, self.size + len(codes)
-        self._codes, self._scale = grown(self._codes, self.size), grown(self._scale, self.size)
-        self._codes[start : self.size] = codes
-        self._scale[start : self.size] = scale
+        self._columns.append(len(codes), codes=codes, scale=scale)
         self.error = max(self.error, error)
 
     def quantised(self, start: int, end: int) -> tuple[Column, Column, float]:
         """Return codes (int8) and scales of the positions from *start* to *end*, and the error."""
-        return self._codes[start:end], self._scale[start:end], self.error
+        return self._columns["codes"][start:end], self._columns["scale"][start:end], self.error
 
     def exactly(
         self, rows: Sequence[int], fetch: Callable[[Sequence[int]], Mapping[int, Matrix]]
@@ -118,14 +112,15 @@ class VectorColumn:
         What is not compared is like nothing: its ``raw`` is minus infinity.
         """
         margin = self.error + _ROUNDING + (1 + self.error) * self.dimension * 2.0**-24
-        if not self.size:
+        codes, scale = self._columns["codes"], self._columns["scale"]
+        if not len(codes):
             return Scan(np.empty(0), 1.0, margin)
-        if among is None or len(among) > _FEW * self.size:
-            return self._compared(self._codes[: self.size], self._scale[: self.size], query, margin)
-        raw = np.full(self.size, -np.inf)
+        if among is None or len(among) > _FEW * len(codes):
+            return self._compared(codes, scale, query, margin)
+        raw = np.full(len(codes), -np.inf)
         if not len(among):
             return Scan(raw, 1.0, margin)
-        few = self._compared(self._codes.take(among, axis=0), self._scale[among], query, margin)
+        few = self._compared(codes.take(among, axis=0), scale[among], query, margin)
         raw[among] = few.raw
         return few._replace(raw=raw)
 

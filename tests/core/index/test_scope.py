@@ -219,10 +219,10 @@ def test_named_vectors_are_read_on_first_use_and_kept_current() -> None:
         asked.append(name)
         return {1: np.array([3, 4], np.float32)}
 
-    assert index.vector_column("v", 2, fetch).size == 2
+    assert index.vector_column("v", 2, fetch)._columns.size == 2
     index.apply(changes(ROWS[2]))
     column = index.vector_column("v", 2, fetch)
-    assert (column.size, asked) == (3, ["v"])
+    assert (column._columns.size, asked) == (3, ["v"])
     near = column.scan(np.array([0.6, 0.8]))
     cosines = [1.0, 0.0, (3 * 0.6 + 0.8) / 10**0.5]
     assert near.raw * near.unit == pytest.approx(cosines, abs=near.margin)

@@ -85,7 +85,7 @@ def test_what_is_quantised_can_be_adopted_with_or_without_the_kernel(name: str, 
     one.append(matrix)
     adopting.append(matrix[:2])
     adopting.adopt(*one.quantised(2, 7))
-    assert (adopting.size, adopting.error) == (7, one.error)
+    assert (adopting._columns.size, adopting.error) == (7, one.error)
     codes, scale, _ = adopting.quantised(0, 7)
     assert codes.dtype == np.int8
     assert codes.tolist() == one.quantised(0, 7)[0].tolist()
