@@ -162,8 +162,7 @@ class ResidentIndex:
             self._take(self._backend.changes(self._seen, tuple(self._residents.indexes)))
 
     def _take(self, changes: Changes) -> None:
-        live = tuple(self.touches.counted(row, changes.head) for row in changes.live)
-        changes = replace(changes, live=live)
+        changes = replace(changes, live=self.touches.counted(changes.live, changes.head))
         for index in self._covering(changes.erased):  # it holds words of what was erased
             self._residents.drop(index)
             self._note_unsaved(index)

@@ -29,7 +29,7 @@ class Touches:
         self._pending: Pending = {}
         self._leaving: list[tuple[int, Pending]] = []
         self._since = 0.0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def __bool__(self) -> bool:
         return bool(self._pending)
@@ -69,19 +69,15 @@ class Touches:
 
     def put_back(self, taken: Pending) -> None:
         """Note again what could not be written."""
-        self.written(taken)
         with self._lock:
+            self.written(taken)
             _add(self._pending, taken)
 
-    def counted(self, row: Row, head: int) -> Row:
-        """Return a row as it is at *head*, with its accesses that are not written by then."""
-        waiting = [layer for layer in self._layers(head) if row.record.id in layer]
-        if not waiting:
-            return row
-        record = replace(row.record)
-        for layer in waiting:
-            _count(record, layer)
-        return replace(row, record=record)
+    def counted(self, rows: Iterable[Row], head: int) -> tuple[Row, ...]:
+        """Return *rows* as they are at *head*, with the accesses that are not written by then."""
+        with self._lock:
+            layers = self._layers(head)
+            return tuple(_counted(row, layers) for row in rows)
 
     def count(self, record: MemoryRecord) -> MemoryRecord:
         """Count its pending accesses into *record*, which nobody else may hold yet; return it."""
@@ -96,6 +92,16 @@ def _add(pending: Pending, more: Pending) -> None:
     for id, (times, at) in more.items():
         earlier, last = pending.get(id, (0, at))
         pending[id] = (earlier + times, max(last, at))
+
+
+def _counted(row: Row, layers: Iterable[Pending]) -> Row:
+    waiting = [layer for layer in layers if row.record.id in layer]
+    if not waiting:
+        return row
+    record = replace(row.record)
+    for layer in waiting:
+        _count(record, layer)
+    return replace(row, record=record)
 
 
 def _count(record: MemoryRecord, pending: Pending) -> None:

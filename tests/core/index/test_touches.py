@@ -59,7 +59,8 @@ def test_what_is_taken_counts_until_it_is_seen_in_the_journal() -> None:
     touches.add(["1"], 20.0)
     assert touches.unwritten(7) == {"1": (2, 20.0), "2": (1, 10.0)}
     assert touches.unwritten(8) == {"1": (1, 20.0)}
-    assert touches.counted(Row(3, 3, ONE, {}), 7).record.access_count == 2
-    assert touches.counted(Row(3, 3, ONE, {}), 8).record.access_count == 1
+    for head, count in ((7, 2), (8, 1)):
+        (row,) = touches.counted([Row(3, 3, ONE, {})], head)
+        assert row.record.access_count == count
     touches.written(taken)
     assert touches.unwritten(7) == {"1": (1, 20.0)}
