@@ -155,6 +155,15 @@ def test_a_file_whose_first_record_was_forgotten_leaves_nothing_to_the_next(file
     assert (files.read("/log"), files.append("/log", "x")) == ("new\n", 4)
 
 
+def test_a_folder_moves_to_where_nothing_is_left_of_another(files: Files) -> None:
+    for _ in range(3):
+        files.append("/old/log", LINE)
+    files.store.forget(records(files)[0])
+    files.create("/new/log", "new\n")
+    assert files.rename("/new", "/old") == 1
+    assert (files.read("/old/log"), files.append("/old/log", "x")) == ("new\n", 4)
+
+
 def test_a_range_within_a_character_is_refused_and_one_beyond_the_end_is_empty(
     files: Files,
 ) -> None:

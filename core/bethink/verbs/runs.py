@@ -264,9 +264,10 @@ def _heads(found: Iterable[_Found]) -> int:
 
 
 def _make_room(transaction: Transaction, namespace: str, path: str, admit: Admit) -> None:
-    """Admit a new text at *path*; of one whose head alone was forgotten, no piece may stay."""
+    """Admit a new text at *path*; of those whose heads alone were forgotten, no piece may stay."""
     admit(transaction.writer)
-    _drop(transaction, transaction.writer.span(namespace, *_span(path), transaction.now))
+    left = f"{_MARK}{path}/", f"{_MARK}{path}0"
+    _drop(transaction, transaction.writer.span(namespace, *left, transaction.now))
 
 
 def _drop(transaction: Transaction, found: Iterable[_Found]) -> None:
