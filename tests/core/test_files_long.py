@@ -20,7 +20,7 @@ from bethink import (
     PathTakenError,
     ValidationError,
 )
-from bethink.fields import MAX_CONTENT
+from bethink.fields import MAX_CONTENT, MAX_LABEL
 from bethink.files import path_of
 from bethink.verbs.runs import LONGEST
 
@@ -162,6 +162,17 @@ def test_a_folder_moves_to_where_nothing_is_left_of_another(files: Files) -> Non
     files.create("/new/log", "new\n")
     assert files.rename("/new", "/old") == 1
     assert (files.read("/old/log"), files.append("/old/log", "x")) == ("new\n", 4)
+
+
+@pytest.mark.parametrize("write", [Files.append, Files.write])
+def test_a_path_too_long_for_its_pieces_is_refused(
+    files: Files, write: Callable[[Files, str, str], object]
+) -> None:
+    path = f"/{'x' * (MAX_LABEL - 8)}"
+    write(files, path, "short")
+    with pytest.raises(ValidationError, match="the limit is 1,024"):
+        write(files, path, LINE * 20)
+    assert (files.read(path), len(files.store.log())) == ("short", 1)
 
 
 def test_a_range_within_a_character_is_refused_and_one_beyond_the_end_is_empty(

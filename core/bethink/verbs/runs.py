@@ -111,7 +111,7 @@ def append(engine: Engine, namespace: str, path: str, text: str, admit: Admit) -
             length = len(text_of(draft).encode())
             if end is None or length:
                 key = path if end is None else _key(path, end)
-                add(transaction, replace(draft, key=key), {EMBEDDED: vector})
+                add(transaction, replace(draft, key=fields.label("key", key)), {EMBEDDED: vector})
             end = (end or 0) + length
     engine.index.save()
     return start or 0
