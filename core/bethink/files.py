@@ -12,10 +12,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from . import fields
-from .backends import Writer
 from .errors import (
     IsAFolderError,
     LineRangeError,
@@ -24,9 +23,8 @@ from .errors import (
     PathTakenError,
     ValidationError,
 )
-from .filters import Filter, parse
 from .namespaces import check_namespace
-from .paths import ROOT, above, below, normalised
+from .paths import ROOT, above, normalised
 from .records import MemoryRecord
 from .store import MemoryStore
 from .verbs import runs
@@ -89,7 +87,7 @@ class Files:
     def exists(self, path: str) -> bool:
         """Tell whether a file or folder is there; the root always is."""
         name = normalised(path)
-        return name == ROOT or self._is_there(name)
+        return name == ROOT or self._is_file(name) or self._is_folder(name)
 
     def list(self, path: str = ROOT, *, depth: int | None = 1) -> tuple[FileEntry, ...]:
         """Return what is in a folder, sorted, down to *depth* levels (None: all).
@@ -98,7 +96,7 @@ class Files:
         """
         folder = normalised(path)
         levels = None if depth is None else fields.integer("depth", depth, 1)
-        found = self.store.all(namespace=self.namespace, where=below(folder))
+        found = runs.heads(self._engine, self.namespace, folder)
         if not found and folder != ROOT:
             raise NotFoundError("folder", folder)
         sizes = {str(head.key): runs.size(self._engine, head) for head in found}
@@ -136,7 +134,7 @@ class Files:
         long the file is.
         """
         name, added = _file_name(path), _any_text(text)
-        return runs.append(self._engine, self.namespace, name, added, self._admit(name))
+        return runs.append(self._engine, self.namespace, name, added)
 
     def str_replace(self, path: str, old: str, new: str) -> str:
         """Replace *old*, which must occur exactly once; return the numbered lines around it.
@@ -193,11 +191,9 @@ class Files:
         source, target = _inner(old), _inner(new)
         if target.startswith(f"{source}/"):
             raise ValidationError(f"{source!r} cannot be moved into itself, to {target!r}")
-
-        moved = runs.rename(self._engine, self.namespace, source, target, self._admit(target))
-        if not moved:
-            raise NotFoundError("file or folder", source)
-        return moved
+        if moved := runs.rename(self._engine, self.namespace, source, target):
+            return moved
+        raise NotFoundError("file or folder", source)
 
     def _parts(
         self, name: str, start: int = 0, end: int | None = None
@@ -209,7 +205,7 @@ class Files:
 
     def _missing(self, name: str) -> Exception:
         """Return the error that says why there is no file called *name*."""
-        if name == ROOT or self._count(below(name)):
+        if name == ROOT or self._is_folder(name):
             return IsAFolderError(name)
         return NotFoundError("file", name)
 
@@ -229,34 +225,13 @@ class Files:
         return shown
 
     def _rewrite(self, name: str, change: Callable[[Sequence[str]], Sequence[str]]) -> MemoryRecord:
-        return runs.rewrite(self._engine, self.namespace, name, change, self._admit(name))
+        return runs.rewrite(self._engine, self.namespace, name, change)
 
-    def _is_there(self, name: str) -> bool:
-        return bool(self._count({"key": name}) or self._count(below(name)))
+    def _is_file(self, name: str) -> bool:
+        return self.store.get(namespace=self.namespace, key=name) is not None
 
-    def _count(self, where: dict[str, Any]) -> int:
-        return self.store.count(namespace=self.namespace, where=where)
-
-    def _found(self, writer: Writer, where: dict[str, Any]) -> bool:
-        """Tell whether there are files, by what the open transaction sees."""
-        return bool(writer.matching(self.namespace, _parsed(self._lasting(where))))
-
-    def _lasting(self, where: dict[str, Any]) -> dict[str, Any]:
-        """Return *where* without what has expired."""
-        past = {"expires_at": {"$lte": self._engine.clock()}}
-        return {"$and": [where, {"$not": past}]}
-
-    def _admit(self, name: str) -> runs.Admit:
-        """Return what refuses *name* where something is, and below a file."""
-
-        def check(writer: Writer) -> None:
-            for path in [*above(name), name]:
-                if self._found(writer, {"key": path}):
-                    raise PathTakenError(path, "file")
-            if self._found(writer, below(name)):
-                raise PathTakenError(name, "folder")
-
-        return check
+    def _is_folder(self, name: str) -> bool:
+        return bool(runs.heads(self._engine, self.namespace, name, last=True))
 
 
 def path_of(record: MemoryRecord) -> str:
@@ -353,9 +328,3 @@ def _entries(folder: str, sizes: dict[str, int], levels: int | None) -> tuple[Fi
 
 def _place(entry: FileEntry) -> tuple[list[str], bool]:
     return entry.path.split("/"), entry.is_folder
-
-
-def _parsed(where: dict[str, Any]) -> Filter:
-    parsed = parse(where)
-    assert parsed is not None
-    return parsed

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote
 
 from . import fields
@@ -44,10 +44,10 @@ def above(path: str) -> list[str]:
     return ["/".join(parts[:end]) for end in range(2, len(parts))]
 
 
-def below(path: str) -> dict[str, Any]:
-    """Return the filter for the keys of all files below *path*."""
+def below(path: str) -> tuple[str, str]:
+    """Return the ends of the paths below *path*: they lie from the first to before the second."""
     start = path.removesuffix("/")
-    return {"key": {"$gte": f"{start}/", "$lt": f"{start}0"}}  # "0" is what follows "/"
+    return f"{start}/", f"{start}0"  # "0" is what follows "/"
 
 
 def _check_segment(path: str, segment: str) -> None:

@@ -2,7 +2,7 @@
 
 The key of the head is the path of the text. The key of a piece tells the path, too, and the byte at
 which the piece begins; so the pieces of a text lie side by side and in order, and those of all
-texts below a folder lie together.
+texts below a folder lie together. No text lies below another.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from .. import fields
-from ..backends import EMBEDDED, Vector, Writer
+from ..backends import EMBEDDED, Vector
 from ..engine import Engine, Transaction
+from ..errors import PathTakenError
+from ..paths import above, below
 from ..records import MemoryRecord
 from .lifecycle import add, prepare, retire, revise, unexpired
 
 LONGEST: Final = 1024
 """The most characters of a piece that ``cut`` makes."""
-
-Admit: TypeAlias = Callable[[Writer], None]
-"""Looks at an open transaction in which a new text is to be made, to refuse it by raising."""
 
 _MOST_BYTES: Final = 4 * LONGEST
 _MARK: Final = "+"  # no path begins with it
@@ -88,17 +87,23 @@ def read(
             return [(0, head), *((_begin(piece), piece) for piece in pieces)]
 
 
+def heads(engine: Engine, namespace: str, folder: str, *, last: bool = False) -> list[MemoryRecord]:
+    """Return the heads of all texts below *folder*, or only the last one."""
+    engine.check_open()
+    return engine.backend.span(namespace, *below(folder), engine.clock(), last=last)
+
+
 def size(engine: Engine, head: MemoryRecord) -> int:
     """Return the bytes of the text that begins with *head*."""
     span = _span(str(head.key))
     return _end(head, engine.backend.span(head.namespace, *span, engine.clock(), last=True))
 
 
-def append(engine: Engine, namespace: str, path: str, text: str, admit: Admit) -> int:
+def append(engine: Engine, namespace: str, path: str, text: str) -> int:
     """Add *text* in pieces to the end of a text; return the byte at which it begins.
 
-    Where there is none it is made, if *admit* does not refuse. What is there is neither read nor
-    written anew.
+    Where there is none it is made, if there is room. What is there is neither read nor written
+    anew.
     """
     engine.check_open()
     drafts = [_draft(engine, namespace, path, each) for each in cut(text) or [""]]
@@ -106,7 +111,7 @@ def append(engine: Engine, namespace: str, path: str, text: str, admit: Admit) -
     with engine.writing() as transaction:
         start = end = _end_of(transaction, namespace, path)
         if end is None:
-            _make_room(transaction, namespace, path, admit)
+            _make_room(transaction, namespace, path)
         for draft, vector in zip(drafts, vectors, strict=True):
             length = len(text_of(draft).encode())
             if end is None or length:
@@ -122,13 +127,11 @@ def rewrite(
     namespace: str,
     path: str,
     change: Callable[[Sequence[str]], Sequence[str]],
-    admit: Admit,
 ) -> MemoryRecord:
     """Give a text the parts that *change* makes of those it has, none if there is no such text.
 
     Records whose part does not change stay as they are. *change* runs before the transaction, and
-    again if the text is another by then; *admit* runs inside for a text that is new. Return the
-    head.
+    again if the text is another by then. Return the head.
     """
     while True:  # until no one else changes the text while it is being embedded
         known = [record for _, record in read(engine, namespace, path)]
@@ -139,7 +142,7 @@ def rewrite(
             if [_told(record) for _, record in held.values()] != list(map(_told, known)):
                 continue
             if not held:
-                _make_room(transaction, namespace, path, admit)
+                _make_room(transaction, namespace, path)
             put = [_put(transaction, held, *draft) for draft in drafts]
             _drop(transaction, [held[key] for key in held if key not in wanted])
         engine.index.save()
@@ -154,12 +157,12 @@ def forget(engine: Engine, namespace: str, path: str) -> int:
     return _heads(found)
 
 
-def rename(engine: Engine, namespace: str, path: str, target: str, admit: Admit) -> int:
+def rename(engine: Engine, namespace: str, path: str, target: str) -> int:
     """Move the text at *path*, and all below it, to *target*; return how many texts those were."""
     with engine.writing() as transaction:
         found = _tree(transaction, namespace, path)
         if found:
-            _make_room(transaction, namespace, target, admit)
+            _make_room(transaction, namespace, target)
         for row, record in found:
             mark, _, rest = str(record.key).partition(path)
             moved = fields.label("key", f"{mark}{target}{rest}")
@@ -254,8 +257,8 @@ def _at(transaction: Transaction, namespace: str, path: str) -> list[_Found]:
 def _tree(transaction: Transaction, namespace: str, path: str) -> list[_Found]:
     """Return the records of the text at *path* and of all below it, heads first."""
     found = _at(transaction, namespace, path)
-    for top in (path, f"{_MARK}{path}"):  # "0" is what follows "/"
-        found += transaction.writer.span(namespace, f"{top}/", f"{top}0", transaction.now)
+    for top in (path, f"{_MARK}{path}"):
+        found += transaction.writer.span(namespace, *below(top), transaction.now)
     return found
 
 
@@ -263,11 +266,18 @@ def _heads(found: Iterable[_Found]) -> int:
     return sum(not str(record.key).startswith(_MARK) for _, record in found)
 
 
-def _make_room(transaction: Transaction, namespace: str, path: str, admit: Admit) -> None:
-    """Admit a new text at *path*; of those whose heads alone were forgotten, no piece may stay."""
-    admit(transaction.writer)
-    left = f"{_MARK}{path}/", f"{_MARK}{path}0"
-    _drop(transaction, transaction.writer.span(namespace, *left, transaction.now))
+def _make_room(transaction: Transaction, namespace: str, path: str) -> None:
+    """Refuse a new text at *path* where something is, and below a text.
+
+    What remains of texts whose heads alone were forgotten goes.
+    """
+    for name in [*above(path), path]:
+        if _at(transaction, namespace, name):
+            raise PathTakenError(name, "file")
+    left = _tree(transaction, namespace, path)
+    if _heads(left):
+        raise PathTakenError(path, "folder")
+    _drop(transaction, left)
 
 
 def _drop(transaction: Transaction, found: Iterable[_Found]) -> None:
