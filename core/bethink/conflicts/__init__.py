@@ -8,13 +8,17 @@ conflict for someone to judge. No two records are both.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from ..records import MemoryRecord
 from ..text import utc
 from .traits import Traits, traits
-from .verdicts import SAME, Signals, Tier, Verdict, compare
+from .verdicts import Signals, Tier, compare, differ
 
 __all__ = ["SAME", "Conflict", "Reading", "Tier", "are_duplicates", "find_conflict", "read"]
+
+SAME: Final = 0.92
+"""The cosine from which two texts may be duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +69,14 @@ def find_conflict(a: Reading, b: Reading, similarity: float = 0.0) -> Conflict |
 
     *similarity* is the cosine of their vectors; it is reported, not needed.
     """
-    older, newer = _by_age(a, b)
-    verdict = _verdict(older, newer, similarity)
-    if verdict is None or verdict.relation == "duplicate":
+    if not _comparable(a, b):
         return None
-    return Conflict(older.record, newer.record, verdict.relation, verdict.signals)
+    older, newer = sorted((a, b), key=_age)
+    found = compare(older.traits, newer.traits)
+    if found is None:
+        return None
+    tier, signals = found
+    return Conflict(older.record, newer.record, tier, {**signals, "similarity": similarity})
 
 
 def are_duplicates(a: Reading, b: Reading, similarity: float) -> bool:
@@ -78,31 +85,25 @@ def are_duplicates(a: Reading, b: Reading, similarity: float) -> bool:
     Records that differ in a number, a denial or a word of each never do, nor do records of
     different keys, values or speakers. One may say a little more than the other.
     """
-    if similarity < SAME or a.record.key != b.record.key or a.record.value != b.record.value:
+    one, other = a.record, b.record
+    if similarity < SAME or one.key != other.key or one.value != other.value:
         return False
-    verdict = _verdict(*_by_age(a, b), similarity)
-    return verdict is not None and verdict.relation == "duplicate"
+    return _comparable(a, b) and not differ(a.traits, b.traits) and find_conflict(a, b) is None
 
 
-def _verdict(a: Reading, b: Reading, similarity: float) -> Verdict | None:
-    """Compare two records, unless each speaks of its own author."""
-    if a.record.id == b.record.id:
-        return None
-    one, other = a.record.author, b.record.author
+def _comparable(a: Reading, b: Reading) -> bool:
+    """Tell whether these are two records, and each does not speak of its own author."""
+    one, other = a.record, b.record
     personal = a.traits.personal and b.traits.personal
-    if personal and one is not None and other is not None and one != other:
-        return None
-    return compare(a.traits, b.traits, similarity)
+    apart = personal and None not in (one.author, other.author) and one.author != other.author
+    return one.id != other.id and not apart
 
 
-def _by_age(a: Reading, b: Reading) -> tuple[Reading, Reading]:
-    return (a, b) if _age(a.record) <= _age(b.record) else (b, a)
-
-
-def _age(record: MemoryRecord) -> tuple[float, float, str]:
+def _age(reading: Reading) -> tuple[float, float, str]:
+    record = reading.record
     return record.occurred_at, record.created_at, record.id
 
 
 def _day(timestamp: float) -> str:
     when = utc(timestamp)
-    return f"{timestamp:g}" if when is None else f"{when:%Y-%m-%d}"
+    return f"{timestamp:g}" if when is None else when.date().isoformat()

@@ -1,4 +1,4 @@
-"""What two texts are to each other: a repetition, a conflict, or nothing.
+"""Whether two texts are in conflict, and whether they differ at all.
 
 Statements are compared one with one. Where two share most of their words, what remains decides: one
 denies what the other says, a number differs, a word is exchanged for another. The verdict is the
@@ -16,23 +16,12 @@ from typing import Final, Literal, TypeAlias
 from . import lexicon as lex
 from .traits import Statement, Traits, Value
 
-Relation: TypeAlias = Literal["duplicate", "likely", "possible"]
 Tier: TypeAlias = Literal["likely", "possible"]
 Signals: TypeAlias = Mapping[str, float | str]
 
-SAME: Final = 0.92
-"""The cosine from which two texts may be duplicates."""
 MOST: Final = 0.75
 HALF: Final = 0.5
 _TOLD: Final = 3  # so many words tell what a statement is about, wherever they stand
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What two texts are to each other, and the signals that tell."""
-
-    relation: Relation
-    signals: Signals
 
 
 @dataclass(slots=True)  # not frozen: that takes three times as long to make
@@ -53,17 +42,13 @@ class _Pair:
 _Finding: TypeAlias = tuple[Tier, str, float | str]
 
 
-def compare(a: Traits, b: Traits, similarity: float) -> Verdict | None:
-    """Judge two texts; *similarity* is the cosine of their vectors, which conflicts do not need."""
+def compare(a: Traits, b: Traits) -> tuple[Tier, Signals] | None:
+    """Return how sure a conflict between two texts is, and what tells; None if there is none."""
     found: dict[Tier, dict[str, float | str]] = {}
     for tier, signal, measure in _findings(a, b):
         found.setdefault(tier, {}).setdefault(signal, measure)
-    for tier in ("likely", "possible"):
-        if tier in found:
-            return Verdict(tier, found[tier] | {"similarity": similarity})
-    if similarity >= SAME and not differ(a, b):
-        return Verdict("duplicate", {"similarity": similarity})
-    return None
+    tiers: tuple[Tier, ...] = ("likely", "possible")
+    return next(((tier, found[tier]) for tier in tiers if tier in found), None)
 
 
 def differ(a: Traits, b: Traits) -> bool:
@@ -87,7 +72,7 @@ def _findings(a: Traits, b: Traits) -> Iterator[_Finding]:
         pair = _Pair(x, y, a, b, x.bag & y.bag)
         if _other_subjects(pair):
             continue
-        for rule in _ONE_DENIES if x.denied != y.denied else _BOTH_SAY:
+        for rule in (_denial,) if x.denied != y.denied else _BOTH_SAY:
             if (found := rule(pair)) is not None:
                 yield found
         if valued:
@@ -277,5 +262,4 @@ def _of_other_things(pair: _Pair, v: Value, w: Value, shared: frozenset[str]) ->
 
 
 _Rule: TypeAlias = Callable[[_Pair], _Finding | None]
-_ONE_DENIES: Final[tuple[_Rule, ...]] = (_denial,)
 _BOTH_SAY: Final[tuple[_Rule, ...]] = (_opposite, _swap, _only_one, _change)
