@@ -18,12 +18,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from operator import itemgetter
 from typing import Any, Final
 
 from .. import fields
 from ..errors import StoreBusyError, ValidationError
 from ..fields import plain
-from ..filters import RELATIONS, parse
+from ..filters import RELATIONS, lasting, parse
 from ..namespaces import check_namespace
 from ..records import MemoryRecord
 from ..store import MemoryStore
@@ -168,8 +169,7 @@ class KeyedMemory(Memory):
     def _newest(self, most: int) -> list[MemoryRecord]:
         """Return the records whose rows are the newest, newest first, as they are at one moment."""
         backend, scope = self._engine.backend, self.namespace
-        where = parse({**_KEYED, "$not": {"expires_at": {"$lte": self._engine.clock()}}})
-        assert where is not None
+        where = lasting(parse(_KEYED), self._engine.clock())
         loaded: dict[int, MemoryRecord] = {}
         for _ in range(_PASSES):
             rows = backend.matching(scope, where)[-most:][::-1].tolist()
@@ -178,7 +178,7 @@ class KeyedMemory(Memory):
                 return [loaded[row] for row in rows]
         with self._engine.writing() as transaction:  # others never pause, so hold them back
             found = transaction.writer.matching(scope, where)
-        return [record for _, record in sorted(found, key=_row, reverse=True)[:most]]
+        return [record for _, record in sorted(found, key=itemgetter(0), reverse=True)[:most]]
 
     def _checked(self, key: str) -> str:
         """Return *key* if it may be changed here and now."""
@@ -209,10 +209,6 @@ def _value(record: MemoryRecord) -> Any:
 
 def _item(record: MemoryRecord) -> MemoryItem:
     return MemoryItem(str(record.key), _value(record))
-
-
-def _row(found: tuple[int, MemoryRecord]) -> int:
-    return found[0]
 
 
 def _same(one: Any, other: Any) -> bool:

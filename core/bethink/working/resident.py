@@ -120,6 +120,7 @@ class LongTermMemory(_Resident):
             self.dimension = len(direction)
             self._put(name, kept)
             self._vectors[name] = direction
+            self._table = None
 
     def search(self, vector: Numbers, k: int = 5) -> list[ScoredRecord]:
         """Return the *k* items whose vectors have the largest cosine with *vector*, best first.
@@ -155,10 +156,6 @@ class LongTermMemory(_Resident):
         if self._vectors.pop(key, None) is not None:
             self._table = None
         return super()._drop(key)
-
-    def _put(self, key: str, value: Any) -> None:
-        super()._put(key, value)
-        self._table = None
 
 
 def _direction(name: str, vector: Numbers) -> Floats:
