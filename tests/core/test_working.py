@@ -170,6 +170,16 @@ def test_any_object_is_remembered() -> None:
     assert memory.recall("set") == {1, 2}
 
 
+def test_an_object_that_refuses_to_be_copied_is_kept_as_it_is() -> None:
+    class Refusing:
+        def __deepcopy__(self, memo: object) -> object:
+            raise RuntimeError("not to be copied")
+
+    memory, refusing = ShortTermMemory(), Refusing()
+    memory.remember("it", refusing)
+    assert memory.recall("it") is memory.recent(1)[0].value is refusing
+
+
 # Long term
 
 

@@ -171,5 +171,5 @@ def _copied(value: Any) -> Any:
     """Return a deep copy of *value*, or *value* itself if there can be none."""
     try:
         return copy.deepcopy(value)
-    except (TypeError, copy.Error):
+    except Exception:  # an object may refuse in its own way
         return value
