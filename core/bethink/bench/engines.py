@@ -30,18 +30,20 @@ class Stores(Protocol):
         """Store *text* durably."""
 
 
-class Sweeps(Protocol):
-    """Anything that goes through all its texts at once."""
+class Engine(Fills, Stores, Protocol):
+    """What texts are recalled from. *needs* names the modules it must find."""
 
-    def conflicts(self) -> int:
-        """Return how many pairs of texts are in conflict."""
+    needs: ClassVar[tuple[str, ...]]
 
-    def consolidate(self) -> int:
-        """Merge the texts that repeat each other; return how many are gone."""
+    def recall(self, query: str, *, touch: bool = True) -> Sequence[str]:
+        """Return the best texts; *touch* matters only to engines that record the access."""
+
+    def close(self) -> None:
+        """Let go of the files."""
 
 
-class Reaches(Protocol):
-    """Anything that packs a prompt, remembers what it held, and takes in another of its kind."""
+class Memory(Engine, Protocol):
+    """What also packs a prompt, tells its past, joins others of its kind, and tidies itself."""
 
     def pack(self, query: str) -> int:
         """Return how many of the best texts fit into the room of a prompt."""
@@ -61,17 +63,11 @@ class Reaches(Protocol):
     def merge(self, folder: Path) -> int:
         """Take in what an engine of this kind keeps in *folder*; return how many texts are new."""
 
+    def conflicts(self) -> int:
+        """Return how many pairs of texts are in conflict."""
 
-class Engine(Fills, Stores, Protocol):
-    """A memory of texts. *needs* names the modules it must find."""
-
-    needs: ClassVar[tuple[str, ...]]
-
-    def recall(self, query: str, *, touch: bool = True) -> Sequence[str]:
-        """Return the best texts; *touch* matters only to engines that record the access."""
-
-    def close(self) -> None:
-        """Let go of the files."""
+    def consolidate(self) -> int:
+        """Merge the texts that repeat each other; return how many are gone."""
 
 
 class Bethink:

@@ -16,9 +16,8 @@ from bethink.bench.corpus import Corpus
 from bethink.bench.embedding import SharedEmbedder
 from bethink.bench.engines import MEMORIES, BareSqlite, Bethink, Engine, Fills, Stores, open_engine
 from bethink.bench.findings import Findings, Footprint, Survivors
-from bethink.bench.reaches import reach
+from bethink.bench.reaches import reach, sweep
 from bethink.bench.rounds import Sample, Step, interleave, summed
-from bethink.bench.sweeps import sweep
 
 
 @dataclass(frozen=True, slots=True)

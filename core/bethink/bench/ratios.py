@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from bethink.bench.peers import PEERS
-from bethink.bench.reaches import REACHES
+from bethink.bench.reaches import REACHES, SWEEPS
 from bethink.bench.rounds import Sample
-from bethink.bench.sweeps import SWEEPS
 
 Figure = tuple[str, str]  # engine, measure
 OURS = "bethink"

@@ -1,6 +1,6 @@
-"""Time what reaches beyond a recall: packing a prompt, asking the past, merging another store.
+"""Time what reaches beyond a recall: packing, asking the past, merging, sweeping through a store.
 
-All are taken from a copy that holds more than it did at the marked moment, for merging changes it.
+All are taken from a copy, for merging changes it.
 """
 
 from __future__ import annotations
@@ -8,48 +8,76 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, cast
 
 from bethink.bench.corpus import Corpus
 from bethink.bench.embedding import SharedEmbedder
-from bethink.bench.engines import MEMORIES, Reaches, open_engine
+from bethink.bench.engines import MEMORIES, Memory, open_engine
 from bethink.bench.rounds import Sample, Step, interleave
 
 LARGEST: Final = 10_000
 """Who compares every incoming memory with every other takes a minute for ten of them here."""
+LARGEST_SWEPT: Final = {"bethink": 10_000, "remembrane": 1_000}
+"""Who compares all pairs is asked once, and not about more: 10,000 memories would take hours."""
 ROUNDS: Final = {"pack": 20, "as_of": 5, "as_of, all": 5, "diff": 5, "merge": 3}
+ROUNDS_SWEPT: Final = {"bethink": 3, "remembrane": 1}
 REACHES: Final = tuple(ROUNDS)
+SWEEPS: Final = ("conflicts", "consolidate")
 
 _MERGED: Final = 10  # memories at once
 _SINCE: Final = 50  # memories since the marked moment
 
 
+def sweep(
+    names: Sequence[str], folder: Path, shared: SharedEmbedder | None, size: int
+) -> Iterator[Sample]:
+    """Yield the times of those engines of *names* that can, of *size* texts stored in *folder*."""
+    label = "shared" if shared else "own"
+    for name in names:
+        if size <= LARGEST_SWEPT.get(name, 0):
+            with _copies([name], folder, shared) as (engines, _):
+                steps = [Step(name, each, _call(each, engines[name])) for each in SWEEPS]
+                rounds = ROUNDS_SWEPT[name]
+                yield from interleave(steps, rounds, size=size, embedder=label, budget=math.inf)
+
+
 def reach(
     names: Sequence[str], folder: Path, shared: SharedEmbedder | None, corpus: Corpus
 ) -> Iterator[Sample]:
-    """Yield the times of those engines of *names* that can, of *corpus* stored in *folder*."""
+    """Yield the times of those engines of *names* that can, of *corpus* stored in *folder*.
+
+    Their copies hold more than they did at the marked moment.
+    """
     size, label = len(corpus.texts), "shared" if shared else "own"
-    if size > LARGEST:
-        return
-    with TemporaryDirectory(dir=folder) as scratch, ExitStack() as stack:
-        engines: dict[str, Reaches] = {}
-        for name in (each for each in MEMORIES if each in names):
-            copied = Path(shutil.copytree(folder / name, Path(scratch, name)))
-            engine = open_engine(name, copied, shared)
-            stack.callback(engine.close)
-            engines[name] = cast(Reaches, engine)
-            engines[name].mark()
+    able = [each for each in MEMORIES if each in names and size <= LARGEST]
+    with _copies(able, folder, shared) as (engines, scratch):
+        for engine in engines.values():
+            engine.mark()
             engine.fill(corpus.fresh[-_SINCE:])
-        sources = _sources(engines, Path(scratch), shared, corpus.fresh)
+        sources = _sources(engines, scratch, shared, corpus.fresh)
         for measure, rounds in ROUNDS.items():
             steps = [
                 Step(name, measure, _call(measure, engine, corpus.questions, sources[name]))
                 for name, engine in engines.items()
             ]
             yield from interleave(steps, rounds, size=size, embedder=label, budget=math.inf)
+
+
+@contextmanager
+def _copies(
+    names: Sequence[str], folder: Path, shared: SharedEmbedder | None
+) -> Iterator[tuple[dict[str, Memory], Path]]:
+    """Open copies of what the engines have in *folder*; yield them, and where there is room."""
+    with TemporaryDirectory(dir=folder) as scratch, ExitStack() as stack:
+        engines: dict[str, Memory] = {}
+        for name in names:
+            copied = Path(shutil.copytree(folder / name, Path(scratch, name)))
+            engines[name] = cast(Memory, open_engine(name, copied, shared))
+            stack.callback(engines[name].close)
+        yield engines, Path(scratch)
 
 
 def _sources(
@@ -68,9 +96,11 @@ def _sources(
 
 
 def _call(
-    measure: str, engine: Reaches, questions: Sequence[str], sources: Sequence[Path]
+    measure: str, engine: Memory, questions: Sequence[str] = (), sources: Sequence[Path] = ()
 ) -> Callable[[int], object]:
     calls: dict[str, Callable[[int], object]] = {
+        "conflicts": lambda _: engine.conflicts(),
+        "consolidate": lambda _: engine.consolidate(),
         "pack": lambda at: engine.pack(questions[at % len(questions)]),
         "as_of": lambda _: engine.as_of(),
         "as_of, all": lambda _: engine.as_of_all(),

@@ -148,7 +148,7 @@ def as_text(document: Mapping[str, Any]) -> str:
 def _figure_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield one line per measure, one column per engine."""
     engines = list(dict.fromkeys(row["engine"] for row in rows))
-    cells = {(row["measure"], row["engine"]): _time(row["cpu_us"]) for row in rows}
+    cells = {(row["measure"], row["engine"]): duration(row["cpu_us"] / 1e6) for row in rows}
     yield _line("", engines)
     for measure in dict.fromkeys(row["measure"] for row in rows):
         yield _line(measure, [cells.get((measure, engine), "") for engine in engines])
@@ -180,11 +180,3 @@ def _verdict(sign: str, row: Mapping[str, Any]) -> str:
 
 def _line(head: str, cells: Sequence[str]) -> str:
     return (f"{head:<28}" + "".join(f"{cell:>13}" for cell in cells)).rstrip()
-
-
-def _time(microseconds: float) -> str:
-    if microseconds < 1000:
-        return f"{microseconds:.1f} us"
-    if microseconds < 1_000_000:
-        return f"{microseconds / 1000:.2f} ms"
-    return f"{microseconds / 1_000_000:.2f} s"
