@@ -7,7 +7,7 @@ its name in the source and not added again, whatever became of it here.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final, TypeAlias
@@ -94,6 +94,21 @@ def import_from(
     while some := list(islice(found, size)):
         run.take(some)
     return run.finish()
+
+
+def read_each(
+    values: Iterable[tuple[str, Any] | Skipped], read: Callable[[str, Any], Iterable[Found]]
+) -> Iterator[Found]:
+    """Yield what *read* makes of each value and its place; where it raises ``ValueError``, why."""
+    for each in values:
+        if isinstance(each, Skipped):
+            yield each
+            continue
+        place, value = each
+        try:
+            yield from read(place, value)
+        except ValueError as error:
+            yield Skipped(place, str(error))
 
 
 def name_of(format: str, *parts: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
-from .base import Found, Item, Skipped, name_of
+from .base import Found, Item, Skipped, name_of, read_each
 from .conversations import branch, newest_leaf
 from .jsons import values
 from .times import moment
@@ -21,15 +22,7 @@ def read_chatgpt(path: str | os.PathLike[str], *, user: str = "user") -> Iterato
     The conversation is the thread, its title in the metadata. What was hidden, thought or told to a
     tool is left out; a message of nothing but pictures or sound is skipped.
     """
-    for found in values(path, _MEMBER):
-        if isinstance(found, Skipped):
-            yield found
-            continue
-        place, told = found
-        try:
-            yield from _conversation(place, told, user)
-        except ValueError as error:
-            yield Skipped(place, str(error))
+    return read_each(values(path, _MEMBER), partial(_conversation, user=user))
 
 
 def _conversation(place: str, told: object, user: str) -> Iterator[Found]:

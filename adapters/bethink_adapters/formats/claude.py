@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final, TypeGuard
 
-from .base import Found, Item, Skipped, name_of
+from .base import Found, Item, Skipped, name_of, read_each
 from .conversations import branch, newest_leaf
 from .jsons import values
 from .times import moment
@@ -20,21 +21,14 @@ def read_claude(path: str | os.PathLike[str], *, user: str = "user") -> Iterator
     The conversation is the thread, its name the title in the metadata. Thoughts and the use of
     tools are left out; a text that was pasted or attached is a memory of its own.
     """
-    for found in values(path, _MEMBER):
-        if isinstance(found, Skipped):
-            yield found
-            continue
-        place, told = found
-        if not isinstance(told, dict) or not isinstance(told.get("chat_messages"), list):
-            yield Skipped(place, "not a conversation of Claude: it has no chat_messages")
-        elif not isinstance(told.get("uuid"), str):
-            yield Skipped(place, "a conversation without a uuid")
-        else:
-            yield from _conversation(place, told, user)
+    return read_each(values(path, _MEMBER), partial(_conversation, user=user))
 
 
-def _conversation(place: str, told: Mapping[str, Any], user: str) -> Iterator[Found]:
-    thread = told["uuid"]
+def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
+    if not isinstance(told, dict) or not isinstance(told.get("chat_messages"), list):
+        raise ValueError("not a conversation of Claude: it has no chat_messages")
+    if not isinstance(thread := told.get("uuid"), str):
+        raise ValueError("a conversation without a uuid")
     for number, message in enumerate(_said(told), 1):
         name = str(message.get("uuid") or number)
         where = f"{place}, message {name}"

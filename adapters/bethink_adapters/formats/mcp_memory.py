@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
-from .base import Found, Item, Link, Skipped, name_of
+from .base import Found, Item, Link, Skipped, name_of, read_each
 from .jsons import values
 
 _FORMAT = "mcp-memory"
@@ -19,26 +19,24 @@ def read_mcp_memory(path: str | os.PathLike[str]) -> Iterator[Found]:
     An observation's text begins with the name of its entity, which also stands in the metadata; a
     relation links the memories of two entities. The format knows no times.
     """
-    for found in values(path):
-        if isinstance(found, Skipped):
-            yield found
-            continue
-        place, line = found
-        kind = line.get("type") if isinstance(line, dict) else None
-        if kind == "entity":
-            yield from _entity(place, line)
-        elif kind == "relation":
-            yield _relation(place, line)
-        else:
-            yield Skipped(place, "neither an entity nor a relation")
+    return read_each(values(path), _line)
+
+
+def _line(place: str, line: object) -> Iterator[Found]:
+    told = line if isinstance(line, dict) else {}
+    if told.get("type") == "entity":
+        yield from _entity(place, told)
+    elif told.get("type") == "relation":
+        yield _relation(place, told)
+    else:
+        raise ValueError("neither an entity nor a relation")
 
 
 def _entity(place: str, line: Mapping[str, Any]) -> Iterator[Found]:
     name, kind = line.get("name"), line.get("entityType")
     observations = line.get("observations")
     if not isinstance(name, str) or not isinstance(observations, list):
-        yield Skipped(place, "an entity needs a name and a list of observations")
-        return
+        raise ValueError("an entity needs a name and a list of observations")
     about = {"entity": name, "entity_type": kind}
     yield Item(place, _fields(f"{name} ({kind})" if kind else name, name_of(_FORMAT, name), about))
     for number, said in enumerate(observations, 1):
@@ -55,9 +53,9 @@ def _fields(content: str, source: str, about: Mapping[str, Any]) -> dict[str, An
     return {"content": content, "source": source, "metadata": {_FORMAT: dict(about)}}
 
 
-def _relation(place: str, line: Mapping[str, Any]) -> Link | Skipped:
+def _relation(place: str, line: Mapping[str, Any]) -> Link:
     ends = line.get("from"), line.get("to")
     kind = line.get("relationType")
     if not isinstance(ends[0], str) or not isinstance(ends[1], str) or not isinstance(kind, str):
-        return Skipped(place, "a relation needs from, to and relationType")
+        raise ValueError("a relation needs from, to and relationType")
     return Link(place, name_of(_FORMAT, ends[0]), name_of(_FORMAT, ends[1]), kind)

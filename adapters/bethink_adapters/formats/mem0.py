@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from bethink import segment
 
-from .base import Found, Item, Skipped, name_of, noted
+from .base import Found, Item, name_of, noted, read_each
 from .jsons import values
 from .sqlite import opened, rows
 from .times import moment
@@ -38,17 +39,7 @@ def read_mem0(path: str | os.PathLike[str]) -> Iterator[Found]:
     A user's memories go to the namespace ``users/<user_id>``, those of no user but an agent to
     ``agents/<agent_id>``. The run is the thread, the actor or else the role the author.
     """
-    for found in values(path):
-        if isinstance(found, Skipped):
-            yield found
-            continue
-        place, value = found
-        answer = value.get("results") if isinstance(value, dict) else None
-        if isinstance(answer, list):
-            for number, row in enumerate(answer, 1):
-                yield _item(f"{place}, result {number}", row)
-        else:
-            yield _item(place, value)
+    return read_each(values(path), _value)
 
 
 def read_mem0_history(path: str | os.PathLike[str]) -> Iterator[Found]:
@@ -58,25 +49,24 @@ def read_mem0_history(path: str | os.PathLike[str]) -> Iterator[Found]:
     """
     latest: dict[object, tuple[str, ...]] = {}
     with opened(path) as connection:
-        for number, row in enumerate(rows(connection, "history", _HISTORY, _STILL_THERE), 1):
-            place, id = f"row {number}", row["memory_id"]
-            name = name_of("mem0", str(id), str(row.get("id")))
-            try:
-                fields = _version(row)
-            except ValueError as error:
-                yield Skipped(place, str(error))
-                continue
-            yield Item(place, {**fields, "source": name}, latest.get(id, ()))
-            latest[id] = (name,)
+        found = rows(connection, "history", _HISTORY, _STILL_THERE)
+        yield from read_each(found, partial(_version, latest=latest))
 
 
-def _item(place: str, row: object) -> Item | Skipped:
+def _value(place: str, value: object) -> Iterator[Found]:
+    """Yield the memory that *value* is, or those of the answer that it is."""
+    answer = value.get("results") if isinstance(value, dict) else None
+    if isinstance(answer, list):
+        results = ((f"{place}, result {number}", row) for number, row in enumerate(answer, 1))
+        yield from read_each(results, _item)
+    else:
+        yield from _item(place, value)
+
+
+def _item(place: str, row: object) -> Iterator[Item]:
     if not isinstance(row, dict):
-        return Skipped(place, "not a memory of mem0: not an object")
-    try:
-        return Item(place, _fields(row))
-    except ValueError as error:
-        return Skipped(place, str(error))
+        raise ValueError("not a memory of mem0: not an object")
+    yield Item(place, _fields(row))
 
 
 def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,11 +91,19 @@ def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _version(row: Mapping[str, Any]) -> dict[str, Any]:
+def _version(
+    place: str, row: Mapping[str, Any], latest: dict[object, tuple[str, ...]]
+) -> Iterator[Item]:
+    """Yield a version of a memory, which supersedes the *latest* one of it."""
     changed = row.get("event") != "ADD" and row.get("updated_at")
-    return {
+    id = row["memory_id"]
+    name = name_of("mem0", str(id), str(row.get("id")))
+    fields = {
         "content": row["new_memory"],
         "author": row.get("actor_id") or row.get("role"),
         "occurred_at": moment(changed or row.get("created_at")),
-        "metadata": {"mem0": {"memory_id": row["memory_id"]}},
+        "source": name,
+        "metadata": {"mem0": {"memory_id": id}},
     }
+    yield Item(place, fields, latest.get(id, ()))
+    latest[id] = (name,)

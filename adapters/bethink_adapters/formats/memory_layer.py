@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from functools import partial
 from typing import Any, Final
 
-from .base import Found, Item, Link, Skipped, name_of, noted, own_namespace
+from .base import Found, Item, Link, name_of, noted, own_namespace, read_each
 from .sqlite import columns, from_json, opened, rows
 from .times import moment
 
@@ -47,17 +48,14 @@ def read_memory_layer(path: str | os.PathLike[str]) -> Iterator[Found]:
     with opened(path) as connection:
         superseded = _superseded(connection)
         found = rows(connection, "memories", _COLUMNS, "ORDER BY created_at, rowid")
-        for number, row in enumerate(found, 1):
-            place = f"row {number}"
-            try:
-                fields = _fields(row)
-            except ValueError as error:
-                yield Skipped(place, str(error))
-                continue
-            old = row.get("supersedes")
-            aside = bool(row.get("archived")) and row["id"] not in superseded
-            yield Item(place, fields, (_name(old),) if old else (), aside)
+        yield from read_each(found, partial(_item, superseded=superseded))
         yield from _links(connection)
+
+
+def _item(place: str, row: Mapping[str, Any], superseded: Set[object]) -> Iterator[Item]:
+    old = row.get("supersedes")
+    aside = bool(row.get("archived")) and row["id"] not in superseded
+    yield Item(place, _fields(row), (_name(old),) if old else (), aside)
 
 
 def _superseded(connection: sqlite3.Connection) -> set[object]:
@@ -70,7 +68,7 @@ def _links(connection: sqlite3.Connection) -> Iterator[Link]:
         return
     wanted = ("source_id", "target_id", "relation_type")
     found = rows(connection, "memory_relations", wanted, "ORDER BY created_at, rowid")
-    for number, row in enumerate(found, 1):
+    for number, (_, row) in enumerate(found, 1):
         ends = _name(row["source_id"]), _name(row["target_id"])
         yield Link(f"relation {number}", *ends, str(row["relation_type"]))
 

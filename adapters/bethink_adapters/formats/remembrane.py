@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from .base import Found, Item, Skipped, name_of, noted, own_namespace
+from .base import Found, Item, name_of, noted, own_namespace, read_each
 from .sqlite import from_json, opened, rows
 from .times import moment
 
@@ -32,12 +32,7 @@ def read_remembrane(path: str | os.PathLike[str]) -> Iterator[Found]:
     """
     with opened(path) as connection:
         found = rows(connection, "memories", _COLUMNS, "ORDER BY created_at, rowid")
-        for number, row in enumerate(found, 1):
-            place = f"row {number}"
-            try:
-                yield Item(place, _fields(row))
-            except ValueError as error:
-                yield Skipped(place, str(error))
+        yield from read_each(found, lambda place, row: [Item(place, _fields(row))])
 
 
 def _fields(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,16 +38,18 @@ def columns(connection: sqlite3.Connection, table: str) -> list[str]:
 
 def rows(
     connection: sqlite3.Connection, table: str, wanted: Sequence[str], rest: str = ""
-) -> Iterator[dict[str, Any]]:
-    """Yield the *wanted* columns, as far as the table has them, with *rest* behind ``FROM``.
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield places, such as "row 7", and the *wanted* columns there, as far as the table has them.
 
-    A table without the first of them raises ``sqlite3.OperationalError``.
+    *rest* stands behind ``FROM``. A table without the first of the columns raises
+    ``sqlite3.OperationalError``.
     """
     known = columns(connection, table)
     names = [name for name in wanted if name in known or name == wanted[0]]
     listed = ", ".join(f'"{table}"."{name}"' for name in names)
-    for row in connection.execute(f'SELECT {listed} FROM "{table}" {rest}'):
-        yield dict(zip(names, row, strict=True))
+    found = connection.execute(f'SELECT {listed} FROM "{table}" {rest}')
+    for number, row in enumerate(found, 1):
+        yield f"row {number}", dict(zip(names, row, strict=True))
 
 
 def from_json(name: str, text: object, kind: type) -> Any:
