@@ -146,6 +146,10 @@ def test_only_the_cited_memory_is_scored(recalled: list[MemoryRecord]) -> None:
         ("--- FAIL: TestA\nFAIL\texample.org/a\t0.01s\nok  \texample.org/b\t0.01s", "failed"),
         ("1 failed, 2 passed in 0.1s\n...\n3 passed in 0.1s", "worked"),
         ("collected 4 items", None),
+        ("Ran 5 tests in 0.001s\n\nFAILED (unexpected successes=1)", "failed"),
+        (f"{'1' * 5000} passed in 0.1s", None),
+        (f"Ran {'1' * 5000} tests in 0.1s\n\nOK", None),
+        (f"Tests: {'1' * 5000} failed", None),
     ],
 )
 def test_runs_of_several_test_tools_are_read(
@@ -376,7 +380,7 @@ def test_what_is_no_transcript_is_refused(transcript: Any) -> None:
 
 @pytest.mark.parametrize(
     "transcript",
-    ["", [], "{not json", "[1, 2]", '{"a": 1}', [{}], [{"role": 3, "content": 3}],
+    ["", [], "Ran 5 tests in 0.1s\n\nFAILED (failures=x)", "{not json", "[1, 2]", '{"a": 1}', [{}], [{"role": 3, "content": 3}],
      [{"role": "assistant", "content": [None, 3, {"type": "image"}], "tool_calls": None}],
      [{"role": "tool"}, {"type": "tool_use"}, {"type": "function_call", "arguments": "[]"}]],
 )  # fmt: skip
@@ -405,6 +409,11 @@ def test_messages_of_any_shape_are_read(messages: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize("text", ["\n" * 50_000, "1 a11 " * 10_000, "3 passed, " * 10_000])
 def test_a_long_text_is_read_in_passing(recalled: list[MemoryRecord], text: str) -> None:
     assert attribute(text, recalled) == []
+
+
+def test_a_code_of_any_length_is_read(recalled: list[MemoryRecord]) -> None:
+    for code, verdict in (("1" * 5000, "failed"), ("0" * 5000, "worked")):
+        assert verdicts(ran("make db", f"exit code: {code}"), recalled) == {USED: verdict}
 
 
 def test_recalled_results_are_as_good_as_records(store: MemoryStore) -> None:

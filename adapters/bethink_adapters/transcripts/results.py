@@ -11,27 +11,32 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_COUNT: Final = re.compile(r"(\d+) (\w+)")
+_INT: Final = r"\d{1,9}"  # what is longer counts nothing
+_COUNT: Final = re.compile(rf"\b({_INT}) (\w+)")
 _FAILURES: Final = frozenset(("failed", "error", "errors", "failing"))
 _PASSES: Final = frozenset(("passed", "passing", "xpassed"))
 
 _PYTEST: Final = re.compile(
-    r"^(?:=+ )?((?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)"
+    rf"^(?:=+ )?((?:{_INT} (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)"
     r"(?:, )?)+) in [\d.]+ ?s",
     re.MULTILINE,
 )
 _UNITTEST: Final = re.compile(
-    r"^Ran (\d+) tests? in [\d.]+s\s+(?:OK|FAILED \(([^)\n]*)\))", re.MULTILINE
+    rf"^Ran ({_INT}) tests? in [\d.]+s\s+(?:OK|FAILED \(([^)\n]*)\))", re.MULTILINE
 )
-_JEST: Final = re.compile(r"^[ \t]*Tests:?\s+((?:\d+ \w+(?: \| |, )?)+)", re.MULTILINE)
-_MOCHA: Final = re.compile(r"^[ \t]*(\d+ passing) \([^)\n]*\)\s*(\d+ failing)?", re.MULTILINE)
+_LISTED: Final = re.compile(rf"(\w[\w ]*)=({_INT})\b")
+_JEST: Final = re.compile(rf"^[ \t]*Tests:?\s+((?:{_INT} \w+(?: \| |, )?)+)", re.MULTILINE)
+_MOCHA: Final = re.compile(
+    rf"^[ \t]*({_INT} passing) \([^)\n]*\)\s*({_INT} failing)?", re.MULTILINE
+)
 _CARGO: Final = re.compile(
-    r"^test result: (?:ok|FAILED)\. ((?:\d+ (?:passed|failed|ignored)(?:; )?)+)", re.MULTILINE
+    rf"^test result: (?:ok|FAILED)\. ((?:{_INT} (?:passed|failed|ignored)(?:; )?)+)",
+    re.MULTILINE,
 )
 _GO: Final = re.compile(r"^(ok|FAIL)[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\)|\[)", re.MULTILINE)
 
 _EXITED: Final = re.compile(
-    r"\bexit(?:ed)?(?: with)?(?: code| status)?[:= ]+(\d+)\b|\breturn ?code[:= ]+(\d+)\b", re.I
+    r"\b(?:exit(?:ed)?(?: with)?(?: code| status)?|return ?code)[:= ]+(\d+)\b", re.I
 )
 _TROUBLE: Final = re.compile(
     r"^(?:fatal|error)\b.*:|\b(?:command not found|no such file or directory)\b"
@@ -81,8 +86,8 @@ def last_test_run(output: str) -> TestRun | None:
 
 def went_wrong(output: str) -> bool:
     """Tell whether *output* says that its command could not do what it was to do."""
-    codes = [code for match in _EXITED.finditer(output) for code in match.groups() if code]
-    return int(codes[-1]) != 0 if codes else _TROUBLE.search(output) is not None
+    codes = _EXITED.findall(output)
+    return bool(codes[-1].strip("0")) if codes else _TROUBLE.search(output) is not None
 
 
 def _is_one_of_several(run: TestRun) -> bool:
@@ -99,10 +104,9 @@ def _counted(match: re.Match[str]) -> Counts:
 
 
 def _of_unittest(match: re.Match[str]) -> Counts:
-    told = dict(part.split("=") for part in (match[2] or "").split(", ") if "=" in part)
-    failed = sum(int(told.get(name, 0)) for name in ("failures", "errors", "unexpected successes"))
-    skipped = int(told.get("skipped", 0))
-    return max(int(match[1]) - failed - skipped, 0), failed
+    told = {name: int(number) for name, number in _LISTED.findall(match[2] or "")}
+    failed = sum(told.get(name, 0) for name in ("failures", "errors", "unexpected successes"))
+    return max(int(match[1]) - failed - told.get("skipped", 0), 0), failed
 
 
 def _of_go(match: re.Match[str]) -> Counts:
