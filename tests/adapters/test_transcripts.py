@@ -411,6 +411,12 @@ def test_a_long_text_is_read_in_passing(recalled: list[MemoryRecord], text: str)
     assert attribute(text, recalled) == []
 
 
+def test_a_memory_with_many_quotes_is_read_in_passing() -> None:
+    warning = MemoryRecord(USED, "default", f"never {'`make db` ' * 50_000}, but `ls`", 0, 0, 0)
+    assert verdicts(ran("make db", "done"), [warning]) == {}
+    assert verdicts(ran("ls", "done"), [warning]) == {USED: "worked"}
+
+
 def test_a_code_of_any_length_is_read(recalled: list[MemoryRecord]) -> None:
     for code, verdict in (("1" * 5000, "failed"), ("0" * 5000, "worked")):
         assert verdicts(ran("make db", f"exit code: {code}"), recalled) == {USED: verdict}

@@ -32,9 +32,12 @@ def advised(record: MemoryRecord) -> list[Steps]:
     """
     content, found = record.content, list[str]()
     quoted = list(_QUOTED.finditer(content))
+    warned, place = False, 0
     for match in quoted:
-        before = _CLAUSE.split(content[: match.start()])[-1]
-        if not _PROHIBITED.search(before):
+        *earlier, clause = _CLAUSE.split(content[place : match.start()])
+        warned = bool(_PROHIBITED.search(clause)) or (warned and not earlier)
+        place = match.start()
+        if not warned:
             found += [group for group in match.groups() if group]
     if record.category == "command" and not quoted:
         found = [content]
