@@ -380,7 +380,8 @@ def test_what_is_no_transcript_is_refused(transcript: Any) -> None:
 
 @pytest.mark.parametrize(
     "transcript",
-    ["", [], "Ran 5 tests in 0.1s\n\nFAILED (failures=x)", "{not json", "[1, 2]", '{"a": 1}', [{}], [{"role": 3, "content": 3}],
+    ["", [], "{not json", "Ran 5 tests in 0.1s\n\nFAILED (failures=x)", "[1, 2]",
+     '{"a": 1}', [{}], [{"role": 3, "content": 3}],
      [{"role": "assistant", "content": [None, 3, {"type": "image"}], "tool_calls": None}],
      [{"role": "tool"}, {"type": "tool_use"}, {"type": "function_call", "arguments": "[]"}]],
 )  # fmt: skip
@@ -406,7 +407,14 @@ def test_messages_of_any_shape_are_read(messages: list[dict[str, Any]]) -> None:
     assert found == attribute(json.dumps(messages), [record]) == []
 
 
-@pytest.mark.parametrize("text", ["\n" * 50_000, "1 a11 " * 10_000, "3 passed, " * 10_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("\n" * 50_000, "1 a11 " * 10_000, "3 passed, " * 10_000),
+        *("<system-reminder>" * 50_000, "[" * 200_000, '{"content": 3}\n' + '{"a":' * 200_000),
+    ],
+    ids=lambda text: text[:9],
+)
 def test_a_long_text_is_read_in_passing(recalled: list[MemoryRecord], text: str) -> None:
     assert attribute(text, recalled) == []
 
@@ -415,6 +423,14 @@ def test_a_memory_with_many_quotes_is_read_in_passing() -> None:
     warning = MemoryRecord(USED, "default", f"never {'`make db` ' * 50_000}, but `ls`", 0, 0, 0)
     assert verdicts(ran("make db", "done"), [warning]) == {}
     assert verdicts(ran("ls", "done"), [warning]) == {USED: "worked"}
+
+
+def test_a_message_that_is_nested_too_deeply_is_refused() -> None:
+    content: list[Any] = []
+    for _ in range(100_000):
+        content = [content]
+    with pytest.raises(ValidationError, match="too deeply"):
+        attribute([{"role": "tool", "content": content}], [])
 
 
 def test_a_code_of_any_length_is_read(recalled: list[MemoryRecord]) -> None:

@@ -50,7 +50,7 @@ _SPOKEN: Final = re.compile(
 )
 _PROMPTED: Final = re.compile(r"^\s*[$\u276f][ \t]+(\S.*)$")
 _INSERTED: Final = re.compile(  # by programs into what a human said; memories, too
-    r"<(system-reminder|local-command-\w+|command-\w+|memories \d+)>.*?</\1>", re.DOTALL
+    r"<(/?)(system-reminder|local-command-\w+|command-\w+|memories \d+)>"
 )
 _COMMANDS: Final = ("command", "cmd", "script", "commands")
 _CALLS: Final = ("tool_use", "function_call", "local_shell_call", "custom_tool_call", "shell_call")
@@ -58,16 +58,15 @@ _CALLS: Final = ("tool_use", "function_call", "local_shell_call", "custom_tool_c
 
 def events(transcript: Transcript) -> list[Event]:
     """Return what happened, in order."""
-    if isinstance(transcript, str):
-        messages = _messages(transcript)
-        return (
-            list(_lines(_INSERTED.sub("", plain(transcript))))
-            if messages is None
-            else _of_all(messages)
-        )
     if isinstance(transcript, Mapping) or not isinstance(transcript, Iterable):
         raise ValidationError(f"a transcript is text or messages, not {type(transcript).__name__}")
-    return _of_all(transcript)
+    messages = _messages(transcript) if isinstance(transcript, str) else transcript
+    if messages is None:
+        return list(_lines(_own_words(plain(str(transcript)))))
+    try:
+        return _of_all(messages)
+    except RecursionError:
+        raise ValidationError("a message is nested too deeply") from None
 
 
 def _messages(text: str) -> list[Any] | None:
@@ -87,7 +86,7 @@ def _messages(text: str) -> list[Any] | None:
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -154,9 +153,26 @@ def _of_part(part: object, speaker: Kind) -> Iterator[Event]:
 
 def _spoken(text: str, speaker: Kind) -> Event:
     if speaker == "human":
-        text = _INSERTED.sub("", text)
+        text = _own_words(text)
     silent = speaker == "human" and not text.strip()
     return Event("other" if silent else speaker, plain(text))
+
+
+def _own_words(text: str) -> str:
+    """Leave out what was inserted, from each opening tag to the next that closes it."""
+    tags = list(_INSERTED.finditer(text))
+    closing: dict[str, list[re.Match[str]]] = {}
+    for tag in reversed(tags):
+        if tag[1]:
+            closing.setdefault(tag[2], []).append(tag)
+    kept, at = list[str](), 0
+    for tag in tags:
+        if tag[1]:
+            closing[tag[2]].pop()
+        elif tag.start() >= at and closing.get(tag[2]):
+            kept.append(text[at : tag.start()])
+            at = closing[tag[2]][-1].end()
+    return "".join([*kept, text[at:]])
 
 
 def _call(part: Mapping[str, Any]) -> Event:
