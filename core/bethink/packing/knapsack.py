@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cache
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -155,13 +156,13 @@ class _Sack:
             low, high = self._at(0.0), low
         elif high.slope < 0:
             low, high = high, self._at(float(self.value.sum()) / max(self.room, 1))
-        best = min(low, high, key=_bound)
+        best = min(low, high, key=attrgetter("bound"))
         for _ in range(_STEPS):
             price = low.meets(high)
             if not low.price < price < high.price:
                 break
             new = self._at(price)
-            best = min(best, new, key=_bound)
+            best = min(best, new, key=attrgetter("bound"))
             touched = low.bound + low.slope * (price - low.price)
             if new.slope < 0:
                 low = new
@@ -215,7 +216,6 @@ class _Search:
         self._decisions, self._best = _Decisions(), _NONE
         self.complete = True
         self.gap = gap = sack.bound - self._least
-        self._hopeless = gap <= 0.0
         lost = np.maximum(-sack.group_gain, 0.0)
         if few:
             losses = np.concatenate((np.abs(sack.gain) + lost[sack.group], np.abs(sack.group_gain)))
@@ -229,7 +229,7 @@ class _Search:
 
     def better(self) -> Flags:
         """Return the best choice of all, or the one known if none is better."""
-        if not self._hopeless:
+        if self._sack.bound > self._least:
             self._search()
         return self._known if self._best == _NONE else self._choice()
 
@@ -346,10 +346,6 @@ class _Search:
         taken: Flags = self._settled & entered[sack.group]
         taken[decided[decided < len(sack.value)]] = True
         return taken
-
-
-def _bound(tangent: _Tangent) -> float:
-    return tangent.bound
 
 
 def _undominated(weight: Ints, value: Floats) -> Ints:

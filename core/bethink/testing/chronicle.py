@@ -13,15 +13,8 @@ from ..backends.chronicle import Current, Link
 from ..errors import ValidationError
 from ..journal import told
 from ..namespaces import EVERYWHERE, Subtree
-from ..records import MemoryRecord, Snapshot
+from ..records import Snapshot
 from .samples import EVERY_FIELD, erase, insert, move, patch, record, segment, touch, vector
-
-
-def change(backend: Backend, row: int, changed: MemoryRecord, **changes: object) -> None:
-    """Patch a record and tell the journal of it."""
-    with backend.write() as writer:
-        writer.patch(row, changed)
-        writer.journal("update", changed.updated_at, changed, row, row, changes)
 
 
 def relate(backend: Backend, link: str, *, holds: bool, at: float = 100.0) -> None:
@@ -32,12 +25,6 @@ def relate(backend: Backend, link: str, *, holds: bool, at: float = 100.0) -> No
         assert writer.linked(source, kind, target) is not holds
         writer.link(source, kind, target, holds=holds)
         writer.journal("relate", at, held, None, None, {"kind": kind})
-
-
-def make_entries(backend: Backend, *times: float) -> None:
-    """Append one entry at each of *times*."""
-    for place, at in enumerate(times):
-        insert(backend, record(f"t{place}", created_at=at))
 
 
 def ids(found: list[Current]) -> list[str]:
@@ -69,14 +56,14 @@ class ChronicleContract(ABC):
     def test_a_time_is_the_last_entry_made_by_then(
         self, backend: Backend, times: tuple[float, ...]
     ) -> None:
-        make_entries(backend, *times)
+        insert(backend, *(record(f"t{n}", created_at=at) for n, at in enumerate(times)))
         for time in (0.5, *times, 2.5, 99.0):
             last = max((seq for seq, at in enumerate(times, 1) if at <= time), default=0)
             assert backend.chronicle.seq_at(time) == last
 
     def test_an_entry_is_found_by_its_number(self, backend: Backend) -> None:
         insert(backend, record("r1"))
-        change(backend, 1, record("r1", importance=0.9), importance=0.9)
+        patch(backend, 1, record("r1", importance=0.9), importance=0.9)
         entry = backend.chronicle.entry(2)
         assert entry is not None
         assert entry == backend.log(1, None, None, 0)[0]
@@ -95,7 +82,7 @@ class ChronicleContract(ABC):
         seq = backend.head()
         patch(backend, 2, replace(backend.get(["r1"])["r1"], state="superseded"), "supersede")
         move(backend, 3, replace(backend.get(["r2"])["r2"], namespace="c"))
-        change(backend, 4, replace(backend.get(["r3"])["r3"], importance=0.9))
+        patch(backend, 4, replace(backend.get(["r3"])["r3"], importance=0.9))
         insert(backend, record("new", namespace="a/b"))
         for scope in ("a/b", Subtree("a"), EVERYWHERE):
             assert ids(backend.chronicle.candidates(scope, seq)) == ["r1", "r2", "r3", "r4"]
@@ -108,7 +95,7 @@ class ChronicleContract(ABC):
         insert(backend, record("r1", key="k"), record("r2", key="other"), record("r3", key=None))
         patch(backend, 1, record("r1", key="k", state="superseded"), "supersede")
         insert(backend, record("r4", key="k"))
-        change(backend, 2, record("r2", key="k2"))
+        patch(backend, 2, record("r2", key="k2"))
         assert ids(backend.chronicle.holders("default", "k")) == ["r1", "r4"]
         assert ids(backend.chronicle.holders("default", "other")) == ["r2"]
         assert ids(backend.chronicle.holders("default", "k2")) == ["r2"]
@@ -125,7 +112,7 @@ class ChronicleContract(ABC):
         living, last = replace(EVERY_FIELD, state="live"), 1500
         insert(backend, living)
         for n in range(2, last + 1):
-            change(backend, 1, replace(living, importance=n / last), importance=n / last)
+            patch(backend, 1, replace(living, importance=n / last), importance=n / last)
         (current,) = backend.chronicle.current(["all"])
         (story,) = backend.chronicle.stories([current], last)
         first, *later = story.told

@@ -40,11 +40,6 @@ from .samples import (
 class BackendContract(ChronicleContract):
     """The tests that need one backend, new and empty."""
 
-    @pytest.fixture
-    @abstractmethod
-    def backend(self) -> Iterator[Backend]:
-        """Yield a new backend and close it."""
-
     def test_a_new_backend_holds_nothing(self, backend: Backend) -> None:
         assert (
             backend.head(),

@@ -112,11 +112,13 @@ def insert(
     return rows
 
 
-def patch(backend: Backend, row: int, changed: MemoryRecord, action: str = "update") -> None:
-    """Let *changed* take the place of the record in *row*, with an entry of this *action*."""
+def patch(
+    backend: Backend, row: int, changed: MemoryRecord, action: str = "update", **changes: object
+) -> None:
+    """Let *changed* take the place of the record in *row*, with an entry that tells *changes*."""
     with backend.write() as writer:
         writer.patch(row, changed)
-        writer.journal(action, changed.updated_at, changed, row, row, {})
+        writer.journal(action, changed.updated_at, changed, row, row, changes)
 
 
 def move(
