@@ -60,9 +60,9 @@ class MessageLog:
     @staticmethod
     def sessions(store: MemoryStore, *, namespace: str = "messages") -> list[str]:
         """Return the sessions that have messages, sorted."""
-        below = len(namespace) + 1
-        names = (name[below:] for name in store.namespaces(Subtree(namespace)))
-        return sorted(unsegment(name) for name in names if name and "/" not in name)
+        names = store.namespaces(Subtree(namespace))
+        sessions = (name[len(namespace) + 1 :] for name in names)
+        return sorted(unsegment(name) for name in sessions if name and "/" not in name)
 
 
 def _listed(messages: object) -> list[dict[str, Any]]:

@@ -98,6 +98,8 @@ def test_sessions_are_listed_by_their_own_names(store: MemoryStore) -> None:
     assert MessageLog.sessions(store) == sorted(HOSTILE)
     assert MessageLog.sessions(store, namespace="users/ann") == ["elsewhere"]
     assert MessageLog.sessions(store, namespace="users") == []
+    with pytest.raises(ValidationError):
+        MessageLog.sessions(store, namespace=3)  # type: ignore[arg-type]
 
 
 def test_a_cleared_session_is_not_listed(store: MemoryStore) -> None:
