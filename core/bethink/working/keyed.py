@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from operator import itemgetter
 from typing import Any, Final
 
@@ -43,13 +42,6 @@ class _Updating(threading.local):
     """The keys whose update functions this thread is inside of."""
 
     keys: frozenset[tuple[int, str, str]] = frozenset()
-
-
-class _Overtaken(Exception):
-    """End a transaction that finds another value than the one it has a successor for."""
-
-    def __init__(self, found: MemoryRecord | None) -> None:
-        self.found = found
 
 
 _inside: Final = _Updating()
@@ -102,11 +94,8 @@ class KeyedMemory(Memory):
             before = copy.deepcopy(default if held is None else _value(held))
             with self._updating(key):
                 new = _made(fn(before))
-            try:
-                self._modify(key, partial(_successor, held, new))
-            except _Overtaken as overtaken:
-                held = overtaken.found
-            else:
+            done, held = self._succeed(key, held, new)
+            if done:
                 return copy.deepcopy(new)
             if time.monotonic() > deadline:
                 raise StoreBusyError(self.store.location, f"key {key!r} never stands still")
@@ -163,6 +152,21 @@ class KeyedMemory(Memory):
     ) -> MemoryRecord | None:
         return lifecycle.modify(self._engine, self.namespace, self._checked(key), change, anew=anew)
 
+    def _succeed(
+        self, key: str, before: MemoryRecord | None, new: Any
+    ) -> tuple[bool, MemoryRecord | None]:
+        """Remember *new* if what is there is still *before*; tell whether, and what was there."""
+        found = before
+
+        def exchange(held: MemoryRecord | None) -> Any:
+            nonlocal found
+            found = held
+            if before is None or held is None:
+                return new if before is held else UNCHANGED
+            return new if _same(_value(before), _value(held)) else UNCHANGED
+
+        return self._modify(key, exchange) is not None, found
+
     def _record(self, key: str) -> MemoryRecord | None:
         return self.store.get(namespace=self.namespace, key=key)
 
@@ -213,15 +217,6 @@ def _item(record: MemoryRecord) -> MemoryItem:
 
 def _same(one: Any, other: Any) -> bool:
     return RELATIONS["$eq"](one, other)
-
-
-def _successor(before: MemoryRecord | None, new: Any, held: MemoryRecord | None) -> Any:
-    """Return *new* if *held* is what was there *before*."""
-    if (before is None) != (held is None):
-        raise _Overtaken(held)
-    if before is not None and held is not None and not _same(_value(before), _value(held)):
-        raise _Overtaken(held)
-    return new
 
 
 def _made(value: Any) -> Any:
