@@ -6,7 +6,6 @@ fails is logged, and the run goes on without it.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from bethink.namespaces import Scope, check_scope
 from bethink.packing import Budget, Packed, TokenCounter, pack
 from bethink.view import Where
 
+from .awaiting import awaitable
 from .texts import storable
 
 _logger: Final = logging.getLogger(__name__)
@@ -85,8 +85,4 @@ class Recalling:
             _logger.exception("nothing could be recalled; the run goes on without it")
             return NOTHING
 
-    async def asafely(
-        self, query: str, said: Collection[str] = (), *, namespace: Scope | None = None
-    ) -> Packed:
-        """Return what ``safely`` does, without keeping the event loop waiting."""
-        return await asyncio.to_thread(self.safely, query, said, namespace=namespace)
+    asafely = awaitable(safely)

@@ -62,7 +62,7 @@ def events(transcript: Transcript) -> list[Event]:
         raise ValidationError(f"a transcript is text or messages, not {type(transcript).__name__}")
     messages = _messages(transcript) if isinstance(transcript, str) else transcript
     if messages is None:
-        return list(_lines(_own_words(plain(str(transcript)))))
+        return list(_lines(_without_inserted(plain(str(transcript)))))
     try:
         return _of_all(messages)
     except RecursionError:
@@ -153,12 +153,12 @@ def _of_part(part: object, speaker: Kind) -> Iterator[Event]:
 
 def _spoken(text: str, speaker: Kind) -> Event:
     if speaker == "human":
-        text = _own_words(text)
+        text = _without_inserted(text)
     silent = speaker == "human" and not text.strip()
     return Event("other" if silent else speaker, plain(text))
 
 
-def _own_words(text: str) -> str:
+def _without_inserted(text: str) -> str:
     """Leave out what was inserted, from each opening tag to the next that closes it."""
     tags = list(_INSERTED.finditer(text))
     closing: dict[str, list[re.Match[str]]] = {}
