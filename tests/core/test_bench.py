@@ -29,7 +29,6 @@ MEASURES = {
     *(f"{measure}, cold" for measure in IN_A_ROW_AND_COLD),
     "bulk store",
     "open and first recall",
-    "recall, no touch",
     "recall before own store",
     "recall before foreign store",
     "recall after foreign store",
@@ -249,19 +248,19 @@ def test_json_has_a_line_for_every_row(document: dict[str, list[dict[str, object
         (["--sizes", "60,30"], [30, 60]),
         (["--quick", "--million"], [1000, 1_000_000]),
         (["--million"], [1000, 10_000, 100_000, 1_000_000]),
+        ([], [1000, 10_000, 100_000]),
     ],
 )
-def test_a_million_joins_the_sizes(given: list[str], sizes: list[int]) -> None:
+def test_sizes_are_measured_from_the_least(given: list[str], sizes: list[int]) -> None:
     assert sizes_of(option_parser().parse_args(given)) == sizes
 
 
 def test_the_largest_sizes_are_measured_with_shared_vectors_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name, size in (("MILLION", 60), ("LARGEST_FOR_PEERS", 50)):
-        monkeypatch.setattr(program, name, size)
-    monkeypatch.setattr(program, "LARGEST_WITH_OWN_EMBEDDER", 50)
-    given = ["--quick", "--sizes", "60", "--million", "--peers", ""]
+    for name in ("LARGEST_FOR_PEERS", "LARGEST_WITH_OWN_EMBEDDER"):
+        monkeypatch.setattr(program, name, 50)
+    given = ["--quick", "--sizes", "60", "--peers", ""]
     found = run(option_parser().parse_args(given))
     assert {(row["size"], row["embedder"]) for row in found["figures"]} == {(60, "shared")}
 

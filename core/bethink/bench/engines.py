@@ -35,8 +35,8 @@ class Engine(Fills, Stores, Protocol):
 
     needs: ClassVar[tuple[str, ...]]
 
-    def recall(self, query: str, *, touch: bool = True) -> Sequence[str]:
-        """Return the best texts; *touch* matters only to engines that record the access."""
+    def recall(self, query: str) -> Sequence[str]:
+        """Return the best texts, and record the access if the engine does so."""
 
     def close(self) -> None:
         """Let go of the files."""
@@ -84,9 +84,9 @@ class Bethink:
         """Store *texts* in one transaction."""
         self.memory.store_many(texts)
 
-    def recall(self, query: str, *, touch: bool = True) -> list[str]:
+    def recall(self, query: str) -> list[str]:
         """Return the best texts."""
-        return [hit.memory.content for hit in self.memory.recall(query, k=HITS, touch=touch)]
+        return [hit.memory.content for hit in self.memory.recall(query, k=HITS)]
 
     def conflicts(self) -> int:
         """Return how many pairs of texts are in conflict."""

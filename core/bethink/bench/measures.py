@@ -131,7 +131,6 @@ class Run:
             self.findings.survivors.append(Survivors(self.size, self._label, counts))
 
     def _recall_steps(self, engines: dict[str, Engine], label: str) -> list[Step]:
-        half = self.plan.rounds // 2
         steps = []
         if self.shared:
             matrix = self.shared.matrix[: self.size]
@@ -141,16 +140,10 @@ class Run:
                 return np.dot(matrix, vectors[at % len(vectors)])
 
             steps.append(Step("numpy.dot", f"scan{label}", scan))
-        steps += [
+        recalls = (
             self._recall_step(name, engine, f"recall{label}") for name, engine in engines.items()
-        ]
-        if not label:
-            steps += [
-                self._recall_step(name, engines[name], "recall, no touch", half, touch=False)
-                for name in MEMORIES
-                if name in engines
-            ]
-        return steps
+        )
+        return [*steps, *recalls]
 
     def _recall_after_store(self, engines: dict[str, Engine]) -> None:
         """Store and recall in turn, as an agent does: a few pairs in a row, then each pair cold.
@@ -226,13 +219,9 @@ class Run:
             steps = [_store_step(name, one, measure, chosen) for name, one in writers.items()]
             self._take(steps, self.plan.stores)
 
-    def _recall_step(
-        self, name: str, engine: Engine, measure: str, shift: int = 0, *, touch: bool = True
-    ) -> Step:
+    def _recall_step(self, name: str, engine: Engine, measure: str, shift: int = 0) -> Step:
         """Return a step that asks the questions in turn, starting *shift* questions on."""
-        return Step(
-            name, measure, lambda at: engine.recall(self._question(at + shift), touch=touch)
-        )
+        return Step(name, measure, lambda at: engine.recall(self._question(at + shift)))
 
     def _question(self, number: int) -> str:
         """Return a question; as many different ones are asked as there are rounds."""

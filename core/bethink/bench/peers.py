@@ -34,8 +34,8 @@ class _Remembrane:
     def fill(self, texts: Sequence[str]) -> None:
         self.memory.store_many(texts)
 
-    def recall(self, query: str, *, touch: bool = True) -> list[str]:
-        return [hit.memory.content for hit in self.memory.recall(query, k=HITS, touch=touch)]
+    def recall(self, query: str) -> list[str]:
+        return [hit.memory.content for hit in self.memory.recall(query, k=HITS)]
 
     def pack(self, query: str) -> int:
         return len(self.memory.pack(query, budget_tokens=ROOM, touch=False))
@@ -97,7 +97,7 @@ class _SqliteVec:
         self.db.execute("COMMIT")
         self.count += len(texts)
 
-    def recall(self, query: str, *, touch: bool = True) -> list[str]:
+    def recall(self, query: str) -> list[str]:
         vector = self.embedder.embed([query]).tobytes()
         sql = "SELECT content FROM near JOIN texts ON id = near.rowid WHERE v MATCH ? AND k = ?"
         return [row[0] for row in self.db.execute(sql, (vector, HITS))]
@@ -127,7 +127,7 @@ class _Chroma:
         self.rows.add(ids=ids, documents=list(texts), embeddings=self.embedder.embed(texts))
         self.count += len(texts)
 
-    def recall(self, query: str, *, touch: bool = True) -> list[str]:
+    def recall(self, query: str) -> list[str]:
         found = self.rows.query(query_embeddings=self.embedder.embed([query]), n_results=HITS)
         return list(found["documents"][0])
 
@@ -157,7 +157,7 @@ class _Lance:
         else:
             self.table.add(rows)
 
-    def recall(self, query: str, *, touch: bool = True) -> list[str]:
+    def recall(self, query: str) -> list[str]:
         found = self.table.search(self.embedder.embed([query])[0]).limit(HITS).to_list()
         return [row["content"] for row in found]
 
@@ -195,7 +195,7 @@ class _Langgraph:
         self.memory.batch(puts)
         self.count += len(texts)
 
-    def recall(self, query: str, *, touch: bool = True) -> list[str]:
+    def recall(self, query: str) -> list[str]:
         found = self.memory.search(("memories",), query=query, limit=HITS)
         return [item.value["content"] for item in found]
 
