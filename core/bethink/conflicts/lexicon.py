@@ -32,23 +32,21 @@ UNSPACED_DENIALS = "[不没沒未无無]|ない|ませ|なく|ไม่|안 |않
 """The same, as a pattern of parts of words, in scripts written without spaces and in Korean."""
 
 CHANGES = _stems(
-    "now new newly move moved switch switched change changed update updated replace replaced "
-    "become became rename renamed migrate migrated increase increased reduce reduced decrease "
-    "raised lowered recently latest currently instead upgrade upgraded extend extended reschedule "
-    "rescheduled postpone postponed reach reached correction actually joined relocated convert "
-    "converted"
+    "now new newly move switch change update replace become became rename migrate increase reduce "
+    "decrease raised lowered recently latest currently instead upgrade extend reschedule postpone "
+    "reach correction actually joined relocated convert"
 )
 """Stems that announce that something is no longer what it was."""
 
 FRAMES = {
     stem(word): stem(frame)
     for frame, words in {
-        "live": "reside move moved relocate relocated settle settled dwell",
-        "work": "join joined employed hired",
-        "use": "switch switched migrate migrated adopt adopted using",
-        "like": "love loves enjoy enjoys adore adores fond",
-        "hate": "dislike dislikes detest detests loathe loathes",
-        "prefer": "favor favour favorite favourite preferred preference",
+        "live": "reside move relocate settle dwell",
+        "work": "join employed hired",
+        "use": "switch migrate adopt",
+        "like": "love enjoy adore fond",
+        "hate": "dislike detest loathe",
+        "prefer": "favor favour favorite favourite preference",
     }.items()
     for word in words.split()
 }
