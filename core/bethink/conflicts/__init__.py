@@ -71,7 +71,7 @@ def find_conflict(a: Reading, b: Reading, similarity: float = 0.0) -> Conflict |
     """
     if not _comparable(a, b):
         return None
-    older, newer = sorted((a, b), key=_age)
+    older, newer = (a, b) if _age(a) <= _age(b) else (b, a)
     found = compare(older.traits, newer.traits)
     if found is None:
         return None
@@ -94,9 +94,11 @@ def are_duplicates(a: Reading, b: Reading, similarity: float) -> bool:
 def _comparable(a: Reading, b: Reading) -> bool:
     """Tell whether these are two records, and each does not speak of its own author."""
     one, other = a.record, b.record
-    personal = a.traits.personal and b.traits.personal
-    apart = personal and None not in (one.author, other.author) and one.author != other.author
-    return one.id != other.id and not apart
+    if one.id == other.id:
+        return False
+    if one.author is None or other.author is None or one.author == other.author:
+        return True
+    return not (a.traits.personal and b.traits.personal)
 
 
 def _age(reading: Reading) -> tuple[float, float, str]:

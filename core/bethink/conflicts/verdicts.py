@@ -47,8 +47,10 @@ def compare(a: Traits, b: Traits) -> tuple[Tier, Signals] | None:
     found: dict[Tier, dict[str, float | str]] = {}
     for tier, signal, measure in _findings(a, b):
         found.setdefault(tier, {}).setdefault(signal, measure)
-    tiers: tuple[Tier, ...] = ("likely", "possible")
-    return next(((tier, found[tier]) for tier in tiers if tier in found), None)
+    for tier in ("likely", "possible"):
+        if tier in found:
+            return tier, found[tier]
+    return None
 
 
 def differ(a: Traits, b: Traits) -> bool:
