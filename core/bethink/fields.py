@@ -280,26 +280,27 @@ def _vectors(name: str, value: object) -> dict[str, Vector]:
     return {label("vector name", key): vector(key, numbers) for key, numbers in value.items()}
 
 
-def _optional(check: Callable[[str, object], Any]) -> Callable[[str, object], Any]:
+def optional(check: Callable[[str, object], Any]) -> Callable[[str, object], Any]:
+    """Return *check* for what may be None as well."""
     return lambda name, value: None if value is None else check(name, value)
 
 
 CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
-    "id": _optional(label),
+    "id": optional(label),
     "content": _content,
     "namespace": lambda _, value: check_namespace(value),
-    "key": _optional(label),
+    "key": optional(label),
     "value": lambda name, value: plain(name, value),
-    "thread": _optional(text),
-    "author": _optional(text),
-    "category": _optional(label),
+    "thread": optional(text),
+    "author": optional(text),
+    "category": optional(label),
     "tags": _tags,
     "importance": _unit,
     "confidence": _unit,
-    "source": _optional(text),
+    "source": optional(text),
     "metadata": _metadata,
-    "occurred_at": _optional(timestamp),
-    "expires_at": _optional(timestamp),
+    "occurred_at": optional(timestamp),
+    "expires_at": optional(timestamp),
     "vectors": _vectors,
-    "supersedes": _optional(label),
+    "supersedes": optional(label),
 }

@@ -10,9 +10,10 @@ import hashlib
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass
 from dataclasses import fields as parts_of
-from typing import IO, Any, Final
+from typing import IO, Any, Final, get_args
 
 import numpy as np
 
@@ -28,7 +29,6 @@ VERSION: Final = 1
 LONGEST_LINE: Final = 64 << 20
 """So many bytes of a line are read, unless more are allowed: a text of full length takes 2 MiB."""
 
-_STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived", "forgotten", "erased")
 _NEEDED: Final = tuple(
     part.name
     for part in parts_of(MemoryRecord)
@@ -37,19 +37,15 @@ _NEEDED: Final = tuple(
 FIELDS: Final = frozenset(MemoryRecord.__slots__)
 
 
-def _time(name: str, value: object) -> float | None:
-    return None if value is None else fields.timestamp(name, value)
-
-
 _CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     **fields.CHECKS,  # and what only a store may set:
     "created_at": fields.timestamp,
     "updated_at": fields.timestamp,
-    "last_accessed_at": _time,
-    "superseded_by": lambda name, value: None if value is None else fields.label(name, value),
+    "last_accessed_at": fields.optional(fields.timestamp),
+    "superseded_by": fields.optional(fields.label),
     "access_count": lambda name, value: fields.integer(name, value, 0),
     "outcome": lambda name, value: fields.number(name, value, -1.0, 1.0),
-    "state": lambda name, value: fields.one_of(name, value, _STATES),
+    "state": lambda name, value: fields.one_of(name, value, get_args(State)),
 }
 
 
@@ -183,9 +179,15 @@ class Lines:
         """Return the error that tells what is wrong with the line read last."""
         return CorruptStoreError(self._name, f"line {self._number:,} {reason}")
 
-    def explained(self) -> _Explained:
+    @contextmanager
+    def explained(self) -> Iterator[None]:
         """Turn what goes wrong with the values of a line into the error that names the line."""
-        return _Explained(self)
+        try:
+            yield
+        except KeyError as error:
+            raise self.damaged(f"lacks {error}") from error
+        except (ValueError, TypeError, AttributeError, LookupError) as error:
+            raise self.damaged(f"holds what cannot be: {error}") from error
 
     def _next(self) -> dict[str, Any]:
         self._number += 1
@@ -205,31 +207,10 @@ class Lines:
         return line
 
 
-class _Explained:
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
-        if isinstance(error, KeyError):
-            raise self._lines.damaged(f"lacks {error}") from error
-        if isinstance(error, (ValueError, TypeError, AttributeError, LookupError)):
-            raise self._lines.damaged(f"holds what cannot be: {error}") from error
-
-
-def ending(digest: str) -> str:
-    """Return the last line, which vouches with a SHA-256 for all before it."""
-    return fields.to_json({"end": {"sha256": digest}})
-
-
 def vouched(lines: Iterator[str]) -> Iterator[str]:
     """Yield *lines* with their ends, and after them the one that vouches for them."""
     whole = hashlib.sha256()
     for line in lines:
         whole.update(f"{line}\n".encode())
         yield f"{line}\n"
-    yield f"{ending(whole.hexdigest())}\n"
+    yield fields.to_json({"end": {"sha256": whole.hexdigest()}}) + "\n"
