@@ -18,7 +18,6 @@ from .embedders import Embedder, checked_rows
 from .embedders.base import Matrix
 from .errors import EmbedderMismatchError, StoreClosedError
 from .filters import Filter, sees_accesses
-from .forks import watch
 from .index import MAX_RESIDENT, ResidentIndex
 from .index.document import embedded_text
 from .records import MemoryRecord
@@ -143,7 +142,6 @@ class Engine:
         self._bound = backend.fact("embedder") is not None
         self._closed = False
         self._closing = threading.Lock()
-        watch(self)
 
     def dimension(self) -> int:
         """Return the dimension of the embedder's vectors, as the file knows it if it does."""
@@ -198,7 +196,12 @@ class Engine:
     def settle(self, where: Filter | None) -> None:
         """Write pending accesses that *where* asks about."""
         self.check_open()
-        if self.index.touches and sees_accesses(where):
+        if sees_accesses(where):
+            self.flush()
+
+    def flush(self) -> None:
+        """Write all pending accesses."""
+        if self.index.touches:
             with self.writing(closing=True):
                 pass
 
@@ -227,9 +230,7 @@ class Engine:
             if self._closed:
                 return
             try:
-                if self.index.touches:
-                    with self.writing(closing=True):
-                        pass
+                self.flush()
                 self.index.save(closing=True)
             finally:
                 self._closed = True

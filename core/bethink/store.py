@@ -21,7 +21,7 @@ from .embedders import checked as checked_embedder
 from .engine import Engine
 from .fields import Changes, Fields
 from .filters import parse
-from .forks import opening
+from .forks import opening, watch
 from .history import Diff, Moments, Past, Version, When
 from .ids import IdFactory
 from .index import MAX_RESIDENT
@@ -103,6 +103,7 @@ class MemoryStore(View):
             try:
                 chosen = embedder_for(backend.fact("embedder"), given)
                 self._engine = Engine(backend, chosen, tell_time, make_id, most)
+                watch(self._engine)
             except BaseException:
                 backend.close()
                 raise

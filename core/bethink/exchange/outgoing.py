@@ -40,9 +40,7 @@ def dump(engine: Engine, target: Target, scope: Scope, where: Filter | None) -> 
     Return how many records that were.
     """
     engine.check_open()
-    if engine.index.touches:
-        with engine.writing(closing=True):
-            pass
+    engine.flush()
     with engine.backend.chronicle.everything() as everything:
         chosen = _Chosen(everything, scope, where)
         header = Header(

@@ -105,12 +105,6 @@ class _PastEngine(Engine):
     def check_open(self) -> None:
         self._present.check_open()
 
-    def before_fork(self) -> None:
-        """Rest with the present."""
-
-    def after_fork(self, *, in_child: bool) -> None:
-        """Go on with the present."""
-
 
 class Past(View):
     """What a store held right after journal entry ``seq``, at the time ``at``; to be read only.
