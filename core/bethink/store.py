@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from . import asking, exchange, fields, history, packing
+from . import asking, exchange, fields, history
 from .asking import Asked, NamedVector
 from .backends import open_backend
 from .backends.anchors import Anchor
@@ -418,11 +418,8 @@ class MemoryStore(View):
         the other arguments are those of ``recall``.
         """
         budget = Budget(budget_tokens, count_tokens)
-        found = self.recall(query, k=k, touch=False, ranking=ranking, as_of=as_of, **asked)
-        packed = packing.pack(found, budget)
-        if touch and as_of is None and packed.results:
-            reading.touch_found(self._engine, [each.memory for each in packed.results])
-        return packed
+        request = asking.request(query, k, touch=touch and as_of is None, **asked)
+        return reading.pack(self._engine_at(as_of), self._ranking(ranking), request, budget)
 
     def touch(self, ids: str | Iterable[str]) -> None:
         """Count an access of each record now; a later write takes it along."""

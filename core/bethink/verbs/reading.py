@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from .. import packing
 from ..backends import EMBEDDED, Backend, Rows, Vector
 from ..embedders import Embedder
 from ..engine import Engine
@@ -17,6 +18,7 @@ from ..errors import DimensionError, ValidationError
 from ..filters import Filter
 from ..index import ScopeIndex
 from ..namespaces import Scope, covers
+from ..packing import Budget, Packed
 from ..ranking import Ranking
 from ..recall import Hit, Mode, Probe, Question, Search, Standing
 from ..records import MemoryRecord, RecallResult, WhyNot
@@ -104,21 +106,27 @@ def vectors(engine: Engine, ids: Sequence[str], name: str) -> dict[str, Vector]:
 def touch(engine: Engine, ids: Sequence[str]) -> None:
     """Count one access of each live record now."""
     engine.check_open()
-    found = engine.backend.get(ids).values()
-    touch_found(engine, [record for record in found if record.state == "live"])
-
-
-def touch_found(engine: Engine, records: Sequence[MemoryRecord]) -> None:
-    """Count one access now of each of *records*, which were live when they were read."""
-    engine.check_open()
-    rows, now = engine.backend.rows_of([record.id for record in records]), engine.clock()
-    with engine.index.lock:
-        found = [(rows[record.id], record) for record in records if record.id in rows]
-        engine.index.touch(found, now)
+    found = engine.backend.chronicle.current(ids)
+    _touch(engine, [(each.row, each.record) for each in found if each.record.state == "live"])
 
 
 def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallResult]:
     """Answer *request*; see ``MemoryStore.recall``."""
+    return [result for _, result in _recalled(engine, ranking, request)]
+
+
+def pack(engine: Engine, ranking: Ranking, request: Request, budget: Budget) -> Packed:
+    """Put the best of the answer to *request* into one block; only what is in it is touched."""
+    found = _recalled(engine, ranking, replace(request, touch=False))
+    packed = packing.pack([result for _, result in found], budget)
+    if request.touch:
+        rows = {result.memory.id: row for row, result in found}
+        _touch(engine, [(rows[each.memory.id], each.memory) for each in packed.results])
+    return packed
+
+
+def _recalled(engine: Engine, ranking: Ranking, request: Request) -> list[tuple[int, RecallResult]]:
+    """Return the answer to *request*, each result with its row."""
     probe, now = _begun(engine, request)
     with engine.index.lock:
         for tries in range(_TRIES):
@@ -129,9 +137,14 @@ def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallRes
             if not (reader.overtaken and engine.index.behind):
                 break
         if request.touch:
-            touched = [(row, result.memory) for row, result in results]
-            engine.index.touch(touched, engine.clock())  # whatever moment was asked about
-    return [result for _, result in results]
+            _touch(engine, [(row, result.memory) for row, result in results])
+    return results
+
+
+def _touch(engine: Engine, found: Sequence[tuple[int, MemoryRecord]]) -> None:
+    """Count an access of each row and record now, whatever moment was asked about."""
+    with engine.index.lock:
+        engine.index.touch(found, engine.clock())
 
 
 def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyNot:
