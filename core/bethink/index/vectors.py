@@ -9,7 +9,7 @@ multiplies the codes as they are; without it numpy does, block by block as float
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -29,6 +29,7 @@ KEPT: Final = 1 << 23
 _ROUNDING: Final = 5e-6
 _EXACT_BYTES: Final = 300  # of an array, its bytes and its place in a dict; measured
 _BLOCK: Final = 2048  # as float32 it stays in the processor's cache
+_AT_ONCE: Final = 1 << 22  # products that are reckoned before they are looked at
 _FEW: Final = 0.3  # of all positions; to gather more of them takes longer than to scan all
 
 
@@ -111,7 +112,7 @@ class VectorColumn:
 
         What is not compared is like nothing: its ``raw`` is minus infinity.
         """
-        margin = self.error + _ROUNDING + (1 + self.error) * self.dimension * 2.0**-24
+        margin = self._margin
         codes, scale = self._columns["codes"], self._columns["scale"]
         if not len(codes):
             return Scan(np.empty(0), 1.0, margin)
@@ -123,6 +124,24 @@ class VectorColumn:
         few = self._compared(codes.take(among, axis=0), scale[among], query, margin)
         raw[among] = few.raw
         return few._replace(raw=raw)
+
+    def scans(self, queries: Floats) -> Iterator[Scan]:
+        """Compare every position with each of the unit vectors *queries*, one after another.
+
+        numpy multiplies many at once, so that the codes become float32 once for all of them.
+        """
+        codes, scale = self._columns["codes"], self._columns["scale"]
+        if self._kernel or not len(codes):
+            yield from map(self.scan, queries)
+            return
+        some = max(_AT_ONCE // len(codes), 1)
+        for start in range(0, len(queries), some):
+            for products in _products(codes, queries[start : start + some].T).T:
+                yield Scan(products * scale, 1.0, self._margin)
+
+    @property
+    def _margin(self) -> float:
+        return self.error + _ROUNDING + (1 + self.error) * self.dimension * 2.0**-24
 
     def _compared(self, codes: Column, scale: Column, query: Floats, margin: float) -> Scan:
         """Compare the rows of *codes* with *query*."""
@@ -139,9 +158,12 @@ class VectorColumn:
 
 
 def _products(codes: Column, query: Floats) -> Floats:
-    """Return the product of every row of *codes* with *query*, reckoned in single precision."""
+    """Return the product of every row of *codes* with *query*, reckoned in single precision.
+
+    *query* is a vector or, a column each, several.
+    """
     single, size = query.astype(np.float32), len(codes)
-    products = np.empty(size, dtype=np.float32)
+    products = np.empty((size, *query.shape[1:]), dtype=np.float32)
     block = np.empty((min(size, _BLOCK), len(query)), dtype=np.float32)
     for start in range(0, size, _BLOCK):
         end = min(start + _BLOCK, size)

@@ -13,15 +13,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
+import numpy as np
+
 from .. import fields
 from ..backends import EMBEDDED, Backend, Row, open_backend
 from ..backends.chronicle import Link
+from ..conflicts import read
 from ..engine import Engine, Transaction
 from ..errors import StorageError, ValidationError
 from ..journal import told
 from ..records import MemoryRecord, State, different
 from .lifecycle import LOWEST_LIVE, supersede
-from .merging import absorb
 from .nearness import Nearest
 
 _TAKEN: Final[tuple[State, ...]] = ("live", "superseded", "archived")
@@ -105,7 +107,10 @@ def join(engine: Engine, incoming: Incoming) -> Merged:
     """Bring *incoming* in, all of it or nothing."""
     rows = _embedded(engine, incoming)
     known = engine.backend.get([row.record.id for row in rows])
-    nearest = Nearest(engine, [row for row in rows if row.record.id not in known])
+    fresh = [row for row in rows if row.record.state == "live" and row.record.id not in known]
+    absent = np.zeros(engine.dimension(), np.float32)
+    vectors = [row.vectors.get(EMBEDDED, absent) for row in fresh]
+    nearest = Nearest(engine, [row.record for row in fresh], vectors)
     with engine.writing(closing=True) as transaction:  # so that accesses are compared with all
         joined = _Joined(transaction, nearest).take(rows, incoming.links)
     engine.index.save()
@@ -133,6 +138,7 @@ class _Joined:
         self._transaction = transaction
         self._writer = transaction.writer
         self._nearest = nearest
+        nearest.begin(transaction)
         self._ids: dict[str, str] = {}
         self._counts = dict.fromkeys(("added", "same", "absorbed", "outdated", "erased"), 0)
 
@@ -178,12 +184,14 @@ class _Joined:
 
     def _absorbed(self, row: Row, record: MemoryRecord) -> str | None:
         """Have a record that says nearly the same take *record* in; return its id."""
-        found = self._nearest.to(self._writer, row.record)
-        if found is None:
+        if row.record.id not in self._nearest:
+            return None
+        vector = row.vectors.get(EMBEDDED)
+        kept = self._nearest.absorb(self._transaction, read(record), vector)
+        if kept is None:
             return None
         self._counts["absorbed"] += 1
-        absorb(self._transaction, *found, [record], row.vectors.get(EMBEDDED))
-        return found[1].id
+        return kept.id
 
     def _outdated(self, record: MemoryRecord) -> str | None:
         """Let the later of two facts hold their key; return the id of the holder if it stays."""

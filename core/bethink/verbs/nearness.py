@@ -1,90 +1,149 @@
-"""Nearness: which records of a store say nearly the same as many new ones, all compared at once."""
+"""Nearness: which records of a store say nearly the same as new ones.
+
+The like of those is looked for before the write lock is taken, by the vectors in memory. Inside the
+transaction comes what was stored since: whoever writes at the same time, of two that say the same
+the second finds the first.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from ..backends import EMBEDDED, Row, Writer
-from ..conflicts import SAME, read
-from ..engine import Engine
-from ..filters import All
-from ..index.vectors import directions
+from ..backends import EMBEDDED, Vector
+from ..conflicts import SAME, Reading, read
+from ..engine import Engine, Transaction
+from ..index import ScopeIndex
+from ..index.document import record_terms
+from ..index.vectors import Positions, Scan, directions
 from ..records import MemoryRecord
-from .similar import say_the_same
+from .merging import absorb
+from .similar import Known, cosine, say_the_same
 
-_AT_ONCE: Final = 1024
-_ROUNDING: Final = 1e-6
-_DIGITS: Final = 6
+NEAREST: Final = 256
+"""So many are looked at, where texts of one pattern are all near each other."""
+
+_ROUNDING: Final = 1e-9
 
 
 class Nearest:
-    """What may say the same as the new *rows*, looked for before there is a transaction."""
+    """What may say the same as the new *records*, which have these *vectors*."""
 
-    def __init__(self, engine: Engine, rows: Sequence[Row]) -> None:
+    def __init__(
+        self, engine: Engine, records: Sequence[MemoryRecord], vectors: Sequence[Vector]
+    ) -> None:
         self._engine = engine
-        self._near: dict[str, list[tuple[float, int]]] = {}
-        by_namespace: dict[str, list[Row]] = {}
-        for row in rows:
-            record = row.record
-            if record.state == "live" and record.thread is None and record.content:
-                by_namespace.setdefault(record.namespace, []).append(row)
-        for namespace, some in by_namespace.items():
-            self._by_vectors(namespace, [row for row in some if _directed(row)])
-            self._by_text(namespace, [row for row in some if not _directed(row)])
-        rows_near = {row for near in self._near.values() for _, row in near}
-        self._records = engine.backend.at(list(rows_near))
+        self._vectors = {each.id: vector for each, vector in zip(records, vectors, strict=True)}
+        self._known = Known(self._similarity)
+        self._since = engine.backend.head()
+        self._begun = False
+        self._near: set[str] = set()
+        self._spaces = defaultdict[str, list[MemoryRecord]](list)
+        for record in records:
+            if record.thread is None and record.content:
+                self._spaces[record.namespace].append(record)
+        self._look()
 
-    def to(self, writer: Writer, record: MemoryRecord) -> tuple[int, MemoryRecord] | None:
-        """Return the live record most like *record* and its row; None if none says the same.
+    def __contains__(self, id: str) -> bool:
+        """Tell whether anything was near the new record with *id* when it was looked for."""
+        return id in self._near
 
-        The very text comes first, and of those that are equally alike the oldest.
+    def begin(self, transaction: Transaction) -> None:
+        """Take in what was stored since; to be called before the first of the new is."""
+        if not self._begun:
+            self._begun = True
+            for namespace in self._spaces:
+                for row in transaction.writer.added(namespace, self._since):
+                    self.add(read(row.record), row.vectors.get(EMBEDDED))
+
+    def add(self, reading: Reading, vector: Vector | None = None) -> None:
+        """Let what a record says be found, too; without a *vector* its last one counts."""
+        if vector is not None:
+            self._vectors[reading.record.id] = vector
+        self._known.add(reading)
+
+    def to(
+        self, transaction: Transaction, reading: Reading, old: str | None = None
+    ) -> tuple[int, MemoryRecord, float] | None:
+        """Return the row of the live record most like a new one, the record, and how alike.
+
+        None if none says the same. The record *old*, which the new one supersedes, is not looked at
+        any more.
         """
-        ranked = []
-        for cosine, number in self._near.get(record.id, ()):
-            if (other := self._records.get(number)) is not None:
-                alike = 2.0 if other.content == record.content else round(cosine, _DIGITS)
-                ranked.append((-alike, number, other.id))
-        reading = read(record) if ranked else None
-        for distance, _, id in sorted(ranked):
-            row, found = writer.find([id])[id]
-            if reading and found.state == "live" and say_the_same(reading, read(found), -distance):
-                return row, found
+        self.begin(transaction)
+        while found := self._known.like(reading):
+            other, similarity = found
+            row, kept = transaction.writer.find([other.record.id])[other.record.id]
+            shows = kept.id != old and kept.state == "live" and not kept.expired(transaction.now)
+            if shows and say_the_same(reading, read(kept), similarity):
+                return row, kept, similarity
+            self._known.forget(kept.id)
         return None
 
-    def _by_vectors(self, namespace: str, some: Sequence[Row]) -> None:
-        """Note the live records whose vectors are alike enough to those of *some*."""
-        if not some:
-            return
-        wanted = directions(np.array([row.vectors[EMBEDDED] for row in some])).astype(np.float32)
-        rows = self._engine.backend.matching(namespace, All(()))
-        for start in range(0, len(rows), _AT_ONCE):
-            found = self._engine.backend.vectors(rows[start : start + _AT_ONCE].tolist(), EMBEDDED)
-            if not found:
-                continue
-            numbers = list(found)
-            ours = directions(np.array(list(found.values()))).astype(np.float32)
-            cosines = ours @ wanted.T
-            for place, other in np.argwhere(cosines > SAME - _ROUNDING).tolist():
-                near = self._near.setdefault(some[other].record.id, [])
-                near.append((float(cosines[place, other]), numbers[place]))
+    def absorb(
+        self,
+        transaction: Transaction,
+        reading: Reading,
+        vector: Vector | None,
+        old: str | None = None,
+    ) -> MemoryRecord | None:
+        """Have the record most like a new one take it in; return it, None if there is none."""
+        found = self.to(transaction, reading, old)
+        if found is None:
+            return None
+        row, kept, _ = found
+        after = absorb(transaction, row, kept, [reading.record], vector)
+        self.add(read(after), None if after.content == kept.content else vector)
+        return after
 
-    def _by_text(self, namespace: str, some: Sequence[Row]) -> None:
-        """Note the live records with the very text of those that the embedder knows no word of."""
-        if not some:
-            return
-        texts: dict[str, list[str]] = {}
-        for row in some:
-            texts.setdefault(row.record.content, []).append(row.record.id)
-        every = self._engine.backend.select(namespace, None, None, 0, newest_first=False)
-        ids = [(id, each.id) for each in every for id in texts.get(each.content, ())]
-        rows = self._engine.backend.rows_of([ours for _, ours in ids])
-        for id, ours in ids:
-            self._near.setdefault(id, []).append((1.0, rows[ours]))
+    def _look(self) -> None:
+        """Take in what is in the store and near any of the new records."""
+        rows: set[int] = set()
+        for namespace, records in self._spaces.items():
+            with self._engine.index.lock:
+                index = self._engine.index.open(namespace)
+                vectors = np.array([self._vectors[record.id] for record in records])
+                scans = index.vectors[EMBEDDED].scans(directions(vectors))
+                for record, vector, scan in zip(records, vectors, scans, strict=True):
+                    near = _near(index, record, scan) if vector.any() else _alike(index, record)
+                    if len(near):
+                        self._near.add(record.id)
+                        rows.update(index.columns["row"][near].tolist())
+        found = self._engine.backend.at(list(rows))
+        theirs = self._engine.backend.vectors(list(found), EMBEDDED)
+        for row, record in found.items():
+            self.add(read(record), theirs.get(row))
+
+    def _similarity(self, one: str, other: str) -> float:
+        if one not in self._vectors or other not in self._vectors:
+            return 0.0
+        return cosine(self._vectors[one], self._vectors[other])
 
 
-def _directed(row: Row) -> bool:
-    """Tell whether the embedder made anything of the text."""
-    return EMBEDDED in row.vectors and bool(row.vectors[EMBEDDED].any())
+def _near(index: ScopeIndex, record: MemoryRecord, scan: Scan) -> Positions:
+    """Return where live records are that may say the same as *record*, at most ``NEAREST``.
+
+    If there are more, those with the same figures, the nearest first.
+    """
+    near = _living(index, scan.above(SAME - _ROUNDING))
+    if len(near) <= NEAREST:
+        return near
+    if figures := [term for term in record_terms(record) if term[0].isdigit()]:
+        near = np.intersect1d(near, index.keyword.having(frozenset(figures)))
+    return near[np.argsort(-scan.most(near), kind="stable")][:NEAREST]
+
+
+def _alike(index: ScopeIndex, record: MemoryRecord) -> Positions:
+    """Return where live records have the words of one that the embedder knows no word of."""
+    if terms := frozenset(record_terms(record)):
+        return _living(index, index.keyword.having(terms))[:NEAREST]
+    columns = index.columns  # else there are only signs in it
+    return _living(index, ((columns["length"] == 0) & (columns["words"] > 0)).nonzero()[0])
+
+
+def _living(index: ScopeIndex, places: Positions) -> Positions:
+    found: Positions = places[index.columns["alive"][places]]
+    return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -116,7 +116,7 @@ class Known:
     def like(self, reading: Reading) -> tuple[Reading, float] | None:
         """Return the known record most like *reading* and how alike they are, None without one.
 
-        Of those that are equally alike it is the oldest.
+        The very text comes first, and of those that are equally alike the oldest.
         """
         group = self._groups.get(_gist(reading))
         if group is None:
@@ -124,7 +124,7 @@ class Known:
         around = (entry for entry in group.around(_words(reading)) if self._is_current(entry))
         alike = [(entry.reading, self._alike(reading, entry.reading)) for entry in around]
         same = [(other, cosine) for other, cosine in alike if say_the_same(reading, other, cosine)]
-        return min(same, key=_by_likeness, default=None)
+        return min(same, key=partial(_order, reading.record.content), default=None)
 
     def _is_current(self, entry: _Entry) -> bool:
         return self._entries.get(entry.reading.record.id) is entry
@@ -145,9 +145,9 @@ def _gist(reading: Reading) -> Hashable:
     return record.namespace, about(record), traits.figures, traits.denials, _manner(record.content)
 
 
-def _by_likeness(found: tuple[Reading, float]) -> tuple[float, float, str]:
-    reading, cosine = found
-    return -cosine, reading.record.created_at, reading.record.id
+def _order(content: str, found: tuple[Reading, float]) -> tuple[bool, float, float, str]:
+    record, cosine = found[0].record, found[1]
+    return record.content != content, -cosine, record.created_at, record.id
 
 
 def similarity_of(engine: Engine, ids: Sequence[str]) -> Similarity:

@@ -71,6 +71,21 @@ def test_the_margin_is_small_for_usual_vectors(name: str, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("size", [0, 5])
+def test_many_queries_are_compared_as_each_is(
+    name: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_AT_ONCE", 10)
+    matrix = np.random.default_rng(1).normal(size=(size + 3, 16)).astype(np.float32)
+    scanned, queries = column(name, 16), directions(matrix[size:])
+    scanned.append(matrix[:size])
+    for query, found in zip(queries, scanned.scans(queries), strict=True):
+        near, margin = scan(scanned, query)
+        assert found.raw * found.unit == pytest.approx(near, abs=1e-6)
+        assert found.margin == margin
+
+
+@pytest.mark.parametrize("name", KERNELS)
 def test_an_empty_column_scans_to_nothing(name: str) -> None:
     near, _ = scan(column(name, 3), np.array([1.0, 0.0, 0.0]))
     assert near.shape == (0,)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, HashEmbedder, MemoryStore, SimilarMemoryError, ValidationError
 from bethink.conflicts import read
-from bethink.verbs import admission
+from bethink.verbs import nearness
 from bethink.verbs.similar import say_the_same
 
 from ..backends.processes import forks, together
@@ -150,13 +150,20 @@ def test_words_that_the_embedder_does_not_know_are_similar_when_equal(store: Mem
     assert store.store("Я живу в Киеве", on_similar="merge").id != first.id
 
 
+def test_signs_without_a_word_are_similar_when_equal(store: MemoryStore) -> None:
+    thanks = store.store("👍")
+    store.store_many([{"content": "", "value": 1}, "👎"])
+    assert store.store("👍", on_similar="merge").id == thanks.id
+    assert store.count() == 3
+
+
 @pytest.mark.parametrize(
     "pattern", ["Ticket {} of the payments team is fixed", "{} likes green tea in the morning"]
 )
 def test_of_many_texts_of_one_pattern_the_like_is_found(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, pattern: str
 ) -> None:
-    monkeypatch.setattr(admission, "NEAREST", 2)
+    monkeypatch.setattr(nearness, "NEAREST", 2)
     names = [f"Jo{number}hn" if "likes" in pattern else f"8{number}" for number in range(20)]
     stored = store.store_many([pattern.format(name) for name in names])
     merged = [store.store(f"{each.content}!", on_similar="merge").id for each in stored]

@@ -281,6 +281,12 @@ def test_the_same_words_are_absorbed_without_vectors(clock: Clock) -> None:
         assert one.merge_from(other) == Merged(added=2, absorbed=1)
 
 
+def test_signs_without_a_word_are_absorbed(ours: MemoryStore, theirs: MemoryStore) -> None:
+    for store in (ours, theirs):
+        store.store("👍")
+    assert ours.merge_from(theirs) == Merged(added=1, absorbed=1)
+
+
 def test_twins_of_the_other_store_stay_two(ours: MemoryStore, theirs: MemoryStore) -> None:
     theirs.store_many([LONG, LONG])
     assert ours.merge_from(theirs) == Merged(added=2)

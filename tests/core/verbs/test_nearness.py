@@ -1,79 +1,78 @@
-"""Of many records that are compared at once, each finds the one that says the same."""
+"""Each of many new records finds the one that says the same, whatever came to the store since."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import pytest
 
 from bethink import HashEmbedder, MemoryRecord, MemoryStore
-from bethink.backends import EMBEDDED, Row
+from bethink.conflicts import read
+from bethink.verbs import nearness
 from bethink.verbs.nearness import Nearest
 
 EMBEDDER = HashEmbedder(64)
 LONG = "the nightly backup of the billing database runs on the small server in the cellar"
 
 
-@pytest.fixture(autouse=True)
-def _in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bethink.verbs.nearness._AT_ONCE", 2)
-
-
-def new(store: MemoryStore, *contents: str) -> list[Row]:
-    """Return rows of another store with these *contents*."""
+def new(*contents: str) -> list[MemoryRecord]:
     with MemoryStore(embedder=EMBEDDER) as other:
-        records = other.store_many(contents)
-    vectors = EMBEDDER.embed(contents)
-    return [
-        Row(place, place, record, {EMBEDDED: vector})
-        for place, (record, vector) in enumerate(zip(records, vectors, strict=True), 1)
-    ]
+        return other.store_many(contents)
+
+
+def looked_for(store: MemoryStore, records: list[MemoryRecord]) -> Nearest:
+    vectors = EMBEDDER.embed([record.content for record in records])
+    return Nearest(store._engine, records, list(vectors))
 
 
 def found(store: MemoryStore, nearest: Nearest, record: MemoryRecord) -> str | None:
     """Return the content of the record that is found for *record*."""
-    with store._engine.backend.write() as writer:
-        pair = nearest.to(writer, record)
+    with store._engine.writing() as transaction:
+        pair = nearest.to(transaction, read(record))
     return None if pair is None else pair[1].content
 
 
-def test_each_finds_its_like_in_whatever_block_it_is() -> None:
+def test_each_finds_its_like() -> None:
     with MemoryStore(embedder=EMBEDDER) as store:
         texts = [f"{LONG} of {name}" for name in ("Ann", "Ben", "Cleo", "Dan", "Eve")]
         store.store_many(texts)
         store.store(f"{LONG} of Fred", namespace="elsewhere")
-        rows = new(store, *(f"{text} now" for text in texts), f"{LONG} of Fred", "a red cat")
-        nearest = Nearest(store._engine, rows)
-        assert [found(store, nearest, row.record) for row in rows] == [*texts, None, None]
+        records = new(*(f"{text} now" for text in texts), f"{LONG} of Fred", "a red cat")
+        nearest = looked_for(store, records)
+        assert [found(store, nearest, record) for record in records] == [*texts, None, None]
+        assert [records[place].id in nearest for place in (0, -1)] == [True, False]
 
 
 def test_the_very_text_comes_before_what_is_nearly_it() -> None:
     with MemoryStore(embedder=EMBEDDER) as store:
         store.store_many([f"{LONG} now", LONG, f"{LONG} too"])
-        (row,) = new(store, LONG)
-        assert found(store, Nearest(store._engine, [row]), row.record) == LONG
+        (record,) = new(LONG)
+        assert found(store, looked_for(store, [record]), record) == LONG
 
 
 def test_what_has_changed_or_gone_meanwhile_is_not_found() -> None:
     with MemoryStore(embedder=EMBEDDER) as store:
-        gone, changed = store.store_many([LONG, f"{LONG} now"])
-        (row,) = new(store, LONG)
-        nearest = Nearest(store._engine, [row])
+        gone, changed, valued = store.store_many([LONG, f"{LONG} now", f"{LONG} too"])
+        (record,) = new(LONG)
+        nearest = looked_for(store, [record])
         store.update(changed.id, content=f"{LONG} of 2 houses")
-        assert found(store, nearest, row.record) == LONG
+        store.update(valued.id, value=1)
+        assert found(store, nearest, record) == LONG
         store.forget(gone.id)
-        assert found(store, nearest, row.record) is None
+        assert found(store, nearest, record) is None
 
 
-def test_what_is_not_live_or_a_turn_of_a_talk_looks_for_nothing() -> None:
+def test_what_was_stored_meanwhile_is_found() -> None:
     with MemoryStore(embedder=EMBEDDER) as store:
-        store.store(LONG)
-        (row,) = new(store, LONG)
-        for record in (
-            replace(row.record, state="superseded"),
-            replace(row.record, thread="t"),
-            replace(row.record, content="", value=1),
-        ):
-            assert (
-                found(store, Nearest(store._engine, [replace(row, record=record)]), record) is None
-            )
+        (record,) = new(LONG)
+        nearest = looked_for(store, [record])
+        store.store(f"{LONG} now")
+        assert found(store, nearest, record) == f"{LONG} now"
+
+
+def test_of_many_that_are_all_near_each_finds_its_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearness, "NEAREST", 2)
+    with MemoryStore(embedder=EMBEDDER) as store:
+        texts = [f"{LONG} of house {number}" for number in range(20)]
+        store.store_many(texts)
+        records = new(*(f"{text} now" for text in texts))
+        nearest = looked_for(store, records)
+        assert [found(store, nearest, record) for record in records] == texts
