@@ -36,10 +36,12 @@ def _gate(
         transaction: Transaction, record: MemoryRecord, vector: Vector, old: str | None
     ) -> MemoryRecord | None:
         seen = read(replace(record, access_count=1, last_accessed_at=transaction.now))
-        if on_similar == "raise" and (found := nearest.to(transaction, seen, old)):
-            raise SimilarMemoryError(*found[1:])
-        kept = nearest.absorb(transaction, seen, vector, old) if on_similar == "merge" else None
-        if kept is None:
+        found = nearest.to(transaction, seen, old)
+        if found is None:
             nearest.add(seen)
-        return kept
+            return None
+        if on_similar == "raise":
+            raise SimilarMemoryError(*found[1:])
+        return nearest.absorb(transaction, found, seen, vector)
+
     return admit

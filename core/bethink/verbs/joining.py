@@ -24,7 +24,7 @@ from ..errors import StorageError, ValidationError
 from ..journal import told
 from ..records import MemoryRecord, State, different
 from .lifecycle import LOWEST_LIVE, supersede
-from .nearness import Nearest
+from .nearness import Found, Nearest
 
 _TAKEN: Final[tuple[State, ...]] = ("live", "superseded", "archived")
 _HERE: Final = (
@@ -176,26 +176,25 @@ class _Joined:
 
     def _add(self, row: Row, record: MemoryRecord) -> None:
         self._counts["added"] += 1
-        if record.state == "live":
-            kept = self._absorbed(row, record) or self._outdated(record)
-            if kept is not None:
-                record = replace(record, state="superseded", superseded_by=kept)
+        found = self._like(record)
+        by = self._outdated(record) if found is None else found[1].id
+        if by is not None:
+            record = replace(record, state="superseded", superseded_by=by)
         self._transaction.add(record, row.vectors, told(record))
+        if found is not None:  # undoing it brings back what is superseded just before
+            self._counts["absorbed"] += 1
+            vector = row.vectors.get(EMBEDDED)
+            self._nearest.absorb(self._transaction, found, read(record), vector)
 
-    def _absorbed(self, row: Row, record: MemoryRecord) -> str | None:
-        """Have a record that says nearly the same take *record* in; return its id."""
-        if row.record.id not in self._nearest:
+    def _like(self, record: MemoryRecord) -> Found | None:
+        """Return the record here that says nearly the same, if there is one."""
+        if record.state != "live" or record.id not in self._nearest:
             return None
-        vector = row.vectors.get(EMBEDDED)
-        kept = self._nearest.absorb(self._transaction, read(record), vector)
-        if kept is None:
-            return None
-        self._counts["absorbed"] += 1
-        return kept.id
+        return self._nearest.to(self._transaction, read(record))
 
     def _outdated(self, record: MemoryRecord) -> str | None:
         """Let the later of two facts hold their key; return the id of the holder if it stays."""
-        if record.key is None:
+        if record.state != "live" or record.key is None:
             return None
         row, holder = self._writer.holder(record.namespace, record.key) or (0, None)
         if holder is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from .similar import Known, cosine, say_the_same
 
 NEAREST: Final = 256
 """So many are looked at, where texts of one pattern are all near each other."""
+
+Found: TypeAlias = tuple[int, MemoryRecord, float]
+"""A row, the record in it, and how alike it is."""
 
 _ROUNDING: Final = 1e-9
 
@@ -67,11 +70,10 @@ class Nearest:
 
     def to(
         self, transaction: Transaction, reading: Reading, old: str | None = None
-    ) -> tuple[int, MemoryRecord, float] | None:
-        """Return the row of the live record most like a new one, the record, and how alike.
+    ) -> Found | None:
+        """Return the live record most like a new one, None if none says the same.
 
-        None if none says the same. The record *old*, which the new one supersedes, is not looked at
-        any more.
+        The record *old*, which the new one supersedes, is not looked at any more.
         """
         self.begin(transaction)
         while found := self._known.like(reading):
@@ -84,16 +86,9 @@ class Nearest:
         return None
 
     def absorb(
-        self,
-        transaction: Transaction,
-        reading: Reading,
-        vector: Vector | None,
-        old: str | None = None,
-    ) -> MemoryRecord | None:
-        """Have the record most like a new one take it in; return it, None if there is none."""
-        found = self.to(transaction, reading, old)
-        if found is None:
-            return None
+        self, transaction: Transaction, found: Found, reading: Reading, vector: Vector | None
+    ) -> MemoryRecord:
+        """Have the record that was *found* for a new one take it in; return it as it is then."""
         row, kept, _ = found
         after = absorb(transaction, row, kept, [reading.record], vector)
         self.add(read(after), None if after.content == kept.content else vector)

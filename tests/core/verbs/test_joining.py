@@ -245,6 +245,17 @@ def test_what_says_nearly_the_same_is_absorbed_once(
     assert ours.recall("nightly backup")[0].memory.content == kept.content
 
 
+def test_undoing_an_absorption_leaves_both(ours: MemoryStore, theirs: MemoryStore) -> None:
+    mine, other = ours.store(LONG), theirs.store(f"{LONG} now", tags=["b"])
+    ours.merge_from(theirs)
+    ours.undo(ours.log(limit=1)[0].seq)
+    assert [(each.id, each.content, each.tags) for each in ours.all()] == [
+        (mine.id, LONG, ()),
+        (other.id, other.content, ("b",)),
+    ]
+    assert [hit.memory.id for hit in ours.recall(LONG)] == [mine.id, other.id]
+
+
 @pytest.mark.parametrize(
     "other",
     [
