@@ -6,6 +6,8 @@ import os
 import threading
 from collections.abc import Callable
 
+from .forks import watch
+
 
 class IdFactory:
     """Make ids from *clock*.
@@ -17,6 +19,15 @@ class IdFactory:
         self._clock = clock
         self._last = 0
         self._lock = threading.Lock()
+        watch(self)
+
+    def before_fork(self) -> None:
+        """Do nothing: a lock held by another thread never opens in a child, which gets its own."""
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Go on, in a child with a lock of its own."""
+        if in_child:
+            self._lock = threading.Lock()
 
     def __call__(self) -> str:
         """Return 32 hex digits: 48 bits of milliseconds, a 12-bit counter, 62 random bits."""

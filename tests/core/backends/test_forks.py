@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bethink import MemoryStore
+from bethink.ids import IdFactory
 
 from .processes import Child, Say, ask, forks
 from .replay import assert_journal_is_state, unverified
@@ -56,6 +57,28 @@ def test_a_child_that_closes_leaves_its_parent_open(path: Path) -> None:
         store.store("two")
         assert store.count() == 2
     assert contents(path) == {"one", "two"}
+
+
+def test_a_child_stores_while_a_thread_of_its_parent_makes_an_id(path: Path) -> None:
+    inside, go_on = threading.Event(), threading.Event()
+
+    def clock() -> float:
+        if threading.current_thread() is thread:
+            inside.set()
+            go_on.wait()
+        return 1.7e9
+
+    new_id = IdFactory(clock)
+    thread = threading.Thread(target=new_id)
+    with MemoryStore(path, new_id=new_id) as store:
+        thread.start()
+        inside.wait()
+        child = Child(lambda _: store.store("child").content)
+        try:
+            assert child.result() == "child"
+        finally:
+            go_on.set()
+            thread.join()
 
 
 def test_a_child_of_a_child_goes_on_too(path: Path) -> None:
