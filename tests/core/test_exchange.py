@@ -282,13 +282,15 @@ def test_what_was_never_exported_is_refused(
 
 def test_what_is_no_export_or_a_newer_one_is_refused(store: MemoryStore, tmp_path: Path) -> None:
     text = exported(store)
-    for other in ("", "{}", "SQLite format 3", '{"format": "other"}\n', "[]\n", '"x"'):
+    for other in ("", "{}", "\ud800", "SQLite format 3", '{"format": "other"}\n', "[]\n", '"x"'):
         with pytest.raises(NotABethinkFileError, match="not the header of a bethink export"):
             store.import_(io.StringIO(other))
     with pytest.raises(SchemaTooNewError, match="newer bethink"):
         store.import_(io.StringIO(changed(text, 1, lambda line: line.update(version=2))))
     with pytest.raises(CorruptStoreError, match="line 1 lacks 'records'"):
         store.import_(io.StringIO(changed(text, 1, lambda line: line.pop("records"))))
+    with pytest.raises(CorruptStoreError, match="line 1 holds what cannot be: embedder"):
+        store.import_(io.StringIO(text.replace('"embedder":"', '"embedder":"\ud800')))
     with pytest.raises(CorruptStoreError, match="line 2 is not the last one"):
         store.import_(io.StringIO(text + "{}"))
     with pytest.raises(StorageError, match=r"none\.jsonl: No such file"):

@@ -80,7 +80,9 @@ def _opened(source: Source) -> Iterator[tuple[IO[bytes], str | None]]:
     elif hasattr(source, "read"):
         with TemporaryFile() as copy:
             while piece := source.read(_PIECE):
-                copy.write(piece.encode() if isinstance(piece, str) else piece)
+                copy.write(
+                    piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece
+                )
             copy.seek(0)
             yield copy, None
     else:
