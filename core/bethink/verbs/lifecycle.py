@@ -33,6 +33,10 @@ It is given the transaction, the record, its vector, and the id of the record th
 Admission: TypeAlias = Callable[[Sequence[MemoryRecord], Sequence[Vector]], Admit]
 """Looks at all new records and their vectors before there is a transaction."""
 
+_FROM: Final[Mapping[State, tuple[State, ...]]] = {
+    "archived": LIVE,
+    "forgotten": ("live", "superseded", "archived"),
+}
 _HELD: Final = frozenset(("content", "value"))
 _EMBEDDED_FIELDS: Final = frozenset(("content", "author"))
 _Prepared = tuple[MemoryRecord, dict[str, Vector], str | None]
@@ -61,7 +65,7 @@ def store_many(
     admit = None if admission is None else admission(records, embedded)
     stored = []
     with engine.writing() as transaction:
-        _forget(transaction, chosen(transaction.writer, gone))
+        retire(transaction, chosen(transaction.writer, gone))
         for (record, named, old), vector in zip(prepared, embedded, strict=True):
             kept = None if admit is None else admit(transaction, record, vector, old)
             stored.append(kept or record)
@@ -137,27 +141,20 @@ def forget(
         raise ValidationError("forget needs ids, a namespace or a filter")
     engine.settle(where)
     with engine.writing() as transaction:
-        return _forget(transaction, chosen(transaction.writer, ids, scope, where))
+        return retire(transaction, chosen(transaction.writer, ids, scope, where))
 
 
 def expire(engine: Engine) -> int:
     """Forget the live records that have expired; return how many."""
     with engine.writing() as transaction:
         writer, past = transaction.writer, Compare(("expires_at",), "$lte", transaction.now)
-        found = writer.matching(EVERYWHERE, past)
-        for row, record in found:
-            retire(transaction, row, record, "expire", "forgotten")
-    return len(found)
+        return retire(transaction, writer.matching(EVERYWHERE, past), "expire")
 
 
 def archive(engine: Engine, ids: Iterable[str]) -> int:
     """Put live records aside; return how many were live."""
     with engine.writing() as transaction:
-        found = chosen(transaction.writer, ids)
-        archived = [pair for pair in found if pair[1].state == "live"]
-        for row, record in archived:
-            retire(transaction, row, record, "archive", "archived")
-    return len(archived)
+        return retire(transaction, chosen(transaction.writer, ids), "archive", "archived")
 
 
 def unarchive(engine: Engine, ids: Iterable[str]) -> int:
@@ -200,26 +197,29 @@ def chosen(
         return writer.matching(everywhere, where, states)
     wanted = list(dict.fromkeys(ids))
     found = writer.find(wanted)
-    _require(wanted, found)
+    if unknown := [id for id in wanted if id not in found]:
+        raise NotFoundError("record", unknown[0])
     if scope is None and where is None:
         return list(found.values())
     allowed = {record.id for _, record in writer.matching(everywhere, where, states)}
     return [pair for id, pair in found.items() if id in allowed]
 
 
-def _forget(transaction: Transaction, found: Iterable[tuple[int, MemoryRecord]]) -> int:
-    forgotten = [pair for pair in found if pair[1].state not in ("forgotten", "erased")]
-    for row, record in forgotten:
-        retire(transaction, row, record, "forget", "forgotten")
-    return len(forgotten)
-
-
 def retire(
-    transaction: Transaction, row: int, record: MemoryRecord, action: str, state: State
-) -> None:
-    """Take a record out of the living into *state*; *action* is what the journal calls that."""
-    gone = replace(record, state=state, updated_at=transaction.now)
-    transaction.change(row, record, gone, {}, action, {"state": state})
+    transaction: Transaction,
+    found: Iterable[tuple[int, MemoryRecord]],
+    action: str = "forget",
+    state: State = "forgotten",
+) -> int:
+    """Take into *state* what of *found* may go there; return how many records that were.
+
+    *action* is what the journal calls it.
+    """
+    going = [pair for pair in found if pair[1].state in _FROM[state]]
+    for row, record in going:
+        gone = replace(record, state=state, updated_at=transaction.now)
+        transaction.change(row, record, gone, {}, action, {"state": state})
+    return len(going)
 
 
 def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -> int:
@@ -328,7 +328,7 @@ def check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
     if record.key is not None:
         row, holder = transaction.writer.holder(record.namespace, record.key) or (0, record)
         if holder.id != record.id and holder.expired(transaction.now):
-            retire(transaction, row, holder, "expire", "forgotten")
+            retire(transaction, [(row, holder)], "expire")
         elif holder.id != record.id:
             raise ValidationError(f"key {record.key!r} is held by record {holder.id!r}")
 
@@ -343,9 +343,3 @@ def _live(record: MemoryRecord | None, id: str) -> MemoryRecord:
     if record is None or record.state != "live":
         raise NotFoundError("live record", id)
     return record
-
-
-def _require(wanted: Sequence[str], found: Mapping[str, object]) -> None:
-    for id in wanted:
-        if id not in found:
-            raise NotFoundError("record", id)

@@ -144,7 +144,7 @@ def rewrite(
             if not held:
                 _make_room(transaction, namespace, path)
             put = [_put(transaction, held, *draft) for draft in drafts]
-            _drop(transaction, [held[key] for key in held if key not in wanted])
+            retire(transaction, [held[key] for key in held if key not in wanted])
         engine.index.save()
         return engine.current(next(each for each in (*put, *known) if each.key == path))
 
@@ -153,7 +153,7 @@ def forget(engine: Engine, namespace: str, path: str) -> int:
     """Forget the text at *path* and all below it; return how many texts those were."""
     with engine.writing() as transaction:
         found = _tree(transaction, namespace, path)
-        _drop(transaction, found)
+        retire(transaction, found)
     return _heads(found)
 
 
@@ -277,12 +277,7 @@ def _make_room(transaction: Transaction, namespace: str, path: str) -> None:
     left = _tree(transaction, namespace, path)
     if _heads(left):
         raise PathTakenError(path, "folder")
-    _drop(transaction, left)
-
-
-def _drop(transaction: Transaction, found: Iterable[_Found]) -> None:
-    for row, record in found:
-        retire(transaction, row, record, "forget", "forgotten")
+    retire(transaction, left)
 
 
 def _put(
