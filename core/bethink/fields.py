@@ -232,10 +232,9 @@ def _encodable(path: str) -> bool:
 
 
 def _shown(value: object) -> str:
-    huge = isinstance(value, int) and abs(value) > _LONGEST_INT
-    return (
-        f"a number of {value.bit_length()} bits" if isinstance(value, int) and huge else repr(value)
-    )
+    if isinstance(value, int) and abs(value) > _LONGEST_INT:
+        return f"a number of {value.bit_length()} bits"
+    return repr(value)
 
 
 def _metadata(name: str, value: object) -> dict[str, Any]:
@@ -290,7 +289,7 @@ CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "content": _content,
     "namespace": lambda _, value: check_namespace(value),
     "key": optional(label),
-    "value": lambda name, value: plain(name, value),
+    "value": plain,
     "thread": optional(text),
     "author": optional(text),
     "category": optional(label),

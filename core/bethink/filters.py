@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import ge, gt, le, lt
 from typing import Any, Final, TypeAlias
 
 from .errors import ValidationError
@@ -236,12 +237,12 @@ def _contains(found: Any, operand: Any) -> bool:
 
 
 RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "$eq": lambda found, operand: _equal(found, operand),
+    "$eq": _equal,
     "$ne": lambda found, operand: found is not None and not _equal(found, operand),
-    "$gt": _ordered(lambda found, operand: found > operand),
-    "$gte": _ordered(lambda found, operand: found >= operand),
-    "$lt": _ordered(lambda found, operand: found < operand),
-    "$lte": _ordered(lambda found, operand: found <= operand),
+    "$gt": _ordered(gt),
+    "$gte": _ordered(ge),
+    "$lt": _ordered(lt),
+    "$lte": _ordered(le),
     "$in": lambda found, operand: found is not None and _among(found, operand),
     "$nin": lambda found, operand: found is not None and not _among(found, operand),
     "$contains": _contains,

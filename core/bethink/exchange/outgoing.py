@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from tempfile import mkstemp
 from typing import Any, Protocol, TypeAlias
@@ -49,7 +50,8 @@ def dump(engine: Engine, target: Target, scope: Scope, where: Filter | None) -> 
             chosen.length,
             len(everything.snapshots()),
         )
-        _write(engine, target, vouched(_lines(header, chosen)))
+        lines = chain((header_line(header),), chosen.records(), chosen.history())
+        _write(engine, target, vouched(lines))
     return chosen.count
 
 
@@ -117,12 +119,6 @@ def _taken_before(snapshots: deque[Snapshot], seq: int) -> Iterator[str]:
     while snapshots and snapshots[0].seq < seq:
         taken.append(snapshots.popleft())
     yield from map(snapshot_line, sorted(taken, key=lambda each: (each.at, each.name)))
-
-
-def _lines(header: Header, chosen: _Chosen) -> Iterator[str]:
-    yield header_line(header)
-    yield from chosen.records()
-    yield from chosen.history()
 
 
 def _write(engine: Engine, target: Target, lines: Iterable[str]) -> None:
