@@ -88,8 +88,6 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
     while True:  # until no one else changes the text while it is being embedded
         known = _live(engine.backend.get([id]).get(id), id)
         after = _after(known, fields, known.updated_at)
-        if not _HELD.isdisjoint(fields):
-            check_held(after.content, after.value)
         vectors = dict(named)
         if not _EMBEDDED_FIELDS.isdisjoint(different(known, after)):
             vectors[EMBEDDED] = engine.embed([after])[0]
@@ -299,6 +297,8 @@ def revise(
     """Change *fields* of the record *before*; return what it is then."""
     after = _after(before, fields, transaction.now)
     changes = _changes(before, after)
+    if not _HELD.isdisjoint(fields):
+        check_held(after.content, after.value)
     if not {"key", "namespace"}.isdisjoint(changes):
         check_key_free(transaction, after)
     transaction.change(row, before, after, vectors, "update", changes)

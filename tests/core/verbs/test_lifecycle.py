@@ -365,6 +365,23 @@ def test_an_update_that_meets_another_embeds_what_is_written() -> None:
         assert store.recall("red cat", mode="semantic") == []
 
 
+def test_two_updates_that_meet_leave_something(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = store.store("x", value=1)
+    embed = store._engine.embed
+
+    def meddling(records: Any) -> Any:
+        monkeypatch.undo()
+        store.update(record.id, value=None)
+        return embed(records)
+
+    monkeypatch.setattr(store._engine, "embed", meddling)
+    with pytest.raises(ValidationError, match="content must not be empty"):
+        store.update(record.id, content="")
+    assert store.get(record.id) == replace(record, value=None)
+
+
 def test_forgetting_narrows_by_every_criterion(store: MemoryStore) -> None:
     for namespace in ("a", "a/b", "ab"):
         store.store_many(["x", {"content": "y", "category": "c"}], namespace=namespace)
