@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from ..backends import Backend, Changes
+from ..backends import Backend, Changes, Row
 from ..errors import StorageError
 from ..namespaces import EVERYWHERE, Scope, Subtree
 from ..records import MemoryRecord
@@ -171,8 +171,13 @@ class ResidentIndex:
             if changes.namespaces is None
             else self._covering(changes.namespaces)
         )
+        seen_by = defaultdict[Scope, list[Row]](list)
+        for row in changes.live:
+            for scope in _seeing(row.record.namespace):
+                seen_by[scope].append(row)
+        gone = changes.rows.difference(row.row for row in changes.live)
         for index in affected:
-            index.apply(changes)
+            index.apply(replace(changes, rows=gone, live=tuple(seen_by[index.scope])))
             self._unsaved |= index.unsettled
         self._seen = changes.head
         self._make_room(affected)
