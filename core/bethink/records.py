@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, make_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, make_dataclass
 from operator import attrgetter
 from typing import Any, Final, Literal, TypeAlias
 
@@ -53,16 +53,23 @@ _VALUE, _METADATA, _LAST, _COUNT = map(
     _FIELDS.index, ("value", "metadata", "last_accessed_at", "access_count")
 )
 _values = attrgetter(*_FIELDS)
-_Draft: Any = make_dataclass("_Draft", _FIELDS, slots=True)
+_Draft: Any = make_dataclass(
+    "_Draft",
+    [
+        (each.name, Any, field(default=each.default, default_factory=each.default_factory))
+        for each in fields(MemoryRecord)
+    ],
+    slots=True,
+)
 
 
-def record_from(values: Sequence[Any]) -> MemoryRecord:
-    """Return the record with *values*, one for each field, in their order.
+def new_record(*values: Any, **named: Any) -> MemoryRecord:
+    """Return the ``MemoryRecord`` with these fields.
 
     A frozen class sets its fields by a call each; a plain one of the same slots, which then becomes
     it, takes a third of the time.
     """
-    draft = _Draft(*values)
+    draft = _Draft(*values, **named)
     draft.__class__ = MemoryRecord
     record: MemoryRecord = draft
     return record
@@ -78,7 +85,7 @@ def with_accesses(record: MemoryRecord, count: int, last: float | None) -> Memor
     values[_METADATA] = _own(record.metadata) if record.metadata else {}
     if record.value is not None:
         values[_VALUE] = _own(record.value)
-    return record_from(values)
+    return new_record(*values)
 
 
 def _own(value: Any) -> Any:

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from bethink import Explanation, MemoryRecord, RecallResult
-from bethink.records import record_from
+from bethink.records import new_record
 
 RECORD = MemoryRecord("1", "default", "a red cat", 1.0, 2.0, 3.0)
 
@@ -23,14 +23,18 @@ def test_what_is_not_told_of_a_record_is_neutral() -> None:
     assert RECORD.metadata is not MemoryRecord("2", "default", "x", 1.0, 2.0, 3.0).metadata
 
 
-def test_a_record_made_from_its_values_is_like_any_other() -> None:
-    made = record_from(dataclasses.astuple(RECORD))
+def test_a_record_made_in_the_short_way_is_like_any_other() -> None:
+    made = new_record(*dataclasses.astuple(RECORD))
     assert (made, type(made)) == (RECORD, MemoryRecord)
     assert dataclasses.replace(made, content="x").content == "x"
     with pytest.raises(dataclasses.FrozenInstanceError):
         made.content = "a blue cat"  # type: ignore[misc]
+    named = {"id": "2", "namespace": "a", "content": "x", "created_at": 1.0, "occurred_at": 2.0}
+    one, other = (new_record(**named, updated_at=3.0, key="k") for _ in range(2))
+    assert one == other == MemoryRecord(**named, updated_at=3.0, key="k")  # type: ignore[arg-type]
+    assert one.metadata is not other.metadata
     with pytest.raises(TypeError):
-        record_from(dataclasses.astuple(RECORD)[:-1])
+        new_record(**named)
 
 
 def test_a_record_survives_pickling() -> None:

@@ -17,7 +17,7 @@ from ..fields import check_held, checked
 from ..filters import Compare, Filter
 from ..journal import told
 from ..namespaces import EVERYWHERE, Scope
-from ..records import LIVE, MemoryRecord, State, different
+from ..records import LIVE, MemoryRecord, State, different, new_record
 
 UNCHANGED: Final = object()
 """What a change returns to leave everything as it is."""
@@ -252,7 +252,7 @@ def prepare(engine: Engine, item: object, common: Mapping[str, Any], now: float)
     given = {name: value for name, value in fields.items() if value is not None}
     content, value = given.pop("content", ""), given.get("value")
     check_held(content, value)
-    record = MemoryRecord(
+    record = new_record(
         id=given.pop("id", None) or engine.new_id(),
         namespace=given.pop("namespace", "default"),
         content=content,

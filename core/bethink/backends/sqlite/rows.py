@@ -14,7 +14,7 @@ from ...errors import CorruptStoreError
 from ...fields import to_json
 from ...journal import WHOLE
 from ...namespaces import Scope, Subtree
-from ...records import MemoryRecord, record_from
+from ...records import MemoryRecord, new_record
 from .. import Vector
 
 FIELDS: Final = tuple(field.name for field in fields(MemoryRecord))
@@ -49,7 +49,7 @@ def to_record(values: Sequence[Any]) -> MemoryRecord:
         columns[_VALUE] = from_json(columns[_VALUE])
     columns[_TAGS] = () if columns[_TAGS] == "[]" else tuple(from_json(columns[_TAGS]))
     columns[_METADATA] = {} if columns[_METADATA] == "{}" else from_json(columns[_METADATA])
-    return record_from(columns)
+    return new_record(*columns)
 
 
 def from_json(text: str) -> Any:
