@@ -264,7 +264,8 @@ class Life:
             self.pair.increment(self.side, self.chance.choice(SPACES), self.chance.choice("nk"))
             return
         given = self.item()
-        changes = {name: given[name] for name in self.chance.sample(sorted(given), 2)}
+        names = self.chance.sample(sorted(given), min(2, len(given)))
+        changes = {name: given[name] for name in names}
         self.do("update", self.one(), **changes)
 
     def away(self) -> None:
