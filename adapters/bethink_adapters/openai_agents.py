@@ -99,7 +99,7 @@ def recall_filter(
 
         given = list(data.model_data.input)
         place, query = _last_question(cast("Sequence[Mapping[str, Any]]", given))
-        said = {text.strip() for item in given for text in _texts(item)}
+        said = {"\n".join(_texts(item)).strip() for item in given}
         scope = namespace(data) if callable(namespace) else None
         packed = await recalling.asafely(query, said, namespace=scope)
         if packed.text:

@@ -124,6 +124,13 @@ def test_what_the_conversation_holds_is_not_shown(store: MemoryStore) -> None:
     assert run(memory_hooks(store), messages)[1] == [[str(message.text) for message in messages]]
 
 
+def test_what_the_conversation_holds_in_parts_is_not_shown(store: MemoryStore) -> None:
+    told = ChatMessage.from_user(content_parts=["My key is hidden.", "It is under a mat."])
+    run(memory_hooks(store), [told])
+    _, prompts = run(memory_hooks(store), [told, *said("Where is my key?")])
+    assert prompts == [["My key is hidden.\nIt is under a mat.", "Where is my key?"]]
+
+
 def test_what_is_said_is_remembered_once(store: MemoryStore) -> None:
     messages = [ChatMessage.from_system("Be kind."), *said("I am Ann.", " ")]
     for _ in range(2):

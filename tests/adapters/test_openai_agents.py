@@ -28,7 +28,7 @@ from .contract import QUESTION, AdapterContract, GatedStore, cancel_at_gate
 EXAMPLE = Path(__file__).parents[2] / "examples" / "openai_agents_chat.py"
 
 
-def run(text: str, model: ScriptedModel, session: Session | None = None, **config: Any) -> str:
+def run(text: Any, model: ScriptedModel, session: Session | None = None, **config: Any) -> str:
     """Run one turn; return what the agent answers."""
     agent = Agent(name="helper", model=model)
     config = {"tracing_disabled": True} | config
@@ -146,6 +146,15 @@ def test_recalled_text_is_data_in_front_of_the_question(store: MemoryStore) -> N
     assert block.startswith(INTRODUCTION)
     assert "Ann likes pizza Margherita." in block
     assert question == "Which pizza?"
+
+
+def test_what_the_conversation_holds_in_parts_is_not_shown(store: MemoryStore) -> None:
+    session, model = MemorySession(store, "s"), scripted("Noted.", "Under the mat.")
+    recall = recall_filter(store, namespace=Subtree("messages"))
+    told = [{"type": "input_text", "text": text} for text in ("My key is hidden.", "Under a mat.")]
+    run([{"role": "user", "content": told}], model, session, call_model_input_filter=recall)
+    run("Where is my key?", model, session, call_model_input_filter=recall)
+    assert INTRODUCTION not in prompt_of(model)
 
 
 def test_the_namespace_may_come_from_the_context(store: MemoryStore) -> None:

@@ -188,7 +188,7 @@ def _asked(state: State) -> tuple[str, set[str]] | None:
     places = [place for place, message in enumerate(messages) if _is_question(message)]
     if not places or (places[-1] and _is_shown(messages[places[-1] - 1])):
         return None
-    said = {text.strip() for message in _conversation(state) for text in message.texts}
+    said = {"\n".join(message.texts).strip() for message in _conversation(state)}
     return "\n".join(messages[places[-1]].texts), said
 
 
