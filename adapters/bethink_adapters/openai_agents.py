@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from bethink import MemoryRecord, MemoryStore, MessageLog
 from bethink.fields import MAX_CONTENT, MAX_LABEL
-from bethink.namespaces import Scope
+from bethink.namespaces import Scope, check_scope
 
 from .recalling import Recalling
 from .texts import storable
@@ -89,7 +89,8 @@ def recall_filter(
 
     *namespace* may be a function of the call, for instance of its ``context``. The best *k*
     memories that score at least *min_score*, and that the conversation does not hold already, are
-    shown: as many as fit into *budget_tokens*. A store that fails is logged and shows nothing.
+    shown: as many as fit into *budget_tokens*. A store that fails is logged and shows nothing; a
+    function that returns no namespace raises ``ValidationError``.
     """
     usual: Scope = "default" if callable(namespace) else namespace
     recalling = Recalling(store, usual, k, min_score, budget_tokens, count_tokens)
@@ -100,7 +101,7 @@ def recall_filter(
         given = list(data.model_data.input)
         place, query = _last_question(cast("Sequence[Mapping[str, Any]]", given))
         said = {"\n".join(_texts(item)).strip() for item in given}
-        scope = namespace(data) if callable(namespace) else None
+        scope = check_scope(namespace(data)) if callable(namespace) else None
         packed = await recalling.asafely(query, said, namespace=scope)
         if packed.text:
             given.insert(place, {"role": "user", "content": packed.text})

@@ -8,6 +8,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -172,6 +173,15 @@ def test_the_namespace_may_come_from_the_context(store: MemoryStore) -> None:
     )
     assert "The pizza of bob." in prompt_of(model)
     assert "ann" not in prompt_of(model)
+
+
+def test_a_context_without_a_namespace_reads_no_other(store: MemoryStore) -> None:
+    store.store("The pizza of everybody.")
+    nowhere: Any = attrgetter("context")
+    model = scripted("yes")
+    with pytest.raises(ValidationError, match="namespace must not be None"):
+        run("Which pizza?", model, call_model_input_filter=recall_filter(store, namespace=nowhere))
+    assert not model.calls
 
 
 def test_a_question_without_words_recalls_nothing(store: MemoryStore) -> None:

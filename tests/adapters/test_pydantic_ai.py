@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -158,6 +159,13 @@ def test_the_namespace_may_come_from_the_run(store: MemoryStore) -> None:
     assert "The pizza of bob." in scripted.prompts[0][0]
     assert "ann" not in str(scripted.prompts)
     assert store.count(namespace="users/bob") == 3
+
+
+def test_a_run_without_a_namespace_reads_no_other(store: MemoryStore) -> None:
+    store.store("The pizza of everybody.")
+    nowhere: Any = attrgetter("deps")
+    with pytest.raises(ValidationError, match="namespace must not be None"):
+        shown("Which pizza?", MemoryRecall(store, namespace=nowhere))
 
 
 def test_several_may_serve_one_agent(store: MemoryStore) -> None:

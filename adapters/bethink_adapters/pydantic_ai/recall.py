@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, cast
 
 from bethink import MemoryStore, MissingExtraError
 from bethink.fields import MAX_CONTENT, MAX_LABEL
-from bethink.namespaces import Scope, check_namespace
+from bethink.namespaces import Scope, check_namespace, check_scope
 from bethink.packing import Packed
 
 from ..recalling import Recalling
@@ -46,8 +46,8 @@ class MemoryRecall(_Base):
     does not hold already, stand in front of the question in each request of a run, and in no
     history: as many as fit into *budget_tokens*, as *count_tokens* counts them (default: an
     estimate). With *remember*, a namespace, what is said is stored there after a run. Both
-    namespaces may be functions of the ``RunContext``. A store that fails is logged, and the run
-    goes on.
+    namespaces may be functions of the ``RunContext``; a run that has none to recall from raises
+    ``ValidationError``. A store that fails is logged, and the run goes on.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -95,7 +95,7 @@ class MemoryRecall(_Base):
         messages = list(request_context.messages)
         place, query = _question(messages)
         if query not in self._known:
-            scope = self.namespace(ctx) if callable(self.namespace) else None
+            scope = check_scope(self.namespace(ctx)) if callable(self.namespace) else None
             said = {text.strip() for _, text in spoken(messages)}
             self._known[query] = await self._recalling.asafely(query, said, namespace=scope)
         if block := self._known[query].text:
