@@ -157,6 +157,16 @@ def test_a_run_may_have_its_own_namespace(store: MemoryStore) -> None:
     assert store.count(namespace="nobody") == 0
 
 
+@pytest.mark.parametrize("wrong", [{"memory_namespace": ""}, {"memory_thread": 42}])
+def test_a_run_with_a_wrong_context_goes_on_and_is_remembered_nowhere(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture, wrong: Mapping[str, Any]
+) -> None:
+    result, _ = run(memory_hooks(store), said("My code is 1234."), context=wrong)
+    assert texts(result) == ["My code is 1234.", "Noted."]
+    assert store.count() == 0
+    assert "could not be remembered" in caplog.text
+
+
 def test_remembering_may_be_left_out(store: MemoryStore) -> None:
     store.store("Ann likes pizza Margherita.")
     result, prompts = run(memory_hooks(store, remember=False), said("Which pizza?"))

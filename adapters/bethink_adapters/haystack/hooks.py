@@ -150,17 +150,16 @@ class RememberHook(_OnStore):
         """Remember what users and the agent said."""
         messages = _conversation(state)
         _replace(state, messages)
-        namespace = self.namespace and (_context(state, "namespace") or self.namespace)
-        if namespace is None:
+        if self.namespace is None:
             return
-        thread = _context(state, "thread")
-        turns = [
-            turn("\n".join(message.texts), message.name or message.role.value, thread)
-            for message in messages
-            if message.role.value in _SPEAKERS and "".join(message.texts).strip()
-        ]
+        namespace, thread = _context(state, "namespace"), _context(state, "thread")
         try:
-            remember_new(self.store, turns, namespace)
+            turns = [
+                turn("\n".join(message.texts), message.name or message.role.value, thread)
+                for message in messages
+                if message.role.value in _SPEAKERS and "".join(message.texts).strip()
+            ]
+            remember_new(self.store, turns, self.namespace if namespace is None else namespace)
         except Exception:
             _logger.exception("what was said could not be remembered; the run goes on")
 
