@@ -23,6 +23,7 @@ from bethink.fields import MAX_CONTENT, MAX_LABEL
 from bethink.namespaces import Scope, check_namespace
 
 from .recalling import Recalling
+from .remembering import remember_new, turn
 from .subclassing import on_base
 from .texts import storable
 
@@ -94,8 +95,8 @@ class MemoryRecall(_Context):
 
     The best *k* memories of *namespace* that score at least *min_score*, and that are not shown
     anyway, are shown: as many as fit into *budget_tokens*, as *count_tokens* counts them (default:
-    an estimate). With *remember*, a namespace, what is said is stored there after a run. A store
-    that fails is logged, and the run goes on.
+    an estimate). With *remember*, a namespace, what is said is stored there after a run, once for
+    each session. A store that fails is logged, and the run goes on.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -144,14 +145,13 @@ class MemoryRecall(_Context):
         if self.remember is None:
             return
         answered = context.response.messages if context.response else []
-        thread = storable(session.session_id, MAX_LABEL)
-        items = [
-            _item(message) | {"thread": thread}
+        turns = [
+            turn(message.text, message.role, session.session_id) | _item(message)
             for message in [*context.input_messages, *answered]
             if message.text.strip()
         ]
         try:
-            await asyncio.to_thread(self.store.store_many, items, namespace=self.remember)
+            await asyncio.to_thread(remember_new, self.store, turns, self.remember)
         except Exception:
             _logger.exception("what was said could not be remembered; the run goes on")
 

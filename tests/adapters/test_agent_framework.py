@@ -49,7 +49,7 @@ class Scripted:
         return ChatResponse(messages=[Message(role="assistant", contents=[self.reply])])
 
 
-def run(text: str, session_id: str, *providers: Any, reply: str = "Noted.") -> list[str]:
+def run(text: Any, session_id: str, *providers: Any, reply: str = "Noted.") -> list[str]:
     """Run one turn of a session with a new agent; return the texts the model was shown."""
     client = Scripted(reply)
     scripted: Any = client
@@ -132,6 +132,21 @@ def test_what_is_said_is_remembered_where_asked(store: MemoryStore) -> None:
     assert "oat milk" in shown[0]
     told = [(each.author, each.thread) for each in store.all(namespace="users/ann")]
     assert told[:2] == [("user", "monday"), ("helper", "monday")]
+
+
+def test_a_conversation_that_is_handed_over_again_is_remembered_once(store: MemoryStore) -> None:
+    recall = MemoryRecall(store, remember="users/ann")
+    turns = [("user", "I am Ann."), ("assistant", "Noted."), ("user", "My cat is Tom.")]
+    said = [Message(role=role, contents=[text]) for role, text in turns]
+    run(said[:1], "monday", recall)
+    run(said, "monday", recall, reply="A fine cat.")
+    told = [(each.content, each.author) for each in store.all(namespace="users/ann")]
+    assert told == [
+        ("I am Ann.", "user"),
+        ("Noted.", "helper"),
+        ("My cat is Tom.", "user"),
+        ("A fine cat.", "helper"),
+    ]
 
 
 def test_a_failing_store_is_logged_and_the_run_goes_on(
