@@ -36,6 +36,8 @@ else:
 
 _logger: Final = logging.getLogger(__name__)
 
+_SPEAKERS: Final = ("user", "assistant")
+
 
 class MemoryHistory(_History):
     """The messages of each session, kept in a *store*; *options* are ``HistoryProvider``'s.
@@ -95,8 +97,8 @@ class MemoryRecall(_Context):
 
     The best *k* memories of *namespace* that score at least *min_score*, and that are not shown
     anyway, are shown: as many as fit into *budget_tokens*, as *count_tokens* counts them (default:
-    an estimate). With *remember*, a namespace, what is said is stored there after a run, once for
-    each session. A store that fails is logged, and the run goes on.
+    an estimate). With *remember*, a namespace, what users and the model say is stored there after a
+    run, once for each session. A store that fails is logged, and the run goes on.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -148,7 +150,7 @@ class MemoryRecall(_Context):
         turns = [
             turn(message.text, message.role, session.session_id) | _item(message)
             for message in [*context.input_messages, *answered]
-            if message.text.strip()
+            if message.role in _SPEAKERS and message.text.strip()
         ]
         try:
             await asyncio.to_thread(remember_new, self.store, turns, self.remember)

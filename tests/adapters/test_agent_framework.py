@@ -149,6 +149,12 @@ def test_a_conversation_that_is_handed_over_again_is_remembered_once(store: Memo
     ]
 
 
+def test_instructions_are_not_remembered(store: MemoryStore) -> None:
+    asked = [Message(role=role, contents=["Be kind."]) for role in ("system", "user")]
+    run(asked, "monday", MemoryRecall(store, remember="users/ann"))
+    assert [each.author for each in store.all(namespace="users/ann")] == ["user", "helper"]
+
+
 def test_a_failing_store_is_logged_and_the_run_goes_on(
     store: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
