@@ -27,7 +27,7 @@ from bethink import (
     ValidationError,
 )
 from bethink.files import numbered
-from bethink.paths import ROOT
+from bethink.paths import ROOT, normalised
 
 from .awaiting import awaitable
 from .subclassing import on_base
@@ -136,12 +136,12 @@ def _shown_file(text: str, command: Any) -> str:
 
 
 def _shown_folder(files: Files, path: str, given: str) -> str:
-    entries = [each for each in files.list(path, depth=None) if "/." not in each.path]
-    total = sum(each.size for each in entries if not each.is_folder)
-    start = path.removesuffix("/")
+    start = len(normalised(path).removesuffix("/"))
+    entries = [(each.path[start:], each) for each in files.list(path, depth=None)]
+    visible = [(inner, each) for inner, each in entries if "/." not in inner]
+    total = sum(each.size for _, each in visible if not each.is_folder)
     lines = [f"{_size(total)}\t{given}"]
-    for each in entries:
-        inner = each.path.removeprefix(start)
+    for inner, each in visible:
         if inner.count("/") <= _LEVELS:
             lines.append(f"{_size(each.size)}\t{given}{inner}{'/' if each.is_folder else ''}")
     return "\n".join([f"Here're the {_LISTED} {given}, excluding hidden items:", *lines])

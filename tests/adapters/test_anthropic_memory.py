@@ -144,6 +144,15 @@ def test_folders_show_sizes_and_two_levels(store: MemoryStore) -> None:
     ]
 
 
+@pytest.mark.parametrize("folder", ["/memories/.drafts", "/memories/Cafe\u0301"])
+def test_a_folder_is_shown_by_the_name_it_was_made_with(store: MemoryStore, folder: str) -> None:
+    tool = MemoryTool(store)
+    do(tool, "create", path=f"{folder}/a.md", file_text="xx")
+    do(tool, "create", path=f"{folder}/.hidden", file_text="x")
+    shown = do(tool, "view", path=folder).splitlines()[1:]
+    assert shown == [f"2B\t{folder}", f"2B\t{folder}/a.md"]
+
+
 def test_an_empty_memory_is_an_empty_folder(store: MemoryStore) -> None:
     assert do(MemoryTool(store), "view", path="/memories/").endswith(":\n0B\t/memories")
 
