@@ -157,14 +157,22 @@ def _text(content: Content | None) -> str:
 
 def _entry(record: MemoryRecord) -> MemoryEntry:
     from google.adk.memory.memory_entry import MemoryEntry
-    from google.genai.types import Content, Part
 
-    known = record.value if isinstance(record.value, dict) else None
-    content = Content(parts=[Part(text=record.content)]) if known is None else Content(**known)
     return MemoryEntry(
         id=record.key,
-        content=content,
+        content=_content(record),
         author=record.author,
         timestamp=datetime.fromtimestamp(record.occurred_at, UTC).isoformat(),
         custom_metadata=record.metadata,
     )
+
+
+def _content(record: MemoryRecord) -> Content:
+    """Return what was said, of a memory that somebody else stored its text."""
+    from google.genai.types import Content, Part
+    from pydantic import ValidationError
+
+    try:
+        return Content.model_validate(record.value)
+    except ValidationError:
+        return Content(parts=[Part(text=record.content)])

@@ -159,6 +159,13 @@ def test_pictures_beside_a_text_come_back(store: MemoryStore) -> None:
     assert entry.content == event.content
 
 
+def test_what_others_store_about_a_user_is_found_by_its_text(store: MemoryStore) -> None:
+    service = MemoryService(store)
+    place = service.namespace_of("app", "ann")
+    store.store("Ann likes tea.", value={"drink": "tea"}, namespace=place)
+    assert texts(found(service, "tea")) == ["Ann likes tea."]
+
+
 def test_no_two_users_of_no_two_apps_share_a_namespace(store: MemoryStore) -> None:
     service = taken_in(store, session(said("A secret."), app="app/other-user", user="user"))
     assert found(service, "secret", "app", "other-user/user") == []
