@@ -118,7 +118,7 @@ class MemoryService(_Base):
 
         found = await asyncio.to_thread(
             self.store.recall,
-            query,
+            storable(query, MAX_CONTENT),
             k=self.k,
             namespace=self.namespace_of(app_name, user_id),
             min_score=self.min_score,

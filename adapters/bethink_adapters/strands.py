@@ -74,7 +74,7 @@ class StrandsStore:
         most = (options or {}).get("max_search_results") or self.max_search_results or 5
         found = await asyncio.to_thread(
             self.store.recall,
-            query,
+            storable(query, MAX_CONTENT),
             k=most,
             namespace=self.scope,
             where=None if self.include_own else {"$not": {"thread": self.thread}},

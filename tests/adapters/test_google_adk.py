@@ -195,6 +195,12 @@ def test_a_query_of_nothing_finds_nothing(store: MemoryStore) -> None:
     assert found(service, "") == found(service, " ") == found(service, "nonexistent") == []
 
 
+@pytest.mark.parametrize("query", ["parrot \ud83e", "parrot " * 80_000], ids=["broken", "long"])
+def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
+    service = taken_in(store, session(said("My parrot is called Quetzal.")))
+    assert texts(found(service, query)) == ["My parrot is called Quetzal."]
+
+
 MIXED = "私はPythonでADKを使っています"
 CAFE = "私はCaféでADKを使っています"
 

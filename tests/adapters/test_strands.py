@@ -112,6 +112,14 @@ def test_what_a_tool_adds_is_kept_once(store: MemoryStore) -> None:
     assert contents(store) == ["Ann likes tea."]
 
 
+@pytest.mark.parametrize("query", ["tea \ud83e", "tea " * 140_000], ids=["broken", "long"])
+def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
+    store.store("Tea is at four.")
+    assert [entry.content for entry in asyncio.run(StrandsStore(store).search(query))] == [
+        "Tea is at four."
+    ]
+
+
 def test_the_scope_may_be_wider_than_the_namespace(store: MemoryStore) -> None:
     store.store("Tea is at four.", namespace="team/rules")
     narrow = StrandsStore(store, namespace="team/ann")
