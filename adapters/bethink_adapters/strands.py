@@ -92,7 +92,7 @@ class StrandsStore:
             "metadata": dict(metadata or {}),
             "key": f"added:{_digest(content)}",
         }
-        await asyncio.to_thread(remember_new, self.store, [item], self.namespace)
+        await asyncio.to_thread(self._add, item)
 
     async def add_messages(
         self, messages: Sequence[Message], context: AddMessagesContext | None = None
@@ -114,6 +114,10 @@ class StrandsStore:
     def get_tools(self) -> list[AgentTool]:
         """Return no tools besides the manager's own."""
         return []
+
+    def _add(self, item: Mapping[str, Any]) -> None:
+        if self.store.get(namespace=self.namespace, key=item["key"]) is None:
+            self.store.store_many([item], namespace=self.namespace)
 
 
 def _told(record: MemoryRecord, score: float) -> dict[str, Any]:

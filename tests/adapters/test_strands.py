@@ -112,6 +112,14 @@ def test_what_a_tool_adds_is_kept_once(store: MemoryStore) -> None:
     assert contents(store) == ["Ann likes tea."]
 
 
+def test_what_was_forgotten_can_be_added_again(store: MemoryStore) -> None:
+    memory = StrandsStore(store)
+    asyncio.run(memory.add("Ann likes tea."))
+    store.forget(namespace="default")
+    asyncio.run(memory.add("Ann likes tea."))
+    assert contents(store) == ["Ann likes tea."]
+
+
 @pytest.mark.parametrize("query", ["tea \ud83e", "tea " * 140_000], ids=["broken", "long"])
 def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
     store.store("Tea is at four.")
