@@ -320,6 +320,12 @@ def test_memories_are_documents_too(store: MemoryStore) -> None:
     assert memories.count_documents() == 0
 
 
+def test_a_memory_about_a_document_is_not_taken_for_one(store: MemoryStore) -> None:
+    store.store("Ann signed it.", value={"document": "contract.pdf"}, author="ann")
+    (found,) = BethinkDocumentStore(store, namespace="default").filter_documents()
+    assert (found.content, found.meta["author"]) == ("Ann signed it.", "ann")
+
+
 def test_a_pipeline_can_be_dumped_and_loaded(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "memory.db") as store:
         pipeline = Pipeline()

@@ -46,9 +46,10 @@ def to_document(record: MemoryRecord, score: float | None = None) -> Document:
 
     document = record.value.get("document") if isinstance(record.value, Mapping) else None
     meta = dict(record.metadata)
-    if document is None:
+    if not isinstance(document, Mapping):
+        document = {}
         meta |= {name: told for name in _TOLD if (told := getattr(record, name)) is not None}
-    data = {"content": record.content, **(document or {})}
+    data = {"content": record.content, **document}
     if "embedding" in data:
         data["embedding"] = np.frombuffer(b64decode(data["embedding"]), dtype="<f8").tolist()
     if score is not None:
