@@ -28,7 +28,7 @@ from bethink.packing import Packed
 from .awaiting import awaitable
 from .recalling import Recalling
 from .remembering import remember_new, turn
-from .texts import storable
+from .texts import askable, storable
 
 _logger: Final = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ class MemoryLearning:
 
         def recall(query: str) -> str:
             """Search the long-term memory for what is known about something."""
-            found = self.store.recall(query, k=self._recalling.k, namespace=place)
+            found = self.store.recall(askable(query), k=self._recalling.k, namespace=place)
             return context_block(found) or "Nothing is known about that."
 
         def remember(content: str) -> str:

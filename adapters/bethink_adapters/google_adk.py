@@ -23,7 +23,7 @@ from bethink.namespaces import check_namespace
 
 from .remembering import remember_new
 from .subclassing import on_base
-from .texts import storable
+from .texts import askable, storable
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -118,7 +118,7 @@ class MemoryService(_Base):
 
         found = await asyncio.to_thread(
             self.store.recall,
-            storable(query, MAX_CONTENT),
+            askable(query),
             k=self.k,
             namespace=self.namespace_of(app_name, user_id),
             min_score=self.min_score,

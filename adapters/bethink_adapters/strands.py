@@ -22,7 +22,7 @@ from bethink.fields import MAX_CONTENT, MAX_LABEL, integer, label, number
 from bethink.namespaces import Scope, check_namespace, check_scope
 
 from .remembering import remember_new
-from .texts import storable
+from .texts import askable, storable
 
 if TYPE_CHECKING:
     from strands.memory import AddMessagesContext, MemoryEntry, SearchOptions
@@ -74,7 +74,7 @@ class StrandsStore:
         most = (options or {}).get("max_search_results") or self.max_search_results or 5
         found = await asyncio.to_thread(
             self.store.recall,
-            storable(query, MAX_CONTENT),
+            askable(query),
             k=most,
             namespace=self.scope,
             where=None if self.include_own else {"$not": {"thread": self.thread}},

@@ -202,6 +202,13 @@ def test_the_model_searches_and_writes_by_itself(store: MemoryStore) -> None:
     assert "Ann likes pizza." in [each.content for each in store.all(namespace="agno/ann")]
 
 
+@pytest.mark.parametrize("query", ["tea \ud83e", "tea " * 140_000], ids=["broken", "long"])
+def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
+    store.store("Tea is at four.", namespace="agno/ann")
+    recall, _ = MemoryLearning(store, tools=True).get_tools(user_id="ann")
+    assert "Tea is at four." in recall(query)
+
+
 def test_there_are_no_tools_unless_asked_for(store: MemoryStore) -> None:
     assert MemoryLearning(store).get_tools(user_id="ann") == []
     assert MemoryLearning(store).instructions() == ""

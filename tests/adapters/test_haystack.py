@@ -308,6 +308,13 @@ def test_documents_are_found_by_words_and_by_vectors(documents: BethinkDocumentS
     assert retriever.run("tea", filters=nothing) == {"documents": []}
 
 
+@pytest.mark.parametrize("query", ["tea \ud83e", "tea " * 140_000], ids=["broken", "long"])
+def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
+    documents = BethinkDocumentStore(store)
+    documents.write_documents([Document(content="Tea is at four.")])
+    assert [found.content for found in documents.search(query)] == ["Tea is at four."]
+
+
 def test_memories_are_documents_too(store: MemoryStore) -> None:
     run(memory_hooks(store, namespace="ann"), said("My parrot is called Quetzal."))
     memories = BethinkDocumentStore(store, namespace="ann")

@@ -224,6 +224,13 @@ def test_the_model_searches_and_writes_by_itself(store: MemoryStore) -> None:
     assert [each.content for each in store.all(namespace="users/ann")] == ["Ann likes pizza."]
 
 
+@pytest.mark.parametrize("query", ["tea \ud83e", "tea " * 140_000], ids=["broken", "long"])
+def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
+    store.store("Tea is at four.")
+    recall: Any = memory_tools(store).tools["recall"].function
+    assert "Tea is at four." in recall(None, query)
+
+
 def test_the_tools_tell_the_model_what_failed(store: MemoryStore) -> None:
     scripted = Scripted(
         ToolCallPart("recall", {"query": "pizza"}),

@@ -10,6 +10,7 @@ from bethink.namespaces import check_namespace
 from bethink.recall import Mode
 
 from ..awaiting import awaitable
+from ..texts import askable
 from .documents import narrowed, to_document, to_item
 from .locations import Location, opened, path_of
 from .metadata import MetaFields
@@ -97,7 +98,7 @@ class BethinkDocumentStore(MetaFields):
         if filters:
             where = {"id": {"$in": [record.id for record, _ in self._passing(filters)]}}
         found = self.store.recall(
-            query,
+            askable(query),
             k=top_k,
             namespace=self.namespace,
             mode="semantic" if query is None else mode,

@@ -10,6 +10,8 @@ from bethink import BethinkError, MemoryStore, MissingExtraError, context_block
 from bethink.fields import integer
 from bethink.namespaces import check_namespace
 
+from ..texts import askable
+
 if TYPE_CHECKING:
     from pydantic_ai import FunctionToolset, RunContext
 
@@ -36,7 +38,7 @@ def memory_tools(
     def recall(ctx: RunContext[Any], query: str) -> str:
         """Search the long-term memory for what is known about something."""
         try:
-            found = store.recall(query, k=most, namespace=_at(place, ctx))
+            found = store.recall(askable(query), k=most, namespace=_at(place, ctx))
         except BethinkError as error:
             raise ModelRetry(f"The memory failed, go on without it: {error}") from error
         return context_block(found) or "Nothing is known about that."
