@@ -12,7 +12,7 @@ Runs on strands-agents 1.46 to 1.62.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -101,7 +101,7 @@ class StrandsStore:
         numbers = (context.sequence_numbers if context else None) or [0] * len(messages)
         items = []
         for message, sequence in zip(messages, numbers, strict=True):
-            text = "\n".join(part["text"] for part in message["content"] if "text" in part)
+            text = "\n".join(_texts(message["content"]))
             key = _digest(self.thread, str(sequence), message["role"], text)
             item = {"author": storable(message["role"], MAX_LABEL), "key": f"said:{key}"}
             item |= {"content": storable(text, MAX_CONTENT), "thread": self.thread}
@@ -118,6 +118,14 @@ class StrandsStore:
     def _add(self, item: Mapping[str, Any]) -> None:
         if self.store.get(namespace=self.namespace, key=item["key"]) is None:
             self.store.store_many([item], namespace=self.namespace)
+
+
+def _texts(parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the texts of a message, those with citations, too."""
+    for part in parts:
+        if "text" in part:
+            yield part["text"]
+        yield from _texts(part.get("citationsContent", {}).get("content", ()))
 
 
 def _told(record: MemoryRecord, score: float) -> dict[str, Any]:

@@ -101,6 +101,13 @@ def test_messages_without_words_are_left_out(store: MemoryStore) -> None:
     assert contents(store) == ["Hello \N{REPLACEMENT CHARACTER}"]
 
 
+def test_what_is_said_with_citations_is_remembered(store: MemoryStore) -> None:
+    cited = {"citations": [{"title": "Rules"}], "content": [{"text": "Tea is at four."}]}
+    answer: Any = {"role": "assistant", "content": [{"text": "Yes:"}, {"citationsContent": cited}]}
+    asyncio.run(StrandsStore(store).add_messages([answer]))
+    assert contents(store) == ["Yes:\nTea is at four."]
+
+
 def test_what_a_tool_adds_is_kept_once(store: MemoryStore) -> None:
     memory = StrandsStore(store)
     for _ in range(2):
