@@ -24,7 +24,7 @@ from llama_index.core.storage.chat_store.base import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 from pydantic import ValidationError
 
-from bethink import EVERYWHERE, MemoryStore, StoreClosedError, Subtree, segment
+from bethink import EVERYWHERE, MemoryRecord, MemoryStore, StoreClosedError, Subtree, segment
 from bethink.packing.context import INTRODUCTION
 from bethink_adapters.llama_index import BethinkChatStore, BethinkDBChatStore, RecallBlock
 
@@ -374,6 +374,20 @@ def test_a_memory_can_begin_with_a_history(chats: BethinkDBChatStore) -> None:
     assert texts(asyncio.run(memory.aget())) == ["Seeded"]
     asyncio.run(memory.areset())
     assert asyncio.run(memory.aget_all()) == []
+
+
+def test_archiving_passes_over_what_was_forgotten_meanwhile() -> None:
+    class Meanwhile(MemoryStore):
+        def update(self, id: str, **changes: Any) -> MemoryRecord:
+            self.forget(first)
+            return super().update(id, **changes)
+
+    with Meanwhile() as store:
+        chats = BethinkDBChatStore(store=store)
+        asyncio.run(chats.set_messages("s", said("a", "b", "c")))
+        first = store.all(namespace=EVERYWHERE)[0].id
+        assert texts(asyncio.run(chats.archive_oldest_messages("s", 2))) == ["b"]
+        assert kept(chats) == ["c"]
 
 
 @takes_any_store

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from bethink import MemoryRecord, MemoryStore, MessageLog
+from bethink import MemoryRecord, MemoryStore, MessageLog, NotFoundError
 from bethink.fields import MAX_CONTENT, MAX_LABEL
 from bethink.namespaces import check_namespace
 
@@ -208,10 +209,11 @@ class _Kept(MessageLog):
 
     def archive(self, most: int) -> list[MemoryRecord]:
         """Archive the oldest active messages, the oldest first."""
-        oldest = self.read(_ACTIVE, most)
-        for record in oldest:
-            self.store.update(record.id, metadata=_marked(_ARCHIVED))
-        return oldest
+        archived = []
+        for record in self.read(_ACTIVE, most):
+            with suppress(NotFoundError):  # somebody forgot it meanwhile
+                archived.append(self.store.update(record.id, metadata=_marked(_ARCHIVED)))
+        return archived
 
 
 def _has(status: MessageStatus | None) -> dict[str, Any] | None:
