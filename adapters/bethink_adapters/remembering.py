@@ -1,6 +1,6 @@
 """What was said, as memories: each thing once in a conversation, however often it is handed over.
 
-For frameworks whose messages have no ids, and that hand a whole conversation over again and again.
+For frameworks that hand a whole conversation, or the same turn, over again and again.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ from bethink.fields import MAX_CONTENT, MAX_LABEL
 from .texts import storable
 
 
-def turn(text: str, author: str, thread: str | None) -> dict[str, Any]:
-    """Return what *author* said in the conversation *thread*, as arguments of ``store``."""
-    told = "\x1f".join((thread or "", author, text)).encode("utf-8", "surrogatepass")
+def turn(text: str, author: str, thread: str | None, id: str | None = None) -> dict[str, Any]:
+    """Return what *author* said in the conversation *thread*, as arguments of ``store``.
+
+    The same text is said again if the framework gives it another *id*.
+    """
+    parts = (thread or "", author, text, *([id] if id else []))
+    told = "\x1f".join(parts).encode("utf-8", "surrogatepass")
     item = {
         "content": storable(text, MAX_CONTENT),
         "author": storable(author, MAX_LABEL),

@@ -257,6 +257,28 @@ def test_a_summary_is_not_something_said(store: MemoryStore) -> None:
     assert [each.content for each in store.all()] == ["Hi.", "You?", "Hello."]
 
 
+def test_ids_count_within_their_thread_only(store: MemoryStore) -> None:
+    agent: Any = create_agent(Model(replies=["Hi."]), middleware=[MemoryMiddleware(store)])
+    for thread, text in (("monday", "I am Ann."), ("tuesday", "I am Bob."), ("tuesday", "Ah.")):
+        said = {"messages": [HumanMessage(text, id="1")]}
+        agent.invoke(said, {"configurable": {"thread_id": thread}})
+    kept = store.all(where={"author": "human"})
+    assert [each.content for each in kept] == ["I am Ann.", "I am Bob.", "Ah."]
+
+
+def test_a_finished_run_is_stored_once_and_what_was_forgotten_stays_so(store: MemoryStore) -> None:
+    memory = MemoryMiddleware(store)
+    state = {"messages": [HumanMessage("Yes.", id="1"), AIMessage("Yes.", id="2")]}
+    for _ in range(2):
+        memory.after_agent(state, None)
+    assert [each.author for each in store.all()] == ["human", "ai"]
+    store.forget(namespace="default")
+    memory.after_agent(state, None)
+    assert store.count() == 0
+    memory.after_agent({"messages": [HumanMessage("Yes.", id="3")]}, None)
+    assert store.count() == 1
+
+
 def test_wrong_arguments_are_refused(store: MemoryStore) -> None:
     refused: Any = ({"k": 0}, {"inject_as": "tool"}, {"namespace": "a//b"}, {"budget_tokens": -1})
     for wrong in refused:

@@ -1,6 +1,9 @@
 """The memory of an agent of LangChain 1: recalled before the model is called, written afterwards.
 
-    memory = MemoryMiddleware(store, namespace=lambda runtime: f"users/{runtime.context.user_id}")
+    def namespace(runtime: Runtime[Context]) -> str:
+        return f"users/{segment(runtime.context.user_id)}"
+
+    memory = MemoryMiddleware(store, namespace=namespace)
     agent = create_agent(model, tools, middleware=[memory])
 
 What is recalled goes into the request to the model, never among the agent's messages: it neither
@@ -25,13 +28,13 @@ from typing import (
 )
 
 from bethink import MemoryStore, MissingExtraError
-from bethink.fields import MAX_CONTENT, MAX_LABEL, one_of
+from bethink.fields import one_of
 from bethink.namespaces import check_namespace
 from bethink.packing import TokenCounter
 
 from ..recalling import Recalling
+from ..remembering import remember_new, turn
 from ..subclassing import on_base
-from ..texts import storable
 from .messages import plain_text
 from .tools import memory_tools
 
@@ -131,11 +134,11 @@ class MemoryMiddleware(_Base):
             return
         namespace, thread = _resolved(self.namespace, runtime), _thread()
         try:
-            items = [_item(message) for message in _turn(state["messages"])]
-            known = (self.store.get(namespace=namespace, key=item["key"]) for item in items)
-            new = [item for item, old in zip(items, known, strict=True) if old is None]
-            if new:
-                self.store.store_many(new, namespace=namespace, thread=thread)
+            said = [
+                turn(plain_text(each.content), each.name or each.type, thread, each.id)
+                for each in _turn(state["messages"])
+            ]
+            remember_new(self.store, said, namespace)
         except Exception:
             _logger.exception("%s could not store what was said; the run goes on", self.name)
 
@@ -149,7 +152,7 @@ class MemoryMiddleware(_Base):
         asked = (each for each in reversed(messages) if each.type == "human")
         query = next((plain_text(message.content) for message in asked), "")
         namespace = _resolved(self.namespace, runtime)
-        return self._recalling.safely(query[:MAX_CONTENT], said, namespace=namespace).text
+        return self._recalling.safely(query, said, namespace=namespace).text
 
     def _shown(self, request: ModelRequest) -> ModelRequest:
         state: Any = request.state
@@ -187,7 +190,7 @@ def _thread() -> str | None:
         thread = get_config().get("configurable", {}).get("thread_id")
     except RuntimeError:  # called outside of a run
         return None
-    return None if thread is None else storable(str(thread), MAX_LABEL)
+    return None if thread is None else str(thread)
 
 
 def _turn(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
@@ -205,14 +208,6 @@ def _turn(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         and not getattr(message, "tool_calls", None)
         and plain_text(message.content).strip()
     ]
-
-
-def _item(message: AnyMessage) -> dict[str, Any]:
-    return {
-        "content": storable(plain_text(message.content), MAX_CONTENT),
-        "key": storable(f"message:{message.id}", MAX_LABEL),
-        "author": storable(message.name or message.type, MAX_LABEL),
-    }
 
 
 def _with_block(messages: Sequence[AnyMessage], block: str) -> list[AnyMessage]:
