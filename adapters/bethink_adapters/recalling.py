@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from bethink import MemoryStore, ValidationError
-from bethink.fields import MAX_CONTENT
 from bethink.namespaces import Scope, check_scope
 from bethink.packing import Budget, Packed, TokenCounter, pack
 from bethink.view import Where
 
 from .awaiting import awaitable
-from .texts import storable
+from .texts import askable
 
 _logger: Final = logging.getLogger(__name__)
 
@@ -62,7 +61,7 @@ class Recalling:
             return NOTHING
         scope = self.namespace if namespace is None else namespace
         found = self.store.recall(
-            storable(query, MAX_CONTENT),
+            askable(query),
             k=self.k + len(said),
             namespace=scope,
             where=where,

@@ -408,6 +408,11 @@ class TestHybrid:
         assert list(scores) == sorted(scores, reverse=True)
         assert scores[0] == max(cosine(query, r.embedding) for r in records)
 
+    def test_any_text_is_a_question(self, hybrid: CrewStorage) -> None:
+        [query] = hybrid.embedder(["What is E4711 \udc80? " * 30_000])
+        (best, _), *_ = hybrid.search(query)
+        assert best.content.startswith("Error E4711")
+
     def test_nothing_irrelevant_is_returned_for_known_words(self, store: MemoryStore) -> None:
         storage = CrewStorage(store)
         texts = ["Dana owns the launch.", "Quarks have colour."]

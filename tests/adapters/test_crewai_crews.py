@@ -435,6 +435,11 @@ class TestExternal:
         assert hit["metadata"] == {"agent": "Planner"}
         assert 0 < hit["score"] <= 1
 
+    def test_any_text_is_a_question(self, old: CrewExternalStorage) -> None:
+        old.save("The launch is on 3 March.", {})
+        [hit] = old.search("launch \udc80 " * 60_000)
+        assert hit["content"] == "The launch is on 3 March."
+
     def test_transcripts_are_dropped(self, old: CrewExternalStorage) -> None:
         messages = [{"role": "user", "content": "secret"}]
         old.save("The launch is on 3 March.", {"description": "When?", "messages": messages})

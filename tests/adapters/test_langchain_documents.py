@@ -63,6 +63,12 @@ def test_a_retriever_is_a_runnable(store: MemoryStore) -> None:
     ]
 
 
+def test_a_retriever_takes_any_text(store: MemoryStore) -> None:
+    store.store("The parrot eats seeds.")
+    (found,) = MemoryStoreRetriever(store=store).invoke("parrot \udc80 " * 60_000)
+    assert found.page_content == "The parrot eats seeds."
+
+
 def test_a_retriever_keeps_to_its_scope(store: MemoryStore) -> None:
     for user in ("ann", "bob"):
         for number in range(4):
@@ -135,6 +141,13 @@ def test_words_and_vectors_find_a_document(documents: BethinkVectorStore) -> Non
     assert documents.similarity_search("parrot", k=1, mode="keyword")[0].id == "1"
     assert asyncio.run(documents.asimilarity_search("parrot", k=1))[0].id == "1"
     assert documents.as_retriever(search_kwargs={"k": 1}).invoke("parrot")[0].id == "1"
+
+
+def test_any_text_is_a_question(documents: BethinkVectorStore) -> None:
+    documents.add_texts(["The parrot eats seeds"], ids=["1"])
+    query = "parrot \udc80 " * 60_000
+    assert [each.id for each in documents.similarity_search(query, mode="keyword")] == ["1"]
+    assert [each.id for each in documents.max_marginal_relevance_search(query)] == ["1"]
 
 
 def test_a_given_embedding_returns_k_the_unlike_last(store: MemoryStore) -> None:

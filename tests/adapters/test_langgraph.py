@@ -312,6 +312,13 @@ def test_a_text_longer_than_any_content_is_kept(memory: BethinkStore) -> None:
     assert item.value == value
 
 
+def test_any_text_is_a_question(memory: BethinkStore) -> None:
+    memory.put(NS, "k", {"text": "The parrot eats seeds."})
+    (item,) = memory.search(NS, query="parrot \ud800 " * 60_000)
+    assert item.key == "k"
+    assert item.score is not None
+
+
 # -- searching with an index configuration
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from bethink import MemoryStore, Subtree, ValidationError
 from bethink.namespaces import covers
 
+from ..texts import askable
 from .contents import to_content, to_item, to_items
 from .settings import Settings
 from .showing import ContextView, question, said
@@ -105,7 +106,7 @@ class AgentMemory(Settings, _Memory):
         options = self._options(**kwargs)
         if not text.strip():
             return MemoryQueryResult(results=[])
-        hits = await _run(cancellation_token, self.store.recall, text, **options)
+        hits = await _run(cancellation_token, self.store.recall, askable(text), **options)
         return MemoryQueryResult(results=[to_content(hit) for hit in hits])
 
     async def add(

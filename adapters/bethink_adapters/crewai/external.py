@@ -11,6 +11,7 @@ from typing import Any
 
 from bethink import MemoryStore, RecallResult, Subtree
 
+from ..texts import askable
 from .opened import StoreHandle, crew_errors
 
 
@@ -54,7 +55,7 @@ class CrewExternalStorage:
         *score_threshold* is not applied: crewAI's numbers are cuts for another scale, and recall
         returns nothing irrelevant.
         """
-        hits = self._store().recall(query, k=limit, namespace=self._namespace)
+        hits = self._store().recall(askable(query), k=limit, namespace=self._namespace)
         return [_as_dict(hit) for hit in hits]
 
     @crew_errors()

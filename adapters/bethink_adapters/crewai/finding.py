@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from bethink import MemoryRecord, MemoryStore, Subtree
 
+from ..texts import askable
 from .scoring import cosine
 from .translate import VECTOR
 
@@ -55,7 +56,7 @@ class Finder:
         self, text: str | None, embedding: Sequence[float] | None, k: int, least: float = 0.0
     ) -> list[MemoryRecord]:
         hits = self.store.recall(
-            text,
+            askable(text),
             k=k,
             namespace=self.place,
             where={"$and": self.conditions} if self.conditions else None,

@@ -10,6 +10,7 @@ from bethink.namespaces import Scope
 from bethink.recall import Mode
 from bethink.view import Where
 
+from ..texts import askable
 from .documents import part, to_memory
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def retriever_class() -> type[MemoryStoreRetriever]:
             self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
         ) -> list[Document]:
             found = self.store.recall(
-                query,
+                askable(query),
                 k=self.k if k is None else k,
                 namespace=self.namespace,
                 mode=self.mode,

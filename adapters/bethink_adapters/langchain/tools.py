@@ -11,6 +11,7 @@ from bethink import BethinkError, MemoryStore, context_block
 from bethink.fields import integer
 from bethink.namespaces import check_namespace
 
+from ..texts import askable
 from .documents import part
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def memory_tools(
 
     def recall(query: str) -> str:
         """Search the long-term memory for what is known about something."""
-        found = store.recall(query, k=most, namespace=where())
+        found = store.recall(askable(query), k=most, namespace=where())
         return context_block(found) or "Nothing is known about that."
 
     def remember(content: str) -> str:

@@ -14,6 +14,7 @@ from bethink.namespaces import check_namespace
 from bethink.recall import Mode
 
 from ..subclassing import on_base
+from ..texts import askable
 from .documents import part, to_document, to_item, where_of
 from .embeddings import BethinkEmbeddings
 
@@ -188,7 +189,7 @@ class BethinkVectorStore(_Base):
             raise ValidationError("a search by vector needs the embedding that made the vectors")
         where = where_of(filter)
         found = self.store.recall(
-            query,
+            askable(query),
             k=k,
             namespace=self.namespace,
             mode=mode,

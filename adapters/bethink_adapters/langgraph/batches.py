@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bethink import MemoryRecord, MemoryStore, NotFoundError, ValidationError
 from bethink.fields import integer
 
+from ..texts import askable
 from .embedding import Index, Vectors, name_of
 from .filtering import to_where
 from .items import renewed, to_fields, to_item, to_search_item
@@ -83,7 +84,7 @@ class Batches:
             self.places.below(op.namespace_prefix),
             to_where(op.filter),
             self.mode,
-            op.query or "",
+            askable(op.query or ""),
             vectors.queries.get(op.query or ""),
         )
 
