@@ -159,6 +159,13 @@ class TestRecords:
         storage.save([record(categories=["", "plan", " "])])
         assert storage.list_categories() == {"plan": 1}
 
+    def test_any_text_can_be_saved(self, storage: CrewStorage) -> None:
+        odd = "launch \udc80 " * 60_000
+        storage.save([record(odd, categories=[odd], metadata={"author": odd, "thread": odd})])
+        [kept] = storage.list_records()
+        assert kept.content.startswith("launch \N{REPLACEMENT CHARACTER} launch")
+        assert kept.metadata["author"] == odd
+
     def test_touch_counts_as_one_use(self, tmp_path: Path) -> None:
         now = [1_000.0]
         with MemoryStore(tmp_path / "m.db", clock=lambda: now[0]) as store:

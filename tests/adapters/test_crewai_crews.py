@@ -450,6 +450,12 @@ class TestExternal:
         old.save("  ", {})
         assert contents(store.all(namespace="crew_external")) == [f'{{"launch": "{DAY}"}}']
 
+    def test_any_text_can_be_saved(self, store: MemoryStore, old: CrewExternalStorage) -> None:
+        for _ in range(2):
+            old.save("launch \udc80 " * 60_000, {})
+        [kept] = store.all(namespace="crew_external")
+        assert kept.content.startswith("launch \N{REPLACEMENT CHARACTER} launch")
+
     def test_the_same_text_is_kept_once(self, store: MemoryStore, old: CrewExternalStorage) -> None:
         for _ in range(2):
             old.save("The launch is on 3 March.", {})

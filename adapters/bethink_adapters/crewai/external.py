@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from bethink import MemoryStore, RecallResult, Subtree
+from bethink.fields import MAX_CONTENT
 
-from ..texts import askable
+from ..texts import askable, storable
 from .opened import StoreHandle, crew_errors
 
 
@@ -44,7 +45,8 @@ class CrewExternalStorage:
         if content.strip() and store.get(namespace=self._namespace, key=key) is None:
             kept = {name: item for name, item in (metadata or {}).items() if name != "messages"}
             plain = json.loads(json.dumps(kept, default=str))
-            store.store(content, namespace=self._namespace, key=key, metadata=plain)
+            text = storable(content, MAX_CONTENT)
+            store.store(text, namespace=self._namespace, key=key, metadata=plain)
 
     @crew_errors()
     def search(

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bethink import MemoryRecord
+from bethink.fields import MAX_CONTENT, MAX_LABEL
+
+from ..texts import storable
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord as CrewRecord
@@ -41,17 +44,21 @@ def to_fields(record: CrewRecord, namespace: str) -> dict[str, Any]:
     """
     author, thread = (record.metadata.get(name) for name in ("author", "thread"))
     return {
-        "content": record.content,
+        "content": storable(record.content, MAX_CONTENT),
         "namespace": namespace,
-        "tags": [category for category in record.categories if category.strip()],
-        "author": author if isinstance(author, str) and author else None,
-        "thread": thread if isinstance(thread, str) and thread else None,
+        "tags": [storable(each, MAX_LABEL) for each in record.categories if each.strip()],
+        "author": _label(author),
+        "thread": _label(thread),
         "importance": record.importance,
         "source": record.source,
         "metadata": json.loads(json.dumps(record.metadata)),
         "occurred_at": seconds(record.created_at),
         "value": {"private": record.private, "last_accessed": seconds(record.last_accessed)},
     }
+
+
+def _label(told: object) -> str | None:
+    return storable(told, MAX_LABEL) if isinstance(told, str) and told else None
 
 
 def is_private(record: MemoryRecord) -> bool:
