@@ -103,6 +103,14 @@ class TestRecords:
         [kept] = storage.list_records()
         assert (kept.created_at, kept.last_accessed) == (DAY, DAY)
 
+    def test_times_beyond_the_calendar_come_back_as_its_ends(
+        self, store: MemoryStore, storage: CrewStorage
+    ) -> None:
+        storage.save([record("last", created_at=datetime.max)])
+        store.store("first", namespace="crew", occurred_at=-1e12)
+        last, first = storage.list_records()
+        assert (first.created_at, last.created_at.year) == (datetime.min, 9999)
+
     def test_saving_an_id_again_replaces_the_record(self, storage: CrewStorage) -> None:
         storage.save([record("old", "/a", id="r"), record("old", "/a", id="other")])
         storage.save([record("first", "/b", id="r"), record("last", "/b", id="r")])

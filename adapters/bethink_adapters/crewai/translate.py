@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 VECTOR = "crewai"
 EPOCH = datetime(1970, 1, 1)
+_FIRST: Final = -62_135_596_800.0  # the year 1
+_LAST: Final = 253_402_300_799.0  # the year 9999
 
 
 def seconds(when: datetime) -> float:
@@ -32,8 +34,8 @@ def seconds(when: datetime) -> float:
 
 
 def naive(unix: float) -> datetime:
-    """Return Unix seconds as crewAI compares them: a naive datetime in UTC."""
-    return EPOCH + timedelta(seconds=unix)
+    """Return Unix seconds as crewAI compares them: a naive datetime in UTC, or the nearest one."""
+    return EPOCH + timedelta(seconds=min(max(unix, _FIRST), _LAST))
 
 
 def to_fields(record: CrewRecord, namespace: str) -> dict[str, Any]:
