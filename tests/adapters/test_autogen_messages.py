@@ -51,3 +51,14 @@ def test_a_recorded_message_keeps_its_metadata(store: MemoryStore) -> None:
     message = TextMessage(content="I like pizza.", source="ann", metadata={"source_id": "D1:1"})
     asyncio.run(AgentMemory(store).record(TaskResult(messages=[message])))
     assert store.all()[0].metadata == {"source_id": "D1:1"}
+
+
+def test_any_text_of_a_run_is_recorded(store: MemoryStore) -> None:
+    odd = "pizza \udc80 " * 70_000
+    message = TextMessage(content=odd, source=odd)
+    memory = AgentMemory(store)
+    for _ in range(2):
+        asyncio.run(memory.record(TaskResult(messages=[message])))
+    (record,) = store.all()
+    assert record.content.startswith("pizza \N{REPLACEMENT CHARACTER} pizza")
+    assert record.author == record.content[:1024]

@@ -9,7 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bethink import RecallResult, ValidationError
+from bethink.fields import MAX_CONTENT, MAX_LABEL
 
+from ..texts import storable
 from .showing import texts
 
 if TYPE_CHECKING:
@@ -97,10 +99,10 @@ def to_items(result: TaskResult, thread: str | None) -> list[dict[str, Any]]:
     ids = [getattr(message, "id", f"{run}-{at}") for at, (message, _) in enumerate(spoken)]
     return [
         {
-            "content": text,
-            "key": f"message:{id}",
-            "thread": thread or ids[0],
-            "author": message.source,
+            "content": storable(text, MAX_CONTENT),
+            "key": storable(f"message:{id}", MAX_LABEL),
+            "thread": thread or storable(ids[0], MAX_LABEL),
+            "author": storable(message.source, MAX_LABEL),
             "occurred_at": getattr(message, "created_at", None),
             "metadata": dict(message.metadata),
         }
