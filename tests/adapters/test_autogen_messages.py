@@ -62,3 +62,10 @@ def test_any_text_of_a_run_is_recorded(store: MemoryStore) -> None:
     (record,) = store.all()
     assert record.content.startswith("pizza \N{REPLACEMENT CHARACTER} pizza")
     assert record.author == record.content[:1024]
+
+
+def test_a_type_in_the_metadata_is_not_that_of_the_content(store: MemoryStore) -> None:
+    memory = AgentMemory(store)
+    asyncio.run(memory.add(content("The kiln is electric.", mime_type="application/pdf")))
+    (found,) = asyncio.run(memory.query("kiln")).results
+    assert (found.content, found.mime_type) == ("The kiln is electric.", "text/plain")
