@@ -361,6 +361,10 @@ def test_what_is_unlike_comes_after_what_is_alike(store: MemoryStore) -> None:
     assert [item.score for item in found] == [1, 0, pytest.approx(-(0.5**0.5)), -1, None]
     pages = [memory.search(NS, query="1 0 0", limit=2, offset=offset) for offset in (0, 2, 4)]
     assert [key for page in pages for key in keys(page)] == keys(found)
+    for least, most in ((0.1, 1), (0, 2), (-0.8, 3), (-1, 4)):
+        cut = BethinkStore(store, index=index(signed), min_score=least)
+        assert keys(cut.search(NS, query="1 0 0")) == keys(found)[:most]
+        assert keys(cut.search(NS, query="1 0 0", offset=1, limit=1)) == keys(found)[1:most][:1]
 
 
 VECTORS = st.tuples(*[st.integers(-2, 2)] * 3)

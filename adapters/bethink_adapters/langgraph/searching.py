@@ -57,9 +57,10 @@ class Search:
         """
         best = self._best(offset + limit, min_score)
         page: list[Found] = [(hit.memory, hit.score) for hit in best[offset:]]
-        if min_score is not None or len(page) == limit:
+        if len(page) == limit or (min_score is not None and min_score > 0):
             return page
-        return page + self._others(best, max(offset - len(best), 0), limit - len(page))
+        rest = self._others(best, max(offset - len(best), 0), limit - len(page))
+        return page + [found for found in rest if _reaches(found[1], min_score)]
 
     def questions(self) -> Iterator[dict[str, Any]]:
         """Yield the arguments of each recall that answers a part: one for each name of vectors."""
@@ -112,6 +113,10 @@ class Search:
             for id, vector in self.store.vectors(ids, name).items():
                 scores[id] = max(_cosine(self.vector, vector), scores.get(id, -1.0))
         return [(record, scores.get(record.id)) for record in records]
+
+
+def _reaches(score: float | None, least: float | None) -> bool:
+    return least is None or (score is not None and score >= least)
 
 
 def _cosine(one: Any, other: Vector) -> float:
