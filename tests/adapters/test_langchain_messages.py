@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,6 +154,16 @@ def test_encoding_is_json_and_decoding_undoes_it(value: Any) -> None:
     back = decode(json.loads(json.dumps(encode(value), allow_nan=False)))
     assert back == value
     assert type(back) is type(value)
+
+
+def test_numbers_of_numpy_come_back_as_numbers(store: MemoryStore) -> None:
+    numbers = {"page": np.int64(3), "shown": np.bool_(True), "mean": np.float32(0.5)}
+    numbers |= {"least": np.float64("-inf"), "whole": np.longdouble(2)}
+    history = ChatMessageHistory(store, "s1")
+    history.add_message(ToolMessage("x", tool_call_id="c1", artifact=numbers))
+    (message,) = history.messages
+    plain = {"page": 3, "shown": True, "mean": 0.5, "least": -math.inf, "whole": 2.0}
+    assert getattr(message, "artifact", None) == plain
 
 
 def test_an_unknown_object_is_kept_as_its_repr(

@@ -23,6 +23,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+import numpy as np
+
 from bethink import MemoryRecord, MissingExtraError
 from bethink.fields import MAX_CONTENT, MAX_LABEL
 
@@ -151,6 +153,10 @@ def encode(value: Any) -> Any:
     """Return *value* made of JSON types only, so that ``decode`` gives it back."""
     if isinstance(value, Enum):
         return encode(value.value)
+    if isinstance(value, np.integer | np.bool_):
+        return value.item()
+    if isinstance(value, np.floating):
+        value = float(value)
     finite = isinstance(value, float) and math.isfinite(value)
     if value is None or isinstance(value, str | int) or finite:
         return value
