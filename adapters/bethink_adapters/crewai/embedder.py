@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ class RememberingEmbedder:
     """Embed with *embed* and remember the texts of the *capacity* latest vectors.
 
     *embed* takes a list of texts and returns one vector each (lists or arrays). Vectors are
-    recognised by a digest of their float32 bytes; one that two texts share is no text's.
+    recognised by a digest of their float32 bytes. Of texts with the same vector the one embedded
+    last is remembered, and none if they were embedded together.
     """
 
     def __init__(self, embed: Embed, *, capacity: int = 4096) -> None:
@@ -36,9 +37,12 @@ class RememberingEmbedder:
         """Return one vector for each text."""
         texts = list(input)
         vectors = [np.asarray(vector, dtype=float) for vector in self._embed(texts)]
+        made: dict[bytes, str | None] = {}
+        for text, vector in zip(texts, vectors, strict=True):
+            key = _key(vector)
+            made[key] = text if made.get(key, text) == text else None
         with self._lock:
-            for text, vector in zip(texts, vectors, strict=True):
-                self._remember(vector, text)
+            self._remember(made)
         return [vector.tolist() for vector in vectors]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RememberingEmbedder:
@@ -49,11 +53,11 @@ class RememberingEmbedder:
         with self._lock:
             return self._texts.get(_key(vector))
 
-    def _remember(self, vector: np.ndarray, text: str) -> None:
-        key = _key(vector)
-        self._texts[key] = text if self._texts.get(key, text) == text else None
-        self._texts.move_to_end(key)
-        if len(self._texts) > self._capacity:
+    def _remember(self, made: Mapping[bytes, str | None]) -> None:
+        for key, text in made.items():
+            self._texts[key] = text
+            self._texts.move_to_end(key)
+        while len(self._texts) > self._capacity:
             self._texts.popitem(last=False)
 
 
