@@ -74,6 +74,19 @@ class TestNames:
         finally:
             take_back()
 
+    def test_any_path_may_be_the_default(self, tmp_path: Path) -> None:
+        from crewai.memory.storage import factory
+
+        take_back = register(default=tmp_path / "C#.db")
+        try:
+            kept: Any = factory.resolve_memory_storage("lancedb")
+            assert kept.root == "/"
+            assert kept.count() == 0
+            kept.close()
+        finally:
+            take_back()
+        assert (tmp_path / "C#.db").exists()
+
     def test_what_others_registered_is_still_found(self, tmp_path: Path) -> None:
         from crewai.memory.storage import factory
 

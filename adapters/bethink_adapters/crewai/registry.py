@@ -34,10 +34,14 @@ def storage_of(spec: str) -> CrewStorage:
     location, _, root = spec.removeprefix(SCHEME).partition("#")
     if not spec.startswith(SCHEME) or not location:
         raise ValidationError(f"a storage is named as in 'bethink:crew.db', not {spec!r}")
+    storage = _storage_at(location)
+    return storage.bound(root) if root else storage
+
+
+def _storage_at(location: str) -> CrewStorage:
     path = location if location == ":memory:" else os.path.abspath(os.path.expanduser(location))
     with _lock:
-        storage = _storages.setdefault(path, CrewStorage(path))
-    return storage.bound(root) if root else storage
+        return _storages.setdefault(path, CrewStorage(path))
 
 
 def register(default: str | os.PathLike[str] | None = None) -> Callable[[], None]:
@@ -51,13 +55,13 @@ def register(default: str | os.PathLike[str] | None = None) -> Callable[[], None
     except ImportError as error:
         raise MissingExtraError("crewai>=1.14", "crewai") from error
     before: MemoryStorageFactory | None = factory._factory
-    claimed = None if default is None else f"{SCHEME}{os.fspath(default)}"
+    claimed = None if default is None else os.fspath(default)
 
     def find(spec: str) -> Any:
         if spec.startswith(SCHEME):
             return storage_of(spec)
         if spec == DEFAULT and claimed is not None:
-            return storage_of(claimed)
+            return _storage_at(claimed)
         return before(spec) if before is not None else None
 
     def take_back() -> None:
