@@ -78,8 +78,9 @@ def test_an_answer_expires(tmp_path: Path) -> None:
         assert cache.lookup("prompt", "model") is not None
         clock.advance(2)
         assert cache.lookup("prompt", "model") is None
-        with pytest.raises(ValidationError):
-            BethinkCache(store, ttl=-1)
+        for wrong in (-1, 1e12):
+            with pytest.raises(ValidationError):
+                BethinkCache(store, ttl=wrong)
 
 
 def test_what_cannot_be_read_is_asked_again(

@@ -22,7 +22,7 @@ else:
     _Base = object  # a type checker sees LangChain's base class; an object gets it when it is made
 
 _logger: Final = logging.getLogger(__name__)
-_FOREVER: Final = 1e12
+_LONGEST: Final = 1e11
 
 
 class BethinkCache(_Base):
@@ -41,7 +41,7 @@ class BethinkCache(_Base):
     ) -> None:
         self.store = store
         self.namespace = check_namespace(namespace)
-        self.ttl = None if ttl is None else number("ttl", ttl, 0.0, _FOREVER)
+        self.ttl = None if ttl is None else number("ttl", ttl, 0.0, _LONGEST)
 
     def lookup(self, prompt: str, llm_string: str) -> Sequence[Generation] | None:
         """Return what the model has answered, None if that is not known or cannot be read."""
