@@ -132,6 +132,19 @@ def test_documents_come_back_as_they_were(documents: BethinkVectorStore) -> None
     assert documents.get_by_ids(["5", "1", "none", "2", "3", "4"]) == [given[4], *given[:4]]
 
 
+@pytest.mark.parametrize("embedding", [None, Letters()], ids=["own", "given"])
+def test_documents_can_be_there_from_the_start(store: MemoryStore, embedding: Any) -> None:
+    given = [Document(page_content="cab", metadata={"n": 1}, id="1"), Document(page_content="abc")]
+    made = BethinkVectorStore.from_documents(given, embedding, store=store)
+    assert isinstance(made, VectorStore)
+    assert made.get_by_ids(["1"]) == given[:1]
+    assert made.store.count(namespace="documents") == 2
+    awaited = BethinkVectorStore.afrom_documents(given, embedding, ids=["2", "3"])
+    assert texts(asyncio.run(awaited).get_by_ids(["2", "3"])) == ["cab", "abc"]
+    alone = asyncio.run(BethinkVectorStore.afrom_texts(["cab"], embedding, [{"n": 1}], ids=["1"]))
+    assert alone.get_by_ids(["1"]) == given[:1]
+
+
 def test_words_and_vectors_find_a_document(documents: BethinkVectorStore) -> None:
     documents.add_texts(["The parrot eats seeds", "Invoices are due on Monday"], ids=["1", "2"])
     found = documents.similarity_search_with_score("What does the parrot eat?", k=1)

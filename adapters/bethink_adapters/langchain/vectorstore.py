@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
@@ -78,6 +79,26 @@ class BethinkVectorStore(_Base):
         made = cls(MemoryStore() if store is None else store, embedding, **options)
         made.add_texts(texts, metadatas, ids=ids)
         return made
+
+    @classmethod
+    def from_documents(
+        cls, documents: Sequence[Document], embedding: Embeddings | None = None, **options: Any
+    ) -> Self:
+        """Return a vector store with *documents*; *options* are those of ``from_texts``."""
+        ids = [each.id for each in documents]
+        metadatas = [each.metadata for each in documents]
+        texts = [each.page_content for each in documents]
+        return cls.from_texts(texts, embedding, metadatas, **{"ids": ids, **options})
+
+    @classmethod
+    async def afrom_texts(cls, *args: Any, **options: Any) -> Self:
+        """Do what ``from_texts`` does."""
+        return await asyncio.to_thread(cls.from_texts, *args, **options)
+
+    @classmethod
+    async def afrom_documents(cls, *args: Any, **options: Any) -> Self:
+        """Do what ``from_documents`` does."""
+        return await asyncio.to_thread(cls.from_documents, *args, **options)
 
     def add_texts(
         self,
