@@ -11,7 +11,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from bethink import MemoryStore, ValidationError
+from bethink import MemoryStore
+from bethink.fields import integer, number
 from bethink.namespaces import Scope, check_scope
 from bethink.packing import Budget, Packed, TokenCounter, pack
 from bethink.view import Where
@@ -39,8 +40,8 @@ class Recalling:
     count_tokens: TokenCounter | None = None
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ValidationError(f"k must be at least 1, not {self.k}")
+        integer("k", self.k, 1)
+        number("min_score", self.min_score, -1e9, 1e9)
         check_scope(self.namespace)
         Budget(self.budget_tokens, self.count_tokens)
 

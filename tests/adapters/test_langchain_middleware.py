@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -281,7 +282,7 @@ def test_a_finished_run_is_stored_once_and_what_was_forgotten_stays_so(store: Me
 
 def test_wrong_arguments_are_refused(store: MemoryStore) -> None:
     refused: Any = ({"k": 0}, {"inject_as": "tool"}, {"namespace": "a//b"}, {"budget_tokens": -1})
-    for wrong in refused:
+    for wrong in (*refused, {"k": "5"}, {"min_score": "0"}, {"min_score": math.nan}):
         with pytest.raises(ValidationError):
             MemoryMiddleware(store, **wrong)
 
