@@ -355,12 +355,6 @@ def test_equal_content_is_stored_once_and_takes_the_new_metadata(
     assert [entry.action for entry in store.log()].count("update") == 1
 
 
-def test_any_text_is_a_question(memory: AgentMemory) -> None:
-    add(memory, FACT)
-    (found,) = query(memory, "cobalt \udc80 flowerpot " * 30_000)
-    assert found.content == FACT
-
-
 def test_query_options_narrow_the_search(store: MemoryStore) -> None:
     memory = AgentMemory(store, namespace="ann")
     add(memory, FACT, text("A spare key of the car.", kind="car"), "One more spare key.")

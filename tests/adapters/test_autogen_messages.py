@@ -69,3 +69,10 @@ def test_a_type_in_the_metadata_is_not_that_of_the_content(store: MemoryStore) -
     asyncio.run(memory.add(content("The kiln is electric.", mime_type="application/pdf")))
     (found,) = asyncio.run(memory.query("kiln")).results
     assert (found.content, found.mime_type) == ("The kiln is electric.", "text/plain")
+
+
+def test_any_text_is_a_question(store: MemoryStore) -> None:
+    memory = AgentMemory(store)
+    asyncio.run(memory.add(content("The kiln is electric.")))
+    (found,) = asyncio.run(memory.query("kiln \udc80 " * 90_000)).results
+    assert found.content == "The kiln is electric."
