@@ -298,6 +298,7 @@ def test_min_similarity_cuts_on_likeness_alone(store: MemoryStore) -> None:
 
 
 def test_nothing_is_asked_of_k_zero(store: MemoryStore) -> None:
+    assert store.recall("red cat", k=0) == []
     store.store("a red cat")
     assert store.recall("red cat", k=0) == []
     assert store.get("000000") == store.all()[0]

@@ -88,13 +88,15 @@ class Search:
 
     def hits(self) -> list[Hit]:
         """Return the top k, best first, together with all that tie with the last of them."""
+        if not self._question.k:
+            return []
         self._look_among(self._worthy())
         return self._best()
 
     def _best(self) -> list[Hit]:
         """Return the top k of what is looked at, and what ties with the last of them."""
         positions, similar = self._candidates()
-        if not len(positions) or not self._question.k:
+        if not len(positions):
             return []
         positions, evidence, guess = self._narrowed(positions, similar)
         parts, score, passing = self._settled(positions, evidence, guess)
@@ -140,7 +142,7 @@ class Search:
         the k-th of them is left out, if that is most.
         """
         allowed, k, size = self._question.allowed, self._question.k, self._index.size
-        if size < _LARGE or not k or not isinstance(self._ranking, Ceiled):
+        if size < _LARGE or not isinstance(self._ranking, Ceiled):
             return allowed
         ceiling = self._ranking.ceiling
         sample = self._ceilings(ceiling, slice(None, None, size // _SAMPLE))
