@@ -20,7 +20,8 @@ from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import ToolError
 from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 
-from bethink import MemoryStore, segment
+from bethink import Files, MemoryStore, segment
+from bethink.files import FileEntry
 from bethink_adapters.anthropic_memory import AsyncMemoryTool, MemoryTool
 
 from .contract import LOOKALIKES, GatedStore, cancel_at_gate
@@ -252,9 +253,18 @@ def test_the_asynchronous_tool_does_the_same(store: MemoryStore) -> None:
     assert asyncio.run(both()) == run(MemoryTool(store, namespace="sync"), *commands).results
 
 
+class GatedFiles(Files):
+    """Files that wait at the gate of their store before they list a folder."""
+
+    def list(self, path: str = "/", *, depth: int | None = 1) -> tuple[FileEntry, ...]:
+        self.store.all(limit=1)
+        return super().list(path, depth=depth)
+
+
 def test_a_cancelled_call_leaves_the_store_usable(tmp_path: Path) -> None:
     with GatedStore(str(tmp_path / "memory.db")) as store:
         tool = AsyncMemoryTool(store)
+        tool.files = GatedFiles(store, "memories")
         view = {"command": "view", "path": "/memories"}
         asyncio.run(cancel_at_gate(store, tool.call(view)))  # type: ignore[arg-type, unused-ignore]
         assert asyncio.run(tool.clear_all_memory()) == "All memory cleared"
