@@ -256,10 +256,16 @@ def _at(transaction: Transaction, namespace: str, path: str) -> list[_Found]:
 
 def _tree(transaction: Transaction, namespace: str, path: str) -> list[_Found]:
     """Return the records of the text at *path* and of all below it, heads first."""
-    found = _at(transaction, namespace, path)
-    for top in (path, f"{_MARK}{path}"):
-        found += transaction.writer.span(namespace, *below(top), transaction.now)
-    return found
+    return _at(transaction, namespace, path) + _below(transaction, namespace, path)
+
+
+def _below(transaction: Transaction, namespace: str, path: str) -> list[_Found]:
+    """Return the heads of all texts below *path*, then their pieces and those of the text at it."""
+    heads, pieces = (
+        transaction.writer.span(namespace, *below(top), transaction.now)
+        for top in (path, f"{_MARK}{path}")
+    )
+    return heads + pieces
 
 
 def _heads(found: Iterable[_Found]) -> int:
@@ -274,7 +280,7 @@ def _make_room(transaction: Transaction, namespace: str, path: str) -> None:
     for name in [*above(path), path]:
         if _at(transaction, namespace, name):
             raise PathTakenError(name, "file")
-    left = _tree(transaction, namespace, path)
+    left = _below(transaction, namespace, path)
     if _heads(left):
         raise PathTakenError(path, "folder")
     retire(transaction, left)
