@@ -99,7 +99,7 @@ class Transaction:
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> None:
         """Write accesses ``{id: (how many, when last)}``."""
-        rows = self.writer.touch(accesses)
+        rows = self.writer.touch(accesses) if accesses else []
         if rows:
             self.writer.journal(
                 "touch", self.now, None, None, None, {"rows": rows, "accesses": accesses}

@@ -11,7 +11,6 @@ import logging
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -162,7 +161,6 @@ class ResidentIndex:
             self._take(self._backend.changes(self._seen, tuple(self._residents.indexes)))
 
     def _take(self, changes: Changes) -> None:
-        changes = replace(changes, live=self.touches.counted(changes.live, changes.head))
         for index in self._covering(changes.erased):  # it holds words of what was erased
             self._residents.drop(index)
             self._note_unsaved(index)
@@ -172,12 +170,12 @@ class ResidentIndex:
             else self._covering(changes.namespaces)
         )
         seen_by = defaultdict[Scope, list[Row]](list)
-        for row in changes.live:
+        for row in self.touches.counted(changes.live, changes.head):
             for scope in _seeing(row.record.namespace):
                 seen_by[scope].append(row)
         gone = changes.rows.difference(row.row for row in changes.live)
         for index in affected:
-            index.apply(replace(changes, rows=gone, live=tuple(seen_by[index.scope])))
+            index.apply(seen_by[index.scope], gone)
             self._unsaved |= index.unsettled
         self._seen = changes.head
         self._make_room(affected)

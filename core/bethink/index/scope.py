@@ -7,7 +7,7 @@ written; only when more than half are dead are they left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from sys import getsizeof
 from typing import Final
@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ..backends import EMBEDDED, Changes, Loading, Row, Rows, Segment, Vector
+from ..backends import EMBEDDED, Loading, Row, Rows, Segment, Vector
 from ..filters import Filter
 from ..namespaces import Scope, covers
 from ..records import MemoryRecord, with_accesses
@@ -148,18 +148,19 @@ class ScopeIndex:
         rows: list[int] = self.columns["row"][self.columns["alive"]].tolist()
         return rows
 
-    def apply(self, changes: Changes) -> None:
-        """Take in *changes*; taking them in twice does no harm."""
-        fresh, living = [], set()
-        for row in changes.live:
-            if covers(self.scope, row.record.namespace):
-                living.add(row.row)
-                position = -1 if row.row > self._last else self._position(row.row)
-                if position < 0:
-                    fresh.append(row)
-                else:
-                    self._patch(position, row.record)
-        for number in changes.rows - living:
+    def apply(self, live: Iterable[Row], gone: Iterable[int]) -> None:
+        """Take in rows of the scope as they are now, and that others are *gone*.
+
+        Taking them in twice does no harm.
+        """
+        fresh = []
+        for row in live:
+            position = -1 if row.row > self._last else self._position(row.row)
+            if position < 0:
+                fresh.append(row)
+            else:
+                self._patch(position, row.record)
+        for number in gone:
             if number <= self._last and (position := self._position(number)) >= 0:
                 self._kill(position)
         if fresh:

@@ -72,6 +72,15 @@ def test_a_scope_is_read_once(loads: list[Scope]) -> None:
         assert loads == ["a", Subtree("a"), EVERYWHERE]
 
 
+def test_a_scope_takes_what_it_covers(path: Path) -> None:
+    with opened(path) as one, opened(path) as other:
+        for store in (one, other):
+            assert_like_its_twin(one, Subtree("a"), EVERYWHERE)
+            for namespace in ("a", "a/b", "ab"):
+                store.store("a red cat", namespace=namespace)
+        assert_like_its_twin(one, "a", "a/b", Subtree("a"), EVERYWHERE)
+
+
 def test_what_another_store_wrote_is_caught_up_with(path: Path, loads: list[Scope]) -> None:
     with opened(path) as one, opened(path) as other:
         ids = fill(one, 3)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bethink import EVERYWHERE, MemoryRecord, Subtree
-from bethink.backends import EMBEDDED, Changes, Loading, Row, Segment, Vector
+from bethink.backends import EMBEDDED, Loading, Row, Segment, Vector
 from bethink.filters import Compare, Filter
 from bethink.index import keyword, scope
 from bethink.index.scope import ScopeIndex
@@ -40,11 +40,6 @@ def loaded(rows: Sequence[Row], of: Scope = "a", **given: tuple[Segment, ...]) -
     return ScopeIndex.of(of, 2, Loading(0, given.get("segments", ()), alive, tuple(rows), ()))
 
 
-def changes(*live: Row, dead: Sequence[int] = ()) -> Changes:
-    rows = frozenset([*(each.row for each in live), *dead])
-    return Changes(0, 1, rows, live, frozenset({"a"}))
-
-
 def told(index: ScopeIndex) -> dict[int, float]:
     """Return the keyword score of every live row."""
     found = index.keyword_scores(["cat", "red"])
@@ -55,14 +50,14 @@ def told(index: ScopeIndex) -> dict[int, float]:
 def test_what_is_written_one_by_one_is_as_if_loaded_at_once() -> None:
     index = loaded(ROWS[:2])
     for each in ROWS[2:]:
-        index.apply(changes(each))
+        index.apply([each], [])
     assert told(index) == pytest.approx(told(loaded(ROWS)))
     assert (index.live, index.total) == (11, loaded(ROWS).total)
 
 
 def test_what_died_leaves_no_trace_in_the_scores() -> None:
     index = loaded(ROWS)
-    index.apply(changes(dead=[2, 5, 11, 99]))
+    index.apply([], [2, 5, 11, 99])
     rest = [each for each in ROWS if each.row not in (2, 5, 11)]
     assert told(index) == pytest.approx(told(loaded(rest)))
 
@@ -70,7 +65,7 @@ def test_what_died_leaves_no_trace_in_the_scores() -> None:
 def test_taking_changes_in_twice_does_no_harm() -> None:
     index = loaded(ROWS[:9])
     for _ in range(2):
-        index.apply(changes(*ROWS[8:], dead=[1, 3]))
+        index.apply(ROWS[8:], [1, 3])
     rest = [each for each in ROWS if each.row not in (1, 3)]
     assert told(index) == pytest.approx(told(loaded(rest)))
     assert index.live == 9
@@ -79,7 +74,7 @@ def test_taking_changes_in_twice_does_no_harm() -> None:
 def test_a_patched_row_keeps_its_place() -> None:
     index = loaded(ROWS)
     patched = replace(ROWS[4].record, importance=0.9, expires_at=7.0)
-    index.apply(changes(replace(ROWS[4], record=patched)))
+    index.apply([replace(ROWS[4], record=patched)], [])
     assert index.size == index.live == 11
     position = index.positions([5])[0]
     assert index.columns["importance"][position] == 0.9
@@ -89,7 +84,7 @@ def test_a_patched_row_keeps_its_place() -> None:
 def test_rows_have_positions_whatever_order_they_were_loaded_in() -> None:
     mixed = [row(3, namespace="a"), row(9, namespace="a"), row(2, namespace="b")]
     index = loaded(mixed, EVERYWHERE)
-    index.apply(changes(row(10)))
+    index.apply([row(10)], [])
     positions = index.positions([10, 2, 9, 3, 1, 5, 99])
     assert [int(index.columns["row"][at]) if at >= 0 else None for at in positions] == [
         10,
@@ -101,12 +96,6 @@ def test_rows_have_positions_whatever_order_they_were_loaded_in() -> None:
         None,
     ]
     assert loaded([]).positions([1]).tolist() == [-1]
-
-
-def test_a_scope_takes_what_it_covers() -> None:
-    index = loaded([], Subtree("a"))
-    index.apply(changes(row(1, namespace="a"), row(2, namespace="a/b"), row(3, namespace="ab")))
-    assert index.columns["row"].tolist() == [1, 2]
 
 
 def test_an_access_counts_in_place() -> None:
@@ -141,7 +130,7 @@ def test_records_are_read_once_and_tell_every_access() -> None:
     assert index.records([2, 1], read) == {1: used, 2: held[3]}
     assert asked == [[1, 2], [3]]
     held[1] = replace(held[1], importance=0.9)
-    index.apply(changes(replace(ROWS[0], record=held[1]), dead=[3]))
+    index.apply([replace(ROWS[0], record=held[1])], [3])
     del held[3]
     assert index.records([0, 1, 2], read) == {0: held[1], 1: used}
     assert sorted(number for rows in asked[2:] for number in rows) == [1, 3]
@@ -207,7 +196,7 @@ def test_nothing_is_saved_after_a_block_that_came_too_late() -> None:
     index = loaded(ROWS[:3])
     ((number, _),) = index.unsaved(1, {})
     index.keyword.settle(number, None)
-    index.apply(changes(ROWS[3]))
+    index.apply([ROWS[3]], [])
     index.keyword.seal()
     assert index.unsaved(1, {}) == []
 
@@ -220,7 +209,7 @@ def test_named_vectors_are_read_on_first_use_and_kept_current() -> None:
         return {1: np.array([3, 4], np.float32)}
 
     assert index.vector_column("v", 2, fetch)._columns.size == 2
-    index.apply(changes(ROWS[2]))
+    index.apply([ROWS[2]], [])
     column = index.vector_column("v", 2, fetch)
     assert (column._columns.size, asked) == (3, ["v"])
     near = column.scan(np.array([0.6, 0.8]))
@@ -237,14 +226,14 @@ def few_dead(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("few_dead")
 def test_the_dead_are_left_out_once_they_outnumber_the_living() -> None:
     index = loaded(ROWS)
-    index.apply(changes(dead=[1, 2, 3, 4, 6]))
+    index.apply([], [1, 2, 3, 4, 6])
     assert index.size == 11
-    index.apply(changes(dead=[8]))
+    index.apply([], [8])
     rest = [each for each in ROWS if each.row in (5, 7, 9, 10, 11)]
     assert index.size == index.live == 5
     assert index.columns["row"].tolist() == [5, 7, 9, 10, 11]
     assert told(index) == pytest.approx(told(loaded(rest)))
-    index.apply(changes(row(12), dead=[8, 1]))
+    index.apply([row(12)], [8, 1])
     assert told(index) == pytest.approx(told(loaded([*rest, row(12)])))
     assert index.positions([5, 8, 12]).tolist() == [0, -1, 5]
 
@@ -252,7 +241,7 @@ def test_the_dead_are_left_out_once_they_outnumber_the_living() -> None:
 @pytest.mark.usefixtures("few_dead")
 def test_a_few_dead_are_left_where_they_are() -> None:
     index = loaded(ROWS[:3])
-    index.apply(changes(dead=[1, 2, 3]))
+    index.apply([], [1, 2, 3])
     assert (index.size, index.live) == (3, 0)
 
 
@@ -263,7 +252,7 @@ def test_leaving_out_the_dead_keeps_threads_and_namespaces_apart() -> None:
         for number in (*range(8, 16), *range(8))
     ]
     index = loaded(mixed, EVERYWHERE)
-    index.apply(changes(dead=[*range(1, 7), *range(9, 15)]))
+    index.apply([], [*range(1, 7), *range(9, 15)])
     names = [
         index.threads.names(np.array([code]))[0] for code in index.columns["thread"] if code >= 0
     ]
@@ -315,11 +304,11 @@ def test_a_filter_is_looked_up_once_and_then_known_of_what_comes(
         return told
 
     assert of(gotcha) == [2, 4]
-    index.apply(changes(replace(ROWS[5], record=replace(ROWS[5].record, category="gotcha"))))
-    index.apply(changes(replace(ROWS[0], record=replace(ROWS[0].record, category="gotcha"))))
-    index.apply(changes(replace(ROWS[3], record=replace(ROWS[3].record, category="else"))))
+    index.apply([replace(ROWS[5], record=replace(ROWS[5].record, category="gotcha"))], [])
+    index.apply([replace(ROWS[0], record=replace(ROWS[0].record, category="gotcha"))], [])
+    index.apply([replace(ROWS[3], record=replace(ROWS[3].record, category="else"))], [])
     assert of(gotcha) == [1, 2, 6]
-    index.apply(changes(dead=[1, 3, 4]))
+    index.apply([], [1, 3, 4])
     assert index.size == 2
     assert of(gotcha) == [2, 6]
     assert asked == [gotcha]
@@ -364,7 +353,7 @@ def test_each_memory_knows_its_namespace(asked: Scope, expected: list[int]) -> N
     saved = tuple(segment for part in parts for _, segment in part.unsaved(7, {}))
     alone = [each for each in spread if each.row in (1, 4)]
     index = loaded(alone, EVERYWHERE, segments=saved)
-    index.apply(replace(changes(spread[6]), namespaces=None))
+    index.apply([spread[6]], [])
     everything = np.arange(index.size)
     found = index.columns["row"][index.within(asked, everything)]
     assert sorted(found.tolist()) == expected
@@ -376,7 +365,7 @@ def test_each_memory_knows_its_namespace(asked: Scope, expected: list[int]) -> N
 
 def test_a_small_scope_is_soon_read_in_full() -> None:
     index = loaded(ROWS)
-    index.apply(changes(dead=[4]))
+    index.apply([], [4])
     there, read = {each.row: each for each in ROWS}, list[list[int]]()
 
     def records(rows: Sequence[int]) -> dict[int, MemoryRecord]:
