@@ -6,11 +6,8 @@ English, apart from the words of denial. All sets hold folded words or, where it
 from __future__ import annotations
 
 from ..text import STOP_WORDS
+from ..text.cutting import word_set
 from ..text.stemming import stem
-
-
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -18,13 +15,15 @@ def _stems(text: str) -> frozenset[str]:
 
 
 DENIALS = (
-    _set(
+    word_set(
         "not no never nobody nothing none neither nor nowhere without cannot cant dont doesnt "
         "didnt isnt arent wasnt werent wont wouldnt shouldnt couldnt hasnt havent hadnt mustnt "
         "aint anymore cancelled canceled abandoned discontinued formerly"
     )
-    | _set("nicht kein keine keinen keinem keiner nie niemals pas jamais nunca niente mai nao non")
-    | _set("niet geen nooit inte aldrig ikke aldri не нет никогда нельзя ні немає nigdy")
+    | word_set(
+        "nicht kein keine keinen keinem keiner nie niemals pas jamais nunca niente mai nao non"
+    )
+    | word_set("niet geen nooit inte aldrig ikke aldri не нет никогда нельзя ні немає nigdy")
 )
 """Words that say a thing is not, or is no more, so."""
 
@@ -111,7 +110,7 @@ _MONTHS = """
 """
 MONTHS = {name: names.split()[0] for names in _MONTHS.split(";") for name in names.split()}
 """Names of months by all their forms."""
-_WEEKDAYS = _set("monday tuesday wednesday thursday friday saturday sunday")
+_WEEKDAYS = word_set("monday tuesday wednesday thursday friday saturday sunday")
 WEEKDAYS = {form: name for name in _WEEKDAYS for form in (name, name + "s")}
 _COUNT = "two three four five six seven eight nine ten eleven twelve"
 NUMBERS = {word: str(number) for number, word in enumerate(_COUNT.split(), 2)} | {
@@ -122,23 +121,23 @@ NUMBERS = {word: str(number) for number, word in enumerate(_COUNT.split(), 2)} |
     "dozen": "12",
 }
 
-MONEY = _set("$ \u20ac \u00a3 \u00a5 dollar dollars euro euros usd eur pounds")
-SHARES = _set("% percent")
-HOURS = _set("am pm oclock")
-ORDINALS = _set("st nd rd th of the")
+MONEY = word_set("$ \u20ac \u00a3 \u00a5 dollar dollars euro euros usd eur pounds")
+SHARES = word_set("% percent")
+HOURS = word_set("am pm oclock")
+ORDINALS = word_set("st nd rd th of the")
 
-SPEAKERS = _set("i my me mine we our us im ive id")
-SELVES = SPEAKERS | _set("user users")
+SPEAKERS = word_set("i my me mine we our us im ive id")
+SELVES = SPEAKERS | word_set("user users")
 """Words for the one the memory is about, who says nothing of the statement."""
 
-INDEFINITE = NUMBERS.keys() | _set(
+INDEFINITE = NUMBERS.keys() | word_set(
     "a an some there another any no nobody someone somebody one few several"
 )
 """First words of a statement about nobody in particular."""
 
-BEING = _set("is are was were be been being am s re m isnt arent wasnt werent")
+BEING = word_set("is are was were be been being am s re m isnt arent wasnt werent")
 
-_EMPTY = _set(
+_EMPTY = word_set(
     "someone somebody something thing things person people anyone anybody anything everyone "
     "everybody everything s t re ve ll m d st nd rd th also really actually currently "
     "already still again even quite well please while there here some any each every both either "
@@ -168,16 +167,16 @@ UNITS = {
 COUNTED = frozenset(("number", *UNITS.values()))
 """Kinds of values that count something."""
 
-MEASURES = UNITS.keys() | MONEY | SHARES | _set("time times k")
+MEASURES = UNITS.keys() | MONEY | SHARES | word_set("time times k")
 """Units, which say how much but not of what."""
 
-QUESTIONS = _set("can could would do does did what how why where which who any should")
+QUESTIONS = word_set("can could would do does did what how why where which who any should")
 """First words of what asks and does not state."""
 
-JOINTS = _set("so and but also or")
-TURNS = _set("on off in into onto out up down over under before after with without from")
-TOWARDS = _set("from to for by against")
-MANNER = _set(
+JOINTS = word_set("so and but also or")
+TURNS = word_set("on off in into onto out up down over under before after with without from")
+TOWARDS = word_set("from to for by against")
+MANNER = word_set(
     "all some any every each both either neither none most many few several half other another "
     "same everyone everybody everything anyone anybody anything here there i me my mine you your "
     "yours he him his she her hers we us our ours they them their theirs "

@@ -1,24 +1,14 @@
-"""Words, search terms, dates and token estimates."""
+"""Words and search terms."""
 
 from __future__ import annotations
 
-import sys
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.text import (
-    date_words,
-    ends_asking,
-    estimate_tokens,
-    query_terms,
-    rough_tokens,
-    stems,
-    terms,
-    words,
-)
+from bethink.text import stems, terms, words
 
 ANY_SCRIPT = st.text(
     st.characters(max_codepoint=0x3FF)
@@ -99,19 +89,6 @@ def test_unspaced_scripts_become_pairs(text: str, expected: str) -> None:
     assert words(text) == expected.split()
 
 
-@pytest.mark.parametrize(
-    ("record", "query"), [("重跑测试", "跑"), ("학교에 간다", "교"), ("猫", "猫")]
-)
-def test_one_character_finds_the_text_it_stands_in(record: str, query: str) -> None:
-    assert set(query_terms(query)) <= set(terms(record))
-
-
-def test_queries_have_pairs_and_single_characters() -> None:
-    assert query_terms("重跑测试") == ["重跑", "跑测", "测试", "重", "跑", "测", "试"]
-    assert query_terms("학교에 간다") == ["학교", "교에", "학", "간다", "간"]
-    assert terms("重跑重跑") == ["重跑", "跑重", "重跑", "重", "跑"]
-
-
 def test_terms_are_stems_of_plain_words_only() -> None:
     assert terms("Deploying servers naïvely v2beta") == ["deploi", "server", "naiv", "v2beta"]
 
@@ -142,12 +119,6 @@ def test_composed_and_decomposed_text_give_the_same_terms(text: str) -> None:
     assert {tuple(terms(form)) for form in forms} == {tuple(terms(text))}
 
 
-@given(ANY_SCRIPT)
-def test_a_text_is_found_by_all_of_itself(text: str) -> None:
-    assert set(query_terms(text)) <= set(terms(text))
-    assert bool(query_terms(text)) == bool(terms(text))
-
-
 @given(st.text(st.characters(codec="ascii")))
 def test_case_does_not_matter_to_words_without_humps(text: str) -> None:
     assert words(text.upper()) == words(text.lower())
@@ -166,92 +137,3 @@ def test_invisible_characters_vanish(char: str) -> None:
 def test_very_long_words_are_kept_whole() -> None:
     blob = "aB" * 50_000
     assert words(blob) == [blob.lower()]
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("What does Anna's sister do for a living?", "anna sister live"),
-        ("I don't know who'll come", "know come"),
-        ("deploy deploys deployed", "deploi"),
-        ("Is the to-do list done", "todo list done"),
-        ("What did José say about Zoë?", "jose sai zoe"),
-        ("How many dogs and how much money?", "dog monei"),
-        ("how much", "how much"),
-        ("it is what it is", "it is what"),
-    ],
-)
-def test_query_drops_repeats_and_words_that_say_nothing(query: str, expected: str) -> None:
-    assert query_terms(query) == expected.split()
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("What happened in May 2023?", "happen mai 2023"),
-        ("when is 8 may", "8 mai"),
-        ("who may enter", "enter"),
-        ("Who moved to the US", "move us"),
-        ("when did Will call us", "will call"),
-        ("WHO IS THE PRESIDENT", "presid"),
-    ],
-)
-def test_names_that_look_like_stop_words_stay(query: str, expected: str) -> None:
-    assert query_terms(query) == expected.split()
-
-
-@pytest.mark.parametrize(
-    ("query", "kept"),
-    [
-        ("was ist mit dem Auto", "was"),
-        ("où est-ce que tu vas on", "on"),
-        ("¿quién es el no", "no"),
-        ("mẹ ăn gì at", "at"),
-        ("我的 it 部门", "it"),
-    ],
-)
-def test_other_languages_keep_words_that_look_english(query: str, kept: str) -> None:
-    assert set(terms(kept)) <= set(query_terms(query))
-
-
-def test_accented_words_are_never_english_stop_words() -> None:
-    assert query_terms("where is the mẹ") == ["me"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["which one?", 'she said "why?" ', "really?!", "**what now?**", "\u7f8e\uff1f", "لماذا؟"],
-)
-def test_a_question_ends_with_its_mark(text: str) -> None:
-    assert ends_asking(text)
-
-
-@pytest.mark.parametrize("text", ["", "!", "which one", "why? because", "x?y"])
-def test_other_text_does_not_ask(text: str) -> None:
-    assert not ends_asking(text)
-
-
-def test_date_is_spelled_in_utc_as_search_terms() -> None:
-    assert date_words(1683504000.0) == terms("8 May 2023")
-    assert date_words(1683504000.0 - 1, weekday=True) == terms("Sunday, 7 May 2023")
-    assert set(date_words(0)) <= set(terms("1 January 1970"))
-
-
-@pytest.mark.parametrize("moment", [1e18, -1e18, float("inf"), float("nan")])
-def test_date_outside_the_calendar_has_no_words(moment: float) -> None:
-    assert date_words(moment) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [("", 0), ("a", 1), ("12345678", 2), ("用户喜欢", 4), ("Привет", 3), ("é", 1)],
-)
-def test_tokens_are_estimated_by_script(text: str, tokens: int) -> None:
-    assert estimate_tokens(text) == tokens
-
-
-@given(st.text(), st.text())
-def test_token_estimate_never_shrinks_as_text_grows(left: str, right: str) -> None:
-    assert estimate_tokens(left) <= estimate_tokens(left + right) <= sys.maxsize
-    assert bool(left) == bool(estimate_tokens(left))
-    assert rough_tokens(left + right) == rough_tokens(left) + rough_tokens(right)

@@ -1,0 +1,136 @@
+"""A query into search terms, without the words that say nothing of what it is after.
+
+The stop list is English, so a query that looks more like another language keeps its words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from .cutting import (
+    ELISIONS,
+    HAN,
+    LONGEST_IDENTIFIER,
+    chunk_terms,
+    chunk_words,
+    chunks,
+    is_unspaced,
+    pairs,
+    word_set,
+)
+
+_SINGLE = re.compile(f"[{HAN}]|^[\uac00-\ud7a3]")
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+_CLOSING_MARKS = " \t\r\n!\"'\u201d\u2019)]*_~`"
+
+# The closed classes of English that say nothing about what a query is after.
+_LUCENE = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then "
+    "there these they this to was will with"
+)
+_PRONOUNS = (
+    "i me my mine myself we us our ours ourselves you your yours yourself he him his himself she "
+    "her hers herself its itself them theirs themselves those"
+)
+_AUXILIARIES = (
+    "am were been being do does did doing have has had having would could should can may might "
+    "must shall"
+)
+_NEGATIONS = (
+    "arent cant couldnt didnt doesnt dont hadnt hasnt havent isnt shouldnt wasnt werent wont "
+    "wouldnt"
+)
+_QUESTION_WORDS = "what which who whom whose when where why how"
+_QUANTIFIERS = "many much"
+_FILLERS = "about from so than too very just now"
+STOP_WORDS: Final = word_set(
+    " ".join(
+        (_LUCENE, _PRONOUNS, _AUXILIARIES, _NEGATIONS, _QUESTION_WORDS, _QUANTIFIERS, _FILLERS)
+    )
+)
+"""English words left out of queries."""
+
+# Function words of German, French, Spanish and Portuguese, Italian, Dutch and Swedish.
+_FOREIGN: Final = (
+    word_set(
+        "der die das den dem des ein eine einen einem einer ist sind und oder nicht ich wir ihr "
+        "sie es er mit von zu zum zur auf bei nach wie wo wer wann warum welche hat haben im aus"
+    )
+    | word_set(
+        "le la les un une du et est sont ou que qui quoi quel quelle quand comment pourquoi dans "
+        "pour pas sur avec je tu il elle nous vous mon ma mes au aux ce cette sa son ses"
+    )
+    | word_set(
+        "el los las una y o es son que quien cuando donde como por para con mi su sus del al en de "
+        "se lo os um uma e em da dos das na nos quem quando onde foi com seu sua minha meu"
+    )
+    | word_set("gli che chi di non sono per della nel dove mio mia alla del")
+    | word_set("het een van ik je wat waar wie wanneer hoe niet met zijn naar och inte jag vad var")
+) - STOP_WORDS
+
+
+class _Said(NamedTuple):
+    """What a chunk of a query says, whatever stands around it.
+
+    ``telling`` are the terms of words that no stop list has; ``leaning`` is greater than 0 for a
+    word of English, less for one of another language.
+    """
+
+    terms: Sequence[str]
+    telling: Sequence[str]
+    leaning: int
+
+
+def query_terms(text: str) -> list[str]:
+    """Split a query into distinct search terms, in order, without words that say nothing.
+
+    What only looks like a stop word ("May 2023", "the US") stays, and so does all if nothing is
+    left.
+    """
+    cut = chunks(text)
+    said = [_known(chunk) if len(chunk) <= LONGEST_IDENTIFIER else _said(chunk) for chunk in cut]
+    telling = [
+        term
+        for place, (terms, telling, _) in enumerate(said)
+        for term in (terms if len(telling) < len(terms) and _is_name(cut, place) else telling)
+    ]
+    english = sum(each.leaning for each in said) >= 0
+    every = (term for each in said for term in each.terms)
+    return list(dict.fromkeys(telling if english and telling else every))
+
+
+def ends_asking(text: str) -> bool:
+    """Tell whether the text ends with a question mark, but for quotes and the like after it."""
+    return text.rstrip(_CLOSING_MARKS).endswith(_QUESTION_MARKS)
+
+
+def _said(chunk: str) -> _Said:
+    if is_unspaced(chunk):
+        parts = pairs(chunk) + _SINGLE.findall(chunk)
+        return _Said(parts, parts, -1)
+    words, terms = chunk_words(chunk), chunk_terms(chunk)
+    if not chunk.isascii():
+        return _Said(terms, terms, -1)
+    telling = [term for word, term in zip(words, terms, strict=True) if word not in STOP_WORDS]
+    head, elided, _ = chunk.lower().partition("'")
+    foreign = chunk.lower() in _FOREIGN or (elided and head in ELISIONS)
+    return _Said(terms, telling, bool(words and words[0] in STOP_WORDS) - bool(foreign))
+
+
+_known = lru_cache(maxsize=1 << 14)(_said)
+
+
+def _is_name(chunks: Sequence[str], place: int) -> bool:
+    """Tell whether a chunk only looks like a stop word: the US, Will, and May as a month."""
+    chunk = chunks[place]
+    if len(chunk) > 1 and chunk.isupper() and not all(map(str.isupper, chunks)):
+        return True
+    if place > 0 and chunk in ("May", "Will"):
+        return True
+    if chunk.lower() != "may":
+        return False
+    before, after = (each.lower() for each in ["", *chunks, ""][place : place + 3 : 2])
+    return before == "in" or before[:1].isdigit() or after[:1].isdigit()

@@ -1,0 +1,92 @@
+"""What a query is after."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from bethink.text import ends_asking, query_terms, terms
+
+from .test_cutting import ANY_SCRIPT
+
+
+@pytest.mark.parametrize(
+    ("record", "query"), [("重跑测试", "跑"), ("학교에 간다", "교"), ("猫", "猫")]
+)
+def test_one_character_finds_the_text_it_stands_in(record: str, query: str) -> None:
+    assert set(query_terms(query)) <= set(terms(record))
+
+
+def test_queries_have_pairs_and_single_characters() -> None:
+    assert query_terms("重跑测试") == ["重跑", "跑测", "测试", "重", "跑", "测", "试"]
+    assert query_terms("학교에 간다") == ["학교", "교에", "학", "간다", "간"]
+    assert terms("重跑重跑") == ["重跑", "跑重", "重跑", "重", "跑"]
+
+
+@given(ANY_SCRIPT)
+def test_a_text_is_found_by_all_of_itself(text: str) -> None:
+    assert set(query_terms(text)) <= set(terms(text))
+    assert bool(query_terms(text)) == bool(terms(text))
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("What does Anna's sister do for a living?", "anna sister live"),
+        ("I don't know who'll come", "know come"),
+        ("deploy deploys deployed", "deploi"),
+        ("Is the to-do list done", "todo list done"),
+        ("What did José say about Zoë?", "jose sai zoe"),
+        ("How many dogs and how much money?", "dog monei"),
+        ("how much", "how much"),
+        ("it is what it is", "it is what"),
+    ],
+)
+def test_query_drops_repeats_and_words_that_say_nothing(query: str, expected: str) -> None:
+    assert query_terms(query) == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("What happened in May 2023?", "happen mai 2023"),
+        ("when is 8 may", "8 mai"),
+        ("who may enter", "enter"),
+        ("Who moved to the US", "move us"),
+        ("when did Will call us", "will call"),
+        ("WHO IS THE PRESIDENT", "presid"),
+    ],
+)
+def test_names_that_look_like_stop_words_stay(query: str, expected: str) -> None:
+    assert query_terms(query) == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [
+        ("was ist mit dem Auto", "was"),
+        ("où est-ce que tu vas on", "on"),
+        ("¿quién es el no", "no"),
+        ("mẹ ăn gì at", "at"),
+        ("我的 it 部门", "it"),
+    ],
+)
+def test_other_languages_keep_words_that_look_english(query: str, kept: str) -> None:
+    assert set(terms(kept)) <= set(query_terms(query))
+
+
+def test_accented_words_are_never_english_stop_words() -> None:
+    assert query_terms("where is the mẹ") == ["me"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["which one?", 'she said "why?" ', "really?!", "**what now?**", "\u7f8e\uff1f", "لماذا؟"],
+)
+def test_a_question_ends_with_its_mark(text: str) -> None:
+    assert ends_asking(text)
+
+
+@pytest.mark.parametrize("text", ["", "!", "which one", "why? because", "x?y"])
+def test_other_text_does_not_ask(text: str) -> None:
+    assert not ends_asking(text)
