@@ -1,21 +1,49 @@
-"""What was read last: what was recalled is recalled again, and need not be read again."""
+"""What was read last: what was recalled is recalled again, and need not be read again.
+
+Where there is room for all that may be asked for, all of it is read as soon as a part had to be:
+bit by bit that would take two or three times as long.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
+from .columns import Column, Columns
+
 Value = TypeVar("Value")
+Floats = npt.NDArray[np.float64]
+Positions = npt.NDArray[np.int64]
 
 AHEAD: Final = 24
-"""Once one row in so many had to be read, all are worth reading."""
+"""Once one in so many had to be read, all are worth reading."""
+
+_AT_ONCE: Final = 1024  # vectors, so that little room is needed on the way
+
+
+class _Misses:
+    """How much had to be read since all was worth reading."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def add(self, missing: int, count: int) -> bool:
+        """Note that *missing* had to be read; tell whether to read all *count* now.
+
+        It is told once enough had to be read before, and again when as many more were.
+        """
+        enough = self._count * AHEAD >= count
+        self._count = 0 if enough else self._count + missing
+        return enough
 
 
 class Kept(Generic[Value]):
     """What was read last of some rows, by row: about *most* bytes, as *weigh* counts a value's.
 
-    Where room is wanting, all goes but what is asked for, however much that is. Where there is
-    room for all that may be asked for, all of it should be, once `wants_all` says so.
+    Where room is wanting, all goes but what is asked for, however much that is.
     """
 
     def __init__(self, most: int, weigh: Callable[[Value], int]) -> None:
@@ -23,38 +51,116 @@ class Kept(Generic[Value]):
         self._most = most
         self._weigh = weigh
         self._held: dict[int, Value] = {}
-        self._missed = 0
+        self._misses = _Misses()
 
     def of(
-        self, rows: Sequence[int], read: Callable[[list[int]], Mapping[int, Value]]
+        self,
+        rows: Sequence[int],
+        read: Callable[[list[int]], Mapping[int, Value]],
+        count: int,
+        every: Callable[[], Sequence[int]],
     ) -> dict[int, Value]:
         """Return what *rows* hold, read with *read* unless it is kept; without those it leaves out.
 
-        The values are shared with later callers.
+        *every* tells all *count* rows that may be asked for. The values are shared with later
+        callers.
         """
         if missing := [row for row in rows if row not in self._held]:
-            found = read(missing)
-            self._missed += len(found)
-            taken = sum(map(self._weigh, found.values()))
-            if self.nbytes + taken > self._most:
-                self._held = {row: self._held[row] for row in rows if row in self._held}
-                self.nbytes = sum(map(self._weigh, self._held.values()))
-            self._held.update(found)
-            self.nbytes += taken
+            self._take(missing, read)
+            self._make_room(rows)
+            if self._misses.add(len(missing), count) and self._has_room(count):
+                self._take([row for row in every() if row not in self._held], read)
         return {row: self._held[row] for row in rows if row in self._held}
 
-    def wants_all(self, count: int) -> bool:
-        """Tell whether to ask for all rows now, *count* of them, rather than for each in its turn.
+    def _take(self, rows: list[int], read: Callable[[list[int]], Mapping[int, Value]]) -> None:
+        found = read(rows) if rows else {}
+        self._held.update(found)
+        self.nbytes += sum(map(self._weigh, found.values()))
 
-        Each in its turn takes two or three times as long. It is told once, and again when as many
-        more were read.
-        """
-        if self._missed * AHEAD < count:
-            return False
-        self._missed = 0
+    def _make_room(self, rows: Sequence[int]) -> None:
+        if self.nbytes > self._most:
+            self._held = {row: self._held[row] for row in rows if row in self._held}
+            self.nbytes = sum(map(self._weigh, self._held.values()))
+
+    def _has_room(self, count: int) -> bool:
+        """Tell whether there is room for *count* values of the mean size of those held."""
         return 0 < self.nbytes * count <= self._most * len(self._held)
 
     def forget(self, row: int) -> None:
         """Let go of what *row* held, which is something else now or nothing."""
         if row in self._held:
             self.nbytes -= self._weigh(self._held.pop(row))
+
+
+class KeptVectors:
+    """The vectors of *dimension* numbers read last of some positions: about *most* bytes of them.
+
+    Where room is wanting, all go but what is asked for, however much that is.
+    """
+
+    def __init__(self, dimension: int, most: int) -> None:
+        self._most = most // (8 * dimension)
+        self._held: Floats = np.empty((0, dimension))
+        self._used = 0
+        self._columns = Columns(types={"place": np.int32})  # in what is held, -1 for nowhere
+        self._misses = _Misses()
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes they take."""
+        return self._held.nbytes + self._columns.nbytes
+
+    def append(self, count: int) -> None:
+        """Append *count* positions that nothing is kept of."""
+        self._columns.append(count, place=-1)
+
+    def keep(self, kept: Column) -> None:
+        """Leave out the positions that are not in *kept* (bool by position)."""
+        self._columns.keep(kept)
+
+    def of(
+        self,
+        positions: Positions,
+        read: Callable[[Positions], Floats],
+        count: int,
+        every: Callable[[], Positions],
+    ) -> Floats:
+        """Return the vectors of distinct *positions* as rows, read with *read* unless kept.
+
+        *every* tells all *count* positions that may be asked for.
+        """
+        place = self._columns["place"]
+        if len(missing := positions[place[positions] < 0]):
+            self._make_room(positions, len(missing))
+            self._take(missing, read)
+            if self._misses.add(len(missing), count) and count <= self._most:
+                others = every()
+                others = others[place[others] < 0]
+                self._make_room(positions, len(others))
+                self._take(others, read)
+        vectors: Floats = self._held[place[positions]]
+        return vectors
+
+    def _make_room(self, positions: Positions, count: int) -> None:
+        """Let go of all but *positions* if there is no room for *count* more."""
+        if self._used + count <= self._most:
+            return
+        place = self._columns["place"]
+        kept = positions[place[positions] >= 0]
+        self._held, self._used = self._held[place[kept]], len(kept)
+        place[:] = -1
+        place[kept] = np.arange(len(kept))
+
+    def _take(self, positions: Positions, read: Callable[[Positions], Floats]) -> None:
+        end = self._used + len(positions)
+        if end > len(self._held):
+            room = max(end, min(2 * self._used, self._most))
+            larger = np.empty((room, self._held.shape[1]))
+            larger[: self._used] = self._held[: self._used]
+            self._held = larger
+        for first in range(0, len(positions), _AT_ONCE):
+            some = positions[first : first + _AT_ONCE]
+            start, end = self._used, self._used + len(some)
+            self._held[start:end] = read(some)
+            self._columns["place"][some] = np.arange(start, end)
+            self._used = end

@@ -36,7 +36,7 @@ BULK = 256
 MANY_DEAD = SEAL // 2
 """From this many on, the dead are left out once they outnumber the living."""
 
-KEPT: Final = 1 << 22
+KEPT: Final = 1 << 24
 """How many bytes of records are kept."""
 
 _BYTES: Final = 4096  # of the objects around the arrays; measured
@@ -120,9 +120,9 @@ class ScopeIndex:
         rows, counts, lasts = (
             columns[name][places].tolist() for name in ("row", "accesses", "accessed")
         )
-        if self._records.wants_all(self.live):
-            self._records.of(self._living(), read)
-        held = self._records.of(rows, read)
+        held = self._records.of(
+            rows, read, self.live, lambda: columns["row"][self._living()].tolist()
+        )
         return {
             position: with_accesses(held[row], count, None if last == NEVER else last)
             for position, row, count, last in zip(positions, rows, counts, lasts, strict=True)
@@ -139,14 +139,17 @@ class ScopeIndex:
 
         Those that *fetch* read last, by row, are kept.
         """
-        column, read = self.vectors[name], lambda missing: fetch(missing, name)
-        if column.exact.wants_all(self.live):
-            column.exactly(self._living(), read)
-        return column.exactly(self.columns["row"][positions].tolist(), read)
+        column = self.vectors[name]
 
-    def _living(self) -> list[int]:
-        rows: list[int] = self.columns["row"][self.columns["alive"]].tolist()
-        return rows
+        def read(places: Positions) -> Vector:
+            rows = self.columns["row"][places].tolist()
+            found = fetch(rows, name)
+            return _stacked([found.get(row) for row in rows], column.dimension)
+
+        return column.exactly(positions, read, self.live, self._living)
+
+    def _living(self) -> Positions:
+        return np.flatnonzero(self.columns["alive"])
 
     def apply(self, live: Iterable[Row], gone: Iterable[int]) -> None:
         """Take in rows of the scope as they are now, and that others are *gone*.
@@ -340,10 +343,7 @@ class ScopeIndex:
         if columns["alive"][position]:
             columns["alive"][position] = False
             self.threads.remove(position)
-            row = int(columns["row"][position])
-            self._records.forget(row)
-            for column in self.vectors.values():
-                column.exact.forget(row)
+            self._records.forget(int(columns["row"][position]))
             self.live -= 1
             self.total -= int(columns["length"][position])
 

@@ -9,7 +9,7 @@ multiplies the codes as they are; without it numpy does, block by block as float
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -17,17 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from .columns import ROOM, Column, Columns
-from .kept import Kept
+from .kept import KeptVectors
 
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float32]
 
-KEPT: Final = 1 << 23
+KEPT: Final = 1 << 25
 """How many bytes of exact vectors are kept."""
 
 _ROUNDING: Final = 5e-6
-_EXACT_BYTES: Final = 300  # of an array, its bytes and its place in a dict; measured
 _BLOCK: Final = 2048  # as float32 it stays in the processor's cache
 _AT_ONCE: Final = 1 << 22  # products that are reckoned before they are looked at
 _FEW: Final = 0.3  # of all positions; to gather more of them takes longer than to scan all
@@ -66,16 +65,17 @@ class VectorColumn:
         self.error = 0.0
         self._kernel = _kernel()
         self._columns = Columns(room, {"codes": (np.int8, (dimension,)), "scale": np.float64})
-        self.exact = Kept[Floats](KEPT, lambda exact: exact.nbytes + _EXACT_BYTES)
+        self._exact = KeptVectors(dimension, KEPT)
 
     @property
     def nbytes(self) -> int:
         """How many bytes it takes."""
-        return self._columns.nbytes + self.exact.nbytes
+        return self._columns.nbytes + self._exact.nbytes
 
     def keep(self, kept: Column) -> None:
         """Leave out the positions that are not in *kept* (bool by position)."""
         self._columns.keep(kept)
+        self._exact.keep(kept)
 
     def append(self, vectors: npt.NDArray[np.float32]) -> None:
         """Append the rows of *vectors*, shape (n, dimension), of any length each."""
@@ -84,6 +84,7 @@ class VectorColumn:
     def adopt(self, codes: Column, scale: Column, error: float) -> None:
         """Append rows that are quantised already; *error* is the longest remainder among them."""
         self._columns.append(len(codes), codes=codes, scale=scale)
+        self._exact.append(len(codes))
         self.error = max(self.error, error)
 
     def quantised(self, start: int, end: int) -> tuple[Column, Column, float]:
@@ -91,21 +92,17 @@ class VectorColumn:
         return self._columns["codes"][start:end], self._columns["scale"][start:end], self.error
 
     def exactly(
-        self, rows: Sequence[int], fetch: Callable[[Sequence[int]], Mapping[int, Matrix]]
+        self,
+        positions: Positions,
+        read: Callable[[Positions], Matrix],
+        count: int,
+        every: Callable[[], Positions],
     ) -> Floats:
-        """Return the vectors of *rows* as `directions`, zero where there is none.
+        """Return the vectors of *positions* as `directions`, read with *read* unless kept.
 
-        Those that *fetch* read last are kept.
+        *every* tells all *count* positions that may be asked for.
         """
-
-        def read(missing: list[int]) -> Mapping[int, Floats]:
-            found = fetch(missing)
-            absent = np.zeros(self.dimension, dtype=np.float32)
-            exact = directions(np.array([found.get(row, absent) for row in missing]))
-            return dict(zip(missing, map(np.copy, exact), strict=True))
-
-        exact = self.exact.of(rows, read)
-        return np.concatenate(list(exact.values())).reshape(len(rows), -1)
+        return self._exact.of(positions, lambda missing: directions(read(missing)), count, every)
 
     def scan(self, query: Floats, among: Positions | None = None) -> Scan:
         """Compare every position with the unit vector *query*, or at least those *among* all.

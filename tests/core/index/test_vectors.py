@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bethink.index import vectors
-from bethink.index.vectors import VectorColumn, cosines, directions
+from bethink.index.vectors import Positions, VectorColumn, cosines, directions
 
 Matrix = npt.NDArray[np.float32]
 
@@ -166,40 +166,22 @@ def test_what_is_kept_is_compared_as_before(name: str) -> None:
     assert scan(part, query)[0][-1] == pytest.approx(1.0, abs=0.02)
 
 
-def towards(row: int) -> list[float]:
-    """Return the direction [row, 1], of length one."""
-    unit: list[float] = direction(np.array([row, 1], np.float32)).tolist()
-    return unit
-
-
-def reader(asked: list[list[int]]) -> Callable[[Sequence[int]], dict[int, Matrix]]:
-    """Return what reads the vector [row, 1] of every row but 7, and notes which were asked for."""
-
-    def fetch(rows: Sequence[int]) -> dict[int, Matrix]:
-        asked.append(list(rows))
-        return {row: np.array([row, 1], np.float32) for row in rows if row != 7}
-
-    return fetch
-
-
-def test_exact_vectors_are_read_once_and_absent_ones_are_zero() -> None:
+def test_exact_vectors_are_directions_read_once() -> None:
     column, asked = VectorColumn(2), list[list[int]]()
-    fetch = reader(asked)
-    assert column.exactly([3, 7], fetch).tolist() == [towards(3), [0, 0]]
-    assert column.exactly([7, 4, 3], fetch).tolist() == [[0, 0], towards(4), towards(3)]
-    assert asked == [[3, 7], [4]]
-    column.exact.forget(3)
-    assert column.exactly([3], fetch).tolist() == [towards(3)]
-    assert asked[2:] == [[3]]
+    column.append(np.ones((8, 2), np.float32))
 
+    def read(positions: Positions) -> Matrix:
+        asked.append(positions.tolist())
+        return np.array(
+            [[position, 1] if position else [0, 0] for position in positions], np.float32
+        )
 
-def test_only_so_many_exact_vectors_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "KEPT", 3 * (2 * 8 + 300))
-    column, asked = VectorColumn(2), list[list[int]]()
-    fetch, empty = reader(asked), column.nbytes
-    column.exactly([1, 2, 3], fetch)
-    full = column.nbytes
-    column.exactly([3, 4], fetch)
-    assert empty < column.nbytes < full
-    assert column.exactly([3, 4, 1], fetch).tolist() == [towards(row) for row in (3, 4, 1)]
-    assert asked == [[1, 2, 3], [4], [1]]
+    def exactly(*positions: int) -> list[list[float]]:
+        return column.exactly(np.array(positions), read, 1000, lambda: np.arange(8)).tolist()
+
+    empty = column.nbytes
+    three, four = directions(np.array([[3, 1], [4, 1]], np.float32)).tolist()
+    assert exactly(3, 0) == [three, [0, 0]]
+    assert exactly(0, 4, 3) == [[0, 0], four, three]
+    assert asked == [[3, 0], [4]]
+    assert column.nbytes > empty
