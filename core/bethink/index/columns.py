@@ -39,26 +39,26 @@ MUTABLE: Final = ("accessed", "accesses", "expires", "importance", "confidence",
 
 
 class Columns:
-    """Arrays of these *types*, by default the numbers of every memory in a scope, by position."""
+    """Arrays of these *types*, by default the numbers of every memory in a scope, by position.
+
+    They take ``nbytes`` bytes, with room to grow.
+    """
 
     def __init__(self, room: int = ROOM, types: Mapping[str, npt.DTypeLike] = TYPES) -> None:
         self.size = 0
         self._room = room
-        self._arrays: dict[str, Column] = {
-            name: np.empty(room, dtype=kind) for name, kind in types.items()
-        }
+        self._hold({name: np.empty(room, dtype=kind) for name, kind in types.items()})
+
+    def _hold(self, arrays: dict[str, Column]) -> None:
+        self._arrays = arrays
+        self.nbytes = sum(array.nbytes for array in arrays.values())
 
     def __getitem__(self, name: str) -> Column:
         return self._arrays[name][: self.size]
 
-    @property
-    def nbytes(self) -> int:
-        """How many bytes they take."""
-        return sum(array.nbytes for array in self._arrays.values())
-
     def keep(self, kept: Column) -> None:
         """Leave out the positions that are not in *kept* (bool by position)."""
-        self._arrays = {name: array[: self.size][kept] for name, array in self._arrays.items()}
+        self._hold({name: array[: self.size][kept] for name, array in self._arrays.items()})
         self.size = self._room = int(np.count_nonzero(kept))
 
     def append(self, count: int, **values: npt.ArrayLike) -> None:
@@ -66,7 +66,7 @@ class Columns:
         end = self.size + count
         if end > self._room:
             self._room = max(end, 2 * self._room)
-            self._arrays = {name: grown(array, end) for name, array in self._arrays.items()}
+            self._hold({name: grown(array, end) for name, array in self._arrays.items()})
         for name, value in values.items():
             self._arrays[name][self.size : end] = value
         self.size = end
