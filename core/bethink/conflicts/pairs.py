@@ -18,13 +18,16 @@ import numpy.typing as npt
 from . import Reading
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Places: TypeAlias = npt.NDArray[np.int32]
+Places: TypeAlias = npt.NDArray[np.int64]
+Truths: TypeAlias = npt.NDArray[np.bool_]
 
 NEIGHBOURS: Final = 32
 LOOKED_AT: Final = 4096
 """So many places suffice: the words that are more common than those found there do not count."""
 
 _SCALE: Final = 1024  # weights are whole numbers, so that their sums depend on no order
+_BITS: Final = 16  # of a weight, beside the place where it counts
+_MOST: Final = (1 << _BITS) - 1
 
 
 def pairs(readings: Sequence[Reading], neighbours: int = NEIGHBOURS) -> list[tuple[int, int]]:
@@ -35,10 +38,10 @@ def pairs(readings: Sequence[Reading], neighbours: int = NEIGHBOURS) -> list[tup
     size, words = len(readings), _Words(readings)
     most = LOOKED_AT if size > neighbours + 1 else math.inf
     nearest = [words.nearest(place, neighbours, most) for place in range(size)]
-    others = np.concatenate(nearest, dtype=np.int64) if nearest else np.empty(0, dtype=np.int64)
+    others = np.concatenate(nearest) if nearest else np.empty(0, dtype=np.int64)
     own = np.repeat(np.arange(size), [len(places) for places in nearest])
-    keys = np.unique(np.minimum(own, others) * size + np.maximum(own, others))
-    first, second = np.divmod(keys, max(size, 1))
+    keys = np.sort(np.minimum(own, others) * size + np.maximum(own, others))
+    first, second = np.divmod(keys[_firsts(keys)], max(size, 1))
     return list(zip(first.tolist(), second.tolist(), strict=True))
 
 
@@ -54,11 +57,11 @@ class _Words:
         lengths = [len(bag) for bag in bags]
         owners = np.repeat(np.arange(len(bags)), lengths)
         counts = np.bincount(words, minlength=len(known))
-        weights = np.rint(np.log1p(len(bags) / np.maximum(counts, 1)) * _SCALE)
+        weights = np.rint(np.log1p(len(bags) / np.maximum(counts, 1)) * _SCALE).astype(np.int64)
         order = np.lexsort((words, counts[words], owners))
         self._of = np.split(words[order], np.cumsum(lengths)[:-1])
-        self._weights = weights
-        places = owners[np.argsort(words, kind="stable")].astype(np.int32)
+        self._weights = weights.tolist()
+        places = owners[np.argsort(words, kind="stable")]
         self._where = np.split(places, np.cumsum(counts)[:-1])
         self._none = places[:0]
         self._totals = np.bincount(owners, weights[words], minlength=len(bags))
@@ -68,28 +71,36 @@ class _Words:
 
         Look at no more words than occur in *most* places together, rounded up.
         """
-        where, weights, seen = [self._none], [0.0], 0
+        where, weights, seen = [self._none], [0], 0
         for word in self._of[place].tolist():
             where.append(self._where[word])
             weights.append(self._weights[word])
             seen += len(where[-1])
             if seen >= most:
                 break
-        found = np.concatenate(where)
-        each = np.repeat(weights, [len(places) for places in where])
-        shared: Floats = np.bincount(found, each).astype(np.float64, copy=False)
+        found = np.concatenate(where) << _BITS
+        found += np.repeat(weights, [len(places) for places in where])
         found.sort()
-        others = found[np.flatnonzero(np.diff(found, prepend=-1))]
-        others = others[others != place]
-        return (
-            others if len(others) <= neighbours else self._best(place, others, shared, neighbours)
-        )
+        others = found >> _BITS
+        first = _firsts(others)
+        shared, others = np.add.reduceat(found & _MOST, first), others[first]
+        told: Truths = others != place
+        if len(others) <= neighbours:
+            return others[told]
+        return self._best(place, others[told], shared[told].astype(np.float64), neighbours)
 
     def _best(self, place: int, others: Places, shared: Floats, neighbours: int) -> Places:
-        own, total, both = self._totals[place], self._totals[others], shared[others]
-        likeness = both**3 / (np.minimum(total, own) ** 2 * np.maximum(total, own))
+        own, total = self._totals[place], self._totals[others]
+        likeness = shared**3 / (np.minimum(total, own) ** 2 * np.maximum(total, own))
         least = np.partition(likeness, -neighbours)[-neighbours]
         passed = likeness >= least
         others, likeness = others[passed], likeness[passed]
         order = np.lexsort((others, np.abs(others - place), -likeness))
         return others[order[:neighbours]]
+
+
+def _firsts(values: Places) -> Places:
+    """Return where each value first stands among ascending *values*."""
+    new = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return np.flatnonzero(new)
