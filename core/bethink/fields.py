@@ -120,21 +120,22 @@ def timestamp(name: str, value: object) -> float:
 
 
 def text(name: str, value: object, limit: int = MAX_LABEL) -> str:
-    """Return *value* if it is a str that any storage can hold."""
+    """Return *value*, as a plain str, if it is one that any storage can hold."""
     if not isinstance(value, str):
         raise ValidationError(f"{name} must be a str, not {type(value).__name__}")
     if len(value) > limit:
         raise ValidationError(f"{name} is {len(value):,} characters long; the limit is {limit:,}")
     if not value.isascii() and _SURROGATE.search(value):
         raise ValidationError(f"{name} holds a lone surrogate and cannot be stored as text")
-    return value
+    return str.__str__(value)
 
 
 def label(name: str, value: object) -> str:
     """Return *value* if it is a non-blank str of at most ``MAX_LABEL`` characters."""
-    if not text(name, value).strip():
+    found = text(name, value)
+    if not found.strip():
         raise ValidationError(f"{name} must not be empty")
-    return str(value)
+    return found
 
 
 def one_of(name: str, value: Choice, choices: tuple[Choice, ...]) -> Choice:
@@ -174,7 +175,7 @@ def named_vector(value: object) -> tuple[str, Vector]:
     """Return a pair of name and numbers as a name and a float32 vector."""
     if not isinstance(value, tuple) or len(value) != 2:
         raise ValidationError("vector must be a pair (name, numbers)")
-    return label("vector name", value[0]), vector(str(value[0]), value[1])
+    return label("vector name", value[0]), vector(value[0], value[1])
 
 
 def fail(message: str) -> NoReturn:
@@ -184,22 +185,24 @@ def fail(message: str) -> NoReturn:
 
 def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
     """Return a deep copy of *value* made of JSON types only (tuples become lists)."""
-    if value is None or isinstance(value, str | bool):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return str.__str__(value)
     if not depth:
         raise ValidationError(f"{name} is nested too deeply or contains itself")
     if isinstance(value, int):
         if abs(value) > _LONGEST_INT:
             raise ValidationError(f"{name} holds {_shown(value)}, too long to be read again")
-        return value
+        return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValidationError(f"{name} holds {value!r}, which JSON cannot")
-        return value
+        return float(value)
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise ValidationError(f"{name} has a key that is not a str")
-        return {key: plain(name, item, depth - 1) for key, item in value.items()}
+        return {str.__str__(key): plain(name, item, depth - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(name, item, depth - 1) for item in value]
     raise ValidationError(f"{name} holds a {type(value).__name__}, which JSON cannot")

@@ -56,7 +56,7 @@ def check_namespace(name: object) -> str:
         )
     if len(name) > MAX_NAMESPACE:
         raise ValidationError(f"namespace is longer than {MAX_NAMESPACE} characters")
-    return name
+    return str.__str__(name)
 
 
 def check_scope(scope: object) -> Scope:

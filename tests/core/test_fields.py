@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from enum import Enum, IntEnum
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,27 @@ def test_a_number_of_numpy_is_a_number() -> None:
         record = store.store("x", value=np.float64(0.5), importance=np.float64(0.25))
         assert (record.value, record.importance) == (0.5, 0.25)
         assert store.get(record.id) == record
+
+
+class Kind(str, Enum):  # noqa: UP042
+    RULE = "rule"
+
+
+class Level(IntEnum):
+    HIGH = 3
+
+
+def test_a_member_of_an_enum_is_stored_as_its_value() -> None:
+    texts = ("id", "key", "namespace", "category", "thread", "author", "source")
+    named: dict[str, Any] = dict.fromkeys(texts, Kind.RULE)
+    held = {Kind.RULE: [Kind.RULE, Level.HIGH]}
+    with MemoryStore() as store:
+        record = store.store("x", **named, tags=[Kind.RULE], value=held, metadata=held)
+        assert {f"{getattr(record, name)}" for name in texts} == {"rule"}
+        assert repr((record.value, record.metadata)) == repr(({"rule": ["rule", 3]},) * 2)
+        passing = {"category": Kind.RULE, "tags": {"$contains": Kind.RULE}}
+        assert store.all(namespace="rule", where=passing) == [record]
+        assert store.get(namespace=Kind.RULE, key=Kind.RULE) == record
 
 
 @pytest.mark.parametrize("depth", [50, 200, 450, 700, 980, 5000])
