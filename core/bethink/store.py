@@ -126,7 +126,7 @@ class MemoryStore(View):
         it is kept beside it ("keep"), refused by ``SimilarMemoryError`` ("raise"), or merged into
         it ("merge"). The record that was there is then returned, with an access more and what the
         new one has besides, as ``consolidate`` would leave it, but with its own named vectors. What
-        differs in a number, a date, a denial or a value is not similar.
+        ``consolidate`` would keep apart is not similar.
         """
         items = [{**given, "content": content}]
         gate = _admission(self._engine, on_similar)
@@ -140,7 +140,7 @@ class MemoryStore(View):
         on_similar: OnSimilar = "keep",
         **shared: Unpack[Fields],
     ) -> list[MemoryRecord]:
-        """Remember all *items* or, if one is wrong, none.
+        """Remember all *items* or, if one is wrong, none; return each as it is when all are in.
 
         An item is a content or a mapping of ``store``'s arguments; *shared* fields hold for items
         without them. The records with the ids in *forget* are forgotten in the same transaction; an
@@ -331,8 +331,8 @@ class MemoryStore(View):
         Of each group the memory that says most stays, of equals the oldest, with all tags and
         metadata (the later counts), the highest importance and confidence, and the sum of accesses
         and outcomes. It supersedes the others, and ``undo`` of its entry "merge" brings them back.
-        What differs in a number, a date, a denial, a value, an author or the day it happened stays
-        apart, and so do turns of a conversation (records with a ``thread``).
+        What differs in a number, a date, a denial, a key, a value, an author or the day it happened
+        stays apart, and so do turns of a conversation (records with a ``thread``).
         """
         return consolidation.consolidate(self._engine, check_scope(namespace), parse(where))
 

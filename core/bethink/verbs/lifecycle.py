@@ -63,18 +63,20 @@ def store_many(
         raise ValidationError("two items have the same id")
     embedded = engine.embed(records)
     admit = None if admission is None else admission(records, embedded)
-    stored = []
+    stored: list[MemoryRecord] = []
+    replaced: list[MemoryRecord] = []
     with engine.writing() as transaction:
         retire(transaction, chosen(transaction.writer, gone))
         for (record, named, old), vector in zip(prepared, embedded, strict=True):
             kept = None if admit is None else admit(transaction, record, vector, old)
             stored.append(kept or record)
             if old is not None:
-                supersede(transaction, *found_live(transaction.writer, old), stored[-1].id)
+                found = found_live(transaction.writer, old)
+                replaced.append(supersede(transaction, *found, stored[-1].id))
             if kept is None:
-                add(transaction, record, {**named, EMBEDDED: vector})
+                replaced += add(transaction, record, {**named, EMBEDDED: vector})
     engine.index.save()
-    latest = {each.id: each for each in stored}
+    latest = {each.id: each for each in (*stored, *replaced)}
     return [engine.current(latest[each.id]) for each in stored]
 
 
@@ -264,13 +266,17 @@ def prepare(engine: Engine, item: object, common: Mapping[str, Any], now: float)
     return record, named, old
 
 
-def add(transaction: Transaction, record: MemoryRecord, vectors: Mapping[str, Vector]) -> None:
-    """Add a new record; it supersedes the one that holds its key."""
+def add(
+    transaction: Transaction, record: MemoryRecord, vectors: Mapping[str, Vector]
+) -> list[MemoryRecord]:
+    """Add a new record; it supersedes the one that holds its key, which is returned."""
+    replaced = []
     if record.key is not None and (
         holder := transaction.writer.holder(record.namespace, record.key)
     ):
-        supersede(transaction, *holder, record.id)
+        replaced.append(supersede(transaction, *holder, record.id))
     transaction.add(record, vectors, told(record))
+    return replaced
 
 
 def supersede(
@@ -280,11 +286,15 @@ def supersede(
     by: str,
     action: str = "supersede",
     told: Mapping[str, Any] = MappingProxyType({}),
-) -> None:
-    """Have the live record *old* replaced by another; *told* is what the journal tells besides."""
+) -> MemoryRecord:
+    """Have the live record *old* replaced by another; return it as it is then.
+
+    *told* is what the journal tells besides.
+    """
     gone = replace(old, state="superseded", superseded_by=by, updated_at=transaction.now)
     changes = {"state": "superseded", "superseded_by": by, **told}
     transaction.change(row, old, gone, {}, action, changes)
+    return gone
 
 
 def revise(

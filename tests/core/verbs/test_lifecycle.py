@@ -86,6 +86,16 @@ def test_shared_fields_hold_where_an_item_says_nothing(store: MemoryStore) -> No
     assert store.store_many([]) == []
 
 
+def test_what_another_item_of_the_batch_replaces_is_returned_as_replaced(
+    store: MemoryStore,
+) -> None:
+    told_twice = store.store_many(["9:30", "10:00"], key="standup")
+    corrected = store.store_many([{"content": "a", "id": "a"}, {"content": "b", "supersedes": "a"}])
+    assert told_twice[0].superseded_by == told_twice[1].id
+    assert [each.state for each in corrected] == ["superseded", "live"]
+    assert all(store.get(each.id) == each for each in (*told_twice, *corrected))
+
+
 @pytest.mark.parametrize("items", ["abc", {"content": "x"}, 3, None])
 def test_many_are_a_list(store: MemoryStore, items: Any) -> None:
     with pytest.raises(ValidationError, match="list"):
