@@ -17,6 +17,7 @@ from .backends import EMBEDDED, Backend, Changes, Row, Vector, Writer
 from .embedders import Embedder, checked_rows
 from .embedders.base import Matrix
 from .errors import EmbedderMismatchError, StoreClosedError
+from .fields import label, timestamp
 from .filters import Filter, sees_accesses
 from .index import MAX_RESIDENT, ResidentIndex
 from .index.document import embedded_text
@@ -135,8 +136,8 @@ class Engine:
     ) -> None:
         self.backend = backend
         self.embedder = embedder
-        self.clock: Callable[[], float] = lambda: float(clock())  # as it will be stored
-        self.new_id = new_id
+        self.clock: Callable[[], float] = lambda: _read(clock)
+        self.new_id: Callable[[], str] = lambda: label("a new id", new_id())
         self.index = ResidentIndex(backend, self.dimension, max_resident)
         self._dimension: int | None = None
         self._bound = backend.fact("embedder") is not None
@@ -247,3 +248,9 @@ class Engine:
     def _check_embedder(self, stored: str | None) -> None:
         if stored is not None and stored != self.embedder.name:
             raise EmbedderMismatchError(stored, self.embedder.name)
+
+
+def _read(clock: Callable[[], float]) -> float:
+    """Return what *clock* tells, as it will be stored."""
+    told = clock()
+    return timestamp("what the clock tells", float(told) if isinstance(told, np.number) else told)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import threading
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -85,6 +87,26 @@ def test_a_clock_may_tell_any_number(reading: Any) -> None:
         record = store.store("x")
         assert type(record.created_at) is float
         assert store.get(record.id) == record
+
+
+@pytest.mark.parametrize(
+    "reading", [datetime(2026, 1, 1), None, "5", float("nan"), 1.7e12], ids=repr
+)
+def test_a_clock_that_tells_no_unix_seconds_is_refused(reading: Any) -> None:
+    with MemoryStore(clock=lambda: reading, new_id=lambda: "id") as store:
+        with pytest.raises(ValidationError, match="clock"):
+            store.store("x")
+        with pytest.raises(ValidationError, match="clock"):
+            store.recall("x")
+        assert store.log() == []
+
+
+@pytest.mark.parametrize("made", [UUID(int=7), 7, "", None], ids=repr)
+def test_an_id_that_is_no_text_is_refused(made: Any) -> None:
+    with MemoryStore(new_id=lambda: made) as store:
+        with pytest.raises(ValidationError, match="id"):
+            store.store("x")
+        assert store.log() == []
 
 
 def test_an_id_that_is_made_twice_is_refused() -> None:
