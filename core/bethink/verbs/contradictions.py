@@ -10,9 +10,9 @@ from typing import Final
 from ..conflicts import Conflict, Reading, Tier, find_conflict, read
 from ..conflicts.pairs import pairs
 from ..engine import Engine
-from ..errors import NotFoundError, ValidationError
+from ..errors import ValidationError
 from ..records import MemoryRecord
-from .lifecycle import found_live, supersede
+from .lifecycle import found_live, found_unexpired, supersede
 from .similar import similarity_of
 
 TIERS: Final[tuple[Tier, ...]] = ("likely", "possible")
@@ -41,9 +41,7 @@ def resolve(engine: Engine, keep: str, drop: Iterable[str], reason: str | None) 
         raise ValidationError(f"record {keep!r} cannot be both kept and dropped")
     told = {} if reason is None else {"reason": reason}
     with engine.writing() as transaction:
-        _, kept = found_live(transaction.writer, keep)
-        if kept.expired(transaction.now):
-            raise NotFoundError("live record", keep)
+        found_unexpired(transaction, keep)
         for id in dropped:
             row, old = found_live(transaction.writer, id)
             supersede(transaction, row, old, keep, "resolve", told)

@@ -170,7 +170,7 @@ def restore(engine: Engine, ids: Iterable[str]) -> int:
 def reinforce(engine: Engine, id: str, amount: float) -> MemoryRecord:
     """Raise a live record's importance by *amount*, to 1 at most, and count an access now."""
     with engine.writing() as transaction:
-        row, before = found_live(transaction.writer, id)
+        row, before = found_unexpired(transaction, id)
         changes: dict[str, Any] = {
             "importance": min(before.importance + amount, 1.0),
             "access_count": before.access_count + 1,
@@ -347,6 +347,12 @@ def found_live(writer: Writer, id: str) -> tuple[int, MemoryRecord]:
     """Return the live record with *id* and its row; raise ``NotFoundError`` if there is none."""
     row, record = writer.find([id]).get(id, (0, None))
     return row, _live(record, id)
+
+
+def found_unexpired(transaction: Transaction, id: str) -> tuple[int, MemoryRecord]:
+    """Return the live record with *id* and its row, unless it has expired by now."""
+    row, record = found_live(transaction.writer, id)
+    return row, _live(unexpired(record, transaction.now), id)
 
 
 def _live(record: MemoryRecord | None, id: str) -> MemoryRecord:

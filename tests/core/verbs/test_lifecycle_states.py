@@ -131,6 +131,14 @@ def test_an_expiry_can_be_put_off_until_it_is_swept(store: MemoryStore, clock: C
         store.update(record.id, expires_at=None)
 
 
+def test_what_has_expired_is_not_reinforced(store: MemoryStore, clock: Clock) -> None:
+    record = store.store("x", expires_at=1001.0)
+    clock.now = 1001.0
+    with pytest.raises(NotFoundError):
+        store.reinforce(record.id)
+    assert actions(store) == ["store"]
+
+
 def test_an_expired_record_stands_in_no_ones_way(store: MemoryStore, clock: Clock) -> None:
     store.store("x", key="k", expires_at=1001.0)
     store.store("y", key="l", expires_at=1001.0)
