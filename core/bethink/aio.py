@@ -57,7 +57,7 @@ class AsyncMemoryStore(_AsyncView):
     finishes in its thread, so the store stays consistent.
     """
 
-    def __init__(self, location: str = ":memory:", **options: Any) -> None:
+    def __init__(self, location: str | os.PathLike[str] = ":memory:", **options: Any) -> None:
         self.sync = MemoryStore(location, **options)
 
     @classmethod

@@ -153,7 +153,8 @@ class MemoryStore(View):
     def update(self, id: str, **changes: Unpack[Changes]) -> MemoryRecord:
         """Change fields of a live record; the others, and its statistics, stay.
 
-        An unknown or no longer live *id* raises ``NotFoundError``.
+        An unknown or no longer live *id* raises ``NotFoundError``. One that has expired can be
+        given a later ``expires_at`` until ``expire`` takes it.
         """
         return lifecycle.update(self._engine, fields.label("id", id), changes)
 
@@ -225,7 +226,8 @@ class MemoryStore(View):
     def reinforce(self, id: str, amount: float = 0.1) -> MemoryRecord:
         """Raise a live record's importance by *amount*, to at most 1; that counts as an access.
 
-        *amount* lies in [0, 1]. An unknown or no longer live *id* raises ``NotFoundError``.
+        *amount* lies in [0, 1]. An unknown, expired or no longer live *id* raises
+        ``NotFoundError``.
         """
         raised = fields.number("amount", amount, 0.0, 1.0)
         return lifecycle.reinforce(self._engine, fields.label("id", id), raised)
@@ -422,7 +424,7 @@ class MemoryStore(View):
         return reading.pack(self._engine_at(as_of), self._ranking(ranking), request, budget)
 
     def touch(self, ids: str | Iterable[str]) -> None:
-        """Count an access of each record now; a later write takes it along."""
+        """Count an access now of each of the records that is live; a later write takes it along."""
         reading.touch(self._engine, fields.ids(ids))
 
     def vectors(self, ids: str | Iterable[str], name: str) -> dict[str, npt.NDArray[np.float32]]:

@@ -47,8 +47,9 @@ class Diff:
 class Version:
     """What a fact said from entry ``seq``, made at the time ``at``, on.
 
-    Entry ``until_seq`` ended that at ``until``, by the action ``ended_by``; None while it holds.
-    The record ``replaced_by`` then held the fact; None if it was taken away.
+    Entry ``until_seq`` ended that at ``until``, by the action ``ended_by``; None while none has, an
+    expiry that nobody swept included. The record ``replaced_by`` then held the fact; None if it was
+    taken away.
     """
 
     id: str
