@@ -210,6 +210,14 @@ def test_a_vector_replaced_is_there_in_the_past(store: MemoryStore) -> None:
     assert scores == [[1.0], [1.0], [], [], [], [], [1.0], [1.0]]
 
 
+def test_words_alone_decide_before_there_was_a_vector_to_compare_with(store: MemoryStore) -> None:
+    store.store("a red cat")
+    asked: dict[str, Any] = {"query": "red", "vector": ("v", [1.0, 0.0])}
+    then = store.recall(**asked, touch=False)
+    store.store("a red dog", vectors={"v": [1.0, 0.0]})
+    assert store.recall(**asked, as_of=1) == then
+
+
 def test_only_a_few_moments_keep_an_index(store: MemoryStore) -> None:
     store.store_many(["a cat"] * 5)
     for seq in (1, 2, 3, 2, 4):

@@ -160,6 +160,10 @@ class Chronicle(Protocol):
         """
         ...
 
+    def was_given(self, name: str, seq: int) -> bool:
+        """Tell whether a vector called *name*, one of those that are left, was there by then."""
+        ...
+
     def links(self, ids: Sequence[str], seq: int) -> list[Link]:
         """Return the links from and to any of the records that held then, oldest first."""
         ...

@@ -63,8 +63,12 @@ class PastBackend:
         return self._present.fact(name)
 
     def dimension(self, name: str) -> int | None:
-        """Return the dimension of the vectors called *name*; those of another one are gone."""
-        return self._present.dimension(name)
+        """Return the dimension of the vectors called *name*, None before there were any.
+
+        Those of a dimension that the name had earlier are gone.
+        """
+        known = name == EMBEDDED or self.chronicle.was_given(name, self._seq)
+        return self._present.dimension(name) if known else None
 
     def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the records among *ids* that existed, in any state."""

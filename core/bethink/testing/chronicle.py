@@ -142,6 +142,7 @@ class ChronicleContract(ABC):
         assert mine == {1: [1, 0], 2: [1, 0], 3: [0, 1], 4: [0, 1]}
         assert list(chronicle.named(rows, "new")) == [3, 4]
         assert [chronicle.given(row) for row in (1, 2, 3, 4)] == [[], [], ["mine", "new"], []]
+        assert [chronicle.was_given("new", seq) for seq in (2, 3, 4)] == [False, True, True]
         assert list(backend.vectors([4], "mine")) == [4]
 
     def test_a_link_holds_from_one_entry_to_another(self, backend: Backend) -> None:

@@ -164,6 +164,11 @@ class SQLiteChronicle:
         )
         return [name for (name,) in found]
 
+    def was_given(self, name: str, seq: int) -> bool:
+        """Tell whether a vector called *name*, one of those that are left, was there by then."""
+        given = "SELECT 1 FROM named_vectors WHERE name = ? AND since <= ? LIMIT 1"
+        return bool(self._connections.rows(given, name, seq))
+
     def links(self, ids: Sequence[str], seq: int) -> list[Link]:
         """Return the links from and to any of the records that held then, oldest first."""
         held = "since <= ? AND (until IS NULL OR until > ?)"
