@@ -167,7 +167,8 @@ class MemoryStore(View):
     ) -> int:
         """Forget the records that satisfy every given criterion; return how many.
 
-        Without a criterion it raises ``ValidationError``, for an unknown id ``NotFoundError``.
+        Without a criterion, or with an empty filter alone, it raises ``ValidationError``, for an
+        unknown id ``NotFoundError``.
         """
         scope = None if namespace is None else check_scope(namespace)
         return lifecycle.forget(

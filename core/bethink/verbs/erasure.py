@@ -10,12 +10,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from ..engine import Engine
-from ..errors import ValidationError
 from ..filters import Filter
 from ..journal import told
 from ..namespaces import Scope
 from ..records import MemoryRecord, State
-from .lifecycle import chosen
+from .lifecycle import check_criteria, chosen
 
 _STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived", "forgotten")
 
@@ -28,8 +27,7 @@ def erase(
     First all of them in one transaction, from which on no verb finds anything of them; then the
     storage is cleaned of the bytes.
     """
-    if ids is None and scope is None and where is None:
-        raise ValidationError("erase needs ids, a namespace or a filter")
+    check_criteria("erase", ids, scope, where)
     engine.settle(where)
     with engine.writing() as transaction:
         found = chosen(transaction.writer, ids, scope, where, _STATES)

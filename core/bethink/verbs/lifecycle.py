@@ -14,7 +14,7 @@ from ..backends import EMBEDDED, Vector, Writer
 from ..engine import Engine, Transaction
 from ..errors import NotFoundError, ValidationError
 from ..fields import check_held, checked
-from ..filters import Compare, Filter
+from ..filters import All, Compare, Filter
 from ..journal import told
 from ..namespaces import EVERYWHERE, Scope
 from ..records import LIVE, MemoryRecord, State, different, new_record
@@ -137,11 +137,18 @@ def forget(
     engine: Engine, ids: Iterable[str] | None, scope: Scope | None, where: Filter | None
 ) -> int:
     """Take the records that satisfy every given criterion out of the living; return how many."""
-    if ids is None and scope is None and where is None:
-        raise ValidationError("forget needs ids, a namespace or a filter")
+    check_criteria("forget", ids, scope, where)
     engine.settle(where)
     with engine.writing() as transaction:
         return retire(transaction, chosen(transaction.writer, ids, scope, where))
+
+
+def check_criteria(
+    verb: str, ids: Iterable[str] | None, scope: Scope | None, where: Filter | None
+) -> None:
+    """Refuse a call of *verb* that says nothing of what is meant; a filter may be empty, too."""
+    if ids is None and scope is None and where in (None, All(())):
+        raise ValidationError(f"{verb} needs ids, a namespace or a filter that is not empty")
 
 
 def expire(engine: Engine) -> int:

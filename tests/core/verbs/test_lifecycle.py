@@ -412,6 +412,16 @@ def test_forgetting_needs_a_criterion(store: MemoryStore) -> None:
     assert store.count() == 1
 
 
+def test_an_empty_filter_alone_takes_nothing_away(store: MemoryStore) -> None:
+    store.store("x")
+    store.store("y", namespace="a")
+    for verb in (store.forget, store.erase):
+        with pytest.raises(ValidationError, match="filter"):
+            verb(where={})
+    assert store.forget(namespace="a", where={}) == 1
+    assert store.count() == 1
+
+
 def test_an_unknown_id_forgets_nothing(store: MemoryStore) -> None:
     known = store.store("x")
     for wrong in ("unknown", [known.id, "unknown"]):
