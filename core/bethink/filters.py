@@ -6,8 +6,8 @@ A filter is a mapping of fields to conditions, all of which must hold::
     {"$or": [{"author": "Ann"}, {"$not": {"tags": {"$contains": "draft"}}}]}
 
 Comparisons are typed: numbers compare with numbers, text with text, and ``True`` is not ``1``. A
-comparison with a missing field is false, ``$ne`` and ``$nin`` included; ``$not`` turns any
-condition round.
+missing field equals None, and any other comparison with it is false, ``$ne`` and ``$nin`` included;
+``$not`` turns any condition round.
 """
 
 from __future__ import annotations
