@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DimensionError, MissingExtraError, ValidationError
+from ..fields import function, integer, label
 
 Matrix = npt.NDArray[np.float32]
 
@@ -64,6 +65,7 @@ def checked(embedder: Embedder) -> Embedder:
     if not embeds or not isinstance(embedder.name, str):
         given = embedder.__name__ if isinstance(embedder, type) else type(embedder).__name__
         raise ValidationError(f"embedder must be an Embedder such as HashEmbedder(), not {given}")
+    label("the embedder's name", embedder.name)
     return embedder
 
 
@@ -107,10 +109,8 @@ class LazyEmbedder(Embedder):
     """
 
     def __init__(self, name: str, dimension: int | None) -> None:
-        if dimension is not None and dimension < 1:
-            raise ValidationError(f"dimension must be at least 1, not {dimension}")
         self._name = name
-        self._dimension = dimension
+        self._dimension = None if dimension is None else integer("dimension", dimension, 1)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r})"
@@ -159,8 +159,8 @@ class CallableEmbedder(LazyEmbedder):
         dimension: int | None = None,
         name: str,
     ) -> None:
-        super().__init__(name, dimension)
-        self._fn = fn
+        super().__init__(label("name", name), dimension)
+        self._fn = function("fn", fn)
 
     def _compute(self, texts: list[str]) -> npt.ArrayLike:
         return self._fn(texts)

@@ -11,7 +11,7 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ValidationError
+from ..fields import integer
 from ..text import STOP_WORDS, stems
 from ..text.stemming import stem
 from .base import Embedder, Matrix, checked_texts, normalised
@@ -31,9 +31,7 @@ class HashEmbedder(Embedder):
     share = 0.1
 
     def __init__(self, dimension: int = 256) -> None:
-        if dimension < 1:
-            raise ValidationError(f"dimension must be at least 1, not {dimension}")
-        self._dimension = dimension
+        self._dimension = integer("dimension", dimension, 1)
 
     def __repr__(self) -> str:
         return f"HashEmbedder({self._dimension})"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from ..errors import EmbedderError, ValidationError
+from ..fields import integer
 from .base import LazyEmbedder, checked_rows
 
 if TYPE_CHECKING:
@@ -43,17 +44,16 @@ class OpenAIEmbedder(LazyEmbedder):
         retries: int = 3,
         backoff: float = 0.5,
     ) -> None:
-        if batch_size < 1 or retries < 0:
-            raise ValidationError("batch_size must be at least 1, and retries at least 0")
         name = f"openai/{model}" if dimension is None else f"openai/{model}-{dimension}"
-        super().__init__(name, dimension or _OPENAI_DIMENSIONS.get(model))
+        known = _OPENAI_DIMENSIONS.get(model)
+        super().__init__(name, known if dimension is None else dimension)
         self._model = model
         self._shortened = dimension
         self._base_url = base_url
         self._api_key = api_key
-        self._batch_size = batch_size
+        self._batch_size = integer("batch_size", batch_size, 1)
         self._timeout = timeout
-        self._retries = retries
+        self._retries = integer("retries", retries, 0)
         self._backoff = backoff
 
     def __getstate__(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bethink import MemoryStore
 from bethink.embedders import (
     CallableEmbedder,
     Embedder,
@@ -107,9 +108,21 @@ def test_only_lists_of_strings_are_embedded(embedder: Embedder, texts: list[str]
 @pytest.mark.parametrize(
     "make", [HashEmbedder, lambda n: CallableEmbedder(len, name="x", dimension=n)]
 )
-def test_dimension_below_one_is_refused(make: Callable[[int], Embedder]) -> None:
-    with pytest.raises(ValidationError):
-        make(0)
+@pytest.mark.parametrize("wrong", [0, 8.0, True, "8"])
+def test_a_dimension_is_an_int_of_one_or_more(
+    make: Callable[[Any], Embedder], wrong: object
+) -> None:
+    with pytest.raises(ValidationError, match="dimension must"):
+        make(wrong)
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 2000, "\ud800"], ids=ascii)
+def test_an_embedder_needs_a_name_that_a_file_can_keep(name: str) -> None:
+    with pytest.raises(ValidationError, match="name"):
+        CallableEmbedder(len, name=name)
+    nameless = type("Nameless", (HashEmbedder,), {"name": name})
+    with pytest.raises(ValidationError, match="name"):
+        MemoryStore(embedder=nameless())
 
 
 def test_normalised_rows_survive_tiny_and_huge_numbers() -> None:
@@ -292,9 +305,9 @@ def test_openai_server_out_of_reach_is_an_error(service: Service) -> None:
         client(service, base_url="http://127.0.0.1:9", retries=1, timeout=1).embed(["alpha"])
 
 
-@pytest.mark.parametrize("options", [{"batch_size": 0}, {"retries": -1}])
+@pytest.mark.parametrize("options", [{"batch_size": 0}, {"retries": -1}, {"retries": 1.5}])
 def test_openai_refuses_settings_that_cannot_work(options: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match="at least"):
+    with pytest.raises(ValidationError, match="must be"):
         OpenAIEmbedder(api_key=KEY, **options)
 
 
