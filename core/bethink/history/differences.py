@@ -48,8 +48,8 @@ class Version:
     """What a fact said from entry ``seq``, made at the time ``at``, on.
 
     Entry ``until_seq`` ended that at ``until``, by the action ``ended_by``; None while none has, an
-    expiry that nobody swept included. The record ``replaced_by`` then held the fact; None if it was
-    taken away.
+    expiry that nobody swept included. The record ``replaced_by`` took its place, under the key or
+    by ``resolve``; None if it was taken away.
     """
 
     id: str
