@@ -73,7 +73,7 @@ def parse(where: object) -> Filter | None:
     if not isinstance(where, Mapping):
         raise ValidationError(f"where must be a mapping, not {type(where).__name__}")
     try:
-        return All(tuple(_clause(str(name), condition) for name, condition in where.items()))
+        return All(tuple(_clause(_spelled(name), condition) for name, condition in where.items()))
     except RecursionError:
         raise ValidationError("where is nested too deeply") from None
 
@@ -123,13 +123,16 @@ def _clause(name: str, condition: object) -> Filter:
     if name.startswith("$"):
         raise ValidationError(f"unknown operator {name!r}; known here: $and, $or, $not")
     path = _path(name)
-    if (
-        isinstance(condition, Mapping)
-        and condition
-        and all(str(key).startswith("$") for key in condition)
-    ):
-        return All(tuple(_compare(path, str(key), operand) for key, operand in condition.items()))
+    if isinstance(condition, Mapping) and condition:
+        operands = {_spelled(key): operand for key, operand in condition.items()}
+        if all(operator.startswith("$") for operator in operands):
+            return All(tuple(_compare(path, *each) for each in operands.items()))
     return _compare(path, "$eq", condition)
+
+
+def _spelled(name: object) -> str:
+    """Return a *name* in a filter as text, a member of an enum by its value."""
+    return str.__str__(name) if isinstance(name, str) else str(name)
 
 
 def _whole(where: object) -> Filter:

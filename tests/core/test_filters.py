@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -297,3 +298,18 @@ def test_pages_are_cut_after_filtering(store: MemoryStore) -> None:
     assert len(everything) == 20
     assert store.all(where=where, limit=4, offset=3) == everything[3:7]
     assert store.all(where=where, order="newest", offset=15) == everything[4::-1]
+
+
+class Field(str, Enum):  # noqa: UP042
+    AUTHOR = "author"
+
+
+class Operator(str, Enum):  # noqa: UP042
+    IN = "$in"
+
+
+def test_members_of_enums_spell_a_filter_by_their_values() -> None:
+    with MemoryStore() as store:
+        records = [store.store("x", author=author) for author in ("Ann", "Bob")]
+        assert store.all(where={Field.AUTHOR: "Ann"}) == records[:1]
+        assert store.all(where={Field.AUTHOR: {Operator.IN: ["Bob"]}}) == records[1:]
