@@ -115,7 +115,8 @@ class Model:
         if len({item["id"] for item in items}) < len(items):
             raise ValidationError("the same id twice")
         with self.writing():
-            return [self._store(**item) for item in items]
+            stored = [self._store(**item) for item in items]
+            return [self.records[record.id] for record in stored]
 
     def merge(self, kept: str, content: str, item: Mapping[str, Any]) -> MemoryRecord:
         """Store *item* into the record *kept*, which nearly says so and then says *content*."""
@@ -203,6 +204,8 @@ class Model:
     def reinforce(self, id: str, amount: float) -> MemoryRecord:
         with self.writing():
             before, now = self._living(id), self.clock()
+            if before.expired(now):
+                raise NotFoundError("live record", id)
             raised = min(before.importance + amount, 1.0)
             after = replace(accessed(before, 1, now), importance=raised, updated_at=now)
             self._note("reinforce", after)
