@@ -90,7 +90,7 @@ def test_a_clock_may_tell_any_number(reading: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "reading", [datetime(2026, 1, 1), None, "5", float("nan"), 1.7e12], ids=repr
+    "reading", [datetime(2026, 1, 1), None, True, "5", float("nan"), 1.7e12], ids=repr
 )
 def test_a_clock_that_tells_no_unix_seconds_is_refused(reading: Any) -> None:
     with MemoryStore(clock=lambda: reading, new_id=lambda: "id") as store:
