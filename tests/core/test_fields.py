@@ -61,7 +61,7 @@ class Level(IntEnum):
 def test_a_member_of_an_enum_is_stored_as_its_value() -> None:
     texts = ("id", "key", "namespace", "category", "thread", "author", "source")
     named: dict[str, Any] = dict.fromkeys(texts, Kind.RULE)
-    held = {Kind.RULE: [Kind.RULE, Level.HIGH]}
+    held: dict[Any, Any] = {Kind.RULE: [Kind.RULE, Level.HIGH]}
     with MemoryStore() as store:
         record = store.store("x", **named, tags=[Kind.RULE], value=held, metadata=held)
         assert {f"{getattr(record, name)}" for name in texts} == {"rule"}
