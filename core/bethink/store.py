@@ -521,7 +521,8 @@ class MemoryStore(View):
         number of accesses, but namespace, key and state stay those it has here, unless it has been
         superseded there. The same id with another text is kept under a new one. What is nearly the
         same as a live record is absorbed by it (see ``store``'s *on_similar*), and of two facts
-        with one key the one that occurred later supersedes the other. Merging again adds nothing.
+        with one key the one that occurred later supersedes the other. Merging again adds nothing,
+        or at most, superseded, what a record known to both said before it absorbed a fuller text.
         Vectors of another embedder are made anew.
         """
         return joining.merge_from(
