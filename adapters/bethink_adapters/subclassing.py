@@ -1,6 +1,7 @@
 """A class of ours on top of a framework's base class, made when the first object is.
 
-So importing an adapter loads no framework, and what it makes still passes ``isinstance``::
+So importing an adapter loads no framework, and what it makes still passes ``isinstance``, and can
+be pickled if what it holds can::
 
     class BethinkStore(_Base):  # BaseStore for a type checker, object at run time
         def __new__(cls, *args, **kwargs):
@@ -29,5 +30,9 @@ def on_base(cls: type[T], base: type[Any]) -> type[T]:
 
 
 def _joined(cls: type[T], base: type[Any]) -> type[T]:
+    def reduced(made: Any) -> tuple[Any, ...]:
+        return cls.__new__, (cls,), made.__getstate__()  # by the name of *cls*, which pickle finds
+
     names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
+    names["__reduce__"] = reduced
     return new_class(cls.__name__, (cls, base), exec_body=lambda body: body.update(names))

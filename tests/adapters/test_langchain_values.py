@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -148,3 +149,10 @@ def test_embeddings_are_those_of_the_embedder() -> None:
     assert embeddings(["one"]) == expected[:1]
     assert embeddings.embed_documents([]) == []
     assert isinstance(BethinkEmbeddings().embedder, StaticEmbedder)
+
+
+def test_embeddings_can_be_pickled() -> None:
+    embeddings = BethinkEmbeddings(HashEmbedder())
+    again = pickle.loads(pickle.dumps(embeddings))
+    assert type(again) is type(embeddings)
+    assert again.embed_query("two") == embeddings.embed_query("two")
