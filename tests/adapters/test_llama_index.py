@@ -127,6 +127,24 @@ def test_a_conversation_recalls_what_another_one_said(store: MemoryStore) -> Non
     assert "oat milk" in turn(memory_of(chats, block, session="tuesday"), "How do I take coffee?")
 
 
+@takes_any_store
+def test_what_a_chat_store_archived_is_recalled_once(store: MemoryStore) -> None:
+    chats = BethinkDBChatStore(store=store, namespace="users/ann/chats")
+    block = RecallBlock(
+        store=store, scope=Subtree("users/ann"), accept_short_term_memory=False, tokenizer_fn=words
+    )
+    monday = memory_of(chats, block, session="monday", token_limit=30, token_flush_size=5)
+    for text in (
+        "I take my coffee with oat milk.",
+        *(f"It is {hour} o'clock." for hour in "123456"),
+    ):
+        turn(monday, text)
+    assert asyncio.run(chats.count_messages("monday", MessageStatus.ARCHIVED)) > 1
+    tuesday = memory_of(chats, block, session="tuesday")
+    assert turn(tuesday, "How do I take coffee?").count("oat milk") == 1
+    assert store.all() == []
+
+
 def test_the_block_serves_a_memory_with_another_chat_store(store: MemoryStore) -> None:
     store.store("Ann likes pizza Margherita.")
 

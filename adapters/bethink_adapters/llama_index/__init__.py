@@ -1,7 +1,7 @@
 """LlamaIndex: a memory block that recalls, and chat stores that keep conversations.
 
     chats = BethinkDBChatStore(store=store, namespace="users/42/chats")
-    block = RecallBlock(store=store, namespace="users/42", scope=Subtree("users/42"))
+    block = RecallBlock(store=store, scope=Subtree("users/42"), accept_short_term_memory=False)
     memory = Memory.from_defaults(
         session_id="monday",
         chat_store=chats,
@@ -11,7 +11,8 @@
     answer = await agent.run("Which pizza do I like?", memory=memory)
 
 The block shows the model what its last question recalls, here from all conversations of a user; no
-history holds that. With another chat store it recalls what conversations grew too long for.
+history holds that. With another chat store let it accept what conversations grew too long for: ours
+keeps that anyway, and it would be recalled twice.
 ``BethinkChatStore`` is the chat store of the older ``ChatMemoryBuffer``.
 
 The block and ``BethinkChatStore`` run on llama-index-core 0.12.37 to 0.14.25; ``Memory`` takes

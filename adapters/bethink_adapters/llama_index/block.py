@@ -40,7 +40,8 @@ class RecallBlock(_Block):
     the ``Memory`` is short of room, the best of them that fit stay.
 
     What leaves the conversation is remembered in *namespace*, once for each conversation: with the
-    session as its thread, and without a time of its own, as LlamaIndex's messages have none. A
+    session as its thread, and without a time of its own, as LlamaIndex's messages have none. With
+    *accept_short_term_memory* False it is not, for a *scope* that holds the conversations itself. A
     store that fails is logged, and the run goes on; a call of ``aput`` raises.
     """
 
