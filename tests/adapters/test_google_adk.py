@@ -245,6 +245,22 @@ def test_wrong_settings_are_refused(store: MemoryStore) -> None:
         MemoryService(store, namespace="")
 
 
+def test_an_agent_may_take_its_session_in_after_each_turn(store: MemoryStore) -> None:
+    async def remember(callback_context: Any) -> None:
+        await callback_context.add_session_to_memory()
+
+    model = Scripted(reply="Noted.")
+    agent = LlmAgent(name="helper", model=model, after_agent_callback=remember)
+    memory, sessions = MemoryService(store), InMemorySessionService()
+    runner = Runner(app_name="app", agent=agent, session_service=sessions, memory_service=memory)
+    for day in ("monday", "monday", "tuesday"):
+        asyncio.run(runner.run_debug("It rains.", user_id="ann", session_id=day, quiet=True))
+    kept = store.all(namespace=memory.namespace_of("app", "ann"))
+    assert [(each.author, each.thread) for each in kept] == [
+        (author, day) for day in ("monday", "monday", "tuesday") for author in ("user", "helper")
+    ]
+
+
 class TestContract(AdapterContract):
     """Every turn is a session of its own: what was said before comes from memory alone."""
 
