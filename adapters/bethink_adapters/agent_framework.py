@@ -6,7 +6,8 @@
     await agent.run("Which pizza do I like?", session=agent.create_session())
 
 What was recalled is shown to the model in one run and is in no history. The recall comes after the
-history in the list, so that it leaves out what the history shows anyway.
+history in the list, so that it leaves out what the history shows anyway. An agent with no history
+adds the framework's ``InMemoryHistoryProvider`` behind the recall: better name it in front.
 
 Runs on agent-framework-core 1.16 to 1.23.
 """

@@ -22,6 +22,7 @@ from agent_framework import (
     Content,
     ContextProvider,
     HistoryProvider,
+    InMemoryHistoryProvider,
     Message,
 )
 
@@ -147,6 +148,17 @@ def test_a_conversation_that_is_handed_over_again_is_remembered_once(store: Memo
         ("My cat is Tom.", "user"),
         ("A fine cat.", "helper"),
     ]
+
+
+def test_what_a_history_in_front_shows_is_not_recalled(store: MemoryStore) -> None:
+    recall = MemoryRecall(store, remember="default")
+    client: Any = Scripted()
+    agent: Any = Agent(client=client, context_providers=[InMemoryHistoryProvider(), recall])
+    session = agent.create_session()
+    for text in ("I take my coffee with oat milk.", "How do I take my coffee?"):
+        asyncio.run(agent.run(text, session=session))
+    assert len(store.all()) == 3
+    assert ["oat milk" in text for text in client.prompts[-1]] == [True, False, False]
 
 
 def test_instructions_are_not_remembered(store: MemoryStore) -> None:
