@@ -4,7 +4,8 @@
     agent = Agent(model=model, memory_manager=MemoryManager(stores=[memory]))
 
 Strands shows what was found to the model and keeps it out of the conversation. What is said is
-handed to the store in turn, as it is: no model is asked what to remember.
+handed to the store after each turn, as it is: no model is asked what to remember. That goes on
+behind an agent that is awaited: ``await manager.flush()`` before the program ends.
 
 Runs on strands-agents 1.46 to 1.62.
 """
@@ -25,7 +26,7 @@ from .remembering import remember_new
 from .texts import askable, storable
 
 if TYPE_CHECKING:
-    from strands.memory import AddMessagesContext, MemoryEntry, SearchOptions
+    from strands.memory import AddMessagesContext, ExtractionConfig, MemoryEntry, SearchOptions
     from strands.types.content import Message
     from strands.types.tools import AgentTool
 
@@ -37,7 +38,8 @@ class StrandsStore:
     *scope* (default: the namespace) for at most *max_search_results* memories that score at least
     *min_score*. What this conversation, called *thread*, said itself is left out, as the model sees
     it anyway; *include_own* is for agents that drop old messages. With *writable* False nothing is
-    added; with *extraction* False what is said is not, only what is added by tools.
+    added; with *extraction* False what is said is not, only what is added by tools. An
+    ``ExtractionConfig`` says when it is; by default after each turn.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class StrandsStore:
         self.min_score = number("min_score", min_score, -1e9, 1e9)
         self.include_own = include_own
         self.writable = writable
-        self.extraction = writable if extraction is None else extraction
+        self.extraction = writable and _each_turn() if extraction is None else extraction
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
         """Return the memories relevant to *query*, best first."""
@@ -118,6 +120,12 @@ class StrandsStore:
     def _add(self, item: Mapping[str, Any]) -> None:
         if self.store.get(namespace=self.namespace, key=item["key"]) is None:
             self.store.store_many([item], namespace=self.namespace)
+
+
+def _each_turn() -> ExtractionConfig:
+    from strands.memory import InvocationTrigger
+
+    return {"trigger": InvocationTrigger()}
 
 
 def _texts(parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -81,6 +81,16 @@ def test_what_is_said_is_kept_with_its_author_and_conversation(store: MemoryStor
     assert told == [("I am Ann.", "user", "monday"), ("Hello Ann.", "assistant", "monday")]
 
 
+def test_an_agent_that_is_awaited_remembers_each_turn(store: MemoryStore) -> None:
+    async def turn() -> None:
+        agent, _ = agent_with(StrandsStore(store))
+        await agent.invoke_async("I am Ann.")
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+
+    asyncio.run(turn())
+    assert contents(store) == ["I am Ann.", "Noted."]
+
+
 def test_a_conversation_recalls_its_own_words_only_when_asked_to(store: MemoryStore) -> None:
     for include_own in (False, True):
         memory = StrandsStore(store, thread="t", include_own=include_own)
