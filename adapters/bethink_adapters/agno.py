@@ -17,6 +17,7 @@ Runs on agno 2.8.4 to 3.1.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -75,6 +76,7 @@ class MemoryLearning:
         self.was_updated = False
         self._recalling = Recalling(store, namespace, k, min_score, budget_tokens, count_tokens)
         self._is_told = False
+        self._remembering = threading.Lock()  # Agno hands a turn over from two threads
 
     def namespace_of(self, user_id: str | None) -> str | None:
         """Return where the memories of a user are, None if there are none; no two share one."""
@@ -121,7 +123,8 @@ class MemoryLearning:
         turns = [
             turn(text, role, session_id) for role, text in spoken if text and role in _SPEAKERS
         ]
-        self.was_updated = bool(remember_new(self.store, turns, place))
+        with self._remembering:
+            self.was_updated = bool(remember_new(self.store, turns, place))
 
     def build_context(self, data: Any) -> str:
         """Return what was recalled as one block, fenced as data."""

@@ -6,7 +6,10 @@ import asyncio
 import logging
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,7 +25,7 @@ from agno.models.base import Model
 from agno.models.message import Message
 from agno.models.response import ModelResponse
 
-from bethink import EVERYWHERE, MemoryStore, StoreClosedError, ValidationError
+from bethink import EVERYWHERE, MemoryRecord, MemoryStore, StoreClosedError, ValidationError
 from bethink.packing.context import INTRODUCTION
 from bethink_adapters.agno import MemoryLearning
 
@@ -160,6 +163,22 @@ def test_what_is_said_again_adds_nothing(store: MemoryStore) -> None:
     memory.process(said, user_id="ann", session_id="s")
     assert updated == [True, False]
     assert contents(store) == []
+
+
+def test_what_is_said_by_two_threads_at_once_is_remembered_once() -> None:
+    both_have_read = threading.Barrier(2)
+
+    class Store(MemoryStore):
+        def all(self, *args: Any, **kwargs: Any) -> list[MemoryRecord]:
+            found = super().all(*args, **kwargs)
+            with suppress(threading.BrokenBarrierError):
+                both_have_read.wait(0.1)
+            return found
+
+    with Store() as store, ThreadPoolExecutor(2) as pool:
+        memory, said = MemoryLearning(store), [Message(role="user", content="It rains.")]
+        list(pool.map(lambda _: memory.process(said, user_id="ann"), range(2)))
+        assert [entry.action for entry in store.log()] == ["store"]
 
 
 def test_only_words_of_people_and_models_are_remembered(store: MemoryStore) -> None:
