@@ -6,7 +6,8 @@
         runner.until_done()
 
 Each file is a record: ``recall`` finds it, ``audit`` tells what it ever said, and what was deleted
-can be restored. The answers are those of the SDK's own tool for a folder on disk.
+can be restored. The answers are those of the SDK's own tool for a folder on disk; but a folder
+without a file is none, and has the size of its files.
 
 Runs on anthropic 1.8 to 2.12.
 """
@@ -43,6 +44,7 @@ _LEVELS: Final = 2
 _MOST_LINES: Final = 999_999
 _LISTED: Final = f"files and directories up to {_LEVELS} levels deep in"
 _GONE: Final = "The path {} does not exist. Please provide a valid path."
+_NO_FILE: Final = "The path {} is not a file."
 
 
 class MemoryTool(_Sync):
@@ -148,11 +150,13 @@ def _shown_folder(files: Files, path: str, given: str) -> str:
 
 
 def _create(files: Files, command: Any) -> str:
+    path, taken = _inside(command.path), f"File {command.path} already exists"
+    if path == ROOT:
+        _fail(taken)
     try:
-        files.create(_inside(command.path), command.file_text)
+        files.create(path, command.file_text)
     except PathTakenError as error:
-        taken = error.path == _inside(command.path)
-        _fail(f"File {command.path} already exists" if taken else str(error))
+        _fail(taken if error.path == path else str(error))
     except ValidationError as error:
         _fail(str(error))
     return f"File created successfully at: {command.path}"
@@ -161,7 +165,7 @@ def _create(files: Files, command: Any) -> str:
 def _str_replace(files: Files, command: Any) -> str:
     old, none = command.old_str, "No replacement was performed"
     try:
-        lines = files.str_replace(_inside(command.path), old, command.new_str)
+        lines = files.str_replace(_file(command.path), old, command.new_str)
     except OccurrenceError as error:
         if error.lines:
             many = f"Multiple occurrences of old_str `{old}` in lines"
@@ -176,7 +180,7 @@ def _str_replace(files: Files, command: Any) -> str:
 def _insert(files: Files, command: Any) -> str:
     line = command.insert_line
     try:
-        files.insert(_inside(command.path), line, command.insert_text.rstrip("\n"))
+        files.insert(_file(command.path), line, command.insert_text.rstrip("\n"))
     except LineRangeError as error:
         within = f"It should be within the range [0, {error.last}]."
         _fail(f"Invalid `insert_line` parameter: {line}. {within}")
@@ -200,15 +204,17 @@ def _delete(files: Files, command: Any) -> str:
 
 def _rename(files: Files, command: Any) -> str:
     old, new = _inside(command.old_path), _inside(command.new_path)
+    taken = f"The destination {command.new_path} already exists"
     if old == ROOT:
         _fail(f"Cannot rename the {_TOP} directory itself")
+    if new == ROOT:
+        _fail(taken)
     try:
         files.rename(old, new)
     except NotFoundError:
         _fail(f"The path {command.old_path} does not exist")
     except PathTakenError as error:
-        taken = error.path == new
-        _fail(f"The destination {command.new_path} already exists" if taken else str(error))
+        _fail(taken if error.path == new else str(error))
     except ValidationError as error:
         _fail(str(error))
     return f"Successfully renamed {command.old_path} to {command.new_path}"
@@ -229,10 +235,18 @@ def _inside(path: str) -> str:
     return plain.removeprefix(_TOP) or ROOT
 
 
+def _file(path: str) -> str:
+    """Return the path of what can be a file, as ``_inside`` does."""
+    inside = _inside(path)
+    if inside == ROOT:
+        _fail(_NO_FILE.format(path))
+    return inside
+
+
 def _explained(error: Exception, path: str) -> str:
     if isinstance(error, NotFoundError):
         return _GONE.format(path)
-    return f"The path {path} is not a file." if isinstance(error, IsAFolderError) else str(error)
+    return _NO_FILE.format(path) if isinstance(error, IsAFolderError) else str(error)
 
 
 def _fail(message: str) -> NoReturn:

@@ -18,7 +18,11 @@ pytest.importorskip("anthropic.tools.memory")
 import httpx2
 from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import ToolError
-from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+from anthropic.tools.memory import (
+    BetaAbstractMemoryTool,
+    BetaAsyncAbstractMemoryTool,
+    BetaLocalFilesystemMemoryTool,
+)
 
 from bethink import Files, MemoryStore, segment
 from bethink.files import FileEntry
@@ -31,7 +35,7 @@ CREATE = {"command": "create", "path": "/memories/ann.md", "file_text": "Ann tak
 VIEW = {"command": "view", "path": "/memories/ann.md"}
 
 
-def do(tool: MemoryTool, command: str, **arguments: Any) -> str:
+def do(tool: BetaAbstractMemoryTool, command: str, **arguments: Any) -> str:
     return str(tool.call({"command": command, **arguments}))
 
 
@@ -193,6 +197,28 @@ def test_what_cannot_be_done_is_refused(
     with pytest.raises(ToolError, match=said):
         tool.call(command)
     assert store.log() == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"command": "create", "path": "/memories", "file_text": "a"},
+        {"command": "str_replace", "path": "/memories", "old_str": "a", "new_str": "b"},
+        {"command": "insert", "path": "/memories", "insert_line": 0, "insert_text": "b"},
+        {"command": "rename", "old_path": "/memories/f", "new_path": "/memories"},
+    ],
+    ids=lambda command: f"{command['command']}",
+)
+def test_the_top_folder_refuses_as_one_on_disk(
+    store: MemoryStore, tmp_path: Path, command: dict[str, Any]
+) -> None:
+    told = []
+    for tool in (MemoryTool(store), BetaLocalFilesystemMemoryTool(base_path=str(tmp_path))):
+        do(tool, "create", path="/memories/f", file_text="text")
+        with pytest.raises(ToolError) as refused:
+            tool.call(command)
+        told.append(str(refused.value))
+    assert told[0] == told[1]
 
 
 def test_everything_can_be_forgotten(store: MemoryStore) -> None:
