@@ -1,6 +1,7 @@
 """Storage by name: ``Memory(storage="bethink:crew.db")``, and crewAI's own default if you like.
 
-A name survives where an object cannot: in a crew's JSON dump and in checkpoints.
+A name survives where an object cannot: in a crew's JSON dump and in checkpoints. So must the
+embedder be one that crewAI makes from a dictionary, for neither can hold a callable.
 """
 
 from __future__ import annotations
