@@ -1,4 +1,8 @@
-"""The older memory of chains, on the sessions of ``ChatMessageHistory``; it needs no LangChain."""
+"""The older memory of chains, on the sessions of ``ChatMessageHistory``; it needs no LangChain.
+
+It is for chains of one's own: LangChain's take only what derives from their memory, such as
+``ConversationBufferMemory(chat_memory=ChatMessageHistory(store, "ann"))``.
+"""
 
 from __future__ import annotations
 
