@@ -4,8 +4,7 @@
     agent = Agent(model=model, memory_manager=MemoryManager(stores=[memory]))
 
 Strands shows what was found to the model and keeps it out of the conversation. What is said is
-handed to the store after each turn, as it is: no model is asked what to remember. That goes on
-behind an agent that is awaited: ``await manager.flush()`` before the program ends.
+handed to the store after each turn, as it is: no model is asked what to remember.
 
 Runs on strands-agents 1.46 to 1.62.
 """
@@ -123,9 +122,26 @@ class StrandsStore:
 
 
 def _each_turn() -> ExtractionConfig:
-    from strands.memory import InvocationTrigger
+    """Return the configuration that has a turn remembered before the agent returns.
 
-    return {"trigger": InvocationTrigger()}
+    Strands' own triggers leave that to a task that ends with the event loop, done or not.
+    """
+    from strands.hooks import AfterInvocationEvent, HookOrder
+    from strands.memory import ExtractionTrigger, ExtractionTriggerContext
+
+    class EachTurn(ExtractionTrigger):
+        name = "each_turn"
+
+        def attach(self, context: ExtractionTriggerContext) -> None:
+            async def save(event: AfterInvocationEvent) -> None:
+                others = asyncio.all_tasks()
+                context.fire()
+                if saving := asyncio.all_tasks() - others:
+                    await asyncio.wait(saving)
+
+            context.agent.add_hook(save, AfterInvocationEvent, order=HookOrder.SDK_LAST)
+
+    return {"trigger": EachTurn()}
 
 
 def _texts(parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:

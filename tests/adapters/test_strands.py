@@ -82,13 +82,10 @@ def test_what_is_said_is_kept_with_its_author_and_conversation(store: MemoryStor
 
 
 def test_an_agent_that_is_awaited_remembers_each_turn(store: MemoryStore) -> None:
-    async def turn() -> None:
-        agent, _ = agent_with(StrandsStore(store))
-        await agent.invoke_async("I am Ann.")
-        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
-
-    asyncio.run(turn())
-    assert contents(store) == ["I am Ann.", "Noted."]
+    agent, _ = agent_with(StrandsStore(store))
+    for number in range(2):
+        asyncio.run(agent.invoke_async(f"Turn {number}."))
+    assert contents(store) == ["Turn 0.", "Noted.", "Turn 1.", "Noted."]
 
 
 def test_a_conversation_recalls_its_own_words_only_when_asked_to(store: MemoryStore) -> None:
