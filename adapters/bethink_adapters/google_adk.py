@@ -1,12 +1,11 @@
 """Google ADK: the memory service that an agent's ``preload_memory`` and ``load_memory`` search.
 
-    async def remember(callback_context):
-        await callback_context.add_session_to_memory()    # what is there already stays once
-
-    tools = [preload_memory_tool]
-    agent = LlmAgent(name="helper", model=model, tools=tools, after_agent_callback=remember)
     memory = MemoryService(store)
+    agent = LlmAgent(name="helper", model="gemini-2.5-flash", tools=[preload_memory_tool])
     runner = Runner(app_name="app", agent=agent, session_service=sessions, memory_service=memory)
+    ...
+    session = await sessions.get_session(app_name="app", user_id="ann", session_id="monday")
+    await memory.add_session_to_memory(session)    # as often as you like: what is there stays once
 
 Runs on google-adk 2.0 to 2.13.
 """
