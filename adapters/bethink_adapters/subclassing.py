@@ -33,6 +33,10 @@ def _joined(cls: type[T], base: type[Any]) -> type[T]:
     def reduced(made: Any) -> tuple[Any, ...]:
         return cls.__new__, (cls,), made.__getstate__()  # by the name of *cls*, which pickle finds
 
-    names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
-    names["__reduce__"] = reduced
+    names = {
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "__doc__": cls.__doc__,
+        "__reduce__": reduced,
+    }
     return new_class(cls.__name__, (cls, base), exec_body=lambda body: body.update(names))
