@@ -261,8 +261,9 @@ def test_a_commit_that_waits_for_company_is_made_before_the_end(
     opened._waiting += 1
     with ThreadPoolExecutor(1) as thread:
         told = thread.submit(store.store, "another", id="r2")
-        while opened._group is None or opened._write_lock.locked():
+        while opened._group is None or not opened._write_lock.acquire(blocking=False):
             assert not told.done()
+        opened._write_lock.release()
         end(store)
         assert told.result(timeout=60).id == "r2"
     with MemoryStore(store.location) as again:

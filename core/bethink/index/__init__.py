@@ -175,7 +175,11 @@ class ResidentIndex:
                 seen_by[scope].append(row)
         gone = changes.rows.difference(row.row for row in changes.live)
         for index in affected:
-            index.apply(seen_by[index.scope], gone)
+            try:
+                index.apply(seen_by[index.scope], gone)
+            except BaseException:  # such as an interruption: half of it may be in
+                self._residents.drop(index)
+                raise
             self._unsaved |= index.unsettled
         self._seen = changes.head
         self._make_room(affected)

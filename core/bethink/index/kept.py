@@ -147,8 +147,9 @@ class KeptVectors:
             return
         place = self._columns["place"]
         kept = positions[place[positions] >= 0]
-        self._held, self._used = self._held[place[kept]], len(kept)
-        place[:] = -1
+        vectors = self._held[place[kept]]
+        place[:] = -1  # first of all, so that an interruption leaves nothing wrong
+        self._held, self._used = vectors, len(kept)
         place[kept] = np.arange(len(kept))
 
     def _take(self, positions: Positions, read: Callable[[Positions], Floats]) -> None:
@@ -162,5 +163,5 @@ class KeptVectors:
             some = positions[first : first + _AT_ONCE]
             start, end = self._used, self._used + len(some)
             self._held[start:end] = read(some)
-            self._columns["place"][some] = np.arange(start, end)
             self._used = end
+            self._columns["place"][some] = np.arange(start, end)

@@ -64,7 +64,7 @@ class Residents:
     def drop(self, index: ScopeIndex) -> None:
         """Let go of an index."""
         del self.indexes[index.scope]
-        self._bytes -= self._counted.pop(index.scope)
+        self._bytes -= self._counted.pop(index.scope, 0)
 
     def _count(self, index: ScopeIndex) -> None:
         taken = index.nbytes

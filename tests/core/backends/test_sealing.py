@@ -385,8 +385,9 @@ def test_each_of_the_threads_that_share_a_commit_waits_for_the_anchor(
         opened = store._engine.backend._connections  # type: ignore[attr-defined]
         opened._waiting += 1
         first = threads.submit(store.store, "One")
-        while opened._group is None or opened._write_lock.locked():
+        while opened._group is None or not opened._write_lock.acquire(blocking=False):
             assert not first.done()
+        opened._write_lock.release()
         opened._waiting -= 1
         second = threads.submit(store.store, "Two")
         both = all(anchor.asked.acquire(timeout=10) for _ in range(2))

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any, Final, Literal
 
 from ...errors import StorageError, StoreBusyError, StoreClosedError
@@ -94,9 +94,9 @@ class Connections:
         return connect(self.path, self._synchronous, BUSY_SECONDS)
 
     def _renew_locks(self) -> None:
-        self._lasting_lock = threading.Lock()
-        self._write_lock = threading.Lock()
-        self._read_lock = self._write_lock if self.path == MEMORY else threading.Lock()
+        self._lasting_lock = threading.RLock()  # what an interrupted call left locked
+        self._write_lock = threading.RLock()  # does not lock out the thread it was in
+        self._read_lock = self._write_lock if self.path == MEMORY else threading.RLock()
         self._counting = threading.Lock()
         self._waking = threading.Lock()
         self._waiting = 0
@@ -124,15 +124,15 @@ class Connections:
         with self._counting:
             self._waiting += 1
         try:
-            self._write_lock.acquire()
-        finally:
-            with self._counting:
-                self._waiting -= 1
+            _locked(self._write_lock)
+        except BaseException:
+            self._stop_waiting()
+            raise
         try:
+            self._stop_waiting()
             self._wake()
             if self._group is None:
-                self._turnstile.begin(self._writer)
-                self._group = _Group()
+                self._group = self._begun()
             else:
                 self._writer.execute("SAVEPOINT member")
             self._group.members += 1
@@ -140,6 +140,19 @@ class Connections:
         except BaseException:
             self._write_lock.release()
             raise
+
+    def _begun(self) -> _Group:
+        try:
+            self._turnstile.begin(self._writer)
+            return _Group()
+        except BaseException:
+            if self._writer.in_transaction:  # it was interrupted just then
+                self._writer.execute("ROLLBACK")
+            raise
+
+    def _stop_waiting(self) -> None:
+        with self._counting:
+            self._waiting -= 1
 
     def _leave(self, group: _Group, *, undo: bool = False) -> None:
         """End this thread's part; commit unless another thread takes the transaction over."""
@@ -197,16 +210,16 @@ class Connections:
         with self.reading() as connection:
             return connection.execute(sql, parameters).fetchall()
 
-    def _read(self) -> tuple[sqlite3.Connection, threading.Lock]:
+    def _read(self) -> tuple[sqlite3.Connection, threading.RLock]:
         """Return a connection to read from, and the lock that was taken for it."""
         lock = self._write_lock
-        free = lock.acquire(blocking=self.path == MEMORY)
+        free = _locked(lock, blocking=self.path == MEMORY)
         if free and self._group is not None:  # in the middle of a transaction
             lock.release()
             free = False
         if not free:
             lock = self._read_lock
-            lock.acquire()
+            _locked(lock)
         try:
             self._wake()
         except BaseException:
@@ -218,11 +231,12 @@ class Connections:
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """Hold a connection for several statements that see one state of the file."""
         with self.reading() as connection:
-            connection.execute("BEGIN")
             try:
+                connection.execute("BEGIN")
                 yield connection
             finally:
-                connection.execute("COMMIT")
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
 
     @contextmanager
     def lasting(self) -> Iterator[sqlite3.Connection]:
@@ -334,15 +348,28 @@ class _Reading(explained):
         self._connections = connections
 
     def __enter__(self) -> sqlite3.Connection:  # type: ignore[override]
-        with explained(self.path):
+        try:
             connection, self._lock = self._connections._read()
-        return connection
+        except BaseException as error:
+            super().__exit__(type(error), error, None)
+            raise
+        return connection  # at once: if it were interrupted here, the lock would stay locked
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
         self._lock.release()
         super().__exit__(kind, error, trace)
+
+
+def _locked(lock: threading.RLock, *, blocking: bool = True) -> bool:
+    """Acquire *lock* and tell whether that was possible; do not if interrupted meanwhile."""
+    try:
+        return lock.acquire(blocking)
+    except BaseException:
+        with suppress(RuntimeError):  # it was interrupted before
+            lock.release()
+        raise
 
 
 def _identity(path: str) -> tuple[int, int] | None:
