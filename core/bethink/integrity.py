@@ -166,5 +166,5 @@ class _Retold:
 def _record(fields: Any) -> MemoryRecord | None:
     try:
         return record_of(fields)
-    except (TypeError, ValueError):
+    except StorageError:
         return None

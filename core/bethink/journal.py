@@ -8,6 +8,7 @@ chain still verifies.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any, Final
 
@@ -21,6 +22,45 @@ So what a record was at any moment is found without reading all that happened to
 
 START: Final = bytes(32)
 """The link before the first entry."""
+
+_NUMBER: Final = float | int
+KINDS: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("id", "namespace", "content", "state"), str),
+    **dict.fromkeys(("key", "thread", "author", "category", "source", "superseded_by"), str | None),
+    **dict.fromkeys(("created_at", "occurred_at", "updated_at"), _NUMBER),
+    **dict.fromkeys(("importance", "confidence", "outcome"), _NUMBER),
+    **dict.fromkeys(("expires_at", "last_accessed_at"), _NUMBER | None),
+    "access_count": int,
+}
+"""The types of a record's fields, but for those that are JSON."""
+
+_TOLD: Final[Mapping[str, Any]] = {
+    **KINDS,
+    **dict.fromkeys(("tags", "merged", "rows"), list),
+    **dict.fromkeys(("metadata", "accesses", WHOLE), dict),
+    **dict.fromkeys(("kind", "target", "session"), str),
+    "undoes": int,
+}
+_MEMBERS: Final = {"tags": str, "merged": str, "rows": int}
+
+
+def sensible(changes: object) -> bool:
+    """Tell whether *changes* are of the types that entries tell."""
+    return isinstance(changes, dict) and all(
+        isinstance(told, _TOLD.get(name, object)) and _has_sensible_members(name, told)
+        for name, told in changes.items()
+    )
+
+
+def _has_sensible_members(name: str, told: Any) -> bool:
+    if name == WHOLE:
+        return sensible(told)
+    if name == "accesses":
+        return all(
+            isinstance(each, list) and list(map(type, each)) == [int, float]
+            for each in told.values()
+        )
+    return name not in _MEMBERS or all(isinstance(each, _MEMBERS[name]) for each in told)
 
 
 def digest(salt: bytes, changes: str) -> bytes:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gzip
 import hashlib
 import io
 import json
+import os
 import stat
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -245,6 +247,19 @@ def test_a_damaged_file_is_refused(place: int, byte: int) -> None:
         assert copy.log() == []
 
 
+def test_an_export_to_a_full_disk_leaves_nothing(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    store.store("one")
+    with pytest.raises(StorageError, match="No space left"):
+        store.export(tmp_path / "out" / "all.jsonl")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("number", "change", "reason"),
     [
@@ -259,7 +274,8 @@ def test_a_damaged_file_is_refused(place: int, byte: int) -> None:
         (2, lambda line: line.update(record=[]), "not what follows here: record"),
         (4, lambda line: line["entry"].update(at="noon"), "at must be a number"),
         (4, lambda line: line["entry"].pop("moved"), "lacks 'moved'"),
-        (4, lambda line: line["entry"].update(changes=[1]), "'list' object"),
+        (4, lambda line: line["entry"].update(changes=[1]), "what it tells makes no sense"),
+        (4, lambda line: line["entry"]["changes"].update(undoes="x"), "makes no sense"),
         (4, lambda line: line["entry"].update(action="update"), "before it is stored"),
         (4, lambda line: line["entry"].update(id="x"), "and not of 'x'"),
         (4, lambda line: line.update(vectors={"v": 1}), "line 4 holds"),

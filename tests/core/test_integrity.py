@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -205,6 +206,31 @@ def test_what_was_edited_in_a_keyed_store_is_named(
         assert said in "\n".join(map(str, store.verify().problems))
 
 
+READS: tuple[Callable[[MemoryStore], object], ...] = (
+    lambda store: store.verify(),
+    lambda store: store.log(limit=None),
+    lambda store: store.all(namespace=EVERYWHERE),
+    lambda store: store.recall("the dog sleeps", namespace=EVERYWHERE),
+    lambda store: store.as_of(8).all(namespace=EVERYWHERE),
+    lambda store: store.as_of("then").get("dog"),
+    lambda store: store.as_of(1150.0).seq,
+    lambda store: store.audit("pet"),
+    lambda store: store.diff("then", namespace=EVERYWHERE),
+    lambda store: [store.related("whale"), store.vectors(["dog"], "mine")],
+    lambda store: [store.outcomes("whale"), store.conflicts()],
+    lambda store: store.export(io.StringIO()),
+)
+WRITES: tuple[Callable[[MemoryStore], object], ...] = (
+    lambda store: store.store("The cat purrs", key="pet", vectors={"mine": [1, 2]}),
+    lambda store: store.touch(["dog", "whale"]),
+    lambda store: store.record_outcome("dog", "failed"),
+    lambda store: store.undo(7),
+    lambda store: store.undo(len(store.log(limit=None))),
+    lambda store: store.erase("whale"),
+    lambda store: store.repair(),
+)
+
+
 @pytest.mark.parametrize(
     "told",
     ['{"namespace":["x"]}', '{"key":{}}', '{"access_count":"x"}', '{"last_accessed_at":"x"}',
@@ -215,8 +241,48 @@ def test_what_makes_no_sense_is_named(sample: Path, told: str) -> None:
         alter(sample, f"UPDATE journal SET changes = '{told}' WHERE changes IS NOT NULL")
         problems = {(problem.kind, problem.where) for problem in store.verify().problems}
         assert {("journal", "entry 1"), ("record", "dog")} <= problems
-        with contextlib.suppress(CorruptStoreError):
-            assert store.log(limit=None)
+        for read in READS:
+            with contextlib.suppress(CorruptStoreError):
+                read(store)
+
+
+@pytest.mark.parametrize("table", KEYED_TABLES)
+def test_a_value_of_another_type_is_without_effect_or_damage(
+    samples: dict[bytes | None, Path], path: Path, table: str
+) -> None:
+    with closing(sqlite3.connect(samples[None])) as connection:
+        columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
+    for _, column, kind, *_ in columns:
+        copy = Path(shutil.copy(samples[None], path.with_name(f"{column}.db")))
+        foreign = "'5'" if kind == "BLOB" else "x'ff'"
+        with contextlib.suppress(sqlite3.IntegrityError):
+            alter(copy, f"UPDATE OR IGNORE {table} SET {column} = {foreign}")
+        with contextlib.suppress(BethinkError), opened(copy) as store:
+            for call in (*READS, *WRITES):
+                with contextlib.suppress(BethinkError):
+                    call(store)
+
+
+def test_a_journal_that_lost_an_entry_is_damaged(sample: Path) -> None:
+    with opened(sample) as store:
+        alter(sample, "DELETE FROM journal WHERE seq = 3")
+        for read in (lambda: store.as_of(3.0), lambda: store.as_of(4).all()):
+            with pytest.raises(CorruptStoreError, match="missing"):
+                read()
+
+
+@pytest.mark.parametrize("read", READS[3:], ids=range(3, len(READS)))
+def test_an_error_that_is_kept_keeps_nothing_open(
+    sample: Path, read: Callable[[MemoryStore], object]
+) -> None:
+    kept = []
+    with opened(sample) as store:
+        alter(sample, "UPDATE records SET tags = '[torn' WHERE id = 'dog'")
+        try:
+            read(store)
+        except CorruptStoreError as error:
+            kept.append(error)
+        assert store.erase("cat") == 1
 
 
 def test_an_index_that_lost_an_entry_is_named(sample: Path) -> None:
@@ -228,6 +294,22 @@ def test_an_index_that_lost_an_entry_is_named(sample: Path) -> None:
             "WHERE name = 'records_held'",
         )
         assert any(problem.kind == "file" for problem in store.verify().problems)
+
+
+def test_a_record_that_a_damaged_index_lost_is_not_looked_for_for_ever(sample: Path) -> None:
+    whole = "CREATE INDEX records_scope ON records (namespace, state, ordinal)"
+    change = "UPDATE sqlite_master SET sql = '{}' WHERE name = 'records_scope'"
+    alter(
+        sample,
+        "PRAGMA writable_schema = ON",
+        change.format(f"{whole} WHERE id <> ''dog''"),
+        "PRAGMA writable_schema = RESET",
+        "REINDEX records_scope",
+        "PRAGMA writable_schema = ON",
+        change.format(whole),
+    )
+    with opened(sample) as store, pytest.raises(CorruptStoreError):
+        store.why_not("dog", "the dog sleeps")
 
 
 @pytest.mark.parametrize("name", ["records", "journal", "records_scope", "vectors"])

@@ -149,7 +149,9 @@ def _write_path(location: str, path: Path, lines: Iterable[str]) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, path)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             os.unlink(part)
+        if isinstance(error, OSError) and not isinstance(error, StorageError):
+            raise StorageError(str(path), error.strerror or str(error)) from error
         raise

@@ -12,6 +12,7 @@ from .. import fields
 from ..backends import EMBEDDED, Vector, Writer
 from ..engine import Engine
 from ..errors import ValidationError
+from ..journal import sensible
 from ..records import MemoryRecord
 from .lines import FIELDS, Lines, checked_fields, record_of, vector_of
 
@@ -103,6 +104,8 @@ class Replay:
         """Write one entry again; return the namespace of its record."""
         at, action = fields.timestamp("at", told["at"]), fields.label("action", told["action"])
         changes: dict[str, Any] | None = told["changes"]
+        if changes is not None and not sensible(changes):
+            raise ValidationError("what it tells makes no sense")
         if "id" not in told:
             _touch(writer, at, action, changes)
             return set()

@@ -119,6 +119,6 @@ def _versions(entries: Iterable[LogEntry], place: tuple[str, str, str]) -> Itera
             )
             held = None
         if holds and held is None:
-            held = Version(fields["id"], *said, entry.seq, entry.at)
+            held = Version(str(entry.id), *said, entry.seq, entry.at)
     if held is not None:
         yield held

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ..backends.chronicle import Chronicle, Current, Story
+from ..errors import CorruptStoreError
 from ..records import MemoryRecord, different
 
 _FIELDS: Final = frozenset(MemoryRecord.__slots__)
@@ -58,8 +59,11 @@ def folded(fields: Mapping[str, Any], changes: Mapping[str, Any], at: float) -> 
 
 
 def record_of(fields: Mapping[str, Any]) -> MemoryRecord:
-    """Return the record with *fields*, as JSON spells them."""
-    return MemoryRecord(**{**fields, "tags": tuple(fields.get("tags", ()))})
+    """Return the record with *fields*, as JSON spells them; they must be all that it needs."""
+    try:
+        return MemoryRecord(**{**fields, "tags": tuple(fields.get("tags", ()))})
+    except TypeError as error:
+        raise CorruptStoreError(None, "the journal does not tell all of a record") from error
 
 
 def _told(story: Story) -> Then | None:

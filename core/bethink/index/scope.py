@@ -141,10 +141,9 @@ class ScopeIndex:
         """
         column = self.vectors[name]
 
-        def read(places: Positions) -> Vector:
+        def read(places: Positions) -> list[Vector | None]:
             rows = self.columns["row"][places].tolist()
-            found = fetch(rows, name)
-            return _stacked([found.get(row) for row in rows], column.dimension)
+            return list(map(fetch(rows, name).get, rows))
 
         return column.exactly(positions, read, self.live, self._living)
 
@@ -221,10 +220,10 @@ class ScopeIndex:
         """Return the vectors called *name*, read with *fetch* on first use."""
         column = self.vectors.get(name)
         if column is None or column.dimension != dimension:
-            column = self.vectors[name] = VectorColumn(dimension)
-            rows = self.columns["row"].tolist()
+            column, rows = VectorColumn(dimension), self.columns["row"].tolist()
             found = fetch(rows, name)
-            column.append(_stacked([found.get(row) for row in rows], dimension))
+            column.append(list(map(found.get, rows)))
+            self.vectors[name] = column
         return column
 
     def unsaved(self, head: int, touched: Mapping[int, MemoryRecord]) -> list[tuple[int, Segment]]:
@@ -303,7 +302,7 @@ class ScopeIndex:
         )
         self._passing.append([row.record for row in rows], self.size - len(rows))
         for name, column in self.vectors.items():
-            column.append(_stacked([row.vectors.get(name) for row in rows], column.dimension))
+            column.append([row.vectors.get(name) for row in rows])
         self._last = max(self._last, max(row.row for row in rows))
         self.mortal |= any(row.record.expires_at is not None for row in rows)
         self.live += len(rows)
@@ -385,12 +384,3 @@ def _places(rows: Rows, wanted: Rows, order: Positions | None = None) -> Positio
         place = order[place]
     place[rows[place] != wanted] = -1
     return place
-
-
-def _stacked(vectors: Sequence[Vector | None], dimension: int) -> Vector:
-    """Return the vectors as rows of a matrix, zero where there is none of that dimension."""
-    stacked = np.zeros((len(vectors), dimension), dtype=np.float32)
-    for position, vector in enumerate(vectors):
-        if vector is not None and len(vector) == dimension:
-            stacked[position] = vector
-    return stacked

@@ -9,13 +9,14 @@ multiplies the codes as they are; without it numpy does, block by block as float
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ..backends import Vector
 from .columns import ROOM, Column, Columns
 from .kept import KeptVectors
 
@@ -77,9 +78,9 @@ class VectorColumn:
         self._columns.keep(kept)
         self._exact.keep(kept)
 
-    def append(self, vectors: npt.NDArray[np.float32]) -> None:
-        """Append the rows of *vectors*, shape (n, dimension), of any length each."""
-        self.adopt(*_quantised(vectors))
+    def append(self, vectors: Collection[Vector | None]) -> None:
+        """Append *vectors*, of any length each."""
+        self.adopt(*_quantised(_stacked(vectors, self.dimension)))
 
     def adopt(self, codes: Column, scale: Column, error: float) -> None:
         """Append rows that are quantised already; *error* is the longest remainder among them."""
@@ -94,7 +95,7 @@ class VectorColumn:
     def exactly(
         self,
         positions: Positions,
-        read: Callable[[Positions], Matrix],
+        read: Callable[[Positions], Collection[Vector | None]],
         count: int,
         every: Callable[[], Positions],
     ) -> Floats:
@@ -102,7 +103,12 @@ class VectorColumn:
 
         *every* tells all *count* positions that may be asked for.
         """
-        return self._exact.of(positions, lambda missing: directions(read(missing)), count, every)
+        return self._exact.of(
+            positions,
+            lambda missing: directions(_stacked(read(missing), self.dimension)),
+            count,
+            every,
+        )
 
     def scan(self, query: Floats, among: Positions | None = None) -> Scan:
         """Compare every position with the unit vector *query*, or at least those *among* all.
@@ -167,6 +173,20 @@ def _products(codes: Column, query: Floats) -> Floats:
         block[: end - start] = codes[start:end]
         np.dot(block[: end - start], single, out=products[start:end])
     return products.astype(np.float64)
+
+
+def _stacked(vectors: Collection[Vector | None], dimension: int) -> Matrix:
+    """Return the vectors as rows of a matrix, zero where there is none of that dimension.
+
+    One that is not all of finite numbers is damaged, and none.
+    """
+    stacked = np.zeros((len(vectors), dimension), dtype=np.float32)
+    for position, vector in enumerate(vectors):
+        if vector is not None and len(vector) == dimension:
+            stacked[position] = vector
+    if not np.isfinite(stacked).all():
+        stacked[~np.isfinite(stacked).all(axis=1)] = 0
+    return stacked
 
 
 def directions(vectors: Matrix) -> Floats:

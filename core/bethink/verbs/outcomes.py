@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
+from ..backends import Writer
 from ..engine import Engine, Transaction
-from ..errors import NotFoundError, RateLimitError
+from ..errors import CorruptStoreError, NotFoundError, RateLimitError
 from ..filters import All, Compare
 from ..namespaces import EVERYWHERE
 from ..records import MemoryRecord, State
@@ -159,7 +161,7 @@ def _count_failure(transaction: Transaction, session: str | None) -> None:
     now, writer = transaction.now, transaction.writer
     failures: dict[str, list[float]] = {
         name: recent
-        for name, times in json.loads(writer.fact(_FAILED) or "{}").items()
+        for name, times in _noted(writer, _FAILED, {}).items()
         if (recent := [at for at in times if abs(now - at) < HOUR])
     }
     name = hashlib.sha256(session.encode()).hexdigest()[:32] if session is not None else ""
@@ -171,10 +173,22 @@ def _count_failure(transaction: Transaction, session: str | None) -> None:
     writer.set(_FAILED, json.dumps(failures))
 
 
+def _noted(writer: Writer, name: str, default: Any) -> Any:
+    """Return the JSON value of a fact, which is of the type of *default*, its value until then."""
+    noted = writer.fact(name)
+    try:
+        value = default if noted is None else json.loads(noted)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, type(default)):
+        raise CorruptStoreError(None, f"the fact {name!r} is damaged")
+    return value
+
+
 def _drift_due(engine: Engine, transaction: Transaction, ids: list[str]) -> None:
     """Let the records with *ids* drift, and once a day all others with them."""
-    swept = transaction.writer.fact(_SWEPT)
-    if swept is None or abs(transaction.now - float(swept)) >= DAY:
+    swept: float = _noted(transaction.writer, _SWEPT, -math.inf)
+    if abs(transaction.now - swept) >= DAY:
         _drift_all(engine, transaction)
     else:
         _drift(engine, transaction, transaction.writer.find(ids).values())

@@ -14,7 +14,7 @@ from .. import packing
 from ..backends import EMBEDDED, Backend, Rows, Vector
 from ..embedders import Embedder
 from ..engine import Engine
-from ..errors import DimensionError, ValidationError
+from ..errors import CorruptStoreError, DimensionError, ValidationError
 from ..filters import Filter
 from ..index import ScopeIndex
 from ..namespaces import Scope, covers
@@ -151,7 +151,7 @@ def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyN
     """Tell what keeps the record with *id* out of the answer to *request*."""
     probe, now = _begun(engine, request)
     with engine.index.lock:
-        while True:
+        for _ in range(_TRIES):
             record, row = engine.backend.get([id]).get(id), engine.backend.rows_of([id]).get(id)
             if record is None or row is None:
                 return WhyNot(id, "unknown")
@@ -161,6 +161,8 @@ def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyN
             place = index.positions([row])[0]
             if place >= 0 and index.columns["alive"][place]:
                 break  # else another process changed it just now
+        else:
+            raise CorruptStoreError(engine.backend.location)
         reader = _Reader(engine.backend, index)
         question = _question(reader, request, probe, now)
         if question.allowed is not None and place not in question.allowed:

@@ -24,8 +24,8 @@ from .erasing import ENTRIES_OF, ERASED, SCRUBBED, once_in
 from .inspection import SQLiteInspection
 from .loading import load, save
 from .opening import MEMORY
-from .reading import read_fact, read_head, read_rows
-from .rows import GIVEN, HELD, from_json, spanning, to_vector, within, within_any
+from .reading import read_fact, read_head, read_number, read_rows
+from .rows import GIVEN, HELD, spanning, to_changes, to_vector, within, within_any
 from .schema import remove_backups
 from .sealing import guard
 from .where import condition
@@ -85,8 +85,8 @@ class SQLiteBackend:
 
     def dimension(self, name: str) -> int | None:
         """Return the dimension of the vectors called *name*, None if there are none."""
-        stored = self.fact(f"dimension:{name}")
-        return None if stored is None else int(stored)
+        with self._connections.reading() as connection:
+            return read_number(connection, f"dimension:{name}")
 
     def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the records among *ids* that exist, in any state."""
@@ -193,7 +193,7 @@ class SQLiteBackend:
             self._codes.check_entries(connection, (seq for seq, *_ in entries))
             rows = {row for _, *pair, _, _ in entries for row in pair if row is not None}
             for *_, touched, _ in entries:
-                rows.update(from_json(touched)["rows"] if touched else ())
+                rows.update((to_changes(touched)[0] or {}).get("rows", ()))
             erased = once_in(connection, {id for *_, id in entries if id is not None})
             live = read_rows(
                 connection,
@@ -229,8 +229,10 @@ class SQLiteBackend:
         given, parameters = _listed([int(row) for row in rows])
         with self._connections.reading() as connection:
             found = connection.execute(
-                f"SELECT row, vector FROM {table} WHERE row IN {given} {named}",
-                (*parameters, *((name,) if named else ())),
+                f"SELECT row, vector FROM {table} WHERE row IN {given} {named} "
+                "AND length(vector) = "
+                "ifnull((SELECT 4 * value FROM facts WHERE name = ?), length(vector))",
+                (*parameters, *((name,) if named else ()), f"dimension:{name}"),
             ).fetchall()
             self._codes.check_vectors(connection, rows)
         return {row: to_vector(blob) for row, blob in found}

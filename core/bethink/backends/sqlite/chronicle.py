@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, Final
 
+from ...errors import CorruptStoreError
 from ...namespaces import Scope
 from ...records import LogEntry, Snapshot
 from .. import Vector
@@ -17,7 +18,7 @@ from .codes import Codes
 from .connection import Connections
 from .everything import SQLiteEverything
 from .reading import read_head, read_snapshots
-from .rows import GIVEN, to_changes, to_vector, within
+from .rows import GIVEN, Shape, to_changes, to_vector, within
 
 _AT_ONCE: Final = 256  # records whose entries are read before others have their turn
 _BEFORE: Final = (
@@ -34,6 +35,13 @@ _NAMED: Final = (  # of a record's rows from then on, the one that the vector st
     "SELECT row FROM journal WHERE id = (SELECT id FROM journal WHERE seq = :row) "
     "AND action <> 'store' AND seq > :row) LIMIT 1"
 )
+_STEPS: Final = "SELECT seq FROM clock_steps WHERE seq BETWEEN 2 AND ? ORDER BY seq"
+_PLACE: Final = Shape(int, int, int)
+_TOLD: Final = Shape(int, float, int)
+_TIME: Final = Shape(float)
+_LOGGED: Final = Shape(int, float, str, str | None, str | None)
+_COUNTED: Final = Shape(int, int, float)
+_LINK: Final = Shape(str, str, str, int, float)
 
 
 class SQLiteChronicle:
@@ -50,8 +58,8 @@ class SQLiteChronicle:
         Where the clock never stepped back, times ascend; so each such stretch is bisected.
         """
         with self._connections.reading() as connection:
-            steps = [seq for (seq,) in connection.execute("SELECT seq FROM clock_steps ORDER BY 1")]
             end = read_head(connection)
+            steps = [seq for (seq,) in connection.execute(_STEPS, (end,)).fetchall()]
             for start in reversed([1, *steps]):
                 stretch = range(start, end + 1)
                 passed = bisect_right(stretch, time, key=lambda seq: _at(connection, seq))
@@ -126,10 +134,11 @@ class SQLiteChronicle:
         )
 
     def _found(self, sql: str, *parameters: object) -> list[Current]:
-        return [
-            Current(row, ordinal, revision, self._codes.to_record(values))
-            for row, ordinal, revision, *values in self._connections.rows(sql, *parameters)
-        ]
+        return list(map(self._current_of, self._connections.rows(sql, *parameters)))
+
+    def _current_of(self, values: Sequence[Any]) -> Current:
+        row, ordinal, revision = _PLACE(values[:3])
+        return Current(row, ordinal, revision, self._codes.to_record(values[3:]))
 
     def stories(self, records: Sequence[Current], seq: int) -> list[Story]:
         """Return what is told of *records*, all of which existed then."""
@@ -179,7 +188,7 @@ class SQLiteChronicle:
             f"{one} target IN {GIVEN}) JOIN journal ON seq = since ORDER BY seq",
             *(seq, seq, wanted) * 2,
         )
-        return [Link(*columns) for columns in found]
+        return [Link(*_LINK(columns)) for columns in found]
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""
@@ -189,19 +198,24 @@ class SQLiteChronicle:
     @contextmanager
     def everything(self) -> Iterator[SQLiteEverything]:
         """Open all that there is now to be read, for however long that takes."""
-        with self._connections.lasting() as connection:
-            yield SQLiteEverything(connection, self._codes)
+        with (
+            self._connections.lasting() as connection,
+            closing(SQLiteEverything(connection, self._codes)) as everything,
+        ):
+            yield everything
 
 
 def to_entry(columns: Sequence[Any]) -> LogEntry:
     """Return the entry of a row of the journal; that it tells the whole record goes unsaid."""
-    seq, at, action, id, namespace, text = columns
+    *logged, text = columns
+    seq, at, action, id, namespace = _LOGGED(logged)
     return LogEntry(seq, at, action, id, namespace, to_changes(text)[0] or {})
 
 
 def _at(connection: sqlite3.Connection, seq: int) -> float:
     found = connection.execute("SELECT at FROM journal WHERE seq = ?", (seq,)).fetchone()
-    return float(found[0])
+    (at,) = _TIME(_there(found))
+    return float(at)
 
 
 def _story(connection: sqlite3.Connection, current: Current, seq: int) -> Story:
@@ -213,13 +227,22 @@ def _story(connection: sqlite3.Connection, current: Current, seq: int) -> Story:
             if whole:
                 break
         else:
-            told.append(_told(connection.execute(_FIRST, (current.ordinal,)).fetchone())[0])
+            first = connection.execute(_FIRST, (current.ordinal,)).fetchone()
+            told.append(_told(_there(first))[0])
     accessed = connection.execute(_ACCESSED, (current.ordinal, seq)).fetchone()
-    return Story(current, tuple(reversed(told)), accessed)
+    return Story(current, tuple(reversed(told)), _COUNTED(accessed) if accessed else None)
 
 
 def _told(columns: Sequence[Any]) -> tuple[Told, bool]:
     """Return what an entry told, and whether it is all of the record."""
-    seq, at, row, text = columns
+    *place, text = columns
+    seq, at, row = _TOLD(place)
     changes, whole = to_changes(text)
     return Told(seq, at, row, whole or changes), whole is not None
+
+
+def _there(entry: Sequence[Any] | None) -> Sequence[Any]:
+    """Return *entry*, which must be there."""
+    if entry is None:
+        raise CorruptStoreError(None, "a journal entry is missing")
+    return entry

@@ -12,6 +12,8 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
+from .rows import Shape
+
 ERASED: Final = "erased"
 SCRUBBED: Final = "scrubbed"
 
@@ -20,11 +22,12 @@ ENTRIES_OF: Final = (  # a record's first entry is its ordinal, so that the inde
     "UNION ALL SELECT seq FROM journal WHERE id = ? AND action <> 'store'"
 )
 _PLACES: Final = f"SELECT namespace, was, row FROM journal WHERE seq IN ({ENTRIES_OF})"
+_PLACE: Final = Shape(str, int | None, int | None)
 
 
 def blank(connection: sqlite3.Connection, id: str) -> frozenset[str]:
     """Take all but the record's row out of the file; return the namespaces it was ever in."""
-    places = connection.execute(_PLACES, (id, id)).fetchall()
+    places = _places(connection, id)
     rows = {row for _, *pair in places for row in pair if row is not None}
     namespaces = frozenset(namespace for namespace, *_ in places)
     connection.execute(
@@ -53,6 +56,9 @@ def blank(connection: sqlite3.Connection, id: str) -> frozenset[str]:
 
 def once_in(connection: sqlite3.Connection, ids: set[str]) -> frozenset[str]:
     """Return the namespaces that the records were ever in."""
-    return frozenset(
-        namespace for id in ids for namespace, *_ in connection.execute(_PLACES, (id, id))
-    )
+    return frozenset(namespace for id in ids for namespace, *_ in _places(connection, id))
+
+
+def _places(connection: sqlite3.Connection, id: str) -> list[tuple[str, int | None, int | None]]:
+    """Return where the record ever was: namespace, row before and row after of each entry."""
+    return list(map(_PLACE, connection.execute(_PLACES, (id, id)).fetchall()))

@@ -10,15 +10,19 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Final
 
+from ...errors import CorruptStoreError
 from ...records import Snapshot
 from .. import Row, Vector
 from ..chronicle import Entry
 from .codes import Codes
 from .reading import read_head, read_rows, read_snapshots
-from .rows import GIVEN, to_changes, to_vector
+from .rows import GIVEN, Shape, to_changes, to_vector
 
 _AT_ONCE: Final = 256
 _GIVEN: Final = "SELECT since, row, name FROM named_vectors ORDER BY since, name"
+_ENTRY: Final = Shape(int, float, str, str | None, str | None, int | None)
+_NAMED: Final = Shape(int, int, str)
+_TOLD: Final = "SELECT seq, at, action, id, namespace, row, changes FROM journal ORDER BY seq"
 _VECTOR: Final = "SELECT vector FROM named_vectors WHERE row = ? AND name = ?"
 
 
@@ -28,6 +32,16 @@ class SQLiteEverything:
     def __init__(self, connection: sqlite3.Connection, codes: Codes) -> None:
         self._connection = connection
         self._codes = codes
+        self._cursors: list[sqlite3.Cursor] = []
+
+    def close(self) -> None:
+        """End what is being read, or an error that is kept would keep it open."""
+        for cursor in self._cursors:
+            cursor.close()
+
+    def _select(self, sql: str) -> sqlite3.Cursor:
+        self._cursors.append(self._connection.execute(sql))
+        return self._cursors[-1]
 
     def head(self) -> int:
         """Return the last journal position."""
@@ -44,18 +58,20 @@ class SQLiteEverything:
 
     def entries(self) -> Iterator[Entry]:
         """Yield the journal, oldest first."""
-        given = groupby(self._connection.execute(_GIVEN), key=itemgetter(0))
+        given = groupby(map(_NAMED, self._select(_GIVEN)), key=itemgetter(0))
         since, places = next(given, (0, iter(())))
-        for seq, at, action, id, namespace, row, text in self._connection.execute(
-            "SELECT seq, at, action, id, namespace, row, changes FROM journal ORDER BY seq"
-        ):
+        for *columns, text in self._select(_TOLD):
+            seq, at, action, id, namespace, row = _ENTRY(columns)
             vectors: dict[str, Vector] = {}
             if seq == since:
                 vectors = {name: self._vector(row, name) for _, row, name in places}
                 since, places = next(given, (0, iter(())))
             self._codes.check_entries(self._connection, [seq])
             moved = None if row is None else row == seq
-            yield Entry(seq, at, action, id, namespace, moved, to_changes(text)[0], vectors)
+            changes, _ = to_changes(text)
+            if id is None and changes is not None and "accesses" not in changes:
+                raise CorruptStoreError(None, "damaged journal entry in the store")
+            yield Entry(seq, at, action, id, namespace, moved, changes, vectors)
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""

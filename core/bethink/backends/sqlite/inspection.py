@@ -52,8 +52,8 @@ _QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
     ),
     (
         "snapshot",
-        "SELECT name FROM snapshots WHERE typeof(seq) <> 'integer' OR typeof(at) <> 'real' "
-        "OR seq < 0 OR seq > (SELECT coalesce(max(seq), 0) FROM journal)",
+        "SELECT name FROM snapshots WHERE typeof(name) <> 'text' OR typeof(seq) <> 'integer' "
+        "OR typeof(at) <> 'real' OR seq < 0 OR seq > (SELECT coalesce(max(seq), 0) FROM journal)",
         "it names no journal entry",
     ),
     (
@@ -209,7 +209,7 @@ class SQLiteInspection:
 
     def _vectors(self) -> Iterator[Problem]:
         sizes = {
-            name.partition(":")[2]: 4 * int(size)
+            name.partition(":")[2]: _size(size)
             for name, size in self._connection.execute(
                 "SELECT name, value FROM facts WHERE name LIKE 'dimension:%'"
             )
@@ -230,7 +230,7 @@ class SQLiteInspection:
 
     def _owner(self, row: int, name: str) -> str:
         found = self._one("SELECT id FROM records WHERE row = ?", row)
-        return (found[0] if found else f"row {row}") + (f", {name}" if name else "")
+        return (str(found[0]) if found else f"row {row}") + (f", {name}" if name else "")
 
     def _records(self) -> Iterator[Problem]:
         """Yield the records of a keyed store whose code does not fit."""
@@ -294,7 +294,7 @@ def _step(
 def _json(text: Any) -> Any:
     try:
         return json.loads(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return None
 
 
@@ -316,6 +316,14 @@ def _retold(digested: object, salt: object, changes: object) -> bool:
     if not isinstance(salt, bytes) or not isinstance(changes, str):
         return True
     return digest(salt, changes) != digested
+
+
+def _size(dimension: Any) -> int | None:
+    """Return how many bytes vectors of *dimension* have, None if it is none."""
+    try:
+        return 4 * int(dimension)
+    except (TypeError, ValueError):
+        return None
 
 
 def _finite(blob: bytes) -> bool:

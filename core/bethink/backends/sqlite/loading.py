@@ -10,7 +10,7 @@ from typing import Final
 from .. import SEGMENT_FORMAT, Loading, Row, Segment
 from .codes import Codes
 from .erasing import ERASED
-from .reading import read_fact, read_rows
+from .reading import read_number, read_rows
 from .rows import GIVEN
 
 _PIECE: Final = 1 << 20
@@ -113,8 +113,8 @@ def save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int 
 
     Do nothing if another writer covered its rows, or erased some since it was true.
     """
-    erased = read_fact(connection, ERASED)
-    if erased is not None and segment.head < int(erased):
+    erased = read_number(connection, ERASED)
+    if erased is not None and segment.head < erased:
         return None
     replaced = json.dumps(segment.replaces)
     overlapping, present = connection.execute(

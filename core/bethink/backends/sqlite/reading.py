@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from typing import Final
 
+from ...errors import CorruptStoreError
 from ...records import Snapshot
 from .. import EMBEDDED, Row, Vector
 from .codes import Codes
-from .rows import to_vector
+from .rows import Shape, to_vector
+
+_FACT: Final = Shape(str)
+_SNAPSHOT: Final = Shape(str, int, float)
+_PLACE: Final = Shape(int, int, str | None)
 
 
 def read_head(connection: sqlite3.Connection) -> int:
@@ -18,13 +25,23 @@ def read_head(connection: sqlite3.Connection) -> int:
 def read_fact(connection: sqlite3.Connection, name: str) -> str | None:
     """Return a noted fact."""
     found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-    return found[0] if found else None
+    (value,) = _FACT(found) if found else (None,)
+    return value
+
+
+def read_number(connection: sqlite3.Connection, name: str) -> int | None:
+    """Return a fact that is a number."""
+    noted = read_fact(connection, name)
+    try:
+        return None if noted is None else int(noted)
+    except ValueError as error:
+        raise CorruptStoreError(None, f"the fact {name!r} is damaged") from error
 
 
 def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
     """Return all snapshots in the order in which they were taken."""
     found = connection.execute("SELECT name, seq, at FROM snapshots ORDER BY seq, at, name")
-    return [Snapshot(*columns) for columns in found]
+    return [Snapshot(*_SNAPSHOT(columns)) for columns in found]
 
 
 def read_rows(
@@ -34,7 +51,7 @@ def read_rows(
 
     *using* says which index finds them, where SQLite would read a whole namespace.
     """
-    found = connection.execute(
+    selected = connection.execute(
         "SELECT row, ordinal, vectors.vector, named_vectors.name, named_vectors.vector, "
         f"{codes.columns} FROM records {using} "
         "LEFT JOIN vectors USING (row) LEFT JOIN named_vectors USING (row) "
@@ -43,11 +60,13 @@ def read_rows(
     )
     rows: list[Row] = []
     vectors: dict[str, Vector] = {}
-    for row, ordinal, embedded, name, named, *values in found:
-        if not rows or rows[-1].row != row:
-            vectors = {} if embedded is None else {EMBEDDED: to_vector(embedded)}
-            rows.append(Row(row, ordinal, codes.to_record(values), vectors))
-        if named is not None:
-            vectors[name] = to_vector(named)
+    with closing(selected) as found:  # or an error, as long as it is kept, would keep it open
+        for row, ordinal, embedded, name, named, *values in found:
+            if not rows or rows[-1].row != row:
+                _PLACE((row, ordinal, name))
+                vectors = {} if embedded is None else {EMBEDDED: to_vector(embedded)}
+                rows.append(Row(row, ordinal, codes.to_record(values), vectors))
+            if named is not None:
+                vectors[name] = to_vector(named)
     codes.check_vectors(connection, (each.row for each in rows))
     return rows

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import CorruptStoreError
 from ...fields import to_json
-from ...journal import WHOLE
+from ...journal import KINDS, WHOLE, sensible
 from ...namespaces import Scope, Subtree
 from ...records import MemoryRecord, new_record
 from .. import Vector
@@ -20,7 +20,6 @@ from .. import Vector
 FIELDS: Final = tuple(field.name for field in fields(MemoryRecord))
 COLUMNS: Final = ", ".join(FIELDS)
 _VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
-_OUTCOME: Final = FIELDS.index("outcome")
 _values = attrgetter(*FIELDS)
 _MANY: Final = 50
 
@@ -29,6 +28,31 @@ GIVEN: Final = "(SELECT value FROM json_each(?))"
 
 HELD: Final = "namespace = ? AND key = ? AND state = 'live'"
 """Whether a record holds a key."""
+
+
+class Shape:
+    """The *kinds* of values that belong together.
+
+    SQLite takes values of any kind in any column, and a damaged file has them.
+    """
+
+    def __init__(self, *kinds: Any) -> None:
+        self._kinds = kinds
+        self._known = set[tuple[type, ...]]()
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        """Return *values*; raise ``CorruptStoreError`` if one of them is of another kind."""
+        types = tuple(map(type, values))
+        if types not in self._known:
+            if not all(map(isinstance, values, self._kinds)):
+                raise CorruptStoreError(None, "damaged values in the store")
+            self._known.add(types)
+        return values
+
+
+_RECORD: Final = Shape(
+    *({**KINDS, "value": str | None, "tags": str, "metadata": str}[name] for name in FIELDS)
+)
 
 
 def to_values(record: MemoryRecord) -> list[Any]:
@@ -42,28 +66,29 @@ def to_values(record: MemoryRecord) -> list[Any]:
 
 def to_record(values: Sequence[Any]) -> MemoryRecord:
     """Return the record of a row whose columns come in the order of ``FIELDS``."""
-    columns = list(values)
-    if type(columns[_OUTCOME]) is not float:  # a damaged row has its columns in other places
-        raise CorruptStoreError(None, "damaged record in the store")
+    columns = list(_RECORD(values))
     if columns[_VALUE] is not None:
         columns[_VALUE] = from_json(columns[_VALUE])
-    columns[_TAGS] = () if columns[_TAGS] == "[]" else tuple(from_json(columns[_TAGS]))
-    columns[_METADATA] = {} if columns[_METADATA] == "{}" else from_json(columns[_METADATA])
+    columns[_TAGS] = () if columns[_TAGS] == "[]" else tuple(from_json(columns[_TAGS], list))
+    columns[_METADATA] = {} if columns[_METADATA] == "{}" else from_json(columns[_METADATA], dict)
     return new_record(*columns)
 
 
-def from_json(text: str) -> Any:
-    """Return the value that *text* spells; raise ``CorruptStoreError`` if it spells none."""
+def from_json(text: str, kind: type = object) -> Any:
+    """Return the value of this *kind* that *text* spells; raise ``CorruptStoreError`` else."""
     try:
-        return json.loads(text)
-    except (TypeError, ValueError) as error:
+        value = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
         raise CorruptStoreError(None, f"damaged JSON in the store: {error}") from error
+    if not isinstance(value, kind):
+        raise CorruptStoreError(None, f"damaged JSON in the store: it is no {kind.__name__}")
+    return value
 
 
 def to_changes(text: str | None) -> tuple[dict[str, Any] | None, Any]:
     """Return the changes that an entry tells, and all of its record, each None if it does not."""
     changes = from_json(text) if text else None
-    if not isinstance(changes, dict | None):
+    if changes is not None and not sensible(changes):
         raise CorruptStoreError(None, "damaged journal entry in the store")
     return changes, changes.pop(WHOLE, None) if changes else None
 
@@ -75,6 +100,8 @@ def to_blob(vector: Vector) -> bytes:
 
 def to_vector(blob: bytes) -> Vector:
     """Return the vector that ``to_blob`` wrote."""
+    if not isinstance(blob, bytes) or len(blob) % 4:
+        raise CorruptStoreError(None, "damaged vector in the store")
     return np.frombuffer(blob, dtype="<f4")
 
 

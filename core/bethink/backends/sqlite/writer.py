@@ -18,8 +18,19 @@ from ...records import LIVE, MemoryRecord, State
 from .. import EMBEDDED, Row, Vector
 from .codes import PLAIN, Codes
 from .erasing import ERASED, blank
-from .reading import read_fact, read_rows
-from .rows import COLUMNS, FIELDS, GIVEN, HELD, spanning, to_blob, to_values, to_vector, within
+from .reading import read_fact, read_number, read_rows
+from .rows import (
+    COLUMNS,
+    FIELDS,
+    GIVEN,
+    HELD,
+    Shape,
+    spanning,
+    to_blob,
+    to_values,
+    to_vector,
+    within,
+)
 from .where import condition
 
 _INSERT: Final = (
@@ -42,6 +53,8 @@ _ENTRY: Final = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _LINKED: Final = "source = ? AND kind = ? AND target = ? AND until IS NULL"
+_LAST: Final = Shape(int, bytes, float)
+_COUNTED: Final = Shape(int, int, str, int, float | None)
 WHOLE_IN_256: Final = 4
 """Of so many in 256 entries that change a record the journal tells the whole record."""
 
@@ -55,9 +68,10 @@ class SQLiteWriter:
         last = connection.execute(
             "SELECT seq, link, at FROM journal ORDER BY seq DESC LIMIT 1"
         ).fetchone()
-        self._head: int = last[0] if last else 0
-        self._link: bytes = last[1] if last else START
-        self._at: float = last[2] if last else -math.inf
+        self._head: int
+        self._link: bytes
+        self._at: float
+        self._head, self._link, self._at = _LAST(last or (0, START, -math.inf))
 
     def head(self) -> int:
         """Return the last journal position."""
@@ -80,7 +94,7 @@ class SQLiteWriter:
     def _found(self, sql: str, *parameters: object) -> Iterator[tuple[int, MemoryRecord]]:
         found = self._connection.execute(
             f"SELECT row, {self._codes.columns} FROM records WHERE {sql}", parameters
-        )
+        ).fetchall()
         return ((row, self._codes.to_record(values)) for row, *values in found)
 
     def matching(
@@ -109,8 +123,8 @@ class SQLiteWriter:
 
     def dimension(self, name: str, wanted: int) -> int:
         """Return the dimension of the vectors *name*; it becomes *wanted* if nothing has any."""
-        stored = self.fact(f"dimension:{name}")
-        if stored is not None and int(stored) == wanted:
+        stored = read_number(self._connection, f"dimension:{name}")
+        if stored == wanted:
             return wanted
         if stored is not None:
             carried = self._connection.execute(
@@ -119,7 +133,7 @@ class SQLiteWriter:
                 (name,),
             ).fetchone()
             if carried:
-                return int(stored)
+                return stored
             self._connection.execute("DELETE FROM named_vectors WHERE name = ?", (name,))
         self.set(f"dimension:{name}", str(wanted))
         return wanted
@@ -206,13 +220,13 @@ class SQLiteWriter:
             "WHERE row NOT IN (SELECT row FROM journal WHERE row IS NOT NULL) OR since > row"
         )
         found = self._connection.execute("DELETE FROM segments RETURNING namespace").fetchall()
-        return frozenset(namespace for (namespace,) in found)
+        return frozenset(namespace for (namespace,) in found if isinstance(namespace, str))
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
         found = self._connection.execute(_ACCESSED, (json.dumps(list(accesses)),)).fetchall()
         seq, left = self._head + 1, []
-        for row, ordinal, id, count, last in found:
+        for row, ordinal, id, count, last in map(_COUNTED, found):
             times, at = accesses[id]
             left.append((row, ordinal, count + times, at if last is None else max(last, at)))
         self._connection.executemany(
