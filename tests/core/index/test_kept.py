@@ -30,21 +30,21 @@ class Shelf:
 
 
 def test_what_was_read_is_not_read_again() -> None:
-    shelf, kept = Shelf(row1="a", row2="b", row3="c"), Kept(100, len)
+    shelf, kept = Shelf(row1="a", row2="b", row3="c"), Kept[str](100, len)
     assert shelf.of(kept, 2, 1) == {2: "b", 1: "a"}
     assert list(shelf.of(kept, 3, 1, 2)) == [3, 1, 2]
     assert shelf.read == [[2, 1], [3]]
 
 
 def test_what_is_not_there_is_asked_for_again() -> None:
-    shelf, kept = Shelf(row1="a"), Kept(100, len)
+    shelf, kept = Shelf(row1="a"), Kept[str](100, len)
     assert shelf.of(kept, 1, 2) == {1: "a"}
     shelf.held[2] = "b"
     assert shelf.of(kept, 1, 2) == {1: "a", 2: "b"}
 
 
 def test_what_is_forgotten_is_read_again() -> None:
-    shelf, kept = Shelf(row1="a"), Kept(100, len)
+    shelf, kept = Shelf(row1="a"), Kept[str](100, len)
     shelf.of(kept, 1)
     shelf.held[1] = "news"
     kept.forget(1)
@@ -53,7 +53,7 @@ def test_what_is_forgotten_is_read_again() -> None:
 
 
 def test_where_room_is_wanting_only_what_is_asked_for_stays() -> None:
-    shelf, kept = Shelf(row1="aaa", row2="bb", row3="c", row4="ddddddddd"), Kept(5, len)
+    shelf, kept = Shelf(row1="aaa", row2="bb", row3="c", row4="ddddddddd"), Kept[str](5, len)
     shelf.of(kept, 1, 2)
     assert kept.nbytes == 5
     assert shelf.of(kept, 2, 3) == {2: "bb", 3: "c"}
@@ -63,7 +63,7 @@ def test_where_room_is_wanting_only_what_is_asked_for_stays() -> None:
 
 
 def test_all_is_read_once_a_part_of_it_was_read_bit_by_bit() -> None:
-    shelf, kept = Shelf(row1="a", row2="b", row3="c", row4="d"), Kept(100, len)
+    shelf, kept = Shelf(row1="a", row2="b", row3="c", row4="d"), Kept[str](100, len)
     for row in (1, 1, 2, 3):
         shelf.of(kept, row, count=2 * AHEAD)
     assert shelf.read == [[1], [2], [3], [4]]
@@ -74,14 +74,14 @@ def test_all_is_read_once_a_part_of_it_was_read_bit_by_bit() -> None:
 
 def test_no_more_is_read_than_there_is_room_for() -> None:
     for count, expected in ((11, [[1], [2]]), (10, [[1], [2], [3]])):
-        shelf, kept = Shelf(row1="aa", row2="aa", row3="a"), Kept(20, len)
+        shelf, kept = Shelf(row1="aa", row2="aa", row3="a"), Kept[str](20, len)
         shelf.of(kept, 1, count=count)
         shelf.of(kept, 2, count=count)
         assert shelf.read == expected
 
 
 def test_where_nothing_is_found_it_is_not_known_what_all_would_take() -> None:
-    shelf, kept = Shelf(row2="b"), Kept(1000, len)
+    shelf, kept = Shelf(row2="b"), Kept[str](1000, len)
     for _ in range(2):
         assert shelf.of(kept, 1, count=1) == {}
     assert shelf.read == [[1], [1]]
@@ -110,7 +110,8 @@ class Vectors:
         """Ask for the vectors of *positions*, of so many there are."""
         asked = np.array(positions, dtype=np.int64)
         found = self.kept.of(asked, self, count, lambda: np.arange(len(self.numbers)))
-        return found[:, 0].tolist()
+        numbers: list[float] = found[:, 0].tolist()
+        return numbers
 
 
 def test_vectors_are_read_once_and_then_all_at_once() -> None:

@@ -177,7 +177,8 @@ def test_exact_vectors_are_directions_read_once() -> None:
         )
 
     def exactly(*positions: int) -> list[list[float]]:
-        return column.exactly(np.array(positions), read, 1000, lambda: np.arange(8)).tolist()
+        found = column.exactly(np.array(positions), read, 1000, lambda: np.arange(8))
+        return [list(row) for row in found]
 
     empty = column.nbytes
     three, four = directions(np.array([[3, 1], [4, 1]], np.float32)).tolist()
