@@ -36,7 +36,6 @@ _NAMED: Final = (  # of a record's rows from then on, the one that the vector st
     "AND action <> 'store' AND seq > :row) LIMIT 1"
 )
 _STEPS: Final = "SELECT seq FROM clock_steps WHERE seq BETWEEN 2 AND ? ORDER BY seq"
-_PLACE: Final = Shape(int, int, int)
 _TOLD: Final = Shape(int, float, int)
 _TIME: Final = Shape(float)
 _LOGGED: Final = Shape(int, float, str, str | None, str | None)
@@ -137,8 +136,10 @@ class SQLiteChronicle:
         return list(map(self._current_of, self._connections.rows(sql, *parameters)))
 
     def _current_of(self, values: Sequence[Any]) -> Current:
-        row, ordinal, revision = _PLACE(values[:3])
-        return Current(row, ordinal, revision, self._codes.to_record(values[3:]))
+        row, ordinal, revision, *columns = values
+        if type(ordinal) is not int or type(revision) is not int:  # a Shape takes longer to tell
+            raise CorruptStoreError(None, "damaged record in the store")
+        return Current(row, ordinal, revision, self._codes.to_record(columns))
 
     def stories(self, records: Sequence[Current], seq: int) -> list[Story]:
         """Return what is told of *records*, all of which existed then."""

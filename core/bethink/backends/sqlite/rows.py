@@ -42,12 +42,14 @@ class Shape:
 
     def __call__(self, values: Sequence[Any]) -> Any:
         """Return *values*; raise ``CorruptStoreError`` if one of them is of another kind."""
-        types = tuple(map(type, values))
-        if types not in self._known:
-            if not all(map(isinstance, values, self._kinds)):
-                raise CorruptStoreError(None, "damaged values in the store")
-            self._known.add(types)
+        if tuple(map(type, values)) not in self._known:
+            self._learn(values)
         return values
+
+    def _learn(self, values: Sequence[Any]) -> None:
+        if not all(map(isinstance, values, self._kinds)):
+            raise CorruptStoreError(None, "damaged values in the store")
+        self._known.add(tuple(map(type, values)))
 
 
 _RECORD: Final = Shape(
