@@ -13,7 +13,7 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import compress
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -256,7 +256,8 @@ class KeywordIndex:
         """Return the positions, dead ones included, of the documents that have all of *terms*."""
         lists = [[_NONE, *(part for part, _ in self._found(term))] for term in terms]
         documents = sorted(map(np.concatenate, lists), key=len)
-        return reduce(np.intersect1d, documents) if documents else _NONE
+        common = partial(np.intersect1d, assume_unique=True)
+        return reduce(common, documents) if documents else _NONE
 
     def _found(self, term: str) -> Postings:
         """Return the positions and frequencies of *term* in each block and the tail."""

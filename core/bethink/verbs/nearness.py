@@ -127,7 +127,8 @@ def _near(index: ScopeIndex, record: MemoryRecord, scan: Scan) -> Positions:
     if len(near) <= NEAREST:
         return near
     if figures := [term for term in record_terms(record) if term[0].isdigit()]:
-        near = np.intersect1d(near, index.keyword.having(frozenset(figures)))
+        having = index.keyword.having(frozenset(figures))
+        near = np.intersect1d(near, having, assume_unique=True)
     return near[np.argsort(-scan.most(near), kind="stable")][:NEAREST]
 
 
