@@ -80,7 +80,7 @@ def test_every_entry_follows_from_the_one_before(store: MemoryStore, path: Path)
     assert unverified(path) == []
 
 
-@pytest.mark.parametrize("now", [1000, np.float64(1000.5), np.float32(1000.5)], ids=repr)
+@pytest.mark.parametrize("now", [1000, np.float64(1000.5), np.float32(1000.5)], ids=type)
 def test_the_chain_holds_for_any_clock(path: Path, now: float) -> None:
     with MemoryStore(path, clock=lambda: now) as store:
         store.store("one")
