@@ -94,12 +94,12 @@ def query_terms(text: str) -> list[str]:
     said = [_known(chunk) if len(chunk) <= LONGEST_IDENTIFIER else _said(chunk) for chunk in cut]
     telling = [
         term
-        for place, (terms, telling, _) in enumerate(said)
-        for term in (terms if len(telling) < len(terms) and _is_name(cut, place) else telling)
+        for place, (every, some, _) in enumerate(said)
+        for term in (every if len(some) < len(every) and _is_name(cut, place) else some)
     ]
     english = sum(each.leaning for each in said) >= 0
-    every = (term for each in said for term in each.terms)
-    return list(dict.fromkeys(telling if english and telling else every))
+    whole = (term for each in said for term in each.terms)
+    return list(dict.fromkeys(telling if english and telling else whole))
 
 
 def ends_asking(text: str) -> bool:
@@ -123,14 +123,14 @@ def _said(chunk: str) -> _Said:
 _known = lru_cache(maxsize=1 << 14)(_said)
 
 
-def _is_name(chunks: Sequence[str], place: int) -> bool:
+def _is_name(cut: Sequence[str], place: int) -> bool:
     """Tell whether a chunk only looks like a stop word: the US, Will, and May as a month."""
-    chunk = chunks[place]
-    if len(chunk) > 1 and chunk.isupper() and not all(map(str.isupper, chunks)):
+    chunk = cut[place]
+    if len(chunk) > 1 and chunk.isupper() and not all(map(str.isupper, cut)):
         return True
     if place > 0 and chunk in ("May", "Will"):
         return True
     if chunk.lower() != "may":
         return False
-    before, after = (each.lower() for each in ["", *chunks, ""][place : place + 3 : 2])
+    before, after = (each.lower() for each in ["", *cut, ""][place : place + 3 : 2])
     return before == "in" or before[:1].isdigit() or after[:1].isdigit()
