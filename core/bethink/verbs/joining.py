@@ -1,8 +1,9 @@
 """Joining: the memories of another store come into this one, with their times and their vectors.
 
 What both stores know stays one record. What is new is added as it is; where this store says nearly
-the same already, that record takes the new one in, and the new one is kept as superseded by it. So
-whatever has come once is known by its id: joining the same store again changes nothing.
+the same already, the fuller of the two, else the one that was here, takes the other in and
+supersedes it. So whatever has come once is known by its id and its text: joining the same store
+again changes nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ..errors import StorageError, ValidationError
 from ..journal import told
 from ..records import MemoryRecord, State, different
 from .lifecycle import LOWEST_LIVE, supersede
+from .merging import combined, is_fuller
 from .nearness import Found, Nearest
 
 _TAKEN: Final[tuple[State, ...]] = ("live", "superseded", "archived")
@@ -41,8 +43,9 @@ Current: TypeAlias = Callable[[MemoryRecord], MemoryRecord]
 class Merged:
     """What became of the memories of another store.
 
-    ``added`` are new here, among them those that an ``outdated`` key or a record nearly the same
-    (``absorbed``) supersedes at once. ``same`` were known, ``erased`` ones stay so. ``renamed``
+    ``added`` are new here, among them those that the later holder of their key supersedes at once
+    (``outdated``), and those that a record nearly the same takes in, or is taken in by
+    (``absorbed``). ``same`` were known, ``erased`` ones stay so. ``renamed``
     tells by which id those are kept here whose own id has another text.
     """
 
@@ -176,15 +179,29 @@ class _Joined:
 
     def _add(self, row: Row, record: MemoryRecord) -> None:
         self._counts["added"] += 1
-        found = self._like(record)
-        by = self._outdated(record) if found is None else found[1].id
-        if by is not None:
+        if (found := self._like(record)) is not None:
+            self._counts["absorbed"] += 1
+            self._add_beside(found, row, record)
+            return
+        if (by := self._outdated(record)) is not None:
             record = replace(record, state="superseded", superseded_by=by)
         self._transaction.add(record, row.vectors, told(record))
-        if found is not None:  # undoing it brings back what is superseded just before
-            self._counts["absorbed"] += 1
-            vector = row.vectors.get(EMBEDDED)
-            self._nearest.absorb(self._transaction, found, read(record), vector)
+
+    def _add_beside(self, found: Found, row: Row, record: MemoryRecord) -> None:
+        """Add a *record* nearly the same as the one *found*: the fuller of them absorbs the other.
+
+        So no text changes, and by its text each is known again.
+        """
+        place, kept, _ = found
+        if is_fuller(record, kept):  # undoing it brings back what is superseded just before
+            supersede(self._transaction, place, kept, record.id)
+            record = replace(combined(record, kept), updated_at=self._transaction.now)
+            self._transaction.add(record, row.vectors, told(record))
+            self._nearest.add(read(record))
+        else:
+            gone = replace(record, state="superseded", superseded_by=kept.id)
+            self._transaction.add(gone, row.vectors, told(gone))
+            self._nearest.absorb(self._transaction, found, read(record))
 
     def _like(self, record: MemoryRecord) -> Found | None:
         """Return the record here that says nearly the same, if there is one."""
@@ -220,13 +237,24 @@ class _Joined:
             later = {name: getattr(theirs, name) for name in _LATER}
             if ours.state == "live":
                 later["outcome"] = max(theirs.outcome, LOWEST_LIVE)
-            if ours.state == "live" and theirs.state == "superseded":
+            if ours.state == "live" and self._is_superseded(theirs):
                 later |= {"state": theirs.state, "superseded_by": theirs.superseded_by}
             after = replace(after, **later)
         changes = {name: getattr(after, name) for name in different(ours, after)}
         if changes:
             after = replace(after, updated_at=self._transaction.now)
             self._transaction.change(row, ours, after, {}, "merge", changes)
+
+    def _is_superseded(self, theirs: MemoryRecord) -> bool:
+        """Tell whether *theirs* is superseded, and not by what the same record supersedes here."""
+        seen, by = {theirs.id}, theirs.superseded_by if theirs.state == "superseded" else None
+        if by is None:
+            return False
+        while by is not None and by not in seen:
+            seen.add(by)
+            found = self._writer.find([by]).get(by)
+            by = found[1].superseded_by if found else None
+        return by != theirs.id
 
     def _link(self, link: Link) -> None:
         """Link the two records here as they are linked there."""

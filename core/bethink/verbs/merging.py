@@ -19,6 +19,11 @@ from .lifecycle import LOWEST_LIVE
 _DIGITS = 9
 
 
+def is_fuller(one: MemoryRecord, other: MemoryRecord) -> bool:
+    """Tell whether *one* has all the words of *other*, and more."""
+    return frozenset(read(one).traits.words) > frozenset(read(other).traits.words)
+
+
 def combined(kept: MemoryRecord, other: MemoryRecord) -> MemoryRecord:
     """Return *kept* with what *other*, which says nearly the same, has besides.
 
@@ -32,7 +37,7 @@ def combined(kept: MemoryRecord, other: MemoryRecord) -> MemoryRecord:
     earned = round(kept.outcome + other.outcome, _DIGITS)
     return replace(
         kept,
-        content=other.content if _is_fuller(other, kept) else kept.content,
+        content=other.content if is_fuller(other, kept) else kept.content,
         category=other.category if kept.category is None else kept.category,
         source=other.source if kept.source is None else kept.source,
         tags=tuple(dict.fromkeys((*kept.tags, *other.tags))),
@@ -70,8 +75,3 @@ def absorb(
     told = {**changes, "merged": [other.id for other in others]}
     transaction.change(row, kept, after, fresh, "merge", told)
     return after
-
-
-def _is_fuller(one: MemoryRecord, other: MemoryRecord) -> bool:
-    """Tell whether *one* has all the words of *other*, and more."""
-    return frozenset(read(one).traits.words) > frozenset(read(other).traits.words)

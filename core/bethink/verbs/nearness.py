@@ -86,7 +86,11 @@ class Nearest:
         return None
 
     def absorb(
-        self, transaction: Transaction, found: Found, reading: Reading, vector: Vector | None
+        self,
+        transaction: Transaction,
+        found: Found,
+        reading: Reading,
+        vector: Vector | None = None,
     ) -> MemoryRecord:
         """Have the record that was *found* for a new one take it in; return it as it is then."""
         row, kept, _ = found

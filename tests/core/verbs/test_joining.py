@@ -245,6 +245,42 @@ def test_what_says_nearly_the_same_is_absorbed_once(
     assert ours.recall("nightly backup")[0].memory.content == kept.content
 
 
+def test_a_fuller_text_absorbs_the_one_that_was_here(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    mine = ours.store("the nightly backup of the billing database runs", tags=["a"])
+    other = theirs.store("the nightly backup of the billing database runs now", tags=["b"])
+    fuller = theirs.store("cat the nightly backup of the billing database runs", tags=["c"])
+    clock.now += 1
+    assert ours.merge_from(theirs) == Merged(added=2, absorbed=2)
+    (kept,) = ours.all()
+    assert kept == replace(fuller, tags=("c", "a", "b"), updated_at=clock.now)
+    records = table(ours)
+    assert records[mine.id].superseded_by == fuller.id
+    assert records[other.id].superseded_by == mine.id
+    seen = records, ours.log(limit=1)
+    assert ours.merge_from(theirs) == Merged(same=2)
+    assert (table(ours), ours.log(limit=1)) == seen
+    ours.undo(ours.log(limit=1)[0].seq)
+    assert [each.id for each in ours.all()] == [mine.id]
+
+
+def test_of_two_stores_that_absorb_from_each_other_neither_loses_what_both_say(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    mine = ours.store(LONG)
+    theirs.store(f"{LONG} now")
+    ours.merge_from(theirs)
+    theirs.merge_from(ours)
+    clock.now += 1
+    ours.update(mine.id, importance=0.9)
+    clock.now += 1
+    theirs.merge_from(ours)
+    ours.merge_from(theirs)
+    assert [each.id for each in ours.all()] == [mine.id]
+    assert [each.content for each in theirs.all()] == [f"{LONG} now"]
+
+
 def test_undoing_an_absorption_leaves_both(ours: MemoryStore, theirs: MemoryStore) -> None:
     mine, other = ours.store(LONG), theirs.store(f"{LONG} now", tags=["b"])
     ours.merge_from(theirs)
@@ -435,3 +471,24 @@ async def _awaited(path: Path) -> list[int]:
 
 def test_it_can_be_awaited(tmp_path: Path) -> None:
     assert asyncio.run(_awaited(tmp_path / "a.db")) == [1, 0, 0]
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=25, deadline=None)
+def test_however_two_stores_are_merged_nothing_supersedes_itself(seed: int) -> None:
+    chance, clock = random.Random(seed), Clock()
+    with (
+        MemoryStore(embedder=EMBEDDER, clock=clock) as one,
+        MemoryStore(embedder=EMBEDDER, clock=clock) as other,
+    ):
+        for _ in range(30):
+            into, source = chance.choice(((one, other), (other, one)))
+            change(into, chance, clock)
+            if not chance.randrange(3):
+                into.merge_from(source)
+                by = {id: each.superseded_by for id, each in table(into).items()}
+                for id in by:
+                    successor, steps = by[id], 0
+                    while successor is not None and steps <= len(by):
+                        successor, steps = by.get(successor), steps + 1
+                    assert successor is None
