@@ -519,11 +519,10 @@ class MemoryStore(View):
         Records come with their ids, times and statistics, be they live, archived or superseded. The
         same id with the same text is one record: the later change of it counts, and the higher
         number of accesses, but namespace, key and state stay those it has here, unless it has been
-        superseded there. The same id with another text is kept under a new one. What is nearly the
-        same as a live record is absorbed by it (see ``store``'s *on_similar*), and of two facts
-        with one key the one that occurred later supersedes the other. Merging again adds nothing,
-        or at most, superseded, what a record known to both said before it absorbed a fuller text.
-        Vectors of another embedder are made anew.
+        superseded there. The same id with another text is kept under a new one. Of two records that
+        say nearly the same (see ``store``'s *on_similar*) the fuller, else the one that was here,
+        absorbs and supersedes the other; of two facts with one key the one that occurred later
+        supersedes the other. Merging again adds nothing. Vectors of another embedder are made anew.
         """
         return joining.merge_from(
             self._engine, other._engine if isinstance(other, MemoryStore) else other
