@@ -161,6 +161,28 @@ def test_a_damaged_segment_is_rebuilt_from_the_rows(path: Path, damage: str) -> 
         assert answers(store) == rebuilt(path)
 
 
+@pytest.mark.parametrize("number", [0, 1], ids=["first", "middle"])
+@pytest.mark.parametrize("namespace", ["default", EVERYWHERE], ids=repr)
+def test_a_missing_segment_is_named_and_rebuilt_from_the_rows(
+    path: Path, number: int, namespace: Scope
+) -> None:
+    with opened(path) as store:
+        for start in range(0, 4 * BLOCK, BLOCK):
+            fill(store, BLOCK, start)
+            fill(store, 1, start, namespace="elsewhere")
+    _, first, _ = spans(path)[number]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DELETE FROM segments WHERE first = ?", (first,))
+        connection.commit()
+    with opened(path) as store:
+        assert answers(store, namespace) == rebuilt(path, namespace)
+        assert [problem.what for problem in store.verify().problems] == ["it is missing"]
+        assert store.repair().ok
+    with opened(path) as store:
+        assert loaded(store).segments
+        assert answers(store, namespace) == rebuilt(path, namespace)
+
+
 def test_what_happened_after_saving_holds(path: Path) -> None:
     with opened(path) as store:
         ids = fill(store, 2 * BLOCK)

@@ -107,6 +107,15 @@ _QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
         "AND one.first <= two.last AND two.first <= one.last",
         "it overlaps with another",
     ),
+    (
+        "segment",
+        "SELECT namespace || ', rows ' || since || ' to ' || until FROM (SELECT namespace, "
+        "1 + lag(last, 1, 0) OVER (PARTITION BY namespace ORDER BY first) AS since, "
+        "first - 1 AS until FROM segments) gap WHERE EXISTS "
+        "(SELECT 1 FROM records INDEXED BY records_scope WHERE namespace = gap.namespace "
+        "AND state = 'live' AND row BETWEEN since AND until)",
+        "it is missing",
+    ),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from itertools import chain
 from mmap import mmap
 from typing import Final
 
@@ -77,7 +78,7 @@ def _segments(
 ) -> tuple[Segment, ...]:
     """Return the namespace's segments from row *start* on.
 
-    None at all, if one of them is damaged or of another format.
+    None at all, if one of them is damaged, of another format or missing.
     """
     found = connection.execute(
         "SELECT checksum, format, length(data), first, last, count, head, number FROM segments "
@@ -91,7 +92,26 @@ def _segments(
         if (codes.checksum(columns, data), SEGMENT_FORMAT) != (checksum, kind):
             return ()
         segments.append(Segment(namespace, first, last, count, head, data, number))
-    return tuple(segments)
+    return () if _leave_out(connection, namespace, start, segments) else tuple(segments)
+
+
+def _leave_out(
+    connection: sqlite3.Connection, namespace: str, start: int, segments: list[Segment]
+) -> bool:
+    """Tell whether a live row from *start* on lies before or between *segments*."""
+    ends = [start - 1, *(segment.last for segment in segments)]
+    gaps = [
+        (end + 1, segment.first - 1)
+        for end, segment in zip(ends, segments, strict=False)
+        if end + 1 < segment.first
+    ]
+    return bool(gaps) and bool(
+        connection.execute(
+            "SELECT EXISTS (SELECT 1 FROM records INDEXED BY records_scope WHERE namespace = ? "
+            f"AND state = 'live' AND ({' OR '.join(['row BETWEEN ? AND ?'] * len(gaps))}))",
+            (namespace, *chain.from_iterable(gaps)),
+        ).fetchone()[0]
+    )
 
 
 def _data(connection: sqlite3.Connection, number: int, size: int) -> bytes | memoryview:
