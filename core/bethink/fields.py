@@ -87,10 +87,10 @@ def check_held(content: str, value: object) -> None:
         raise ValidationError("content must not be empty (unless a value is given)")
 
 
-def number(name: str, value: object, low: float, high: float) -> float:
-    """Return *value* as a finite float within [low, high]."""
+def number(name: str, value: object, low: float, high: float, what: str = "a number") -> float:
+    """Return *value*, which stands for *what*, as a finite float within [low, high]."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValidationError(f"{name} must be a number, not {type(value).__name__}")
+        raise ValidationError(f"{name} must be {what}, not {type(value).__name__}")
     if not low <= value <= high:
         raise ValidationError(f"{name} must lie in [{low:g}, {high:g}], not {_shown(value)}")
     return float(value)
@@ -116,7 +116,7 @@ def timestamp(name: str, value: object) -> float:
         if value.tzinfo is None:
             raise ValidationError(f"{name} is a naive datetime; give it a time zone")
         return value.timestamp()
-    return number(name, value, -1e12, 1e12)
+    return number(name, value, -1e12, 1e12, "Unix seconds or an aware datetime")
 
 
 def text(name: str, value: object, limit: int = MAX_LABEL) -> str:
@@ -142,7 +142,7 @@ def one_of(name: str, value: Choice, choices: tuple[Choice, ...]) -> Choice:
     """Return *value* if it is one of *choices*."""
     if not isinstance(value, str) or value not in choices:
         raise ValidationError(
-            f"{name} must be one of {', '.join(map(repr, choices))}, not {str(value)[:80]!r}"
+            f"{name} must be one of {', '.join(map(repr, choices))}, not {_shown(value)[:80]}"
         )
     return value
 
@@ -174,7 +174,7 @@ def function(name: str, value: Function) -> Function:
 def named_vector(value: object) -> tuple[str, Vector]:
     """Return a pair of name and numbers as a name and a float32 vector."""
     if not isinstance(value, tuple) or len(value) != 2:
-        raise ValidationError("vector must be a pair (name, numbers)")
+        raise ValidationError(f"vector must be a pair (name, numbers), not {type(value).__name__}")
     return label("vector name", value[0]), vector(value[0], value[1])
 
 
@@ -200,12 +200,13 @@ def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
             raise ValidationError(f"{name} holds {value!r}, which JSON cannot")
         return float(value)
     if isinstance(value, Mapping):
-        if not all(isinstance(key, str) for key in value):
-            raise ValidationError(f"{name} has a key that is not a str")
+        for key in value:
+            if not isinstance(key, str):
+                raise ValidationError(f"{name} has a key that is a {type(key).__name__}, not a str")
         return {str.__str__(key): plain(name, item, depth - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(name, item, depth - 1) for item in value]
-    raise ValidationError(f"{name} holds a {type(value).__name__}, which JSON cannot")
+    raise ValidationError(f"{name} holds a value of type {type(value).__name__}, which JSON cannot")
 
 
 def storable(value: object) -> bool:
@@ -252,7 +253,7 @@ def _metadata(name: str, value: object) -> dict[str, Any]:
 def _tags(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise ValidationError(f"{name} must be a list of str, not {type(value).__name__}")
-    return tuple(dict.fromkeys(label(name, tag) for tag in value))
+    return tuple(dict.fromkeys(label("tag", tag) for tag in value))
 
 
 def _unit(name: str, value: object) -> float:

@@ -115,7 +115,7 @@ def sees_accesses(where: Filter | None) -> bool:
 def _clause(name: str, condition: object) -> Filter:
     if name in ("$and", "$or"):
         if isinstance(condition, str) or not isinstance(condition, Sequence):
-            raise ValidationError(f"{name} needs a list of filters")
+            raise ValidationError(f"{name} needs a list of filters, not {type(condition).__name__}")
         parts = tuple(_whole(part) for part in condition)
         return All(parts) if name == "$and" else Any_(parts)
     if name == "$not":
@@ -162,13 +162,15 @@ def _compare(path: tuple[str, ...], operator: str, operand: object) -> Filter:
     name = ".".join(path)
     if operator in ("$in", "$nin", "$contains_any"):
         if isinstance(operand, str) or not isinstance(operand, Sequence | set | frozenset):
-            raise ValidationError(f"{operator} on {name!r} needs a list")
+            kind = type(operand).__name__
+            raise ValidationError(f"{operator} on {name!r} needs a list, not {kind}")
         return Compare(path, operator, [_operand(path, item) for item in operand])
     checked = _operand(path, operand)
     if operator == "$exists" and not isinstance(checked, bool):
-        raise ValidationError(f"$exists on {name!r} needs True or False")
+        raise ValidationError(f"$exists on {name!r} needs True or False, not {checked!r}")
     if operator in ORDERINGS and _kind(checked) not in ("number", "text"):
-        raise ValidationError(f"{operator} on {name!r} needs a number or a str")
+        kind = type(checked).__name__
+        raise ValidationError(f"{operator} on {name!r} needs a number or a str, not {kind}")
     return Compare(path, operator, checked)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from . import fields
 from .errors import ValidationError
 from .namespaces import Subtree, check_namespace, segment, unsegment
 from .records import MemoryRecord
@@ -38,9 +39,8 @@ class MessageLog:
 
     def messages(self, last: int | None = None) -> list[MemoryRecord]:
         """Return the *last* messages, or all of them, oldest first; only those are read."""
-        if last is None:
-            return self.store.all(namespace=self.namespace)
-        return self.store.all(namespace=self.namespace, limit=last, order="newest")[::-1]
+        limit = fields.limit("last", last)
+        return self.store.all(namespace=self.namespace, limit=limit, order="newest")[::-1]
 
     def pop(self) -> MemoryRecord | None:
         """Forget the last message and return it; None when there is none."""
@@ -67,10 +67,12 @@ class MessageLog:
 
 def _listed(messages: object) -> list[dict[str, Any]]:
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
-        raise ValidationError("messages must be a list of mappings")
+        raise ValidationError(f"messages must be a list of mappings, not {type(messages).__name__}")
     given = list(messages)
-    if not all(isinstance(message, Mapping) for message in given):
-        raise ValidationError("a message must be a mapping of store's arguments")
+    for message in given:
+        if not isinstance(message, Mapping):
+            kind = type(message).__name__
+            raise ValidationError(f"a message must be a mapping of store's arguments, not {kind}")
     return [dict(message) for message in given]
 
 

@@ -68,6 +68,9 @@ def check_scope(scope: object) -> Scope:
         return scope
     if scope is None:
         raise ValidationError("namespace must not be None; to see all namespaces pass EVERYWHERE")
+    if not isinstance(scope, str):
+        kind = type(scope).__name__
+        raise ValidationError(f"namespace must be a str, a Subtree or EVERYWHERE, not {kind}")
     return check_namespace(scope)
 
 

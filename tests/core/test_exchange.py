@@ -272,7 +272,7 @@ def test_an_export_to_a_full_disk_leaves_nothing(
         (2, lambda line: line.update(vector="AAAAAA=="), "1 dimensions, not 16"),
         (2, lambda line: line.update(vector="AADAfw=="), "a vector that is none"),
         (2, lambda line: line.update(record=[]), "not what follows here: record"),
-        (4, lambda line: line["entry"].update(at="noon"), "at must be a number"),
+        (4, lambda line: line["entry"].update(at="noon"), "at must be Unix seconds"),
         (4, lambda line: line["entry"].pop("moved"), "lacks 'moved'"),
         (4, lambda line: line["entry"].update(changes=[1]), "what it tells makes no sense"),
         (4, lambda line: line["entry"]["changes"].update(undoes="x"), "makes no sense"),

@@ -165,6 +165,60 @@ def test_anything_is_taken_or_refused(store: MemoryStore, verb: str) -> None:
     assert any(tried) or not tried
 
 
+SAID: list[tuple[Callable[[Any], object], str]] = [
+    (lambda store: store.store("x", tags=[5]), "tag must be a str, not int"),
+    (
+        lambda store: store.store("x", occurred_at="2026-01-01"),
+        "occurred_at must be Unix seconds or an aware datetime, not str",
+    ),
+    (
+        lambda store: store.store("x", metadata={"a": {1: 2}}),
+        "metadata has a key that is a int, not a str",
+    ),
+    (
+        lambda store: store.store_many(["fine", {"content": "x", "importance": 2}, "fine"]),
+        "item 1: importance must lie in [0, 1], not 2",
+    ),
+    (
+        lambda store: store.store_many([{"content": "x", "importance": 2}]),
+        "importance must lie in [0, 1], not 2",
+    ),
+    (
+        lambda store: store.recall("x", mode=None),
+        "mode must be one of 'hybrid', 'keyword', 'semantic', not None",
+    ),
+    (
+        lambda store: store.recall("x", namespace=["a", "b"]),
+        "namespace must be a str, a Subtree or EVERYWHERE, not list",
+    ),
+    (
+        lambda store: store.as_of([1]),
+        "a moment must be a snapshot's name, the number of a journal entry or a time "
+        "(a float or an aware datetime), not list",
+    ),
+    (lambda store: store.all(where={"$or": 5}), "$or needs a list of filters, not int"),
+    (lambda store: MessageLog(store, "s").messages(-1), "last must be at least 0, not -1"),
+    (
+        lambda store: MessageLog(store, "s").append("x"),  # type: ignore[arg-type]
+        "messages must be a list of mappings, not str",
+    ),
+    (
+        lambda store: store.merge_from(5),
+        "merge_from needs a store or the path of one, not int",
+    ),
+    (lambda store: type(store)(5), "location must be a path, a URL or ':memory:', not int"),
+]
+
+
+@pytest.mark.parametrize(("verb", "said"), SAID, ids=[said for _, said in SAID])
+def test_an_error_says_which_argument_what_was_given_and_what_may_be(
+    store: MemoryStore, verb: Callable[[MemoryStore], object], said: str
+) -> None:
+    with pytest.raises(ValidationError) as caught:
+        verb(store)
+    assert str(caught.value) == said
+
+
 @pytest.mark.parametrize(("kind", "verb"), [(kind, verb) for kind in FACES for verb in verbs(kind)])
 def test_every_face_takes_anything_or_refuses(store: MemoryStore, kind: type, verb: str) -> None:
     Files(store).create("/a.txt", "x")

@@ -373,10 +373,13 @@ def open_backend(
 
     if durability not in ("full", "normal"):
         raise ValidationError(f"durability must be 'full' or 'normal', not {durability!r}")
-    if not isinstance(location, str | os.PathLike) or not (path := str(location)):
-        raise ValidationError("location must be a path, a URL or ':memory:'")
+    if not isinstance(location, str | os.PathLike):
+        kind = type(location).__name__
+        raise ValidationError(f"location must be a path, a URL or ':memory:', not {kind}")
     if anchor is not None and integrity_key is None:
         raise ValidationError("an anchor needs an integrity_key")
+    if not (path := str(location)):
+        raise ValidationError("location must not be empty")
     path = path.removeprefix("sqlite:///")
     if "://" in path:
         raise ValidationError(f"no backend for {path!r}; use a path, sqlite:///path or ':memory:'")
@@ -392,5 +395,8 @@ def open_backend(
 
 def _checked_key(key: object) -> bytes:
     if not isinstance(key, bytes) or len(key) < SHORTEST_KEY:
-        raise ValidationError(f"integrity_key must be at least {SHORTEST_KEY} secret bytes")
+        given = len(key) if isinstance(key, bytes) else type(key).__name__
+        raise ValidationError(
+            f"integrity_key must be at least {SHORTEST_KEY} secret bytes, not {given}"
+        )
     return key

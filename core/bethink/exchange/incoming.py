@@ -86,4 +86,5 @@ def _opened(source: Source) -> Iterator[tuple[IO[bytes], str | None]]:
             copy.seek(0)
             yield copy, None
     else:
-        raise ValidationError("source must be a path or a file to read from")
+        kind = type(source).__name__
+        raise ValidationError(f"source must be a path or a file to read from, not {kind}")

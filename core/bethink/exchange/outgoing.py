@@ -127,7 +127,8 @@ def _write(engine: Engine, target: Target, lines: Iterable[str]) -> None:
         _write_path(engine.backend.location, Path(fields.path("target", target)), lines)
         return
     if not hasattr(target, "write"):
-        raise ValidationError("target must be a path or a file to write to")
+        kind = type(target).__name__
+        raise ValidationError(f"target must be a path or a file to write to, not {kind}")
     textual = hasattr(target, "encoding")
     for line in lines:
         target.write(line if textual else line.encode())

@@ -86,7 +86,8 @@ def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged
         _check_other(engine, other.backend.location, itself=other is engine)
         return join(engine, Incoming.of(other.backend, engine.clock(), other.current))
     if not isinstance(other, str | os.PathLike):
-        raise ValidationError("merge_from needs a store or the path of one")
+        kind = type(other).__name__
+        raise ValidationError(f"merge_from needs a store or the path of one, not {kind}")
     path = fields.path("other", str(other).removeprefix("sqlite:///"))
     if not os.path.isfile(path):
         raise StorageError(path, "there is no such file")

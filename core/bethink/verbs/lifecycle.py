@@ -57,7 +57,7 @@ def store_many(
     engine.check_open()
     common = checked(shared)
     now = engine.clock()
-    prepared = [prepare(engine, item, common, now) for item in _listed(items)]
+    prepared = _prepare_all(engine, _listed(items), common, now)
     records = [record for record, *_ in prepared]
     if len({record.id for record in records}) < len(records):
         raise ValidationError("two items have the same id")
@@ -246,8 +246,24 @@ def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -
 
 def _listed(items: object) -> list[str | Mapping[str, Any]]:
     if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
-        raise ValidationError("store_many needs a list of str or mappings")
+        kind = type(items).__name__
+        raise ValidationError(f"store_many needs a list of str or mappings, not {kind}")
     return list(items)
+
+
+def _prepare_all(
+    engine: Engine, items: list[str | Mapping[str, Any]], common: Mapping[str, Any], now: float
+) -> list[_Prepared]:
+    """Return what ``prepare`` does of each item; of several, the error names the wrong one."""
+    prepared = []
+    for number, item in enumerate(items):
+        try:
+            prepared.append(prepare(engine, item, common, now))
+        except ValidationError as error:
+            if len(items) == 1:
+                raise
+            raise ValidationError(f"item {number}: {error}") from None
+    return prepared
 
 
 def prepare(engine: Engine, item: object, common: Mapping[str, Any], now: float) -> _Prepared:
