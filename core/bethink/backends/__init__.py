@@ -383,6 +383,8 @@ def open_backend(
     path = path.removeprefix("sqlite:///")
     if "://" in path:
         raise ValidationError(f"no backend for {path!r}; use a path, sqlite:///path or ':memory:'")
+    if not isinstance(anchor, str | os.PathLike | Anchor | None):
+        raise ValidationError(f"anchor must be a path or an Anchor, not {type(anchor).__name__}")
     if isinstance(anchor, str | os.PathLike):
         anchor = FileAnchor(anchor, durable=durability == "full")
     return SQLiteBackend(

@@ -116,6 +116,8 @@ def test_a_bad_key_is_refused_before_the_file_is_made(path: Path, options: dict[
         keyed(path, **options)
     with pytest.raises(ValidationError, match="anchor needs"):
         MemoryStore(path, anchor=path.with_name("anchor"))
+    with pytest.raises(ValidationError, match="anchor must be a path or an Anchor, not int"):
+        keyed(path, anchor=5)
     assert not path.exists()
 
 
