@@ -5,9 +5,10 @@ A filter is a mapping of fields to conditions, all of which must hold::
     {"category": "decision", "importance": {"$gte": 0.5}, "metadata.lang": {"$in": ["en", "de"]}}
     {"$or": [{"author": "Ann"}, {"$not": {"tags": {"$contains": "draft"}}}]}
 
-Comparisons are typed: numbers compare with numbers, text with text, and ``True`` is not ``1``. A
-missing field equals None, and any other comparison with it is false, ``$ne`` and ``$nin`` included;
-``$not`` turns any condition round.
+Comparisons are typed: numbers compare with numbers, text with text, and ``True`` is not ``1``.
+Times are Unix seconds or aware datetimes; to compare one with text is an error. A missing field
+equals None, and any other comparison with it is false, ``$ne`` and ``$nin`` included; ``$not``
+turns any condition round.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def _compare(path: tuple[str, ...], operator: str, operand: object) -> Filter:
 
 
 def _operand(path: tuple[str, ...], operand: object) -> Any:
-    if path[0] in TIME_FIELDS and isinstance(operand, datetime):
+    if path[0] in TIME_FIELDS and isinstance(operand, datetime | str):
         return timestamp(path[0], operand)
     checked = plain(".".join(path), operand)
     if not storable(checked):

@@ -138,6 +138,8 @@ def test_a_filter_holds_back_what_it_does_not_say(where: Any) -> None:
         {"metadata.n": {1, 2}},
         {"metadata.n": float("inf")},
         {"occurred_at": datetime(2020, 1, 1)},
+        {"occurred_at": {"$gt": "2020-01-01"}},
+        {"created_at": {"$in": [0.0, "2020-01-01"]}},
         {"category": "\ud800"},
         {"tags": {"$contains": "\ud800"}},
         {"metadata.\ud800": "x"},
@@ -205,9 +207,9 @@ records = st.fixed_dictionaries(
 )
 
 
-def conditions(operands: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def conditions(operands: st.SearchStrategy[Any], others: Any) -> st.SearchStrategy[Any]:
     """Draw conditions whose operands are mostly of the field's own kind."""
-    some = operands | scalars
+    some = operands | others
     lists = st.lists(some, max_size=3)
     ordered = operands.filter(lambda operand: isinstance(operand, int | float | str))
     return st.one_of(
@@ -220,8 +222,10 @@ def conditions(operands: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
-def clauses(names: st.SearchStrategy[str], operands: st.SearchStrategy[Any]) -> Any:
-    return st.dictionaries(names, conditions(operands), min_size=1, max_size=2)
+def clauses(
+    names: st.SearchStrategy[str], operands: st.SearchStrategy[Any], others: Any = scalars
+) -> Any:
+    return st.dictionaries(names, conditions(operands, others), min_size=1, max_size=2)
 
 
 paths = st.builds(
@@ -231,7 +235,8 @@ paths = st.builds(
 )
 wheres = st.recursive(
     clauses(st.sampled_from(TEXT_FIELDS), words)
-    | clauses(st.sampled_from(NUMBER_FIELDS + TIME_FIELDS), numbers)
+    | clauses(st.sampled_from(NUMBER_FIELDS), numbers)
+    | clauses(st.sampled_from(TIME_FIELDS), numbers, st.booleans() | st.none())
     | clauses(st.just("tags"), labels)
     | clauses(paths | st.just("value"), words),
     lambda inner: (
