@@ -61,7 +61,8 @@ def re_center(folded: Folded, rate: float, t_ref: float, now: float) -> tuple[Fo
     """Return *folded* and *t_ref* moved to about *now*; both as they are while it is not needed.
 
     All vectors of one *t_ref* must be moved together. They are scaled by a power of two, so none
-    of their digits changes: the order is what it was, ties included.
+    of their digits changes: the order is what it was, ties included, but for what is by now too old
+    for float32 and becomes 0.
     """
     exponent = _rate(rate) * (now - t_ref) / DAY
     if exponent <= LATE:
