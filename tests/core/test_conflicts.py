@@ -191,6 +191,13 @@ def test_a_conflict_tells_what_differs_from_older_to_newer() -> None:
     )
 
 
+def test_a_conflict_is_told_in_words_not_in_stems() -> None:
+    older, newer = reading("The office is in London"), reading("The office is in Paris", "b", 9.0)
+    found = find_conflict(older, newer)
+    assert found is not None
+    assert found.signals["value"] == "london / paris"
+
+
 def test_a_time_beyond_the_calendar_is_described_too() -> None:
     found = find_conflict(reading("User eats meat"), reading("User eats no meat", "b", 1e300))
     assert found is not None

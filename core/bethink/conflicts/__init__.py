@@ -12,7 +12,7 @@ from typing import Final
 
 from ..records import MemoryRecord
 from ..text import utc
-from .traits import Traits, traits
+from .traits import Traits, spelled, traits
 from .verdicts import Signals, Tier, compare, differ
 
 __all__ = ["SAME", "Conflict", "Reading", "Tier", "are_duplicates", "find_conflict", "read"]
@@ -76,7 +76,16 @@ def find_conflict(a: Reading, b: Reading, similarity: float = 0.0) -> Conflict |
     if found is None:
         return None
     tier, signals = found
-    return Conflict(older.record, newer.record, tier, {**signals, "similarity": similarity})
+    told = {name: _in_words(value, older, newer) for name, value in signals.items()}
+    return Conflict(older.record, newer.record, tier, {**told, "similarity": similarity})
+
+
+def _in_words(signal: str | float, older: Reading, newer: Reading) -> str | float:
+    """Return what differs in the words of the records, not in terms."""
+    if not isinstance(signal, str):
+        return signal
+    one, between, two = signal.partition(" / ")
+    return spelled(one, older.record.content) + between + spelled(two, newer.record.content)
 
 
 def are_duplicates(a: Reading, b: Reading, similarity: float) -> bool:

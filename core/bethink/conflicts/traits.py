@@ -179,6 +179,12 @@ def _tokens(part: str) -> Iterator[str]:
         yield token.replace("'", "")
 
 
+def spelled(terms: str, text: str) -> str:
+    """Return *terms* as *text* has them; numbers and what it does not have stay as they are."""
+    tokens = {_term(token): token for token in _tokens(text[:_LONGEST].casefold())}
+    return " ".join(tokens.get(term, term) for term in terms.split())
+
+
 def _asks(tokens: list[str]) -> bool:
     """Tell "do you" and "what is" from "do not"."""
     first = next((i for i, token in enumerate(tokens) if token not in lex.JOINTS), 0)
