@@ -508,8 +508,8 @@ class MemoryStore(View):
 
         An empty store becomes what was exported, with its past. One that holds anything merges in
         the records, as ``merge_from`` does, and not their past. What another embedder made is made
-        anew. A damaged file raises ``CorruptStoreError``, which names the line; so does a line of
-        more than *max_line* bytes.
+        anew. Another file raises ``NotABethinkFileError``, a damaged one ``CorruptStoreError``,
+        which names the line; so does a line of more than *max_line* bytes.
         """
         return exchange.load(self._engine, source, fields.integer("max_line", max_line, 1))
 
