@@ -181,8 +181,13 @@ def _tokens(part: str) -> Iterator[str]:
 
 def spelled(terms: str, text: str) -> str:
     """Return *terms* as *text* has them; numbers and what it does not have stay as they are."""
-    tokens = {_term(token): token for token in _tokens(text[:_LONGEST].casefold())}
-    return " ".join(tokens.get(term, term) for term in terms.split())
+    words = _words_by_term(text)
+    return " ".join(words.get(term, term) for term in terms.split())
+
+
+@lru_cache(maxsize=1024)
+def _words_by_term(text: str) -> dict[str, str]:
+    return {_term(token): token for token in _tokens(text[:_LONGEST].casefold())}
 
 
 def _asks(tokens: list[str]) -> bool:
