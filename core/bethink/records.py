@@ -52,6 +52,7 @@ _FIELDS: Final = MemoryRecord.__slots__
 _VALUE, _METADATA, _LAST, _COUNT = map(
     _FIELDS.index, ("value", "metadata", "last_accessed_at", "access_count")
 )
+_JSON: Final = ("value", "metadata")
 _values = attrgetter(*_FIELDS)
 _Draft: Any = make_dataclass(
     "_Draft",
@@ -242,7 +243,18 @@ class Repair:
 
 
 def different(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:
-    """Return the names of the fields in which two records differ, in the order of the fields."""
+    """Return the names of the fields in which two records differ, in the order of the fields.
+
+    JSON that is spelled otherwise differs: ``True`` is not ``1``, nor is 1.0.
+    """
     return tuple(
-        name for name in MemoryRecord.__slots__ if getattr(before, name) != getattr(after, name)
+        name
+        for name in MemoryRecord.__slots__
+        if getattr(before, name) != getattr(after, name)
+        or (name in _JSON and not spelled_alike(getattr(before, name), getattr(after, name)))
     )
+
+
+def spelled_alike(one: object, other: object) -> bool:
+    """Tell whether two JSON values are the same as JSON, which 1, 1.0 and True are not."""
+    return repr(one) == repr(other)

@@ -336,6 +336,22 @@ def test_an_audit_tells_every_value_and_what_replaced_it(store: MemoryStore, clo
     assert store.audit("theme", namespace="b") == store.audit("none") == []
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(1, True), (1, 1.0), ([0.0], [-0.0]), ({"a": 0, "b": 1}, {"b": 1, "a": 0})],
+)
+def test_json_that_is_equal_but_other_is_a_change(store: MemoryStore, old: Any, new: Any) -> None:
+    id = store.store("", key="k", value=old, metadata={"m": old}).id
+    store.update(id, value=new, metadata={"m": new})
+    assert repr(store.log(limit=1)[0].changes["value"]) == repr(new)
+    assert store.diff(1).changed[0].fields == ("value", "metadata")
+    assert [repr(each.value) for each in store.audit("k")] == [repr(old), repr(new)]
+    store.update(id, importance=0.9)
+    assert repr(store.as_of(2).all()[0].metadata) == repr({"m": new})
+    store.undo(2)
+    assert repr(store.get(id).value) == repr(old)
+
+
 def test_an_audit_follows_a_fact_through_keys_and_namespaces(store: MemoryStore) -> None:
     record = store.store("", value=1, key="a")
     store.update(record.id, key="b")

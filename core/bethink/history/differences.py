@@ -9,7 +9,7 @@ from typing import Any
 from ..backends import Backend
 from ..backends.chronicle import Chronicle, Current
 from ..namespaces import Scope, covers
-from ..records import LogEntry, MemoryRecord
+from ..records import LogEntry, MemoryRecord, spelled_alike
 from .fold import Moment, folded, said_differently, then
 
 
@@ -112,7 +112,7 @@ def _versions(entries: Iterable[LogEntry], place: tuple[str, str, str]) -> Itera
         fields = folded(fields, entry.changes, entry.at)
         said = fields.get("content", ""), fields.get("value")
         holds = (fields.get("namespace"), fields.get("key"), fields.get("state")) == place
-        if held is not None and not (holds and said == (held.content, held.value)):
+        if held is not None and not (holds and spelled_alike(said, (held.content, held.value))):
             heir = held.id if holds else fields.get("superseded_by")
             yield replace(
                 held, until_seq=entry.seq, until=entry.at, ended_by=entry.action, replaced_by=heir

@@ -10,7 +10,7 @@ from ..backends import EMBEDDED, Backend, Vector
 from ..engine import Engine, Transaction
 from ..errors import NotFoundError, ValidationError
 from ..index.document import embedded_text
-from ..records import LogEntry, MemoryRecord
+from ..records import LogEntry, MemoryRecord, different
 from ..verbs.lifecycle import check_key_free
 from ..verbs.links import LINKING
 from ..verbs.links import undo as undo_link
@@ -32,7 +32,7 @@ class _Step:
 
     def changed(self, now: MemoryRecord) -> list[str]:
         """Return the checked fields that are not as the entry left them."""
-        return [name for name in self.checked if getattr(now, name) != getattr(self.left, name)]
+        return [name for name in different(self.left, now) if name in self.checked]
 
 
 def undo(engine: Engine, seq: int) -> MemoryRecord:
