@@ -17,7 +17,7 @@ from .backends import EMBEDDED, Backend, Changes, Row, Vector, Writer
 from .embedders import Embedder, checked_rows
 from .embedders.base import Matrix
 from .errors import EmbedderMismatchError, StoreClosedError
-from .fields import label, timestamp
+from .fields import identifier, timestamp
 from .filters import Filter, sees_accesses
 from .index import MAX_RESIDENT, ResidentIndex
 from .index.document import embedded_text
@@ -137,7 +137,7 @@ class Engine:
         self.backend = backend
         self.embedder = embedder
         self.clock: Callable[[], float] = lambda: _read(clock)
-        self.new_id: Callable[[], str] = lambda: label("a new id", new_id())
+        self.new_id: Callable[[], str] = lambda: identifier("a new id", new_id())
         self.index = ResidentIndex(backend, self.dimension, max_resident)
         self._dimension: int | None = None
         self._bound = backend.fact("embedder") is not None

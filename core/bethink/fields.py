@@ -138,6 +138,14 @@ def label(name: str, value: object) -> str:
     return found
 
 
+def identifier(name: str, value: object) -> str:
+    """Return *value* if it is a label without NUL, at which a text ends for SQLite's JSON."""
+    found = label(name, value)
+    if "\0" in found:
+        raise ValidationError(f"{name} must not hold a NUL character")
+    return found
+
+
 def one_of(name: str, value: Choice, choices: tuple[Choice, ...]) -> Choice:
     """Return *value* if it is one of *choices*."""
     if not isinstance(value, str) or value not in choices:
@@ -151,7 +159,7 @@ def ids(value: str | Iterable[str]) -> list[str]:
     """Return one id or several as a list."""
     if not isinstance(value, str) and not isinstance(value, Iterable):
         raise ValidationError(f"ids must be a str or a list of str, not {type(value).__name__}")
-    return [label("id", id) for id in ([value] if isinstance(value, str) else value)]
+    return [identifier("id", id) for id in ([value] if isinstance(value, str) else value)]
 
 
 def path(name: str, value: object) -> str:
@@ -175,7 +183,7 @@ def named_vector(value: object) -> tuple[str, Vector]:
     """Return a pair of name and numbers as a name and a float32 vector."""
     if not isinstance(value, tuple) or len(value) != 2:
         raise ValidationError(f"vector must be a pair (name, numbers), not {type(value).__name__}")
-    return label("vector name", value[0]), vector(value[0], value[1])
+    return identifier("vector name", value[0]), vector(value[0], value[1])
 
 
 def fail(message: str) -> NoReturn:
@@ -280,7 +288,7 @@ def _vectors(name: str, value: object) -> dict[str, Vector]:
         raise ValidationError(
             f"{name} must be a mapping of names to vectors, not {type(value).__name__}"
         )
-    return {label("vector name", key): vector(key, numbers) for key, numbers in value.items()}
+    return {identifier("vector name", key): vector(key, numbers) for key, numbers in value.items()}
 
 
 def optional(check: Callable[[str, object], Any]) -> Callable[[str, object], Any]:
@@ -289,7 +297,7 @@ def optional(check: Callable[[str, object], Any]) -> Callable[[str, object], Any
 
 
 CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
-    "id": optional(label),
+    "id": optional(identifier),
     "content": _content,
     "namespace": lambda _, value: check_namespace(value),
     "key": optional(label),
@@ -305,5 +313,5 @@ CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "occurred_at": optional(timestamp),
     "expires_at": optional(timestamp),
     "vectors": _vectors,
-    "supersedes": optional(label),
+    "supersedes": optional(identifier),
 }

@@ -156,7 +156,7 @@ class MemoryStore(View):
         An unknown or no longer live *id* raises ``NotFoundError``. One that has expired can be
         given a later ``expires_at`` until ``expire`` takes it.
         """
-        return lifecycle.update(self._engine, fields.label("id", id), changes)
+        return lifecycle.update(self._engine, fields.identifier("id", id), changes)
 
     def forget(
         self,
@@ -231,7 +231,7 @@ class MemoryStore(View):
         ``NotFoundError``.
         """
         raised = fields.number("amount", amount, 0.0, 1.0)
-        return lifecycle.reinforce(self._engine, fields.label("id", id), raised)
+        return lifecycle.reinforce(self._engine, fields.identifier("id", id), raised)
 
     def record_outcome(self, id: str, outcome: Verdict, session: str | None = None) -> MemoryRecord:
         """Say that following a memory "worked" (+0.2), "failed" (-0.3) or was "partial" (+0.05).
@@ -243,7 +243,7 @@ class MemoryStore(View):
         """
         verdict = fields.one_of("outcome", outcome, outcomes.VERDICTS)
         named = None if session is None else fields.label("session", session)
-        return outcomes.record_outcome(self._engine, fields.label("id", id), verdict, named)
+        return outcomes.record_outcome(self._engine, fields.identifier("id", id), verdict, named)
 
     def mark_useful(self, ids: str | Iterable[str]) -> list[MemoryRecord]:
         """Say that memories were of use: +0.1 to the outcome of each, to 0.5 at most."""
@@ -261,7 +261,7 @@ class MemoryStore(View):
 
         An unknown *id* raises ``NotFoundError``; of an erased record nothing is left to tell.
         """
-        return outcomes.history(self._engine, fields.label("id", id))
+        return outcomes.history(self._engine, fields.identifier("id", id))
 
     def drift(self) -> int:
         """Bring outcomes of memories unused for 30 days back to 0; return how many that were.
@@ -278,12 +278,12 @@ class MemoryStore(View):
         Forgetting either end hides the link until it is restored, erasing it ends it for good. An
         id that is unknown or no longer live raises ``NotFoundError``.
         """
-        ends = fields.label("id", source), fields.label("id", target)
+        ends = fields.identifier("id", source), fields.identifier("id", target)
         return links.relate(self._engine, *ends, links.checked_kind(kind))
 
     def unrelate(self, source: str, target: str, kind: str) -> bool:
         """Take such a link back; tell whether there was one."""
-        ends = fields.label("id", source), fields.label("id", target)
+        ends = fields.identifier("id", source), fields.identifier("id", target)
         return links.unrelate(self._engine, *ends, links.checked_kind(kind))
 
     def conflicts(
@@ -324,7 +324,9 @@ class MemoryStore(View):
         no longer live raises ``NotFoundError``.
         """
         why = None if reason is None else fields.text("reason", reason, fields.MAX_CONTENT)
-        return contradictions.resolve(self._engine, fields.label("id", keep), fields.ids(drop), why)
+        return contradictions.resolve(
+            self._engine, fields.identifier("id", keep), fields.ids(drop), why
+        )
 
     def consolidate(
         self, *, namespace: Scope = "default", where: Where = None
@@ -397,7 +399,7 @@ class MemoryStore(View):
         is a reason, too, and not an error.
         """
         request = asking.request(query, k, touch=False, **asked)
-        name = fields.label("id", id)
+        name = fields.identifier("id", id)
         return reading.why_not(self._engine_at(as_of), self._ranking(ranking), name, request)
 
     def pack(
@@ -449,7 +451,7 @@ class MemoryStore(View):
         self._engine.check_open()
         scope = None if namespace is None else check_scope(namespace)
         most = fields.limit("limit", limit)
-        of = None if id is None else fields.label("id", id)
+        of = None if id is None else fields.identifier("id", id)
         return self._engine.backend.log(most, of, scope, fields.integer("since", since, 0))
 
     def snapshot(self, name: str) -> Snapshot:

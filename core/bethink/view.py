@@ -34,7 +34,7 @@ class View:
             return reading.by_key(
                 self._engine, check_namespace(namespace), fields.label("key", key)
             )
-        return reading.by_id(self._engine, fields.label("id", id))
+        return reading.by_id(self._engine, fields.identifier("id", id))
 
     def all(
         self,
@@ -70,7 +70,7 @@ class View:
         """
         fields.one_of("direction", direction, links.DIRECTIONS)
         wanted = None if kind is None else links.checked_kind(kind)
-        return links.related(self._engine, fields.label("id", id), wanted, direction)
+        return links.related(self._engine, fields.identifier("id", id), wanted, direction)
 
     def count(self, *, namespace: Scope = "default", where: Where = None) -> int:
         """Count the live records of *namespace* that pass *where*."""

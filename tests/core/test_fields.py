@@ -123,10 +123,19 @@ def test_a_vector_is_float32() -> None:
 
 NAN, INF = float("nan"), float("inf")
 NO_MAPPINGS: list[Any] = ["x", 3, []]
-NO_VECTORS: list[Any] = [[1], "v", {"v": []}, {"v": None}, {"v": 3}, {"": [1]}, {3: [1]}]
+NO_VECTORS: list[Any] = [
+    [1],
+    "v",
+    {"v": []},
+    {"v": None},
+    {"v": 3},
+    {"": [1]},
+    {3: [1]},
+    {"a\0": [1]},
+]
 BAD: list[tuple[str, Any]] = [
     *(("content", value) for value in (None, 3, b"x", ["x"], "\ud800", "x" * (MAX_CONTENT + 1))),
-    *(("id", value) for value in ("", "  ", 3, "x" * (MAX_LABEL + 1), "\ud800")),
+    *(("id", value) for value in ("", "  ", 3, "x" * (MAX_LABEL + 1), "\ud800", "a\0b")),
     *(("namespace", value) for value in (None, "", "a//b", 3, "\x00")),
     *(("key", value) for value in ("", 3, "\ud800")),
     *(("category", value) for value in ("", 3)),
@@ -201,3 +210,11 @@ def test_ids_are_one_text_or_several() -> None:
     for wrong in (3, None, [3], [None], ""):
         with pytest.raises(ValidationError):
             fields.ids(wrong)
+
+
+def test_an_id_does_not_end_at_a_nul() -> None:
+    with MemoryStore() as store:
+        store.store("x", id="a", vectors={"v": [1.0]})
+        for ask in (store.get, store.touch, lambda id: store.vectors(id, "v")):
+            with pytest.raises(ValidationError, match="NUL"):
+                ask("a\0b")

@@ -109,7 +109,7 @@ class Replay:
         if "id" not in told:
             _touch(writer, at, action, changes)
             return set()
-        id = fields.label("id", told["id"])
+        id = fields.identifier("id", told["id"])
         row, before = writer.find([id]).get(id, (None, None))
         after = _after(before, told, id, at)
         if (after.id, after.namespace) != (id, told["namespace"]):
@@ -118,7 +118,7 @@ class Replay:
             _link(writer, action, id, changes)
             writer.journal(action, at, after, None, None, changes)
             return set()
-        vectors = {fields.label("name", name): vector_of(text) for name, text in named.items()}
+        vectors = {fields.identifier("name", name): vector_of(text) for name, text in named.items()}
         if row is None:
             new = writer.insert(after, {**self._embedded(), **vectors}).row
         elif told["moved"]:
@@ -139,7 +139,7 @@ class Replay:
 
 def _touch(writer: Writer, at: float, action: str, changes: dict[str, Any] | None) -> None:
     accesses = {
-        fields.label("id", id): (
+        fields.identifier("id", id): (
             fields.integer("times", times, 1),
             fields.timestamp("last", last),
         )
@@ -151,7 +151,7 @@ def _touch(writer: Writer, at: float, action: str, changes: dict[str, Any] | Non
 
 def _link(writer: Writer, action: str, id: str, changes: dict[str, Any] | None) -> None:
     if changes is not None:  # else one of its ends has been erased
-        kind, target = (fields.label(name, changes[name]) for name in ("kind", "target"))
+        kind, target = (fields.identifier(name, changes[name]) for name in ("kind", "target"))
         writer.link(id, kind, target, holds=action == "relate")
 
 

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 from ..backends.chronicle import Link
 from ..engine import Engine, Transaction
 from ..errors import NotFoundError, ValidationError
-from ..fields import label, text
+from ..fields import identifier, text
 from ..records import LogEntry, MemoryRecord
 
 Way: TypeAlias = Literal["out", "in"]
@@ -41,7 +41,7 @@ class Relation:
 
 def checked_kind(kind: object) -> str:
     """Return *kind* if it is a label of at most ``MAX_KIND`` characters."""
-    return label("kind", text("kind", kind, MAX_KIND))
+    return identifier("kind", text("kind", kind, MAX_KIND))
 
 
 def relate(engine: Engine, source: str, target: str, kind: str) -> bool:

@@ -151,7 +151,8 @@ def test_an_unknown_record_has_no_links(store: MemoryStore) -> None:
 @pytest.mark.usefixtures("two")
 @pytest.mark.parametrize(
     "given", [("bug", "bug", "x"), ("", "bug", "x"), ("fix", "bug", " "), ("fix", "bug", "x" * 65),
-              ("fix", "bug", None), ("fix", 3, "x"), ("fix", "bug", "\ud800")]
+              ("fix", "bug", None), ("fix", 3, "x"), ("fix", "bug", "\ud800"),
+              ("fix", "bug", "x\0y"), ("fix\0", "bug", "x")]
 )  # fmt: skip
 def test_a_wrong_link_is_refused(store: MemoryStore, given: Any) -> None:
     for verb in (store.relate, store.unrelate):
