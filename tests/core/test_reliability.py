@@ -290,6 +290,25 @@ def test_a_file_that_is_gone_is_not_made_anew(store: MemoryStore, path: Path) ->
     assert not path.exists()
 
 
+@forks
+@pytest.mark.parametrize("replaced", [False, True])
+def test_nothing_is_written_to_a_file_that_is_no_longer_there(
+    store: MemoryStore, path: Path, tmp_path: Path, *, replaced: bool
+) -> None:
+    with MemoryStore(tmp_path / "other.db", embedder=store.embedder) as other:
+        other.store("a whale", id="r3")
+    for part in tmp_path.glob(f"{path.name}*"):  # the log, too
+        part.unlink()
+    if replaced:
+        (tmp_path / "other.db").rename(path)
+    for call in (lambda: store.store("a lost whale"), lambda: store.export(tmp_path / "lines")):
+        with pytest.raises(StorageError, match="is gone"):
+            call()
+    store.close()
+    with MemoryStore(path, embedder=store.embedder) as found:
+        assert [record.id for record in found.all()] == ["r3"] * replaced
+
+
 def test_accesses_outlast_a_write_that_fails(store: MemoryStore) -> None:
     for _ in range(3):
         store.touch("r1")

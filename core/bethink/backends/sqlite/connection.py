@@ -89,9 +89,13 @@ class Connections:
         self._asleep = False
 
     def _connect(self) -> sqlite3.Connection:
-        if self.path != MEMORY and not os.path.exists(self.path):
-            raise StorageError(self.path, "is gone")  # and would be made anew, for all to read
+        self._check_there()  # or it would be made anew, for all to read
         return connect(self.path, self._synchronous, BUSY_SECONDS)
+
+    def _check_there(self) -> None:
+        """Refuse to go on when the file is no longer where others would find what is written."""
+        if self._file and _identity(self.path) != self._file:
+            raise StorageError(self.path, "is gone, or another file is in its place")
 
     def _renew_locks(self) -> None:
         self._lasting_lock = threading.RLock()  # what an interrupted call left locked
@@ -144,6 +148,7 @@ class Connections:
     def _begun(self) -> _Group:
         try:
             self._turnstile.begin(self._writer)
+            self._check_there()
             return _Group()
         except BaseException:
             if self._writer.in_transaction:  # it was interrupted just then
