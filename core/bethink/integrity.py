@@ -21,21 +21,19 @@ from .history.fold import folded, record_of
 from .records import Integrity, MemoryRecord, Problem, Repair, different
 
 MOST: Final = 1000
-"""So many problems are told of at most."""
+"""So many problems are told of at most by ``verify``."""
 
 _AT_ONCE: Final = 64
 
 
 def verify(engine: Engine) -> Integrity:
     """Check everything that the store holds, changing nothing."""
-    engine.check_open()
-    with engine.backend.inspect() as inspection:
-        return Integrity(tuple(islice(_problems(inspection), MOST)))
+    return Integrity(_found(engine, MOST))
 
 
 def repair(engine: Engine) -> Repair:
     """Make again what is made from texts and is damaged, and nothing else."""
-    before = verify(engine).problems
+    before = _found(engine)
     if not any(problem.kind in ("segment", "vector") for problem in before):
         return Repair(left=before)
     damaged = sorted({each.where for each in before if each.kind == "vector"})
@@ -44,8 +42,16 @@ def repair(engine: Engine) -> Repair:
     with engine.writing() as transaction:
         transaction.erased |= transaction.writer.discard()
     engine.index.rebuild(transaction.erased)
-    after = verify(engine).problems
-    return Repair(tuple(each for each in before if each not in after), after)
+    after = _found(engine)
+    left = frozenset(after)
+    return Repair(tuple(each for each in before if each not in left), after)
+
+
+def _found(engine: Engine, most: int | None = None) -> tuple[Problem, ...]:
+    """Return everything that is wrong, or the first *most* of it."""
+    engine.check_open()
+    with engine.backend.inspect() as inspection:
+        return tuple(islice(_problems(inspection), most))
 
 
 def _embed_again(engine: Engine, ids: list[str]) -> None:

@@ -369,6 +369,15 @@ def test_vectors_are_made_again_from_texts(sample: Path, damage: str) -> None:
         assert store.verify().ok
 
 
+def test_more_is_repaired_than_is_told_of(path: Path) -> None:
+    with opened(path) as store:
+        store.store_many(f"memory {n}" for n in range(MOST + 1))
+        alter(path, "UPDATE vectors SET vector = x'00'")
+        assert len(store.verify().problems) == MOST
+        repaired = store.repair()
+        assert (len(repaired.mended), repaired.left) == (MOST + 1, ())
+
+
 def test_a_vector_is_made_again_whatever_the_id(path: Path) -> None:
     with opened(path) as store:
         store.store("The cat sleeps", id="cat, mine", vectors={"mine": [1, 2]})
