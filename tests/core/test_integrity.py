@@ -349,16 +349,20 @@ def test_a_damaged_index_is_made_again(sample: Path) -> None:
         assert len(store.recall("fish", k=600, namespace="shoal")) == 512
 
 
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
 @pytest.mark.parametrize(
     "damage",
     ["DELETE FROM vectors", "UPDATE vectors SET vector = x'00'", "UPDATE vectors SET row = -row"],
     ids=["missing", "torn", "astray"],
 )
-def test_vectors_are_made_again_from_texts(sample: Path, damage: str) -> None:
-    with opened(sample) as store:
+def test_vectors_are_made_again_from_texts(
+    samples: dict[bytes | None, Path], path: Path, damage: str, key: bytes | None
+) -> None:
+    sample = Path(shutil.copy(samples[key], path))
+    with opened(sample, key) as store:
         before = [hit.explain() for hit in store.recall("dog sleeps", touch=False)]
         texts = {record.id: record.content for record in store.all(namespace=EVERYWHERE)}
-    with opened(sample) as store:
+    with opened(sample, key) as store:
         alter(sample, damage)
         repaired = store.repair()
         assert {problem.kind for problem in repaired.mended} == {"vector"}

@@ -241,6 +241,28 @@ def test_a_write_does_not_make_good_what_was_changed(
             write(store)
 
 
+def test_a_write_does_not_make_good_what_lies_where_it_writes(filled: Path) -> None:
+    with keyed(filled) as store:
+        alter(
+            filled,
+            "INSERT INTO named_vectors (row, name, since, vector) "
+            "SELECT max(seq) + 1, 'mine', max(seq) + 1, zeroblob(8) FROM journal",
+        )
+        store.store("A bee hums", id="bee")
+        with pytest.raises(TamperedError):
+            store.vectors("bee", "mine")
+
+
+def test_a_repair_does_not_make_good_what_was_changed(filled: Path) -> None:
+    with keyed(filled) as store:
+        cat = "row = (SELECT row FROM records WHERE id = 'cat')"
+        for table in ("vectors", "named_vectors"):
+            alter(filled, f"UPDATE {table} SET vector = zeroblob(length(vector)) WHERE {cat}")
+        assert [problem.where for problem in store.repair().left] == ["cat, mine"]
+        with pytest.raises(TamperedError):
+            store.vectors("cat", "mine")
+
+
 def test_an_access_does_not_make_good_what_was_changed(filled: Path) -> None:
     store = keyed(filled)
     store.touch("dog")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -38,8 +38,13 @@ class Codes:
     def check_entries(self, connection: sqlite3.Connection, entries: Iterable[int]) -> None:
         """Raise ``TamperedError`` if one of these journal *entries* is not what was written."""
 
-    def check_vectors(self, connection: sqlite3.Connection, rows: Iterable[int]) -> None:
-        """Raise ``TamperedError`` if a vector of one of *rows* is not what was written."""
+    def check_vectors(
+        self, connection: sqlite3.Connection, rows: Iterable[int], but: Collection[str] = ()
+    ) -> None:
+        """Raise ``TamperedError`` if a vector of one of *rows* is not what was written.
+
+        Those named in *but* are not looked at.
+        """
 
     def checksum(self, columns: tuple[object, ...], data: bytes | memoryview) -> int:
         """Return what tells a segment with these *columns* and *data* from a damaged one."""
@@ -118,15 +123,20 @@ class KeyedCodes(Codes):
             if not self.genuine(columns, salt, changes, code):
                 yield columns[0]
 
-    def check_vectors(self, connection: sqlite3.Connection, rows: Iterable[int]) -> None:
-        """Raise ``TamperedError`` if a vector of one of *rows* is not what was written."""
+    def check_vectors(
+        self, connection: sqlite3.Connection, rows: Iterable[int], but: Collection[str] = ()
+    ) -> None:
+        """Raise ``TamperedError`` if a vector of one of *rows* is not what was written.
+
+        Those named in *but* are not looked at.
+        """
         given = json.dumps([int(row) for row in rows])
         for *columns, code in connection.execute(
             f"SELECT {EMBEDDED_VECTOR}, code FROM vectors WHERE row IN {GIVEN} UNION ALL "
             f"SELECT {NAMED_VECTOR}, code FROM named_vectors WHERE row IN {GIVEN}",
             (given, given),
         ):
-            if code != self.vector(columns):
+            if columns[1] not in but and code != self.vector(columns):
                 raise TamperedError(None, f"a vector of row {columns[0]} {_CHANGED}")
 
     def checksum(self, columns: tuple[object, ...], data: bytes | memoryview) -> int:

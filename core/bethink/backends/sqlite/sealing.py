@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -150,14 +150,15 @@ class KeyedWriter(SQLiteWriter):
 
     def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         """Change indexed fields: the record moves to a new row, and vectors with it."""
-        self._codes.check_vectors(self._connection, [row])
+        self._codes.check_vectors(self._connection, [row, self._head + 1], but=vectors)
         moved = super().replace(row, record, vectors)
         self._seal_record(moved.row)
+        self._seal_vectors(moved.row, moved.vectors)
         return moved
 
     def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
         super()._attach(row, vectors)
-        self._seal_vectors(row)
+        self._seal_vectors(row, vectors)
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
         """Leave *tombstone* of the record in *row*; return the namespaces it was ever in."""
@@ -222,15 +223,17 @@ class KeyedWriter(SQLiteWriter):
             "UPDATE records SET code = ? WHERE row = ?", (self._codes.record(columns), row)
         )
 
-    def _seal_vectors(self, row: int) -> None:
+    def _seal_vectors(self, row: int, names: Collection[str]) -> None:
+        """Vouch for the vectors of *row* called *names*, and for none that others put there."""
         for table, columns in (("vectors", EMBEDDED_VECTOR), ("named_vectors", NAMED_VECTOR)):
             for place, *found in self._connection.execute(
                 f"SELECT rowid, {columns} FROM {table} WHERE row = ?", (row,)
             ).fetchall():
-                self._connection.execute(
-                    f"UPDATE {table} SET code = ? WHERE rowid = ?",
-                    (self._codes.vector(found), place),
-                )
+                if found[1] in names:
+                    self._connection.execute(
+                        f"UPDATE {table} SET code = ? WHERE rowid = ?",
+                        (self._codes.vector(found), place),
+                    )
 
     def _seal_entry(self, columns: Sequence[object], count: int, *, erased: bool) -> None:
         code = self._codes.entry(columns, count, erased=erased)
