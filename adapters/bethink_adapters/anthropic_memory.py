@@ -15,6 +15,8 @@ Runs on anthropic 1.8 to 2.12.
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable, Coroutine
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 
 from bethink import (
@@ -30,7 +32,6 @@ from bethink import (
 from bethink.files import numbered
 from bethink.paths import ROOT, normalised
 
-from .awaiting import awaitable
 from .subclassing import on_base
 
 if TYPE_CHECKING:
@@ -91,8 +92,20 @@ class MemoryTool(_Sync):
         return _clear(self.files)
 
 
+def _awaitable(verb: Callable[..., str]) -> Callable[..., Coroutine[Any, Any, str]]:
+    """Return *verb* run in a worker thread, of asyncio or of trio, as the client is."""
+
+    @wraps(verb)
+    async def run(self: Any, *args: Any) -> str:
+        from anyio.to_thread import run_sync
+
+        return await run_sync(verb, self, *args, abandon_on_cancel=True)
+
+    return run
+
+
 class AsyncMemoryTool(_Async):
-    """The memory tool for an asynchronous client; see `MemoryTool`."""
+    """The memory tool for an asynchronous client, of asyncio or of trio; see `MemoryTool`."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a tool that passes for the SDK's own."""
@@ -106,13 +119,13 @@ class AsyncMemoryTool(_Async):
         super().__init__(cache_control=cache_control)
         self.files = Files(store, namespace)
 
-    view = awaitable(MemoryTool.view)
-    create = awaitable(MemoryTool.create)
-    str_replace = awaitable(MemoryTool.str_replace)
-    insert = awaitable(MemoryTool.insert)
-    delete = awaitable(MemoryTool.delete)
-    rename = awaitable(MemoryTool.rename)
-    clear_all_memory = awaitable(MemoryTool.clear_all_memory)
+    view = _awaitable(MemoryTool.view)
+    create = _awaitable(MemoryTool.create)
+    str_replace = _awaitable(MemoryTool.str_replace)
+    insert = _awaitable(MemoryTool.insert)
+    delete = _awaitable(MemoryTool.delete)
+    rename = _awaitable(MemoryTool.rename)
+    clear_all_memory = _awaitable(MemoryTool.clear_all_memory)
 
 
 def _view(files: Files, command: Any) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("anthropic.tools.memory")
 
+import anyio
 import httpx2
 from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import ToolError
@@ -251,7 +252,8 @@ def test_twenty_runs_at_once_lose_nothing(tmp_path: Path) -> None:
     assert sorted(lines) == sorted(f"n{number}" for number in range(20))
 
 
-def test_the_asynchronous_tool_does_the_same(store: MemoryStore) -> None:
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_the_asynchronous_tool_does_the_same(store: MemoryStore, backend: str) -> None:
     commands: list[dict[str, Any]] = [
         CREATE,
         {"command": "str_replace", "path": VIEW["path"], "old_str": "oat", "new_str": "soy"},
@@ -276,7 +278,8 @@ def test_the_asynchronous_tool_does_the_same(store: MemoryStore) -> None:
             await runner.until_done()
         return script.results
 
-    assert asyncio.run(both()) == run(MemoryTool(store, namespace="sync"), *commands).results
+    synchronous = run(MemoryTool(store, namespace="sync"), *commands)
+    assert anyio.run(both, backend=backend) == synchronous.results
 
 
 class GatedFiles(Files):
