@@ -21,6 +21,7 @@ pytest.importorskip("haystack.hooks")
 from haystack import Document, Pipeline, component
 from haystack.components.agents import Agent
 from haystack.components.agents.state import State
+from haystack.components.retrievers import TextEmbeddingRetriever
 from haystack.core.serialization import allow_deserialization_module
 from haystack.dataclasses import ByteStream, ChatMessage, SparseEmbedding, ToolCall
 from haystack.document_stores.errors import DuplicateDocumentError
@@ -60,6 +61,18 @@ class Scripted:
         self.prompts.append(["\n".join(message.texts) for message in messages])
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         return {"replies": [reply]}
+
+
+@component
+class Pointing:
+    """A text embedder whose every embedding is the same."""
+
+    def __init__(self, embedding: list[float]) -> None:
+        self.embedding = embedding
+
+    @component.output_types(embedding=list[float])
+    def run(self, text: str) -> dict[str, Any]:
+        return {"embedding": self.embedding}
 
 
 def said(*texts: str) -> list[ChatMessage]:
@@ -297,15 +310,25 @@ def test_documents_are_found_by_words_and_by_vectors(documents: BethinkDocumentS
     german = {"field": "meta.lang", "operator": "==", "value": "de"}
     for asked, expected in (
         ({"query": "When is tea?"}, tea),
-        ({"embedding": [0.1, 1.0]}, tee),
+        ({"query_embedding": [0.1, 1.0]}, tee),
         ({"query": "tea tee", "filters": german}, tee),
-        ({"query": "Tea", "embedding": [1.0, 0.0], "top_k": 1}, tea),
+        ({"query": "Tea", "query_embedding": [1.0, 0.0], "top_k": 1}, tea),
     ):
         best = retriever.run(**asked)["documents"][0]
         assert (best.id, best.embedding) == (expected.id, expected.embedding)
         assert best.score
     nothing = {"field": "meta.lang", "operator": "==", "value": "fr"}
     assert retriever.run("tea", filters=nothing) == {"documents": []}
+
+
+def test_components_that_embed_the_query_take_the_retriever(
+    documents: BethinkDocumentStore,
+) -> None:
+    tea = Document(content="Tea is at four.", embedding=[1.0, 0.0])
+    documents.write_documents([tea, Document(content="Tee um vier.", embedding=[0.0, 1.0])])
+    inner: Any = BethinkRetriever(documents)
+    retriever = TextEmbeddingRetriever(retriever=inner, text_embedder=Pointing([1.0, 0.1]))
+    assert [found.id for found in retriever.run("Heißes?", top_k=1)["documents"]] == [tea.id]
 
 
 @pytest.mark.parametrize("query", ["tea \ud83e", "tea " * 140_000], ids=["broken", "long"])

@@ -17,7 +17,8 @@ class _Retriever:
     """Return the *top_k* documents most relevant to a query, an embedding, or both.
 
     *mode* "hybrid" compares words and vectors, "keyword" words alone, "semantic" vectors alone.
-    *filters* hold where a run gives none.
+    *filters* hold where a run gives none. What takes a ``TextRetriever`` or an
+    ``EmbeddingRetriever`` takes it.
     """
 
     def __init__(
@@ -32,8 +33,14 @@ class _Retriever:
         self.top_k = integer("top_k", top_k, 1)
         self.mode = one_of("mode", mode, ("hybrid", "keyword", "semantic"))
 
-    def _options(self, filters: dict[str, Any] | None, top_k: int | None) -> dict[str, Any]:
+    def _options(
+        self,
+        filters: dict[str, Any] | None,
+        top_k: int | None,
+        query_embedding: list[float] | None,
+    ) -> dict[str, Any]:
         return {
+            "embedding": query_embedding,
             "filters": self.filters if filters is None else filters,
             "top_k": self.top_k if top_k is None else top_k,
             "mode": self.mode,
@@ -71,9 +78,9 @@ if TYPE_CHECKING:
         def run(
             self,
             query: str | None = None,
-            embedding: list[float] | None = None,
             filters: dict[str, Any] | None = None,
             top_k: int | None = None,
+            query_embedding: list[float] | None = None,
         ) -> dict[str, list[Document]]:
             """Return the documents found, best first."""
 
@@ -92,26 +99,25 @@ def _retriever() -> type:
         def run(
             self,
             query: str | None = None,
-            embedding: list[float] | None = None,
             filters: dict[str, Any] | None = None,
             top_k: int | None = None,
+            query_embedding: list[float] | None = None,
         ) -> dict[str, Any]:
             """Return the documents found, best first."""
-            options = self._options(filters, top_k)
-            return {"documents": self.document_store.search(query, embedding=embedding, **options)}
+            options = self._options(filters, top_k, query_embedding)
+            return {"documents": self.document_store.search(query, **options)}
 
         @component.output_types(documents=list[Document])
         async def run_async(
             self,
             query: str | None = None,
-            embedding: list[float] | None = None,
             filters: dict[str, Any] | None = None,
             top_k: int | None = None,
+            query_embedding: list[float] | None = None,
         ) -> dict[str, Any]:
             """Return the documents found, best first."""
-            options = self._options(filters, top_k)
-            found = self.document_store.search_async(query, embedding=embedding, **options)
-            return {"documents": await found}
+            options = self._options(filters, top_k, query_embedding)
+            return {"documents": await self.document_store.search_async(query, **options)}
 
     return component(BethinkRetriever)
 
