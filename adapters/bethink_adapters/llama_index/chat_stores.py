@@ -7,6 +7,7 @@ longer. Any text is the key of a conversation. Both stores read what the other o
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
@@ -27,6 +28,8 @@ else:
 
 _ACTIVE: Final = cast("MessageStatus", "active")
 _ARCHIVED: Final = cast("MessageStatus", "archived")
+
+_replacing: Final = threading.Lock()  # of two sets at once both would stay
 
 
 class BethinkDBChatStore(_DBChatStore):
@@ -190,8 +193,9 @@ class _Kept(MessageLog):
     def replace(self, messages: Iterable[ChatMessage], status: MessageStatus = _ACTIVE) -> None:
         """Put *messages* in the place of the others, in one transaction."""
         items = [_item(message, status) for message in messages]
-        gone = [record.id for record in self.read()]
-        self.store.store_many(items, forget=gone, namespace=self.namespace, thread=self.thread)
+        with _replacing:
+            gone = [record.id for record in self.read()]
+            self.store.store_many(items, forget=gone, namespace=self.namespace, thread=self.thread)
 
     def take(
         self, status: MessageStatus | None = None, limit: int | None = None, offset: int = 0
