@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryStore, MessageLog
@@ -81,9 +81,13 @@ class MemoryHistory(_History):
         state: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Add *messages* to a session, all of them or none."""
+        """Add *messages* to a session, all of them or none.
+
+        Those that it ends with already are not added again: a conversation may be handed over whole
+        with each question. A lone question is, unless it has an id.
+        """
         items = [_item(message) | {"value": message.to_dict()} for message in messages]
-        await asyncio.to_thread(self._log(session_id).append, items)
+        await asyncio.to_thread(_append, self._log(session_id), items)
 
     async def clear(self, session_id: str | None) -> None:
         """Forget the messages of a session."""
@@ -157,6 +161,26 @@ class MemoryRecall(_Context):
             await asyncio.to_thread(remember_new, self.store, turns, self.remember)
         except Exception:
             _logger.exception("what was said could not be remembered; the run goes on")
+
+
+def _append(log: MessageLog, items: Sequence[Mapping[str, Any]]) -> None:
+    """Add those of *items* that come after what *log* ends with."""
+    known = [_identity(record.value) for record in log.messages(len(items))]
+    given = [_identity(item["value"]) for item in items]
+    again = next((n for n in range(len(known), 0, -1) if known[-n:] == given[:n]), 0)
+    if again == 1 and _is_bare_question(items[0]["value"]):
+        again = 0
+    log.append(items[again:])
+
+
+def _identity(message: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what tells a message from others: its id, or else who says what."""
+    id = message.get("message_id")
+    return (message["role"], message.get("contents")) if id is None else (id,)
+
+
+def _is_bare_question(message: Mapping[str, Any]) -> bool:
+    return message["role"] == "user" and message.get("message_id") is None
 
 
 def _item(message: Message) -> dict[str, Any]:

@@ -92,6 +92,28 @@ def test_messages_come_back_as_they_went_in(store: MemoryStore) -> None:
     ]
 
 
+def test_a_conversation_that_is_handed_over_whole_is_kept_once(store: MemoryStore) -> None:
+    history, told = MemoryHistory(store), list[Message]()
+    for question in ("Who am I?", "Am I Ann?", "Who am I?"):
+        told.append(Message(role="user", contents=[question]))
+        run(told, "s", history, reply=f"You ask: {question}")
+        told = kept(history, "s")
+    assert [message.text for message in told] == [
+        *("Who am I?", "You ask: Who am I?", "Am I Ann?", "You ask: Am I Ann?"),
+        *("Who am I?", "You ask: Who am I?"),
+    ]
+
+
+def test_a_question_may_be_asked_again(store: MemoryStore) -> None:
+    history = MemoryHistory(store, store_outputs=False)
+    for _ in range(2):
+        run("And now?", "s", history)
+    asked = [Message(role="user", contents=["And now?"], message_id="7")]
+    for given in (asked, asked, []):
+        asyncio.run(history.save_messages("s", given))
+    assert [message.message_id for message in kept(history, "s")] == [None, None, "7"]
+
+
 def test_a_session_can_be_cleared(store: MemoryStore) -> None:
     history = MemoryHistory(store)
     for session_id in ("s", None):
