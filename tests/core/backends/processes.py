@@ -73,16 +73,17 @@ class Child(Generic[Result]):
 
     def wait_for(self, count: int) -> None:
         """Wait until it has said *count* things."""
-        self._wait(lambda said: len(said) >= count)
+        self.wait_until(lambda: len(_parts(self._heard)) >= count)
 
     def wait_for_question(self) -> None:
         """Wait until it asks whether to go on; see ``ask``."""
         self._questions += 1
-        self._wait(lambda said: said.count(_QUESTION) >= self._questions)
+        self.wait_until(lambda: _parts(self._heard).count(_QUESTION) >= self._questions)
 
-    def _wait(self, enough: Callable[[list[Any]], bool]) -> None:
+    def wait_until(self, enough: Callable[[], bool]) -> None:
+        """Wait until it has done *enough*, or fail."""
         deadline = time.monotonic() + PATIENCE
-        while not enough(_parts(self._heard)):
+        while not enough():
             assert not self.listen(0.01), _parts(self._heard)
             assert time.monotonic() < deadline, "a process hung"
 

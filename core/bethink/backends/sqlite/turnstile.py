@@ -1,10 +1,11 @@
 """A fair queue for the write lock that many processes share.
 
 SQLite lets whoever asks at the right moment have the lock, and the one who has just let go asks
-first: under load some process waits for seconds. So as soon as two processes meet, all pass through
-a turnstile, a file lock beside the database: only the one inside asks for the write lock, and it
-gets it next. The file is made at the first encounter and removed when a store closes; without file
-locks (Windows) chance decides.
+first: under load some process waits for seconds. So as soon as two processes meet, all stand in
+line: each takes the next place, a byte of a file beside the database that it holds locked, and asks
+for the write lock when the place before it is free. A process that ends gives its place up. The
+file is made at the first encounter and removed when a store closes; where there are no such locks
+(Windows) chance decides.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
 _PAUSE: Final = 0.0002
+_LONG: Final = 1 << 20  # places, a byte each; then the line begins anew
 
 
 class Turnstile:
@@ -32,48 +34,65 @@ class Turnstile:
     """
 
     def __init__(self, path: str, patience: float) -> None:
-        self._gate = f"{path}-gate"
+        self._line = f"{path}-gate"
         self._patience = patience
 
     def begin(self, connection: sqlite3.Connection, statement: str = "BEGIN IMMEDIATE") -> None:
         """Run *statement*, which takes the write lock, when it is this process's turn."""
         connection.execute("PRAGMA busy_timeout = 0")
         try:
-            if os.path.exists(self._gate) or not _begun(connection, statement):
-                with self._inside():
-                    self._insist(partial(_begun, connection, statement))
+            if os.path.exists(self._line) or not _begun(connection, statement):
+                with self._turn():
+                    if not _waited(partial(_begun, connection, statement), self._patience):
+                        raise sqlite3.OperationalError("database is locked")
         finally:
             connection.execute(f"PRAGMA busy_timeout = {int(1000 * self._patience)}")
 
     def remove(self) -> None:
-        """Remove the file; a process that still waits at it only loses its place."""
+        """Remove the file; a process that still waits in line only loses its place."""
         with suppress(OSError):
-            os.unlink(self._gate)
+            os.unlink(self._line)
 
     @contextmanager
-    def _inside(self) -> Iterator[None]:
+    def _turn(self) -> Iterator[None]:
+        """Stand in line, but not for ever: one that has stopped there is passed by."""
         if fcntl is None:  # pragma: no cover - Windows
             yield
             return
-        gate = os.open(self._gate, os.O_CREAT | os.O_RDWR, 0o600)
+        line = os.open(self._line, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
         try:
-            self._insist(partial(_entered, gate))
+            place = _place_in(line)
+            _waited(partial(_locked, line, place - 1), self._patience / 2)
             yield
         finally:
-            os.close(gate)
-
-    def _insist(self, done: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + self._patience
-        while not done():
-            if time.monotonic() > deadline:
-                raise sqlite3.OperationalError("database is locked")
-            time.sleep(_PAUSE)
+            os.close(line)
+        if place > _LONG:
+            self.remove()
 
 
-def _entered(gate: int) -> bool:
+def _waited(done: Callable[[], bool], seconds: float) -> bool:
+    """Wait until it is *done*, at most so many *seconds*; tell whether it is."""
+    deadline = time.monotonic() + seconds
+    while not done():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_PAUSE)
+    return True
+
+
+def _place_in(line: int) -> int:
+    """Take the place behind all who came before, the first if the disk is full."""
+    with suppress(OSError):
+        os.write(line, b".")
+    place = max(os.lseek(line, 0, os.SEEK_CUR), 1)
+    _locked(line, place)
+    return place
+
+
+def _locked(line: int, place: int) -> bool:
     try:
-        fcntl.flock(gate, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        fcntl.lockf(line, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+    except OSError:
         return False
     return True
 
