@@ -18,11 +18,9 @@ class Forkable(Protocol):
 
     def before_fork(self) -> None:
         """Come to rest and hold still."""
-        ...
 
     def after_fork(self, *, in_child: bool) -> None:
         """Go on; a child has none of its parent's other threads."""
-        ...
 
 
 opening: Final = threading.RLock()

@@ -109,21 +109,17 @@ class Writer(Protocol):
 
     def head(self) -> int:
         """Return the last journal position."""
-        ...
 
     def find(self, ids: Sequence[str]) -> dict[str, tuple[int, MemoryRecord]]:
         """Return ``{id: (row, record)}`` of the records among *ids* that exist, in any state."""
-        ...
 
     def holder(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
         """Return the live record that holds *key*."""
-        ...
 
     def span(
         self, namespace: str, low: str, high: str, now: float, *, last: bool = False
     ) -> list[tuple[int, MemoryRecord]]:
         """Return the rows and records that ``Backend.span`` would return."""
-        ...
 
     def matching(
         self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
@@ -132,33 +128,27 @@ class Writer(Protocol):
 
         Oldest first.
         """
-        ...
 
     def added(self, namespace: str, since: int) -> list[Row]:
         """Return the live rows of *namespace* made since journal position *since*, ascending.
 
         Uncommitted ones are among them.
         """
-        ...
 
     def dimension(self, name: str, wanted: int) -> int:
         """Return the dimension of the vectors *name*; it becomes *wanted* if nothing has any."""
-        ...
 
     def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         """Add a record."""
-        ...
 
     def patch(self, row: int, record: MemoryRecord) -> None:
         """Change fields that are not indexed, keeping the row."""
-        ...
 
     def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         """Change indexed fields: the record moves to a new row.
 
         Vectors that are not given are kept.
         """
-        ...
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
         """Leave *tombstone* of the record in *row*, whatever its state, and nothing else.
@@ -167,33 +157,27 @@ class Writer(Protocol):
         may hold a word of it. Return the namespaces it was ever in. ``Backend.scrub`` does the
         rest.
         """
-        ...
 
     def embed(self, row: int, vector: Vector) -> None:
         """Give the record in *row*, which is not live, another vector of the store's embedder.
 
         To be followed by a ``patch`` of it.
         """
-        ...
 
     def discard(self) -> frozenset[str]:
         """Remove every saved segment and what belongs to no record; return their namespaces."""
-        ...
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
-        ...
 
     def linked(self, source: str, kind: str, target: str) -> bool:
         """Tell whether the link holds."""
-        ...
 
     def link(self, source: str, kind: str, target: str, *, holds: bool) -> None:
         """Have the link hold from the next journal entry on, or no longer.
 
         Erasing either end takes it out of the past, too, and out of its entries.
         """
-        ...
 
     def journal(
         self,
@@ -211,19 +195,15 @@ class Writer(Protocol):
         The entry of a touch has neither; it lists the rows under ``changes["rows"]``. Nor has that
         of a link: it leaves *record*, whose link it is, as it was.
         """
-        ...
 
     def snapshot(self, name: str, at: float) -> None:
         """Name the last journal position, *at* this time; refuse a name that is taken."""
-        ...
 
     def fact(self, name: str) -> str | None:
         """Return a noted fact."""
-        ...
 
     def set(self, name: str, value: str) -> None:
         """Note a fact about the store, such as its embedder's identity."""
-        ...
 
 
 class Backend(Protocol):
@@ -234,31 +214,24 @@ class Backend(Protocol):
     @property
     def chronicle(self) -> Chronicle:
         """The journal, to be asked about any moment."""
-        ...
 
     def write(self) -> AbstractContextManager[Writer]:
         """Open the one write transaction: committed at the end, rolled back on any exception."""
-        ...
 
     def head(self) -> int:
         """Return the last committed journal position; cheap enough to ask before every recall."""
-        ...
 
     def fact(self, name: str) -> str | None:
         """Return a fact noted with ``Writer.set``."""
-        ...
 
     def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the records among *ids* that exist, in any state."""
-        ...
 
     def at(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records whose current row is among *rows*."""
-        ...
 
     def holder(self, namespace: str, key: str) -> MemoryRecord | None:
         """Return the live record that holds *key* in *namespace*."""
-        ...
 
     def span(
         self, namespace: str, low: str, high: str, now: float, *, last: bool = False
@@ -268,7 +241,6 @@ class Backend(Protocol):
         Without those that have expired by *now*; with *last* only the last one. It costs what is
         returned, however many records there are.
         """
-        ...
 
     def select(
         self,
@@ -280,23 +252,18 @@ class Backend(Protocol):
         now: float | None = None,
     ) -> list[MemoryRecord]:
         """Return live records in insertion order, without those that have expired by *now*."""
-        ...
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         """Return the rows of the live records in *scope* that pass *where*, ascending."""
-        ...
 
     def count(self, scope: Scope, where: Filter | None, now: float | None = None) -> int:
         """Count live records, without those that have expired by *now*."""
-        ...
 
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
         """Return ``{namespace: live records}``, sorted by name, without what expired by *now*."""
-        ...
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         """Return what happened after *since*, with the data of live rows in *scopes*."""
-        ...
 
     def load(self, scope: Scope, loose: int | None = None) -> Loading:
         """Read everything an index of *scope* needs, at one consistent journal position.
@@ -304,19 +271,15 @@ class Backend(Protocol):
         With a number, read only so many of the first loose rows, and only the small segments at the
         end once they hold about as many rows together.
         """
-        ...
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         """Return the vectors called *name* of *rows*; rows without one are absent."""
-        ...
 
     def dimension(self, name: str) -> int | None:
         """Return the dimension of the vectors called *name*, None if there are none."""
-        ...
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the current row of the records among *ids* that exist."""
-        ...
 
     def save(self, segments: Iterable[Segment]) -> list[int | None]:
         """Keep segments for a faster start.
@@ -324,11 +287,9 @@ class Backend(Protocol):
         Return their numbers, None for one that came too late and for those after it. What is true
         at a ``head`` before the last erasing comes too late: it may hold erased words.
         """
-        ...
 
     def inspect(self) -> AbstractContextManager[Inspection]:
         """Open all that there is now to be checked, for however long that takes."""
-        ...
 
     def scrub(self) -> None:
         """Remove every byte of what was erased from wherever the backend keeps it.
@@ -336,25 +297,20 @@ class Backend(Protocol):
         Raise ``StoreBusyError`` if others hold on to it for too long; calling again goes on. So
         does opening, for an erasing that was cut short.
         """
-        ...
 
     def log(
         self, limit: int | None, id: str | None, scope: Scope | None, since: int
     ) -> list[LogEntry]:
         """Return journal entries, newest first."""
-        ...
 
     def sleep(self) -> None:
         """Let what is being done end, let go of everything and hold still, for a fork."""
-        ...
 
     def resume(self, *, in_child: bool) -> None:
         """Go on after ``sleep``, in the parent or in the child."""
-        ...
 
     def close(self) -> None:
         """Release every resource; closing twice is fine."""
-        ...
 
 
 def open_backend(

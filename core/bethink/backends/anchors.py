@@ -29,11 +29,9 @@ class Anchor(Protocol):
 
     def read(self) -> str | None:
         """Return the line, None if none was ever written."""
-        ...
 
     def write(self, line: str) -> None:
         """Keep *line*, unless the one that is kept is greater; return when it is safe."""
-        ...
 
 
 class FileAnchor:

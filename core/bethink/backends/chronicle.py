@@ -86,19 +86,15 @@ class Everything(Protocol):
 
     def head(self) -> int:
         """Return the last journal position."""
-        ...
 
     def records(self) -> Iterator[Row]:
         """Yield every record, in any state, in order of insertion."""
-        ...
 
     def entries(self) -> Iterator[Entry]:
         """Yield the journal, oldest first."""
-        ...
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""
-        ...
 
 
 class Chronicle(Protocol):
@@ -109,69 +105,54 @@ class Chronicle(Protocol):
 
         0 if there is none.
         """
-        ...
 
     def entry(self, seq: int) -> LogEntry | None:
         """Return entry number *seq*, None if there is none."""
-        ...
 
     def erased(self, since: int) -> bool:
         """Tell whether anything was erased by an entry after *since*."""
-        ...
 
     def current(self, ids: Sequence[str]) -> list[Current]:
         """Return those of the records that exist, in any state."""
-        ...
 
     def made(self, rows: Sequence[int]) -> dict[int, str]:
         """Return the id of the record that each of *rows* was made for."""
-        ...
 
     def holders(self, namespace: str, key: str) -> list[Current]:
         """Return every record that holds or ever held *key* in *namespace*, in any state."""
-        ...
 
     def candidates(self, scope: Scope, seq: int, since: int | None = None) -> list[Current]:
         """Return all records that may have been live in *scope* then, and perhaps some others.
 
         With *since*, return those that changed after it and existed at *seq*, in any state.
         """
-        ...
 
     def expiring(self, scope: Scope, after: float, until: float) -> list[Current]:
         """Return the records live now in *scope* whose time of expiry lies in that span."""
-        ...
 
     def stories(self, records: Sequence[Current], seq: int) -> list[Story]:
         """Return what is told of *records*, all of which existed then."""
-        ...
 
     def named(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         """Return the vectors called *name* that records had in *rows*, where they had one.
 
         A row may be one that its record has left since.
         """
-        ...
 
     def given(self, row: int) -> list[str]:
         """Return the names of the vectors that a record has and got with *row*.
 
         It may be in another row by now.
         """
-        ...
 
     def was_given(self, name: str, seq: int) -> bool:
         """Tell whether a vector called *name*, one of those that are left, was there by then."""
-        ...
 
     def links(self, ids: Sequence[str], seq: int) -> list[Link]:
         """Return the links from and to any of the records that held then, oldest first."""
-        ...
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""
-        ...
 
     def everything(self) -> AbstractContextManager[Everything]:
         """Open all that there is now to be read, for however long that takes."""
-        ...

@@ -62,12 +62,9 @@ class Inspection(Protocol):
 
     def damage(self) -> Iterator[Problem]:
         """Yield what can be found wrong without knowing what records and entries mean."""
-        ...
 
     def lives(self) -> Iterator[Life]:
         """Yield every record, in any state, with its story."""
-        ...
 
     def departures(self) -> Counter[Place]:
         """Return how often each record is noted to have left each place."""
-        ...

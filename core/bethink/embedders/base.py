@@ -28,16 +28,13 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Name the model, and the dimension if it varies; equal names mean comparable vectors."""
-        ...
 
     @property
     def dimension(self) -> int:
         """Give the length of each vector."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed the texts as rows of shape (n, dimension): L2-normalised, zero for empty text."""
-        ...
 
 
 def normalised(matrix: npt.ArrayLike) -> Matrix:

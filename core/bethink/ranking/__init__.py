@@ -91,7 +91,6 @@ class Ranking(Protocol):
 
     def rank(self, evidence: Evidence) -> Parts:
         """Return signals and contributions for every candidate."""
-        ...
 
 
 @runtime_checkable
@@ -103,7 +102,6 @@ class Ceiled(Protocol):
 
         A score may be greater by rounding errors only.
         """
-        ...
 
 
 def checked(ranking: Ranking) -> Ranking:

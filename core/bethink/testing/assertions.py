@@ -30,7 +30,6 @@ class Recalls(Protocol):
 
     def recall(self, *args: Any, **kwargs: Any) -> list[RecallResult]:
         """Return what is recalled, best first."""
-        ...
 
 
 class Options(Asked, total=False):
