@@ -9,6 +9,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 State: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "erased"]
 LIVE: Final[tuple[State, ...]] = ("live",)
+LOWEST_LIVE: Final = -0.5
+"""A record whose outcome falls lower is archived; one that comes back starts from here at least."""
 
 
 @dataclass(frozen=True, slots=True)

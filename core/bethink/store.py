@@ -50,11 +50,10 @@ from .verbs import (
     outcomes,
     reading,
 )
-from .verbs.admission import ON_SIMILAR, OnSimilar, admission
 from .verbs.consolidation import Consolidated
 from .verbs.contradictions import TIERS
 from .verbs.joining import Merged
-from .verbs.lifecycle import Admission
+from .verbs.lifecycle import ON_SIMILAR, OnSimilar
 from .verbs.outcomes import OutcomeEntry, Verdict
 from .view import View, Where
 
@@ -129,8 +128,8 @@ class MemoryStore(View):
         ``consolidate`` would keep apart is not similar.
         """
         items = [{**given, "content": content}]
-        gate = _admission(self._engine, on_similar)
-        return lifecycle.store_many(self._engine, items, {}, admission=gate)[0]
+        chosen = fields.one_of("on_similar", on_similar, ON_SIMILAR)
+        return lifecycle.store_many(self._engine, items, {}, on_similar=chosen)[0]
 
     def store_many(
         self,
@@ -147,8 +146,8 @@ class MemoryStore(View):
         unknown one raises ``NotFoundError``. *on_similar* is as in ``store``, and counts among the
         items, too.
         """
-        gate = _admission(self._engine, on_similar)
-        return lifecycle.store_many(self._engine, items, shared, fields.ids(forget), gate)
+        chosen = fields.one_of("on_similar", on_similar, ON_SIMILAR)
+        return lifecycle.store_many(self._engine, items, shared, fields.ids(forget), chosen)
 
     def update(self, id: str, **changes: Unpack[Changes]) -> MemoryRecord:
         """Change fields of a live record; the others, and its statistics, stay.
@@ -578,7 +577,3 @@ class MemoryStore(View):
 
     def __repr__(self) -> str:
         return f"MemoryStore({self.location!r})"
-
-
-def _admission(engine: Engine, on_similar: OnSimilar) -> Admission | None:
-    return admission(engine, fields.one_of("on_similar", on_similar, ON_SIMILAR))

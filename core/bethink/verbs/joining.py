@@ -23,8 +23,8 @@ from ..conflicts import read
 from ..engine import Engine, Transaction
 from ..errors import StorageError, ValidationError
 from ..journal import told
-from ..records import MemoryRecord, State, different
-from .lifecycle import LOWEST_LIVE, supersede
+from ..records import LOWEST_LIVE, MemoryRecord, State, different
+from .lifecycle import supersede
 from .merging import combined, is_fuller
 from .nearness import Found, Nearest
 

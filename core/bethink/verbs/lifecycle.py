@@ -5,33 +5,26 @@ All checks come first, then one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ..backends import EMBEDDED, Vector, Writer
+from ..conflicts import read
 from ..engine import Engine, Transaction
-from ..errors import NotFoundError, ValidationError
+from ..errors import NotFoundError, SimilarMemoryError, ValidationError
 from ..fields import check_held, checked
 from ..filters import All, Compare, Filter
 from ..journal import told
 from ..namespaces import EVERYWHERE, Scope
-from ..records import LIVE, MemoryRecord, State, different, new_record
+from ..records import LIVE, LOWEST_LIVE, MemoryRecord, State, different, new_record
+from .nearness import Nearest
 
+OnSimilar: TypeAlias = Literal["keep", "merge", "raise"]
+ON_SIMILAR: Final[tuple[OnSimilar, ...]] = ("keep", "merge", "raise")
 UNCHANGED: Final = object()
 """What a change returns to leave everything as it is."""
-
-LOWEST_LIVE: Final = -0.5
-"""A record whose outcome falls lower is archived; one that comes back starts from here at least."""
-
-Admit: TypeAlias = Callable[[Transaction, MemoryRecord, Vector, str | None], MemoryRecord | None]
-"""Tells which live record stands for a new one, None if none does.
-
-It is given the transaction, the record, its vector, and the id of the record that it supersedes.
-"""
-Admission: TypeAlias = Callable[[Sequence[MemoryRecord], Sequence[Vector]], Admit]
-"""Looks at all new records and their vectors before there is a transaction."""
 
 _FROM: Final[Mapping[State, tuple[State, ...]]] = {
     "archived": LIVE,
@@ -47,12 +40,12 @@ def store_many(
     items: Iterable[str | Mapping[str, Any]],
     shared: Mapping[str, Any],
     gone: Iterable[str] = (),
-    admission: Admission | None = None,
+    on_similar: OnSimilar = "keep",
 ) -> list[MemoryRecord]:
     """Store all *items* or none, and forget the records with the ids in *gone*.
 
-    Fields in *shared* hold for every item that does not say otherwise. For an item that is not
-    admitted, the record that stands for it is returned.
+    Fields in *shared* hold for every item that does not say otherwise. For an item that is merged
+    into a record, that one is returned.
     """
     engine.check_open()
     common = checked(shared)
@@ -62,13 +55,15 @@ def store_many(
     if len({record.id for record in records}) < len(records):
         raise ValidationError("two items have the same id")
     embedded = engine.embed(records)
-    admit = None if admission is None else admission(records, embedded)
+    nearest = None if on_similar == "keep" else Nearest(engine, records, embedded)
     stored: list[MemoryRecord] = []
     replaced: list[MemoryRecord] = []
     with engine.writing() as transaction:
         retire(transaction, chosen(transaction.writer, gone))
         for (record, named, old), vector in zip(prepared, embedded, strict=True):
-            kept = None if admit is None else admit(transaction, record, vector, old)
+            kept = None
+            if nearest is not None:
+                kept = _merged(transaction, nearest, record, vector, old, on_similar)
             stored.append(kept or record)
             if old is not None:
                 found = found_live(transaction.writer, old)
@@ -78,6 +73,29 @@ def store_many(
     engine.index.save()
     latest = {each.id: each for each in (*stored, *replaced)}
     return [engine.current(latest[each.id]) for each in stored]
+
+
+def _merged(
+    transaction: Transaction,
+    nearest: Nearest,
+    record: MemoryRecord,
+    vector: Vector,
+    old: str | None,
+    on_similar: OnSimilar,
+) -> MemoryRecord | None:
+    """Merge a new record, which supersedes *old*, into the live one that says nearly the same.
+
+    Return what that is then, None if there is none; refuse the new one if similar ones are to
+    "raise".
+    """
+    seen = read(replace(record, access_count=1, last_accessed_at=transaction.now))
+    found = nearest.to(transaction, seen, old)
+    if found is None:
+        nearest.add(seen)
+        return None
+    if on_similar == "raise":
+        raise SimilarMemoryError(*found[1:])
+    return nearest.absorb(transaction, found, seen, vector)
 
 
 def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:

@@ -13,8 +13,7 @@ from typing import Any
 from ..backends import EMBEDDED, Vector
 from ..conflicts import read
 from ..engine import Transaction
-from ..records import MemoryRecord, different
-from .lifecycle import LOWEST_LIVE
+from ..records import LOWEST_LIVE, MemoryRecord, different
 
 _DIGITS = 9
 

@@ -19,8 +19,7 @@ from ..engine import Engine, Transaction
 from ..errors import CorruptStoreError, NotFoundError, RateLimitError
 from ..filters import All, Compare
 from ..namespaces import EVERYWHERE
-from ..records import MemoryRecord, State
-from .lifecycle import LOWEST_LIVE
+from ..records import LOWEST_LIVE, MemoryRecord, State
 
 Verdict: TypeAlias = Literal["worked", "failed", "partial"]
 
