@@ -14,7 +14,8 @@ from itertools import islice
 from typing import Any, Final
 
 from .backends import EMBEDDED
-from .backends.inspection import Access, Inspection, Life, Place, Step
+from .backends.chronicle import Entry
+from .backends.inspection import Access, Inspection, Life, Place
 from .engine import Engine
 from .errors import StorageError
 from .history.fold import folded, record_of
@@ -102,7 +103,7 @@ class _Retold:
         self._fields: dict[str, Any] = {}
         self._row: int | None = None
         self._erased = max((s.seq for s in life.steps if s.action == "erase"), default=0)
-        events: list[Step | Access] = [*life.steps, *life.accesses]
+        events: list[Entry | Access] = [*life.steps, *life.accesses]
         for event in sorted(events, key=lambda event: event.seq):
             if isinstance(event, Access):
                 self._count(event)
@@ -125,7 +126,7 @@ class _Retold:
             self.problems.append(Problem("access", where, "it is noted wrongly"))
         self._fields["access_count"], self._fields["last_accessed_at"] = counted
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: Entry) -> None:
         where = f"entry {step.seq}"
         if step.was != self._row:
             self.problems.append(Problem("journal", where, "it changed a row that there was not"))

@@ -342,7 +342,7 @@ def test_a_file_is_there_whole_or_not_at_all(
     assert [path.name for path in target.parent.iterdir()] == ["all.jsonl"]
 
 
-def _broken(entry: object) -> str:
+def _broken(*_: object) -> str:
     raise RuntimeError("midway")
 
 

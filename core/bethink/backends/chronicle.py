@@ -25,17 +25,22 @@ class Current(NamedTuple):
     record: MemoryRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """One entry about a record: the row it left it in and the fields it changed.
+class Entry(NamedTuple):
+    """A journal entry as it is kept; it took its record from row ``was`` to ``row``.
 
-    ``changes`` are None once they have been erased.
+    ``row`` is None where it changed no record's fields. ``changes`` are None once they have been
+    erased. ``whole`` is all of the record, where the entry tells that, too.
     """
 
     seq: int
     at: float
-    row: int
+    action: str
+    id: str | None
+    namespace: str | None
+    was: int | None
+    row: int | None
     changes: Mapping[str, Any] | None
+    whole: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class Story:
     """
 
     current: Current
-    told: tuple[Told, ...]
+    told: tuple[Entry, ...]
     accessed: tuple[int, int, float] | None
 
 
@@ -62,25 +67,6 @@ class Link:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A journal entry with what it takes to make it again.
-
-    ``moved`` tells whether it gave its record a new row, and is None where it changed no record's
-    fields. ``changes`` are None once they have been erased. ``vectors`` are the named vectors that
-    it gave, as far as they are still there.
-    """
-
-    seq: int
-    at: float
-    action: str
-    id: str | None
-    namespace: str | None
-    moved: bool | None
-    changes: Mapping[str, Any] | None
-    vectors: Mapping[str, Vector]
-
-
 class Everything(Protocol):
     """All that a backend holds at one moment, read piece by piece; writers go on meanwhile."""
 
@@ -90,8 +76,11 @@ class Everything(Protocol):
     def records(self) -> Iterator[Row]:
         """Yield every record, in any state, in order of insertion."""
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield the journal, oldest first."""
+    def entries(self) -> Iterator[tuple[Entry, Mapping[str, Vector]]]:
+        """Yield the journal, oldest first, with the named vectors that each entry gave.
+
+        As far as they are still there.
+        """
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""

@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..records import MemoryRecord, Problem
+from .chronicle import Entry
 
 Place = tuple[str, str, str | None]
 """A record's id, and a namespace and key that it had."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A journal entry that changed a record and took it from row ``was`` to ``row``.
-
-    ``changes`` are None once they have been erased. ``whole`` is all of the record, where the entry
-    tells that, too.
-    """
-
-    seq: int
-    at: float
-    action: str
-    namespace: str | None
-    was: int | None
-    row: int | None
-    changes: Mapping[str, Any] | None
-    whole: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +36,7 @@ class Life:
     ordinal: int
     revision: int
     record: MemoryRecord | None
-    steps: tuple[Step, ...]
+    steps: tuple[Entry, ...]
     accesses: tuple[Access, ...]
 
 

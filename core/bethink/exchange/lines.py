@@ -83,15 +83,16 @@ def record_line(record: MemoryRecord, vector: Vector | None) -> str:
     return fields.to_json(line if vector is None else {**line, "vector": _text(vector)})
 
 
-def entry_line(entry: Entry) -> str:
-    """Return the line of a journal entry; its number is its place among them."""
-    told_of = {"at": entry.at, "action": entry.action}
+def entry_line(entry: Entry, vectors: Mapping[str, Vector]) -> str:
+    """Return the line of a journal entry that gave *vectors*; its number is its place."""
+    told_of: dict[str, Any] = {"at": entry.at, "action": entry.action}
     if entry.id is not None:
-        told_of |= {"id": entry.id, "namespace": entry.namespace, "moved": entry.moved}
-    told_of["changes"] = entry.changes
-    line: dict[str, Any] = {"entry": told_of}
-    vectors = {name: _text(vector) for name, vector in entry.vectors.items()}
-    return fields.to_json({**line, "vectors": vectors} if vectors else line)
+        moved = None if entry.row is None else entry.row == entry.seq
+        told_of |= {"id": entry.id, "namespace": entry.namespace, "moved": moved}
+    line: dict[str, Any] = {"entry": {**told_of, "changes": entry.changes}}
+    if vectors:
+        line["vectors"] = {name: _text(vector) for name, vector in vectors.items()}
+    return fields.to_json(line)
 
 
 def snapshot_line(snapshot: Snapshot) -> str:

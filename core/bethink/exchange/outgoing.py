@@ -8,7 +8,6 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from tempfile import mkstemp
@@ -75,7 +74,7 @@ class _Chosen:
             for row in everything.records()
             if covers(scope, row.record.namespace) and matches(where, row.record)
         }
-        self._kept.extend(entry.seq for entry in everything.entries() if self._about(entry))
+        self._kept.extend(entry.seq for entry, _ in everything.entries() if self._about(entry))
         self.count, self.length = len(self._ids), len(self._kept)
 
     def records(self) -> Iterator[str]:
@@ -87,10 +86,10 @@ class _Chosen:
     def history(self) -> Iterator[str]:
         """Yield the lines of entries and snapshots, in the order in which they were made."""
         snapshots = deque(self._everything.snapshots())
-        for entry in self._everything.entries():
+        for entry, vectors in self._everything.entries():
             if kept := self._about(entry):
                 yield from _taken_before(snapshots, entry.seq)
-                yield entry_line(kept)
+                yield entry_line(kept, vectors)
         yield from _taken_before(snapshots, self._everything.head() + 1)
 
     def _about(self, entry: Entry) -> Entry | None:
@@ -100,7 +99,7 @@ class _Chosen:
             accesses: dict[str, Any] = changes["accesses"]
             if self._ids is not None:
                 accesses = {id: told for id, told in accesses.items() if id in self._ids}
-            return replace(entry, changes={"accesses": accesses}) if accesses else None
+            return entry._replace(changes={"accesses": accesses}) if accesses else None
         if self._ids is None:
             return entry
         if entry.id not in self._ids or (
@@ -109,7 +108,7 @@ class _Chosen:
             return None
         if changes and "undoes" in changes:
             undone = bisect_right(self._kept, changes["undoes"])
-            return replace(entry, changes={**changes, "undoes": undone})
+            return entry._replace(changes={**changes, "undoes": undone})
         return entry
 
 

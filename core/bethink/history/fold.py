@@ -71,11 +71,12 @@ def _told(story: Story) -> Then | None:
     fields: dict[str, Any] = {}
     counted = row = 0
     for entry in story.told:
-        if entry.changes is None:
+        changes = entry.changes if entry.whole is None else entry.whole
+        if changes is None:
             return None
-        fields = folded(fields, entry.changes, entry.at)
-        row = entry.row
-        if not _ACCESSES.isdisjoint(entry.changes):
+        fields = folded(fields, changes, entry.at)
+        row = entry.row or row
+        if not _ACCESSES.isdisjoint(changes):
             counted = entry.seq
     if story.accessed is not None and story.accessed[0] > counted:
         fields["access_count"], fields["last_accessed_at"] = story.accessed[1:]

@@ -117,7 +117,7 @@ class ChronicleContract(ABC):
         (story,) = backend.chronicle.stories([current], last)
         first, *later = story.told
         whole = told(replace(living, importance=first.seq / last))
-        assert first.changes == {**whole, "tags": [*EVERY_FIELD.tags]}
+        assert first.whole == {**whole, "tags": [*EVERY_FIELD.tags]}
         assert [(each.seq, each.changes) for each in later] == [
             (seq, {"importance": seq / last}) for seq in range(first.seq + 1, last + 1)
         ]
@@ -194,18 +194,18 @@ class ChronicleContract(ABC):
             writer.snapshot("named", 60.0)
         with backend.chronicle.everything() as everything:
             first, second = everything.records()
-            entries, snapshots = list(everything.entries()), everything.snapshots()
+            told, snapshots = list(everything.entries()), everything.snapshots()
             assert everything.head() == 4
         assert (first.row, first.ordinal, first.record.content) == (3, 1, "moved")
         assert told_vectors(first.vectors) == {"": [1, 2], "mine": [4], "new": [5, 6]}
         assert (second.row, second.record, second.vectors) == (2, EVERY_FIELD, {})
-        assert [(each.action, each.id, each.moved) for each in entries] == [
-            ("store", "r1", True),
-            ("store", "all", True),
-            ("update", "r1", True),
-            ("touch", None, None),
+        assert [(each.action, each.id, each.was, each.row) for each, _ in told] == [
+            ("store", "r1", None, 1),
+            ("store", "all", None, 2),
+            ("update", "r1", 1, 3),
+            ("touch", None, None, None),
         ]
-        assert [told_vectors(each.vectors) for each in entries] == [
+        assert [told_vectors(vectors) for _, vectors in told] == [
             {"mine": [3]},
             {},
             {"mine": [4], "new": [5, 6]},
@@ -230,7 +230,7 @@ class ChronicleContract(ABC):
         with backend.write() as writer:
             writer.journal("update", 5.0, record("r1", "", state="erased"), 1, 1, None)
         with backend.chronicle.everything() as everything:
-            changes = [entry.changes for entry in everything.entries()]
+            changes = [entry.changes for entry, _ in everything.entries()]
         assert changes == [None, {"left": "r1"}, None]
         assert backend.log(1, None, None, 0)[0].changes == {}
 

@@ -17,15 +17,15 @@ from ...namespaces import EVERYWHERE, Scope
 from ...records import LogEntry, MemoryRecord
 from .. import EMBEDDED, Changes, Loading, Rows, Segment, Vector
 from ..anchors import Anchor
-from .chronicle import SQLiteChronicle, to_entry
+from .chronicle import SQLiteChronicle, logged
 from .codes import PLAIN
 from .connection import BUSY_SECONDS, Connections, Durability
 from .erasing import ENTRIES_OF, ERASED, SCRUBBED, once_in
 from .inspection import SQLiteInspection
 from .loading import load, save
 from .opening import MEMORY
-from .reading import read_fact, read_head, read_number, read_rows
-from .rows import GIVEN, HELD, spanning, to_changes, to_vector, within, within_any
+from .reading import read_entries, read_fact, read_head, read_number, read_rows
+from .rows import GIVEN, HELD, spanning, to_vector, within, within_any
 from .schema import remove_backups
 from .sealing import guard
 from .where import condition
@@ -185,16 +185,13 @@ class SQLiteBackend:
         """Return what happened after *since*, with the data of live rows in *scopes*."""
         inside, parameters = within_any(scopes)
         with self._connections.snapshot() as connection:
-            entries = connection.execute(
-                "SELECT seq, was, row, CASE action WHEN 'touch' THEN changes END, "
-                "CASE action WHEN 'erase' THEN id END FROM journal WHERE seq > ?",
-                (since,),
-            ).fetchall()
-            self._codes.check_entries(connection, (seq for seq, *_ in entries))
-            rows = {row for _, *pair, _, _ in entries for row in pair if row is not None}
-            for *_, touched, _ in entries:
-                rows.update((to_changes(touched)[0] or {}).get("rows", ()))
-            erased = once_in(connection, {id for *_, id in entries if id is not None})
+            entries = list(
+                read_entries(connection, self._codes, "WHERE seq > ? ORDER BY seq", since)
+            )
+            rows = {row for each in entries for row in (each.was, each.row) if row is not None}
+            for each in entries:
+                rows.update((each.changes or {}).get("rows", ()))
+            erased = once_in(connection, {e.id for e in entries if e.action == "erase" and e.id})
             live = read_rows(
                 connection,
                 self._codes,
@@ -203,7 +200,7 @@ class SQLiteBackend:
                 *parameters,
                 using="NOT INDEXED",
             )
-        head = entries[-1][0] if entries else since
+        head = entries[-1].seq if entries else since
         return Changes(since, head, frozenset(rows), tuple(live), erased=erased)
 
     def load(self, scope: Scope, loose: int | None = None) -> Loading:
@@ -263,18 +260,15 @@ class SQLiteBackend:
         inside, parameters = within(EVERYWHERE if scope is None else scope)
         by_id = "" if id is None else f"AND seq IN ({ENTRIES_OF})"
         with self._connections.reading() as connection:
-            found = connection.execute(
-                "SELECT seq, at, action, id, namespace, changes FROM journal "
+            found = read_entries(
+                connection,
+                self._codes,
                 f"WHERE {inside} AND seq > ? {by_id} ORDER BY seq DESC LIMIT ?",
-                (
-                    *parameters,
-                    since,
-                    *(() if id is None else (id, id)),
-                    -1 if limit is None else limit,
-                ),
-            ).fetchall()
-            self._codes.check_entries(connection, (seq for seq, *_ in found))
-        return list(map(to_entry, found))
+                *(*parameters, since),
+                *(() if id is None else (id, id)),
+                -1 if limit is None else limit,
+            )
+            return list(map(logged, found))
 
     @contextmanager
     def inspect(self) -> Iterator[SQLiteInspection]:

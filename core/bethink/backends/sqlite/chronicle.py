@@ -7,25 +7,24 @@ import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ...errors import CorruptStoreError
 from ...namespaces import Scope
 from ...records import LogEntry, Snapshot
 from .. import Vector
-from ..chronicle import Current, Link, Story, Told
+from ..chronicle import Current, Entry, Link, Story
 from .codes import Codes
 from .connection import Connections
 from .everything import SQLiteEverything
-from .reading import read_head, read_snapshots
-from .rows import GIVEN, Shape, to_changes, to_vector, within
+from .reading import read_entries, read_head, read_snapshots
+from .rows import GIVEN, Shape, to_vector, within
 
+Read = TypeVar("Read")
 _AT_ONCE: Final = 256  # records whose entries are read before others have their turn
 _BEFORE: Final = (
-    "SELECT seq, at, row, changes FROM journal "
     "WHERE id = ? AND action <> 'store' AND row IS NOT NULL AND seq <= ? ORDER BY seq DESC"
 )
-_FIRST: Final = "SELECT seq, at, row, changes FROM journal WHERE seq = ?"
 _ACCESSED: Final = (
     "SELECT seq, count, last FROM accesses WHERE ordinal = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
 )
@@ -36,9 +35,7 @@ _NAMED: Final = (  # of a record's rows from then on, the one that the vector st
     "AND action <> 'store' AND seq > :row) LIMIT 1"
 )
 _STEPS: Final = "SELECT seq FROM clock_steps WHERE seq BETWEEN 2 AND ? ORDER BY seq"
-_TOLD: Final = Shape(int, float, int)
 _TIME: Final = Shape(float)
-_LOGGED: Final = Shape(int, float, str, str | None, str | None)
 _COUNTED: Final = Shape(int, int, float)
 _LINK: Final = Shape(str, str, str, int, float)
 
@@ -70,11 +67,8 @@ class SQLiteChronicle:
     def entry(self, seq: int) -> LogEntry | None:
         """Return entry number *seq*, None if there is none."""
         with self._connections.reading() as connection:
-            found = connection.execute(
-                "SELECT seq, at, action, id, namespace, changes FROM journal WHERE seq = ?", (seq,)
-            ).fetchone()
-            self._codes.check_entries(connection, [seq])
-        return to_entry(found) if found else None
+            found = read_entries(connection, self._codes, "WHERE seq = ?", seq)
+            return next(map(logged, found), None)
 
     def erased(self, since: int) -> bool:
         """Tell whether anything was erased by an entry after *since*."""
@@ -147,10 +141,7 @@ class SQLiteChronicle:
         for start in range(0, len(records), _AT_ONCE):
             with self._connections.reading() as connection:
                 some = records[start : start + _AT_ONCE]
-                told = [_story(connection, record, seq) for record in some]
-                entries = (entry.seq for story in told for entry in story.told)
-                self._codes.check_entries(connection, entries)
-                found += told
+                found += [_story(connection, self._codes, record, seq) for record in some]
         return found
 
     def named(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
@@ -206,11 +197,9 @@ class SQLiteChronicle:
             yield everything
 
 
-def to_entry(columns: Sequence[Any]) -> LogEntry:
-    """Return the entry of a row of the journal; that it tells the whole record goes unsaid."""
-    *logged, text = columns
-    seq, at, action, id, namespace = _LOGGED(logged)
-    return LogEntry(seq, at, action, id, namespace, to_changes(text)[0] or {})
+def logged(entry: Entry) -> LogEntry:
+    """Return *entry* as the log shows it."""
+    return LogEntry(*entry[:5], entry.changes or {})
 
 
 def _at(connection: sqlite3.Connection, seq: int) -> float:
@@ -219,30 +208,20 @@ def _at(connection: sqlite3.Connection, seq: int) -> float:
     return float(at)
 
 
-def _story(connection: sqlite3.Connection, current: Current, seq: int) -> Story:
-    told: list[Told] = []
-    with closing(connection.execute(_BEFORE, (current.record.id, seq))) as entries:
-        for columns in entries:
-            entry, whole = _told(columns)
-            told.append(entry)
-            if whole:
-                break
-        else:
-            first = connection.execute(_FIRST, (current.ordinal,)).fetchone()
-            told.append(_told(_there(first))[0])
+def _story(connection: sqlite3.Connection, codes: Codes, current: Current, seq: int) -> Story:
+    told: list[Entry] = []
+    for entry in read_entries(connection, codes, _BEFORE, current.record.id, seq):
+        told.append(entry)
+        if entry.whole is not None:
+            break
+    else:
+        first = read_entries(connection, codes, "WHERE seq = ?", current.ordinal)
+        told.append(_there(next(first, None)))
     accessed = connection.execute(_ACCESSED, (current.ordinal, seq)).fetchone()
     return Story(current, tuple(reversed(told)), _COUNTED(accessed) if accessed else None)
 
 
-def _told(columns: Sequence[Any]) -> tuple[Told, bool]:
-    """Return what an entry told, and whether it is all of the record."""
-    *place, text = columns
-    seq, at, row = _TOLD(place)
-    changes, whole = to_changes(text)
-    return Told(seq, at, row, whole or changes), whole is not None
-
-
-def _there(entry: Sequence[Any] | None) -> Sequence[Any]:
+def _there(entry: Read | None) -> Read:
     """Return *entry*, which must be there."""
     if entry is None:
         raise CorruptStoreError(None, "a journal entry is missing")

@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
 from ...errors import TamperedError
 from ...journal import digest
 from ...records import MemoryRecord
-from .rows import COLUMNS, GIVEN, to_record
+from ..chronicle import Entry
+from .rows import COLUMNS, GIVEN, TOLD, to_entry, to_record
 
 RECORD: Final = f"{COLUMNS}, records.row, ordinal, revision"
 ENTRY: Final = "seq, at, action, id, namespace, was, row, digest, link"
@@ -34,9 +35,10 @@ class Codes:
     """What to select of a record."""
     to_record: Callable[[Sequence[Any]], MemoryRecord] = staticmethod(to_record)
     """Make the record of what was selected."""
-
-    def check_entries(self, connection: sqlite3.Connection, entries: Iterable[int]) -> None:
-        """Raise ``TamperedError`` if one of these journal *entries* is not what was written."""
+    told: str = TOLD
+    """What to select of a journal entry."""
+    to_entry: Callable[[Sequence[Any]], Entry] = staticmethod(to_entry)
+    """Make the entry of what was selected."""
 
     def check_vectors(
         self, connection: sqlite3.Connection, rows: Iterable[int], but: Collection[str] = ()
@@ -58,6 +60,7 @@ class KeyedCodes(Codes):
     """How a file with *key* is read; *store* is an id of its own, lest files be mixed."""
 
     columns = f"{RECORD}, records.code"
+    told = f"{ENTRY}, salt, changes, code"
 
     def __init__(self, key: bytes, store: str) -> None:
         secret = blake2b(blake2b(key).digest(), salt=bytes.fromhex(store)).digest()
@@ -66,6 +69,7 @@ class KeyedCodes(Codes):
             for domain in (b"record", b"entry", b"vector", b"segment", b"store")
         }
         self.to_record = self._to_record
+        self.to_entry = self._to_entry
 
     def of(
         self, domain: bytes, columns: tuple[object, ...], data: bytes | memoryview = b""
@@ -99,6 +103,12 @@ class KeyedCodes(Codes):
             raise TamperedError(None, f"record {values[0]!r} {_CHANGED}")
         return to_record(values[:-4])
 
+    def _to_entry(self, values: Sequence[Any]) -> Entry:
+        *columns, salt, changes, code = values
+        if not self.genuine(columns, salt, changes, code):
+            raise TamperedError(None, f"journal entry {columns[0]} {_CHANGED}")
+        return to_entry((*columns[:-2], changes))
+
     def genuine(self, columns: Sequence[Any], salt: Any, changes: Any, code: Any) -> bool:
         """Tell whether a journal entry is what was written."""
         erased, count = mark(code)
@@ -108,20 +118,6 @@ class KeyedCodes(Codes):
             return salt is None and changes is None
         told = isinstance(salt, bytes) and isinstance(changes, str)
         return told and digest(salt, changes) == columns[-2]
-
-    def check_entries(self, connection: sqlite3.Connection, entries: Iterable[int]) -> None:
-        """Raise ``TamperedError`` if one of these journal *entries* is not what was written."""
-        for seq in self.forged(connection, entries):
-            raise TamperedError(None, f"journal entry {seq} {_CHANGED}")
-
-    def forged(self, connection: sqlite3.Connection, entries: Iterable[int]) -> Iterator[int]:
-        """Yield those of the journal *entries* that are not what was written."""
-        for *columns, salt, changes, code in connection.execute(
-            f"SELECT {ENTRY}, salt, changes, code FROM journal WHERE seq IN {GIVEN}",
-            (json.dumps(list(entries)),),
-        ):
-            if not self.genuine(columns, salt, changes, code):
-                yield columns[0]
 
     def check_vectors(
         self, connection: sqlite3.Connection, rows: Iterable[int], but: Collection[str] = ()

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from array import array
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Final
@@ -15,14 +16,12 @@ from ...records import Snapshot
 from .. import Row, Vector
 from ..chronicle import Entry
 from .codes import Codes
-from .reading import read_head, read_rows, read_snapshots
-from .rows import GIVEN, Shape, to_changes, to_vector
+from .reading import read_entries, read_head, read_rows, read_snapshots
+from .rows import GIVEN, Shape, to_vector
 
 _AT_ONCE: Final = 256
 _GIVEN: Final = "SELECT since, row, name FROM named_vectors ORDER BY since, name"
-_ENTRY: Final = Shape(int, float, str, str | None, str | None, int | None)
 _NAMED: Final = Shape(int, int, str)
-_TOLD: Final = "SELECT seq, at, action, id, namespace, row, changes FROM journal ORDER BY seq"
 _VECTOR: Final = "SELECT vector FROM named_vectors WHERE row = ? AND name = ?"
 
 
@@ -32,16 +31,11 @@ class SQLiteEverything:
     def __init__(self, connection: sqlite3.Connection, codes: Codes) -> None:
         self._connection = connection
         self._codes = codes
-        self._cursors: list[sqlite3.Cursor] = []
+        self._read = ExitStack()
 
     def close(self) -> None:
         """End what is being read, or an error that is kept would keep it open."""
-        for cursor in self._cursors:
-            cursor.close()
-
-    def _select(self, sql: str) -> sqlite3.Cursor:
-        self._cursors.append(self._connection.execute(sql))
-        return self._cursors[-1]
+        self._read.close()
 
     def head(self) -> int:
         """Return the last journal position."""
@@ -56,22 +50,20 @@ class SQLiteEverything:
             found = read_rows(self._connection, self._codes, f"row IN {GIVEN}", some)
             yield from sorted(found, key=attrgetter("ordinal"))
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield the journal, oldest first."""
-        given = groupby(map(_NAMED, self._select(_GIVEN)), key=itemgetter(0))
+    def entries(self) -> Iterator[tuple[Entry, dict[str, Vector]]]:
+        """Yield the journal, oldest first, with the named vectors that each entry gave."""
+        named = self._read.enter_context(closing(self._connection.execute(_GIVEN)))
+        given = groupby(map(_NAMED, named), key=itemgetter(0))
         since, places = next(given, (0, iter(())))
-        for *columns, text in self._select(_TOLD):
-            seq, at, action, id, namespace, row = _ENTRY(columns)
+        told = read_entries(self._connection, self._codes, "ORDER BY seq")
+        for entry in self._read.enter_context(closing(told)):
             vectors: dict[str, Vector] = {}
-            if seq == since:
+            if entry.seq == since:
                 vectors = {name: self._vector(row, name) for _, row, name in places}
                 since, places = next(given, (0, iter(())))
-            self._codes.check_entries(self._connection, [seq])
-            moved = None if row is None else row == seq
-            changes, _ = to_changes(text)
-            if id is None and changes is not None and "accesses" not in changes:
+            if entry.id is None and entry.changes is not None and "accesses" not in entry.changes:
                 raise CorruptStoreError(None, "damaged journal entry in the store")
-            yield Entry(seq, at, action, id, namespace, moved, changes, vectors)
+            yield entry, vectors
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""

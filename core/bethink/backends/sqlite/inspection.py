@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
 
-from ...errors import BethinkError, StorageError
-from ...journal import START, WHOLE, digest, link
+from ...errors import BethinkError, CorruptStoreError, StorageError
+from ...journal import START, digest, link
 from ...records import MemoryRecord, Problem, ProblemKind
 from .. import SEGMENT_FORMAT
-from ..inspection import Access, Life, Place, Step
+from ..chronicle import Entry
+from ..inspection import Access, Life, Place
 from . import schema
 from .codes import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, PLAIN, RECORD, mark
 from .opening import explained
-from .rows import COLUMNS, to_record
+from .rows import COLUMNS, TOLD, to_changes, to_record
 from .sealing import Seal
 
 _MOST: Final = 100
 _STEPS: Final = (
-    "SELECT seq, at, action, namespace, was, row, changes FROM journal "
-    "WHERE seq = :ordinal AND id = :id UNION ALL "
-    "SELECT seq, at, action, namespace, was, row, changes FROM journal "
+    f"SELECT {TOLD} FROM journal WHERE seq = :ordinal AND id = :id UNION ALL "
+    f"SELECT {TOLD} FROM journal "
     "WHERE id = :id AND action <> 'store' AND row IS NOT NULL ORDER BY seq"
 )
 _CHANGED: Final = "it was changed without the store's key"
@@ -267,7 +266,7 @@ class SQLiteInspection:
             ordinal,
             revision,
             _read(values),
-            tuple(_step(*columns) for columns in steps),
+            tuple(_entry(columns) for columns in steps),
             tuple(
                 Access(seq, count, last, self._touch(seq).get(id)) for seq, count, last in accesses
             ),
@@ -280,31 +279,25 @@ class SQLiteInspection:
 
     def _touched(self, seq: int) -> dict[str, tuple[int, float]]:
         found = self._one("SELECT changes FROM journal WHERE seq = ? AND action = 'touch'", seq)
-        changes = _json(found[0]) if found else None
-        accesses = changes.get("accesses") if isinstance(changes, dict) else None
-        found = accesses.items() if isinstance(accesses, dict) else ()
-        return {id: tuple(told) for id, told in found if isinstance(told, list)}
+        changes, _ = _told(found[0] if found else None)
+        return {id: tuple(told) for id, told in (changes or {}).get("accesses", {}).items()}
 
     def _one(self, sql: str, *parameters: object) -> Any:
         with explained(self._path):
             return self._connection.execute(sql, parameters).fetchone()
 
 
-def _step(
-    seq: int, at: float, action: str, namespace: str, was: int, row: int, text: object
-) -> Step:
-    changes = None if text is None else _json(text)
-    if text is not None and not isinstance(changes, dict):
-        changes = {}  # its digest tells that it is damaged
-    whole = changes.pop(WHOLE, None) if changes else None
-    return Step(seq, at, action, namespace, was, row, changes, whole)
+def _entry(columns: Sequence[Any]) -> Entry:
+    *place, text = columns
+    return Entry(*(*place, *_told(text)))
 
 
-def _json(text: Any) -> Any:
+def _told(text: Any) -> tuple[dict[str, Any] | None, Any]:
+    """Return what an entry tells, as ``to_changes`` does, nothing if that is damaged."""
     try:
-        return json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        return None
+        return to_changes(text)
+    except CorruptStoreError:
+        return {}, None  # its digest tells that it is damaged
 
 
 def _read(values: list[Any]) -> MemoryRecord | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Generator
 from contextlib import closing
 from typing import Final
 
 from ...errors import CorruptStoreError
 from ...records import Snapshot
 from .. import EMBEDDED, Row, Vector
+from ..chronicle import Entry
 from .codes import Codes
 from .rows import Shape, to_vector
 
@@ -42,6 +44,15 @@ def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
     """Return all snapshots in the order in which they were taken."""
     found = connection.execute("SELECT name, seq, at FROM snapshots ORDER BY seq, at, name")
     return [Snapshot(*_SNAPSHOT(columns)) for columns in found]
+
+
+def read_entries(
+    connection: sqlite3.Connection, codes: Codes, sql: str, *parameters: object
+) -> Generator[Entry]:
+    """Yield the journal entries that *sql* chooses, in its order."""
+    chosen = connection.execute(f"SELECT {codes.told} FROM journal {sql}", parameters)
+    with closing(chosen) as found:
+        yield from map(codes.to_entry, found)
 
 
 def read_rows(

@@ -16,9 +16,11 @@ from ...journal import KINDS, WHOLE, sensible
 from ...namespaces import Scope, Subtree
 from ...records import MemoryRecord, new_record
 from .. import Vector
+from ..chronicle import Entry
 
 FIELDS: Final = tuple(field.name for field in fields(MemoryRecord))
 COLUMNS: Final = ", ".join(FIELDS)
+TOLD: Final = "seq, at, action, id, namespace, was, row, changes"
 _VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
 _values = attrgetter(*FIELDS)
 _MANY: Final = 50
@@ -52,6 +54,7 @@ class Shape:
         self._known.add(tuple(map(type, values)))
 
 
+_ENTRY: Final = Shape(int, float, str, str | None, str | None, int | None, int | None)
 _RECORD: Final = Shape(
     *({**KINDS, "value": str | None, "tags": str, "metadata": str}[name] for name in FIELDS)
 )
@@ -93,6 +96,12 @@ def to_changes(text: str | None) -> tuple[dict[str, Any] | None, Any]:
     if changes is not None and not sensible(changes):
         raise CorruptStoreError(None, "damaged journal entry in the store")
     return changes, changes.pop(WHOLE, None) if changes else None
+
+
+def to_entry(values: Sequence[Any]) -> Entry:
+    """Return the journal entry with the columns ``TOLD``."""
+    *columns, text = values
+    return Entry(*(*_ENTRY(columns), *to_changes(text)))
 
 
 def to_blob(vector: Vector) -> bytes:
