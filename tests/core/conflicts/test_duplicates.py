@@ -110,6 +110,7 @@ WORDS = ("Ann", "likes", "é茶", "tea", "so", "the", "don\u2019t", "7", "7th", 
         st.builds(
             lambda words, author: record(" ".join(words), author=author),
             st.lists(st.sampled_from(WORDS), max_size=12)
+            | st.lists(st.text("aB7 é茶\u2019'.,-_?\u2212…\xa0", max_size=3), max_size=4)
             | st.permutations(WORDS[:10])
             | st.integers(0, 11).map(lambda at: WORDS[:at] + WORDS[at + 1 :]),
             st.sampled_from((None, "Ann")),
