@@ -12,9 +12,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from ..backends import Row
-from ..records import MemoryRecord
-
-_set = object.__setattr__  # a copy of the frozen record would cost more than its reading
+from ..records import MemoryRecord, with_accesses
 
 Pending: TypeAlias = dict[str, tuple[int, float]]
 
@@ -77,12 +75,15 @@ class Touches:
         """Return *rows* as they are at *head*, with the accesses that are not written by then."""
         with self._lock:
             layers = self._layers(head)
-            return tuple(_counted(row, layers) for row in rows)
+            counts = ((row, _counted(row.record, layers)) for row in rows)
+            return tuple(
+                row if record is row.record else replace(row, record=record)
+                for row, record in counts
+            )
 
     def count(self, record: MemoryRecord) -> MemoryRecord:
-        """Count its pending accesses into *record*, which nobody else may hold yet; return it."""
-        _count(record, self._pending)
-        return record
+        """Return *record* with its pending accesses."""
+        return _counted(record, (self._pending,))
 
     def _layers(self, head: int) -> list[Pending]:
         return [self._pending, *(taken for base, taken in self._leaving if base >= head)]
@@ -94,19 +95,11 @@ def _add(pending: Pending, more: Pending) -> None:
         pending[id] = (earlier + times, max(last, at))
 
 
-def _counted(row: Row, layers: Iterable[Pending]) -> Row:
-    waiting = [layer for layer in layers if row.record.id in layer]
-    if not waiting:
-        return row
-    record = replace(row.record)
-    for layer in waiting:
-        _count(record, layer)
-    return replace(row, record=record)
-
-
-def _count(record: MemoryRecord, pending: Pending) -> None:
-    waiting = pending.get(record.id)
-    if waiting is not None and record.state == "live":
-        times, at = waiting
-        _set(record, "access_count", record.access_count + times)
-        _set(record, "last_accessed_at", max(at, record.last_accessed_at or at))
+def _counted(record: MemoryRecord, layers: Iterable[Pending]) -> MemoryRecord:
+    for pending in layers:
+        waiting = pending.get(record.id)
+        if waiting is not None and record.state == "live":
+            times, at = waiting
+            last = max(at, record.last_accessed_at or at)
+            record = with_accesses(record, record.access_count + times, last)
+    return record
