@@ -8,7 +8,6 @@ from .cutting import chunk_terms
 
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september",
            "october", "november", "december")  # fmt: skip
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -20,10 +19,9 @@ def utc(timestamp: float) -> datetime | None:
         return None
 
 
-def date_words(timestamp: float, *, weekday: bool = False) -> list[str]:
+def date_words(timestamp: float) -> list[str]:
     """Spell a Unix time in UTC as search terms: day, month, year; none outside years 1 to 9999."""
     when = utc(timestamp)
     if when is None:
         return []
-    spelled = [str(when.day), *chunk_terms(_MONTHS[when.month - 1]), str(when.year)]
-    return [*chunk_terms(_WEEKDAYS[when.weekday()]), *spelled] if weekday else spelled
+    return [str(when.day), *chunk_terms(_MONTHS[when.month - 1]), str(when.year)]
