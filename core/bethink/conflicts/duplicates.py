@@ -36,8 +36,8 @@ _ANY: Final = ""  # is among the runs of every text, so that one without words i
 def repeats(memories: Iterable[MemoryRecord]) -> list[bool]:
     """Tell of each memory whether one before it, itself no repetition, says all that it says.
 
-    What has a run of letters and digits of its own repeats none. The others are held against those
-    that have the rarest of their runs.
+    What has a run of letters and digits of its own repeats none. Of the others the rarest runs are
+    noted, and each is held against those that have all of them that it has.
     """
     memories = list(memories)
     runs = [_runs(memory.content) for memory in memories]
@@ -45,15 +45,16 @@ def repeats(memories: Iterable[MemoryRecord]) -> list[bool]:
     lone = {run for run, count in counts.items() if count == 1} - _IDLE
     rarest = [_rarest(own, counts) if lone.isdisjoint(own) else None for own in runs]
     asked = frozenset(rarest)
-    having: defaultdict[Hashable, list[_Told]] = defaultdict(list)
+    having: defaultdict[Hashable, set[_Told]] = defaultdict(set)
     found = []
     for memory, own, rare in zip(memories, runs, rarest, strict=True):
         repeated = False
         if shared := asked.intersection(own):
             told, thing = _Told(memory), about(memory)
-            repeated = rare is not None and any(map(told.repeats, having[thing, rare]))
-            for run in () if repeated else shared:
-                having[thing, run].append(told)
+            tellings = [having[thing, run] for run in shared]
+            repeated = rare is not None and any(map(told.repeats, set.intersection(*tellings)))
+            for telling in () if repeated else tellings:
+                telling.add(told)
         found.append(repeated)
     return found
 
