@@ -162,29 +162,7 @@ def test_compare_and_set_writes_only_over_what_is_expected(keyed: KeyedMemory) -
     assert len(keyed.store.log()) == 2
 
 
-def test_recent_takes_in_what_is_written_while_it_reads(
-    keyed: KeyedMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for key in "abc":
-        keyed.remember(key, 0)
-    backend, disturbances = keyed.store._engine.backend, iter("cb")
-    read = backend.at
-
-    def disturbed(rows: Any) -> Any:
-        for key in disturbances:
-            keyed.remember(key, 1)
-            break
-        return read(rows)
-
-    monkeypatch.setattr(backend, "at", disturbed)
-    assert keyed.recent(2) == (("c", 1), ("b", 0))
-    assert keyed.recent(2) == (("b", 1), ("c", 1))
-
-
-def test_recent_holds_back_those_who_never_pause(
-    keyed: KeyedMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(keyed_module, "_PASSES", 0)
+def test_recent_takes_in_no_record_without_a_key(keyed: KeyedMemory) -> None:
     for key in "abca":
         keyed.remember(key, 0)
     keyed.store.store("without a key", namespace="working")

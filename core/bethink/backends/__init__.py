@@ -250,8 +250,12 @@ class Backend(Protocol):
         offset: int,
         newest_first: bool,
         now: float | None = None,
+        by_row: bool = False,
     ) -> list[MemoryRecord]:
-        """Return live records in insertion order, without those that have expired by *now*."""
+        """Return live records in insertion order, without those that have expired by *now*.
+
+        With *by_row* they come in the order in which they got their rows.
+        """
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         """Return the rows of the live records in *scope* that pass *where*, ascending."""

@@ -29,6 +29,7 @@ Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
 
 
 _ordinal = attrgetter("current.ordinal")
+_own_row = attrgetter("row")
 
 
 class PastBackend:
@@ -106,9 +107,11 @@ class PastBackend:
         offset: int,
         newest_first: bool,
         now: float | None = None,
+        by_row: bool = False,
     ) -> list[MemoryRecord]:
         """Return live records in insertion order, without those that had expired by *now*."""
-        found = sorted(self._live(scope, now), key=_ordinal, reverse=newest_first)
+        place = _own_row if by_row else _ordinal
+        found = sorted(self._live(scope, now), key=place, reverse=newest_first)
         passed = (each.record for each in found if matches(where, each.record))
         return list(islice(passed, offset, None if limit is None else offset + limit))
 
@@ -128,7 +131,7 @@ class PastBackend:
 
     def load(self, scope: Scope, loose: int | None = None) -> Loading:
         """Return every live row with its vector."""
-        found = sorted(self._live(scope), key=lambda each: each.row)
+        found = sorted(self._live(scope), key=_own_row)
         vectors = self._vectors(found)
         rows = [_row(each, vectors[each.row]) for each in found]
         return Loading(self._seq, (), {}, tuple(rows), ())

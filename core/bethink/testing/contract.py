@@ -238,6 +238,12 @@ class BackendContract(ChronicleContract):
             [],
         ]
 
+    def test_records_can_be_listed_by_their_rows(self, backend: Backend) -> None:
+        insert(backend, *(record(f"r{n}") for n in range(4)))
+        move(backend, 2, record("r1", content="other"))
+        found = backend.select("default", None, 3, 0, True, by_row=True)
+        assert [each.id for each in found] == ["r1", "r3", "r2"]
+
     def test_changes_tell_what_happened_since(self, backend: Backend) -> None:
         insert(backend, record("r1"), record("r2"), record("r3"))
         move(backend, 1, record("r1", content="moved"))

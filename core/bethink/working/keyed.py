@@ -17,13 +17,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from operator import itemgetter
 from typing import Any, Final
 
 from .. import fields
 from ..errors import StoreBusyError, ValidationError
 from ..fields import plain
-from ..filters import RELATIONS, lasting, parse
+from ..filters import RELATIONS, parse
 from ..namespaces import check_namespace
 from ..records import MemoryRecord
 from ..store import MemoryStore
@@ -34,7 +33,6 @@ from .base import Memory, MemoryItem
 PATIENCE: Final = 30.0
 """How many seconds ``update`` goes on while others change the key faster than it can."""
 
-_PASSES: Final = 20
 _KEYED: Final = {"key": {"$exists": True}}
 
 
@@ -76,8 +74,11 @@ class KeyedMemory(Memory):
 
         ``update`` and ``compare_and_set`` remember anew; ``increment`` counts in place.
         """
-        most = fields.integer("n", n, 0)
-        return tuple(map(_item, self._newest(most))) if most else ()
+        most, engine = fields.integer("n", n, 0), self._engine
+        newest = engine.backend.select(
+            self.namespace, parse(_KEYED), most, 0, True, engine.clock(), by_row=True
+        )
+        return tuple(map(_item, newest))
 
     def update(self, key: str, fn: Callable[[Any], Any], default: Any = None) -> Any:
         """Remember what *fn* makes of the value under *key*, or of *default*; return it.
@@ -169,20 +170,6 @@ class KeyedMemory(Memory):
 
     def _record(self, key: str) -> MemoryRecord | None:
         return self.store.get(namespace=self.namespace, key=key)
-
-    def _newest(self, most: int) -> list[MemoryRecord]:
-        """Return the records whose rows are the newest, newest first, as they are at one moment."""
-        backend, scope = self._engine.backend, self.namespace
-        where = lasting(parse(_KEYED), self._engine.clock())
-        loaded: dict[int, MemoryRecord] = {}
-        for _ in range(_PASSES):
-            rows = backend.matching(scope, where)[-most:][::-1].tolist()
-            loaded |= backend.at([row for row in rows if row not in loaded])
-            if loaded.keys() >= set(rows):
-                return [loaded[row] for row in rows]
-        with self._engine.writing() as transaction:  # others never pause, so hold them back
-            found = transaction.writer.matching(scope, where)
-        return [record for _, record in sorted(found, key=itemgetter(0), reverse=True)[:most]]
 
     def _checked(self, key: str) -> str:
         """Return *key* if it may be changed here and now."""

@@ -121,6 +121,7 @@ class SQLiteBackend:
         offset: int,
         newest_first: bool,
         now: float | None = None,
+        by_row: bool = False,
     ) -> list[MemoryRecord]:
         """Return live records in insertion order, without those that have expired by *now*."""
         inside, parameters = within(scope)
@@ -129,7 +130,8 @@ class SQLiteBackend:
         paged = passing.exact
         found = self._records(
             f"{inside} AND state = 'live' AND ({passing.sql}) "
-            f"ORDER BY ordinal {'DESC' if newest_first else ''} LIMIT ? OFFSET ?",
+            f"ORDER BY {'row' if by_row else 'ordinal'} {'DESC' if newest_first else ''} "
+            "LIMIT ? OFFSET ?",
             *parameters,
             *passing.parameters,
             -1 if limit is None or not paged else limit,
