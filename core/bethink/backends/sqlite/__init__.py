@@ -187,9 +187,7 @@ class SQLiteBackend:
         """Return what happened after *since*, with the data of live rows in *scopes*."""
         inside, parameters = within_any(scopes)
         with self._connections.snapshot() as connection:
-            entries = list(
-                read_entries(connection, self._codes, "WHERE seq > ? ORDER BY seq", since)
-            )
+            entries = read_entries(connection, self._codes, "WHERE seq > ? ORDER BY seq", since)
             rows = {row for each in entries for row in (each.was, each.row) if row is not None}
             for each in entries:
                 rows.update((each.changes or {}).get("rows", ()))
@@ -270,7 +268,7 @@ class SQLiteBackend:
                 *(() if id is None else (id, id)),
                 -1 if limit is None else limit,
             )
-            return list(map(logged, found))
+        return list(map(logged, found))
 
     @contextmanager
     def inspect(self) -> Iterator[SQLiteInspection]:

@@ -7,7 +7,7 @@ import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from ...errors import CorruptStoreError
 from ...namespaces import Scope
@@ -20,7 +20,6 @@ from .everything import SQLiteEverything
 from .reading import read_entries, read_head, read_snapshots
 from .rows import GIVEN, Shape, to_vector, within
 
-Read = TypeVar("Read")
 _AT_ONCE: Final = 256  # records whose entries are read before others have their turn
 _BEFORE: Final = (
     "WHERE id = ? AND action <> 'store' AND row IS NOT NULL AND seq <= ? ORDER BY seq DESC"
@@ -68,7 +67,7 @@ class SQLiteChronicle:
         """Return entry number *seq*, None if there is none."""
         with self._connections.reading() as connection:
             found = read_entries(connection, self._codes, "WHERE seq = ?", seq)
-            return next(map(logged, found), None)
+        return logged(found[0]) if found else None
 
     def erased(self, since: int) -> bool:
         """Tell whether anything was erased by an entry after *since*."""
@@ -210,18 +209,20 @@ def _at(connection: sqlite3.Connection, seq: int) -> float:
 
 def _story(connection: sqlite3.Connection, codes: Codes, current: Current, seq: int) -> Story:
     told: list[Entry] = []
-    for entry in read_entries(connection, codes, _BEFORE, current.record.id, seq):
-        told.append(entry)
-        if entry.whole is not None:
-            break
-    else:
-        first = read_entries(connection, codes, "WHERE seq = ?", current.ordinal)
-        told.append(_there(next(first, None)))
+    selected = f"SELECT {codes.told} FROM journal"
+    with closing(connection.execute(f"{selected} {_BEFORE}", (current.record.id, seq))) as entries:
+        for columns in entries:
+            told.append(codes.to_entry(columns))
+            if told[-1].whole is not None:
+                break
+        else:
+            first = connection.execute(f"{selected} WHERE seq = ?", (current.ordinal,)).fetchone()
+            told.append(codes.to_entry(_there(first)))
     accessed = connection.execute(_ACCESSED, (current.ordinal, seq)).fetchone()
     return Story(current, tuple(reversed(told)), _COUNTED(accessed) if accessed else None)
 
 
-def _there(entry: Read | None) -> Read:
+def _there(entry: Sequence[Any] | None) -> Sequence[Any]:
     """Return *entry*, which must be there."""
     if entry is None:
         raise CorruptStoreError(None, "a journal entry is missing")

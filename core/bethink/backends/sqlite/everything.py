@@ -16,7 +16,7 @@ from ...records import Snapshot
 from .. import Row, Vector
 from ..chronicle import Entry
 from .codes import Codes
-from .reading import read_entries, read_head, read_rows, read_snapshots
+from .reading import read_head, read_rows, read_snapshots
 from .rows import GIVEN, Shape, to_vector
 
 _AT_ONCE: Final = 256
@@ -55,8 +55,9 @@ class SQLiteEverything:
         named = self._read.enter_context(closing(self._connection.execute(_GIVEN)))
         given = groupby(map(_NAMED, named), key=itemgetter(0))
         since, places = next(given, (0, iter(())))
-        told = read_entries(self._connection, self._codes, "ORDER BY seq")
-        for entry in self._read.enter_context(closing(told)):
+        selected = f"SELECT {self._codes.told} FROM journal ORDER BY seq"
+        told = self._read.enter_context(closing(self._connection.execute(selected)))
+        for entry in map(self._codes.to_entry, told):
             vectors: dict[str, Vector] = {}
             if entry.seq == since:
                 vectors = {name: self._vector(row, name) for _, row, name in places}

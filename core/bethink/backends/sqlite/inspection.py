@@ -288,8 +288,7 @@ class SQLiteInspection:
 
 
 def _entry(columns: Sequence[Any]) -> Entry:
-    *place, text = columns
-    return Entry(*(*place, *_told(text)))
+    return Entry._make((*columns[:-1], *_told(columns[-1])))
 
 
 def _told(text: Any) -> tuple[dict[str, Any] | None, Any]:

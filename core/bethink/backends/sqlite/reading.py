@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator
 from contextlib import closing
 from typing import Final
 
@@ -48,11 +47,10 @@ def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
 
 def read_entries(
     connection: sqlite3.Connection, codes: Codes, sql: str, *parameters: object
-) -> Generator[Entry]:
-    """Yield the journal entries that *sql* chooses, in its order."""
-    chosen = connection.execute(f"SELECT {codes.told} FROM journal {sql}", parameters)
-    with closing(chosen) as found:
-        yield from map(codes.to_entry, found)
+) -> list[Entry]:
+    """Return the journal entries that *sql* chooses, in its order."""
+    found = connection.execute(f"SELECT {codes.told} FROM journal {sql}", parameters).fetchall()
+    return list(map(codes.to_entry, found))
 
 
 def read_rows(

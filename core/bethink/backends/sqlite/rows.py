@@ -100,8 +100,7 @@ def to_changes(text: str | None) -> tuple[dict[str, Any] | None, Any]:
 
 def to_entry(values: Sequence[Any]) -> Entry:
     """Return the journal entry with the columns ``TOLD``."""
-    *columns, text = values
-    return Entry(*(*_ENTRY(columns), *to_changes(text)))
+    return Entry._make((*_ENTRY(values[:-1]), *to_changes(values[-1])))
 
 
 def to_blob(vector: Vector) -> bytes:

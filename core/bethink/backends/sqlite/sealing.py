@@ -97,7 +97,7 @@ class Seal:
             yield Problem("fact", SEAL, "it does not fit the facts and snapshots")
         seq, _, code = _last(connection)
         try:
-            list(read_entries(connection, self.codes, "WHERE seq = ?", seq))
+            read_entries(connection, self.codes, "WHERE seq = ?", seq)
         except TamperedError:
             yield Problem("journal", f"entry {seq}", "it was changed without the store's key")
         (count,) = connection.execute("SELECT count(*) FROM records").fetchone()
