@@ -218,7 +218,9 @@ def _story(connection: sqlite3.Connection, codes: Codes, current: Current, seq: 
         else:
             first = connection.execute(f"{selected} WHERE seq = ?", (current.ordinal,)).fetchone()
             told.append(codes.to_entry(_there(first)))
-    accessed = connection.execute(_ACCESSED, (current.ordinal, seq)).fetchone()
+    accessed = None
+    if current.record.access_count:  # it never falls
+        accessed = connection.execute(_ACCESSED, (current.ordinal, seq)).fetchone()
     return Story(current, tuple(reversed(told)), _COUNTED(accessed) if accessed else None)
 
 
