@@ -20,11 +20,6 @@ def opened(path: Path) -> MemoryStore:
     return MemoryStore(path, embedder=HashEmbedder(8))
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
 def has_length(file: Path, length: int) -> bool:
     return file.exists() and file.stat().st_size == length
 
