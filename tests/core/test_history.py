@@ -463,6 +463,16 @@ def test_what_was_changed_again_is_not_undone(store: MemoryStore) -> None:
     refused(store, 1, r"entry 4 \(forget\) changed state")
 
 
+def test_an_undo_that_a_record_is_in_no_state_for_says_what_would_help(store: MemoryStore) -> None:
+    record = store.store("one")
+    store.update(record.id, content="two")
+    store.archive(record.id)
+    refused(store, 2, "its record is archived; unarchive it first")
+    store.unarchive(record.id)
+    store.store("three", supersedes=record.id)
+    refused(store, 2, "its record is superseded$")
+
+
 def test_what_would_break_a_key_is_not_undone(store: MemoryStore) -> None:
     record = store.store("one", key="k")
     store.update(record.id, key=None)

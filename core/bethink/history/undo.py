@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from ..backends import EMBEDDED, Backend, Vector
 from ..engine import Engine, Transaction
 from ..errors import NotFoundError, ValidationError
 from ..index.document import embedded_text
-from ..records import LogEntry, MemoryRecord, different
+from ..records import LogEntry, MemoryRecord, State, different
 from ..verbs.lifecycle import check_key_free
 from ..verbs.links import LINKING
 from ..verbs.links import undo as undo_link
 from .fold import SILENT, Then, said_differently, then
+
+_BACK: Final[Mapping[State, str]] = {
+    "forgotten": "; restore it first",
+    "archived": "; unarchive it first",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +156,9 @@ def _take_back(
             f"entry {step.seq} cannot be undone: {', '.join(sorted(changed))} changed after it"
         )
     if "state" not in step.back and now.state != "live":
+        first = _BACK.get(now.state, "")
         raise ValidationError(
-            f"entry {step.seq} cannot be undone: its record is {now.state}; restore it first"
+            f"entry {step.seq} cannot be undone: its record is {now.state}{first}"
         )
     back = replace(now, **step.back, updated_at=transaction.now)
     told = {**step.back, "undoes": step.seq}
