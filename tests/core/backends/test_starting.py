@@ -183,6 +183,18 @@ def test_a_missing_segment_is_named_and_rebuilt_from_the_rows(
         assert answers(store, namespace) == rebuilt(path, namespace)
 
 
+def test_a_small_segment_that_is_missing_beside_a_large_one_is_made_again(path: Path) -> None:
+    with opened(path) as store:
+        fill(store, 10 * BLOCK)
+    *_, (_, first, _), _ = spans(path)
+    assert first > 5 * BLOCK
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DELETE FROM segments WHERE first = ?", (first,))
+        connection.commit()
+    with opened(path) as store:
+        assert answers(store) == rebuilt(path)
+
+
 def test_what_happened_after_saving_holds(path: Path) -> None:
     with opened(path) as store:
         ids = fill(store, 2 * BLOCK)

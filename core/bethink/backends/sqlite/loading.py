@@ -15,6 +15,7 @@ from .reading import read_number, read_rows
 from .rows import GIVEN
 
 _PIECE: Final = 1 << 20
+_NARROW: Final = 8  # times a gap's rows are looked through sooner than all of a namespace
 
 
 def load(
@@ -105,13 +106,16 @@ def _leave_out(
         for end, segment in zip(ends, segments, strict=False)
         if end + 1 < segment.first
     ]
-    return bool(gaps) and bool(
-        connection.execute(
-            "SELECT EXISTS (SELECT 1 FROM records INDEXED BY records_scope WHERE namespace = ? "
-            f"AND state = 'live' AND ({' OR '.join(['row BETWEEN ? AND ?'] * len(gaps))}))",
-            (namespace, *chain.from_iterable(gaps)),
-        ).fetchone()[0]
-    )
+    if not gaps:
+        return False
+    narrow = sum(to - since for since, to in gaps) * _NARROW <= sum(one.count for one in segments)
+    using = "NOT INDEXED" if narrow else "INDEXED BY records_scope"
+    (found,) = connection.execute(
+        f"SELECT EXISTS (SELECT 1 FROM records {using} WHERE namespace = ? AND state = 'live' "
+        f"AND ({' OR '.join(['row BETWEEN ? AND ?'] * len(gaps))}))",
+        (namespace, *chain.from_iterable(gaps)),
+    ).fetchone()
+    return bool(found)
 
 
 def _data(connection: sqlite3.Connection, number: int, size: int) -> bytes | memoryview:
