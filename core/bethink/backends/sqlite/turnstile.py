@@ -10,6 +10,7 @@ file is made at the first encounter and removed when a store closes; where there
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
@@ -42,8 +43,9 @@ class Turnstile:
         connection.execute("PRAGMA busy_timeout = 0")
         try:
             if os.path.exists(self._line) or not _begun(connection, statement):
-                with self._turn():
-                    if not _waited(partial(_begun, connection, statement), self._patience):
+                deadline = time.monotonic() + self._patience
+                with self._turn(deadline - self._patience / 2):
+                    if not _waited(partial(_begun, connection, statement), deadline):
                         raise sqlite3.OperationalError("database is locked")
         finally:
             connection.execute(f"PRAGMA busy_timeout = {int(1000 * self._patience)}")
@@ -54,7 +56,7 @@ class Turnstile:
             os.unlink(self._line)
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _turn(self, deadline: float) -> Iterator[None]:
         """Stand in line, but not for ever: one that has stopped there is passed by."""
         if fcntl is None:  # pragma: no cover - Windows
             yield
@@ -62,7 +64,7 @@ class Turnstile:
         line = os.open(self._line, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
         try:
             place = _place_in(line)
-            _waited(partial(_locked, line, place - 1), self._patience / 2)
+            _waited(partial(_locked, line, place - 1), deadline)
             yield
         finally:
             os.close(line)
@@ -70,9 +72,8 @@ class Turnstile:
             self.remove()
 
 
-def _waited(done: Callable[[], bool], seconds: float) -> bool:
-    """Wait until it is *done*, at most so many *seconds*; tell whether it is."""
-    deadline = time.monotonic() + seconds
+def _waited(done: Callable[[], bool], deadline: float) -> bool:
+    """Wait until it is *done*, at most until the *deadline*; tell whether it is."""
     while not done():
         if time.monotonic() > deadline:
             return False
@@ -92,8 +93,8 @@ def _place_in(line: int) -> int:
 def _locked(line: int, place: int) -> bool:
     try:
         fcntl.lockf(line, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-    except OSError:
-        return False
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EAGAIN)  # else there are no locks here
     return True
 
 
