@@ -52,7 +52,7 @@ class Moments:
             return self._named(when)
         if isinstance(when, int) and not isinstance(when, bool):
             return self._numbered(when)
-        if isinstance(when, bool) or not isinstance(when, float | datetime):
+        if not isinstance(when, float | datetime):
             raise ValidationError(
                 "a moment must be a snapshot's name, the number of a journal entry or a time "
                 f"(a float or an aware datetime), not {type(when).__name__}"

@@ -226,7 +226,8 @@ class _Joined:
     def _reconcile(self, row: int, ours: MemoryRecord, theirs: MemoryRecord) -> None:
         """Bring one record of both stores up to date: the later change counts, the most accesses.
 
-        What was superseded there since is so here; else its state here stays.
+        What was superseded there since is so here, but not by what it supersedes here; else its
+        state here stays.
         """
         accessed = [at for at in (ours.last_accessed_at, theirs.last_accessed_at) if at is not None]
         after = replace(
@@ -248,9 +249,9 @@ class _Joined:
 
     def _is_superseded(self, theirs: MemoryRecord) -> bool:
         """Tell whether *theirs* is superseded, and not by what the same record supersedes here."""
-        seen, by = {theirs.id}, theirs.superseded_by if theirs.state == "superseded" else None
-        if by is None:
+        if theirs.state != "superseded":
             return False
+        seen, by = {theirs.id}, theirs.superseded_by
         while by is not None and by not in seen:
             seen.add(by)
             found = self._writer.find([by]).get(by)
