@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -408,6 +409,15 @@ def test_what_is_no_store_is_refused_and_not_made(ours: MemoryStore, tmp_path: P
         ours.merge_from(closed)
 
 
+@contextmanager
+def two_stores(clock: Clock) -> Iterator[tuple[MemoryStore, MemoryStore]]:
+    with (
+        MemoryStore(embedder=EMBEDDER, clock=clock) as one,
+        MemoryStore(embedder=EMBEDDER, clock=clock) as other,
+    ):
+        yield one, other
+
+
 def change(store: MemoryStore, chance: random.Random, clock: Clock) -> None:
     """Do something to a random record, or store one."""
     clock.now += chance.choice((0.0, 1.0, 5.0))
@@ -434,10 +444,7 @@ def change(store: MemoryStore, chance: random.Random, clock: Clock) -> None:
 @settings(max_examples=25, deadline=None)
 def test_merging_again_changes_nothing(seed: int) -> None:
     chance, clock = random.Random(seed), Clock()
-    with (
-        MemoryStore(embedder=EMBEDDER, clock=clock) as one,
-        MemoryStore(embedder=EMBEDDER, clock=clock) as other,
-    ):
+    with two_stores(clock) as (one, other):
         for _ in range(20):
             change(chance.choice((one, other)), chance, clock)
             if not chance.randrange(6):
@@ -477,10 +484,7 @@ def test_it_can_be_awaited(tmp_path: Path) -> None:
 @settings(max_examples=25, deadline=None)
 def test_however_two_stores_are_merged_nothing_supersedes_itself(seed: int) -> None:
     chance, clock = random.Random(seed), Clock()
-    with (
-        MemoryStore(embedder=EMBEDDER, clock=clock) as one,
-        MemoryStore(embedder=EMBEDDER, clock=clock) as other,
-    ):
+    with two_stores(clock) as (one, other):
         for _ in range(30):
             into, source = chance.choice(((one, other), (other, one)))
             change(into, chance, clock)
