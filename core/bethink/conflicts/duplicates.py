@@ -53,8 +53,9 @@ def repeats(memories: Iterable[MemoryRecord]) -> list[bool]:
             told, thing = _Told(memory), about(memory)
             tellings = [having[thing, run] for run in shared]
             repeated = rare is not None and any(map(told.repeats, set.intersection(*tellings)))
-            for telling in () if repeated else tellings:
-                telling.add(told)
+            if not repeated:
+                for telling in tellings:
+                    telling.add(told)
         found.append(repeated)
     return found
 
