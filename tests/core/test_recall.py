@@ -38,7 +38,7 @@ DAY = 86_400.0
 WORDS = ["red", "cat", "dog", "house", "paris", "run", "runs", "running", "the", "東京", "color42"]
 NAMESPACES = ("default", "a", "a/b", "a/b/c", "ab")
 
-INTENTS = ("", "", "any gotchas with the ", "command for the ", "error: ")
+INTENTS = ("", "", "any gotchas with the ", "command for your ", "error: ", "where is my ")
 phrases = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 said = st.builds(str.__add__, phrases, st.sampled_from(["", "", "?"]))
 long_texts = st.sampled_from(["cat " * 150, "red house " * 120, "dog " * 40 + "?"])
@@ -51,7 +51,7 @@ changes = st.fixed_dictionaries(
         "content": said | long_texts,
         "namespace": st.sampled_from(NAMESPACES),
         "thread": st.sampled_from(["s", "t", None]),
-        "author": st.sampled_from(["Ann", "red", None]),
+        "author": st.sampled_from(["Ann", "red", "assistant", None]),
         "occurred_at": st.integers(-40, 40).map(lambda days: NOW + days * DAY),
         "importance": st.sampled_from([0.0, 0.3, 1.0]),
         "confidence": st.sampled_from([0.2, 1.0]),
@@ -408,6 +408,23 @@ def test_a_name_finds_what_its_owner_wrote_before_what_others_told_them(store: M
     store.store("these days I do paint boats", author="Ann")
     assert [hit.memory.author for hit in store.recall("does Ann paint boats?")] == ["Ann", "Bo"]
     assert [hit.memory.author for hit in store.recall("Ann")] == ["Ann", "Bo"]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("what about the trip to Rome?", "user"),
+        ("what did you say about the trip to Rome?", "Assistant"),
+        ("which trip to Rome did the assistant plan?", "Assistant"),
+        ("was ist mit der Reise nach Rome?", "Assistant"),
+    ],
+)
+def test_an_assistant_s_words_come_first_only_where_they_may_be_meant(
+    store: MemoryStore, query: str, first: str
+) -> None:
+    for author in ("Assistant", "user"):
+        store.store("the trip to Rome is in May", author=author)
+    assert store.recall(query, mode="keyword")[0].memory.author == first
 
 
 def test_the_same_thread_name_elsewhere_is_another_thread(store: MemoryStore) -> None:

@@ -27,7 +27,7 @@ from bethink import (
 )
 from bethink.filters import matches, parse
 from bethink.history import When
-from bethink.index.document import asks, embedded_text, record_terms
+from bethink.index.document import ASSISTANT, REPLY, asks, embedded_text, record_terms
 from bethink.index.keyword import K1, NAME, B, authored
 from bethink.index.threads import (
     BORROW_WORDS,
@@ -40,7 +40,7 @@ from bethink.index.threads import (
 )
 from bethink.namespaces import EVERYWHERE, Scope
 from bethink.recall import DIGITS
-from bethink.text import query_terms
+from bethink.text import Query, read_query
 from bethink.verbs.reading import DEFAULT_SHARE
 
 DAY = 86_400
@@ -108,8 +108,8 @@ class Twin:
         """Return ids and scores, best first, ties by id."""
         assert asked.now is not None
         records = [record for record in self.records if covers(asked.namespace, record.namespace)]
-        words = query_terms(asked.query) if asked.query and asked.mode != "semantic" else []
-        keyword = keyword_scores(records, words)
+        words = asked.query if asked.query and asked.mode != "semantic" else ""
+        keyword = keyword_scores(records, read_query(words))
         share, cosines, vector = self.vector_signals(records, asked, keyword)
         found = []
         for record, said, meant, cos in zip(records, keyword, vector, cosines, strict=True):
@@ -212,14 +212,14 @@ def cosine(one: Vector, other: Vector) -> float:
     return math.fsum(x * y for x, y in zip(a, b, strict=True)) / length if length else 0.0
 
 
-def keyword_scores(records: Sequence[MemoryRecord], words: Sequence[str]) -> list[float]:
+def keyword_scores(records: Sequence[MemoryRecord], query: Query) -> list[float]:
     """Return BM25 by what the query could at most attain, with what thread neighbours lend."""
     counts = [Counter(record_terms(record)) for record in records]
     lengths = [sum(count.values()) for count in counts]
     average = sum(lengths) / len(records) if any(lengths) else 1.0
     threads = turns_by_thread(records)
     attained, attainable = [0.0] * len(records), 0.0
-    for word in words:
+    for word in query.terms:
         wrote = [authored(word) in count for count in counts]
         said = [word in count for count in counts]
         idf = inverse_frequency(list(map(max, said, wrote)))
@@ -234,7 +234,11 @@ def keyword_scores(records: Sequence[MemoryRecord], words: Sequence[str]) -> lis
             own = name / weight if wrote[position] else 0.0
             attained[position] += weight * (1 - (1 - evidence) * (1 - own))
     scores = [each / attainable if attainable else 0.0 for each in attained]
-    return lifted(handed_over(scores, records, threads), threads)
+    scores = lifted(handed_over(scores, records, threads), threads)
+    if query.of_replies:
+        return scores
+    replied = [any(authored(name) in count for name in ASSISTANT) for count in counts]
+    return [score * REPLY if by else score for score, by in zip(scores, replied, strict=True)]
 
 
 def inverse_frequency(found: Sequence[bool]) -> float:

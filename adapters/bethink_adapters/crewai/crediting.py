@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from bethink import MemoryRecord
-from bethink.text import query_terms, terms
+from bethink.text import read_query, terms
 from bethink.verbs.outcomes import Verdict
 
 from ..transcripts import attribute
@@ -54,7 +54,7 @@ def says(answer: str, content: str, asked: str = "") -> bool:
     Of the one with fewer telling words two thirds must be in the other, and all of its numbers.
     """
     known = set(terms(asked))
-    one, other = sorted(({*query_terms(text)} - known for text in (answer, content)), key=len)
+    one, other = sorted(({*read_query(text).terms} - known for text in (answer, content)), key=len)
     numbers = {term for term in one if any(map(str.isdigit, term))}
     shared = one & other
     return bool(shared) and len(shared) >= _SHARE * len(one) and numbers <= other

@@ -11,6 +11,12 @@ from .keyword import authored
 BRIEF: Final = 30
 """The most words of a question that the next turn answers as a whole."""
 
+ASSISTANT: Final = terms("assistant ai")
+"""An author of such a name is an assistant."""
+
+REPLY: Final = 0.85
+"""What an assistant's words count for a query that is not after them."""
+
 
 def record_terms(record: MemoryRecord) -> list[str]:
     """Return the terms of date, author and content; those of the author are marked as such.

@@ -230,12 +230,16 @@ class KeywordIndex:
         """Return what the authors named in *terms* wrote: live positions, by number of term."""
         named = {}
         for number, term in enumerate(terms):
-            if found := self._found(authored(term)):
-                wrote = np.concatenate([part for part, _ in found])
+            if len(wrote := self.written([term])):
                 wrote = wrote if live == self._end else wrote[alive[wrote]]
                 if len(wrote):
                     named[number] = wrote
         return named
+
+    def written(self, names: Collection[str]) -> Column:
+        """Return the positions, dead ones included, whose author's name has one of these terms."""
+        found = [part for name in names for part, _ in self._found(authored(name))]
+        return np.concatenate(found) if found else _NONE
 
     def _credited(self, weighed: Weighed, named: Mapping[int, Column], live: int) -> Weighed:
         """Count names for those who wrote and, by their idf as words, for those who say them."""

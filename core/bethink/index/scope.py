@@ -19,8 +19,9 @@ from ..backends import EMBEDDED, Loading, Row, Rows, Segment, Vector
 from ..filters import Filter
 from ..namespaces import Scope, covers
 from ..records import MemoryRecord, with_accesses
+from ..text import Query
 from .columns import FOREVER, NEVER, ROOM, Column, Columns, numbers, table
-from .document import asks, record_terms
+from .document import ASSISTANT, REPLY, asks, record_terms
 from .kept import Kept
 from .keyword import SEAL, Block, Floats, KeywordIndex
 from .passing import Passing, Truths
@@ -204,15 +205,18 @@ class ScopeIndex:
         told: Truths = np.isin(self.columns["namespace"][positions], codes)
         return told
 
-    def keyword_scores(self, terms: Sequence[str]) -> Floats:
-        """Return every position's keyword score for the query *terms*, in [0, 1]."""
+    def keyword_scores(self, query: Query) -> Floats:
+        """Return every position's keyword score for *query*, in [0, 1]."""
         columns = self.columns
         weighed = self.keyword.weigh(
-            terms, columns["length"], columns["alive"], self.live, self.total
+            query.terms, columns["length"], columns["alive"], self.live, self.total
         )
         if weighed is None:
             return np.zeros(self.size)
-        return self.threads.score(weighed)
+        scores = self.threads.score(weighed)
+        if not query.of_replies:
+            scores[self.keyword.written(ASSISTANT)] *= REPLY
+        return scores
 
     def vector_column(
         self, name: str, dimension: int, fetch: Callable[[Sequence[int], str], dict[int, Vector]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ranking import Floats
+from ..text import Query
 
 Mode = Literal["hybrid", "keyword", "semantic"]
 Positions = npt.NDArray[np.int64]
@@ -48,7 +48,7 @@ class Question:
     """One recall, checked: what to look for and what may be returned."""
 
     query: str | None
-    terms: Sequence[str]
+    words: Query
     probe: Probe | None
     k: int
     now: float

@@ -78,7 +78,7 @@ class Search:
         self._fetch = fetch
         self._matching = matching
         self._probe = probe = question.probe
-        self._told = self._keyword = index.keyword_scores(question.terms)
+        self._told = self._keyword = index.keyword_scores(question.words)
         self._column: VectorColumn | None = None
         self._scan: Scan | None = None
         if probe is not None:

@@ -2,15 +2,16 @@
 
 from .cutting import stems, terms, words
 from .dates import date_words, utc
-from .queries import STOP_WORDS, ends_asking, query_terms
+from .queries import STOP_WORDS, Query, ends_asking, read_query
 from .tokens import estimate_tokens, rough_tokens
 
 __all__ = [
     "STOP_WORDS",
+    "Query",
     "date_words",
     "ends_asking",
     "estimate_tokens",
-    "query_terms",
+    "read_query",
     "rough_tokens",
     "stems",
     "terms",

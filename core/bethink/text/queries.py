@@ -53,6 +53,9 @@ STOP_WORDS: Final = word_set(
 )
 """English words left out of queries."""
 
+_ADDRESSING: Final = word_set("you your yours yourself we us our ours ourselves assistant ai")
+"""Words that speak to, or of, an assistant."""
+
 # Function words of German, French, Spanish and Portuguese, Italian, Dutch and Swedish.
 _FOREIGN: Final = (
     word_set(
@@ -72,20 +75,33 @@ _FOREIGN: Final = (
 ) - STOP_WORDS
 
 
+class Query(NamedTuple):
+    """What a query is after: its distinct search ``terms``, in order.
+
+    ``of_replies`` tells whether it may be after what an assistant said: it speaks to one, or is not
+    known to be English.
+    """
+
+    terms: Sequence[str]
+    of_replies: bool
+
+
 class _Said(NamedTuple):
     """What a chunk of a query says, whatever stands around it.
 
     ``telling`` are the terms of words that no stop list has; ``leaning`` is greater than 0 for a
-    word of English, less for one of another language.
+    word of English, less for one of another language; ``addressing`` tells whether it speaks to an
+    assistant.
     """
 
     terms: Sequence[str]
     telling: Sequence[str]
     leaning: int
+    addressing: bool = False
 
 
-def query_terms(text: str) -> list[str]:
-    """Split a query into distinct search terms, in order, without words that say nothing.
+def read_query(text: str) -> Query:
+    """Return what a query is after, without words that say nothing.
 
     What only looks like a stop word ("May 2023", "the US") stays, and so does all if nothing is
     left.
@@ -94,12 +110,13 @@ def query_terms(text: str) -> list[str]:
     said = [_known(chunk) if len(chunk) <= LONGEST_IDENTIFIER else _said(chunk) for chunk in cut]
     telling = [
         term
-        for place, (every, some, _) in enumerate(said)
+        for place, (every, some, *_) in enumerate(said)
         for term in (every if len(some) < len(every) and _is_name(cut, place) else some)
     ]
-    english = sum(each.leaning for each in said) >= 0
+    leaning = sum(each.leaning for each in said)
     whole = (term for each in said for term in each.terms)
-    return list(dict.fromkeys(telling if english and telling else whole))
+    found = dict.fromkeys(telling if leaning >= 0 and telling else whole)
+    return Query(list(found), leaning <= 0 or any(each.addressing for each in said))
 
 
 def ends_asking(text: str) -> bool:
@@ -117,7 +134,8 @@ def _said(chunk: str) -> _Said:
     telling = [term for word, term in zip(words, terms, strict=True) if word not in STOP_WORDS]
     head, elided, _ = chunk.lower().partition("'")
     foreign = chunk.lower() in _FOREIGN or (elided and head in ELISIONS)
-    return _Said(terms, telling, bool(words and words[0] in STOP_WORDS) - bool(foreign))
+    leaning = bool(words and words[0] in STOP_WORDS) - bool(foreign)
+    return _Said(terms, telling, leaning, not _ADDRESSING.isdisjoint(words))
 
 
 _known = lru_cache(maxsize=1 << 14)(_said)

@@ -22,7 +22,7 @@ from ..packing import Budget, Packed
 from ..ranking import Ranking
 from ..recall import Hit, Mode, Probe, Question, Search, Standing
 from ..records import MemoryRecord, RecallResult, WhyNot
-from ..text import query_terms
+from ..text import read_query
 
 DEFAULT_SHARE: Final = 0.4
 """The vector's share of hybrid similarity for an embedder that names none; measured."""
@@ -240,13 +240,13 @@ class _Reader:
 
 
 def _question(reader: _Reader, request: Request, probe: Probe | None, now: float) -> Question:
-    worded = request.query is not None and request.mode != "semantic"
+    words = request.query if request.query and request.mode != "semantic" else ""
     allowed = None
     if request.where is not None:
         allowed = reader.index.passing(request.where, reader.matching).nonzero()[0]
     return Question(
         query=request.query,
-        terms=query_terms(request.query) if worded and request.query else (),
+        words=read_query(words),
         probe=probe,
         k=request.k,
         now=now,

@@ -14,6 +14,7 @@ from bethink.filters import Compare, Filter
 from bethink.index import keyword, scope
 from bethink.index.scope import ScopeIndex
 from bethink.namespaces import Scope
+from bethink.text import Query
 
 TEXTS = ("red cat", "red dog", "a long story of a cat", "blue ferry", "cat", "dog")
 
@@ -42,7 +43,7 @@ def loaded(rows: Sequence[Row], of: Scope = "a", **given: tuple[Segment, ...]) -
 
 def told(index: ScopeIndex) -> dict[int, float]:
     """Return the keyword score of every live row."""
-    found = index.keyword_scores(["cat", "red"])
+    found = index.keyword_scores(Query(["cat", "red"], of_replies=True))
     living = index.columns["alive"]
     return dict(zip(index.columns["row"][living].tolist(), found[living].tolist(), strict=True))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from bethink.text import ends_asking, query_terms, terms
+from bethink.text import ends_asking, read_query, terms
 
 from .test_cutting import ANY_SCRIPT
 
@@ -14,19 +14,19 @@ from .test_cutting import ANY_SCRIPT
     ("record", "query"), [("重跑测试", "跑"), ("학교에 간다", "교"), ("猫", "猫")]
 )
 def test_one_character_finds_the_text_it_stands_in(record: str, query: str) -> None:
-    assert set(query_terms(query)) <= set(terms(record))
+    assert set(read_query(query).terms) <= set(terms(record))
 
 
 def test_queries_have_pairs_and_single_characters() -> None:
-    assert query_terms("重跑测试") == ["重跑", "跑测", "测试", "重", "跑", "测", "试"]
-    assert query_terms("학교에 간다") == ["학교", "교에", "학", "간다", "간"]
+    assert read_query("重跑测试").terms == ["重跑", "跑测", "测试", "重", "跑", "测", "试"]
+    assert read_query("학교에 간다").terms == ["학교", "교에", "학", "간다", "간"]
     assert terms("重跑重跑") == ["重跑", "跑重", "重跑", "重", "跑"]
 
 
 @given(ANY_SCRIPT)
 def test_a_text_is_found_by_all_of_itself(text: str) -> None:
-    assert set(query_terms(text)) <= set(terms(text))
-    assert bool(query_terms(text)) == bool(terms(text))
+    assert set(read_query(text).terms) <= set(terms(text))
+    assert bool(read_query(text).terms) == bool(terms(text))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_text_is_found_by_all_of_itself(text: str) -> None:
     ],
 )
 def test_query_drops_repeats_and_words_that_say_nothing(query: str, expected: str) -> None:
-    assert query_terms(query) == expected.split()
+    assert read_query(query).terms == expected.split()
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_query_drops_repeats_and_words_that_say_nothing(query: str, expected: st
     ],
 )
 def test_names_that_look_like_stop_words_stay(query: str, expected: str) -> None:
-    assert query_terms(query) == expected.split()
+    assert read_query(query).terms == expected.split()
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,31 @@ def test_names_that_look_like_stop_words_stay(query: str, expected: str) -> None
     ],
 )
 def test_other_languages_keep_words_that_look_english(query: str, kept: str) -> None:
-    assert set(terms(kept)) <= set(query_terms(query))
+    assert set(terms(kept)) <= set(read_query(query).terms)
 
 
 def test_accented_words_are_never_english_stop_words() -> None:
-    assert query_terms("where is the mẹ") == ["me"]
+    assert read_query("where is the mẹ").terms == ["me"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("Where did I put the key?", False),
+        ("What did you say about the key?", True),
+        ("Where have we put OUR key", True),
+        ("what the AI said", True),
+        ("key of the house", False),
+        ("key house", True),
+        ("wo ist der Schlüssel", True),
+        ("钥匙在哪里", True),
+        ("", True),
+    ],
+)
+def test_a_question_in_english_is_after_replies_only_if_it_speaks_of_them(
+    query: str, expected: bool
+) -> None:
+    assert read_query(query).of_replies is expected
 
 
 @pytest.mark.parametrize(
