@@ -148,6 +148,11 @@ def test_samples_are_summed_round_by_round() -> None:
     assert both.cpu == [a + b for a, b in zip(store.cpu, recall.cpu, strict=True)]
 
 
+def test_what_is_only_done_now_and_then_has_its_share_of_the_mean() -> None:
+    sample = Sample(1, "shared", "a", "bulk store", [1e-6, 1e-6, 7e-6], [2e-6, 2e-6, 8e-6])
+    assert (sample.mean().cpu, sample.mean().wall) == ([3e-6], [4e-6])
+
+
 @pytest.mark.parametrize(("share", "value"), [(0.5, 2.0), (0.95, 4.0), (0.0, 1.0)])
 def test_percentile(share: float, value: float) -> None:
     assert percentile([4.0, 1.0, 3.0, 2.0], share) == value

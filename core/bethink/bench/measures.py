@@ -72,7 +72,10 @@ class Run:
             self._store_one_by_one(self.shared)
 
     def _fill(self) -> None:
-        """Fill every engine chunk by chunk, beside one bare executemany a chunk."""
+        """Fill every engine chunk by chunk, beside one bare executemany a chunk.
+
+        What counts is the mean: some chunks also make an index, for themselves and others.
+        """
         texts = self.corpus.texts
         share = max(1, min(1000, self.size // 5))
         chunks = [texts[start : start + share] for start in range(0, self.size, share)]
@@ -82,7 +85,10 @@ class Run:
                 bare = BareSqlite(self.folder, self.shared, "full")
                 fillers["bare SQLite"] = stack.enter_context(closing(bare))
             steps = [_fill_step(name, filler, chunks) for name, filler in fillers.items()]
-            self._take(steps, len(chunks), budget=math.inf)
+            filled = interleave(
+                steps, len(chunks), size=self.size, embedder=self._label, budget=math.inf
+            )
+            self.findings.samples += [sample.mean() for sample in filled]
 
     def _open(self) -> None:
         """Open each store in fresh processes, and weigh it."""
@@ -243,7 +249,6 @@ class Run:
         rounds: int | None = None,
         *,
         turn: int = 1,
-        budget: float | None = None,
     ) -> list[Sample]:
         samples = interleave(
             steps,
@@ -251,7 +256,7 @@ class Run:
             size=self.size,
             embedder=self._label,
             turn=turn,
-            budget=self.plan.budget if budget is None else budget,
+            budget=self.plan.budget,
         )
         self.findings.samples += samples
         return samples

@@ -8,7 +8,7 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 FEWEST_ROUNDS = 5
@@ -42,6 +42,11 @@ class Sample:
         """Append one round, given in seconds per operation."""
         self.cpu.append(cpu * 1e6)
         self.wall.append(wall * 1e6)
+
+    def mean(self) -> Sample:
+        """Return one round of the mean times: what is only done now and then has its share."""
+        cpu, wall = statistics.fmean(self.cpu), statistics.fmean(self.wall)
+        return replace(self, cpu=[cpu], wall=[wall])
 
     def as_row(self) -> dict[str, object]:
         """Return the medians as a flat mapping."""
