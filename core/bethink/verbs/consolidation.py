@@ -65,10 +65,10 @@ def _merge(transaction: Transaction, group: Sequence[MemoryRecord]) -> Consolida
     found = transaction.writer.find([record.id for record in group])
     known = {record.id: record for record in group}
     still = [pair for id, pair in found.items() if _told(pair[1]) == _told(known[id])]
-    if not still or still[0][1].id != group[0].id:
+    if len(still) < 2 or still[0][1].id != group[0].id:
         return Consolidated(group[0], ())
     (row, kept), *others = still
     for number, other in others:
         supersede(transaction, number, other, kept.id)
     taken = [other for _, other in others]
-    return Consolidated(absorb(transaction, row, kept, taken) if taken else kept, tuple(taken))
+    return Consolidated(absorb(transaction, row, kept, taken), tuple(taken))
