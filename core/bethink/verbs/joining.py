@@ -125,13 +125,10 @@ def _embedded(engine: Engine, incoming: Incoming) -> list[Row]:
     """Return the rows with vectors of this store's embedder."""
     if incoming.embedder in (None, engine.embedder.name):
         return list(incoming.rows)
-    texts = [row.record for row in incoming.rows if EMBEDDED in row.vectors]
-    made = iter(engine.embed(texts) if texts else ())
+    made = engine.embed([row.record for row in incoming.rows])
     return [
-        replace(row, vectors={**row.vectors, EMBEDDED: next(made)})
-        if EMBEDDED in row.vectors
-        else row
-        for row in incoming.rows
+        replace(row, vectors={**row.vectors, EMBEDDED: vector})
+        for row, vector in zip(incoming.rows, made, strict=True)
     ]
 
 
@@ -180,12 +177,14 @@ class _Joined:
 
     def _add(self, row: Row, record: MemoryRecord) -> None:
         self._counts["added"] += 1
-        if (found := self._like(record)) is not None:
-            self._counts["absorbed"] += 1
-            self._add_beside(found, row, record)
-            return
-        if (by := self._outdated(record)) is not None:
-            record = replace(record, state="superseded", superseded_by=by)
+        if record.state == "live":
+            found = self._nearest.to(self._transaction, read(record))
+            if found is not None:
+                self._counts["absorbed"] += 1
+                self._add_beside(found, row, record)
+                return
+            if (by := self._outdated(record)) is not None:
+                record = replace(record, state="superseded", superseded_by=by)
         self._transaction.add(record, row.vectors, told(record))
 
     def _add_beside(self, found: Found, row: Row, record: MemoryRecord) -> None:
@@ -204,15 +203,9 @@ class _Joined:
             self._transaction.add(gone, row.vectors, told(gone))
             self._nearest.absorb(self._transaction, found, read(record))
 
-    def _like(self, record: MemoryRecord) -> Found | None:
-        """Return the record here that says nearly the same, if there is one."""
-        if record.state != "live" or record.id not in self._nearest:
-            return None
-        return self._nearest.to(self._transaction, read(record))
-
     def _outdated(self, record: MemoryRecord) -> str | None:
         """Let the later of two facts hold their key; return the id of the holder if it stays."""
-        if record.state != "live" or record.key is None:
+        if record.key is None:
             return None
         row, holder = self._writer.holder(record.namespace, record.key) or (0, None)
         if holder is None:

@@ -43,16 +43,11 @@ class Nearest:
         self._known = Known(self._similarity)
         self._since = engine.backend.head()
         self._begun = False
-        self._near: set[str] = set()
         self._spaces = defaultdict[str, list[MemoryRecord]](list)
         for record in records:
             if record.thread is None and record.content:
                 self._spaces[record.namespace].append(record)
         self._look()
-
-    def __contains__(self, id: str) -> bool:
-        """Tell whether anything was near the new record with *id* when it was looked for."""
-        return id in self._near
 
     def begin(self, transaction: Transaction) -> None:
         """Take in what was stored since; to be called before the first of the new is."""
@@ -108,9 +103,7 @@ class Nearest:
                 scans = index.vectors[EMBEDDED].scans(directions(vectors))
                 for record, vector, scan in zip(records, vectors, scans, strict=True):
                     near = _near(index, record, scan) if vector.any() else _alike(index, record)
-                    if len(near):
-                        self._near.add(record.id)
-                        rows.update(index.columns["row"][near].tolist())
+                    rows.update(index.columns["row"][near].tolist())
         found = self._engine.backend.at(list(rows))
         theirs = self._engine.backend.vectors(list(found), EMBEDDED)
         for row, record in found.items():

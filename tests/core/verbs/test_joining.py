@@ -27,6 +27,8 @@ from bethink import (
     StoreClosedError,
     ValidationError,
 )
+from bethink.verbs import joining
+from bethink.verbs.nearness import Nearest
 
 from ..backends.replay import table, unverified
 from ..clock import Clock
@@ -332,6 +334,19 @@ def test_the_same_words_are_absorbed_without_vectors(clock: Clock) -> None:
 def test_signs_without_a_word_are_absorbed(ours: MemoryStore, theirs: MemoryStore) -> None:
     for store in (ours, theirs):
         store.store("👍")
+    assert ours.merge_from(theirs) == Merged(added=1, absorbed=1)
+
+
+def test_what_is_stored_here_meanwhile_is_found_too(
+    ours: MemoryStore, theirs: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look_and_store(*given: Any) -> Nearest:
+        found = Nearest(*given)
+        ours.store(LONG)
+        return found
+
+    monkeypatch.setattr(joining, "Nearest", look_and_store)
+    theirs.store(LONG)
     assert ours.merge_from(theirs) == Merged(added=1, absorbed=1)
 
 
