@@ -40,6 +40,14 @@ def test_of_those_that_repeat_each_other_the_fullest_stays(store: MemoryStore) -
     assert store.consolidate() == []
 
 
+def test_what_was_merged_is_told_in_order_of_insertion(store: MemoryStore, clock: Clock) -> None:
+    short = store.store("Ann likes tea")
+    clock.now += 1
+    long = store.store(TEXT)
+    store.store_many([short.content, TEXT])
+    assert [merged.record.id for merged in store.consolidate()] == [short.id, long.id]
+
+
 def test_of_equals_the_oldest_stays(store: MemoryStore, clock: Clock) -> None:
     first = store.store(TEXT)
     clock.now += 5

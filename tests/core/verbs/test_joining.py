@@ -162,6 +162,49 @@ def test_an_outcome_from_elsewhere_never_archives(
     assert (merged.outcome, merged.state) == (-0.5, "live")
 
 
+def test_what_outcomes_archived_here_stays_theirs_to_bring_back(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    record = ours.store("one")
+    theirs.merge_from(ours)
+    for _ in range(2):
+        ours.record_outcome(record.id, "failed", session="here")
+    clock.now += 1
+    for _ in range(3):
+        theirs.record_outcome(record.id, "failed", session="there")
+    ours.merge_from(theirs)
+    merged = ours.get(record.id)
+    assert merged is not None
+    assert (merged.outcome, merged.state) == (-0.9, "archived")
+
+
+def test_what_was_archived_here_and_superseded_there_stays_archived(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    record = ours.store("a plan")
+    theirs.merge_from(ours)
+    ours.archive(record.id)
+    clock.now += 1
+    theirs.store("a better plan", supersedes=record.id)
+    ours.merge_from(theirs)
+    merged = ours.get(record.id)
+    assert merged is not None
+    assert (merged.state, merged.superseded_by) == ("archived", None)
+
+
+def test_accesses_of_the_other_store_count_if_they_are_more(
+    ours: MemoryStore, theirs: MemoryStore
+) -> None:
+    record = ours.store("one")
+    theirs.merge_from(ours)
+    for _ in range(2):
+        theirs.touch(record.id)
+    ours.merge_from(theirs)
+    merged = ours.get(record.id)
+    assert merged is not None
+    assert merged.access_count == 2
+
+
 def test_one_id_with_two_texts_is_two_records(ours: MemoryStore, theirs: MemoryStore) -> None:
     mine = ours.store("mine", id="same")
     other = theirs.store("theirs", id="same")
@@ -224,6 +267,16 @@ def test_what_was_superseded_there_is_so_here(
     assert ours.merge_from(theirs) == Merged(added=2, same=2)
     assert [record.content for record in ours.all()] == ["a better plan", "Graz"]
     assert without_update(table(ours)) == without_update(table(theirs))
+
+
+def test_an_old_version_comes_as_superseded_by_the_one_that_replaced_it(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    first, second = (theirs.store(text, key="office") for text in ("Lyon", "Graz"))
+    clock.now += 1
+    ours.store("Oslo", key="office")
+    assert ours.merge_from(theirs).outdated == 1
+    assert table(ours)[first.id].superseded_by == second.id
 
 
 def test_what_says_nearly_the_same_is_absorbed_once(
@@ -350,6 +403,15 @@ def test_what_is_stored_here_meanwhile_is_found_too(
     assert ours.merge_from(theirs) == Merged(added=1, absorbed=1)
 
 
+def test_twins_of_the_other_store_that_are_fuller_than_one_here_become_one(
+    ours: MemoryStore, theirs: MemoryStore
+) -> None:
+    ours.store(LONG)
+    fuller, _ = theirs.store_many([f"{LONG} for Ann"] * 2)
+    assert ours.merge_from(theirs) == Merged(added=2, absorbed=2)
+    assert [record.id for record in ours.all()] == [fuller.id]
+
+
 def test_twins_of_the_other_store_stay_two(ours: MemoryStore, theirs: MemoryStore) -> None:
     theirs.store_many([LONG, LONG])
     assert ours.merge_from(theirs) == Merged(added=2)
@@ -374,6 +436,18 @@ def test_links_come_along(ours: MemoryStore, theirs: MemoryStore) -> None:
     theirs.forget("c")
     renamed = ours.merge_from(theirs).renamed["b"]
     assert [(link.kind, link.memory.id) for link in ours.related("a")] == [("fixes", renamed)]
+    head = ours.log(limit=1)
+    ours.merge_from(theirs)
+    assert ours.log(limit=1) == head
+
+
+def test_a_link_to_what_was_erased_here_does_not_come_back(
+    ours: MemoryStore, theirs: MemoryStore
+) -> None:
+    one, two = ours.store_many(["one", "two"])
+    theirs.merge_from(ours)
+    theirs.relate(one.id, two.id, "fixes")
+    ours.erase(two.id)
     head = ours.log(limit=1)
     ours.merge_from(theirs)
     assert ours.log(limit=1) == head
