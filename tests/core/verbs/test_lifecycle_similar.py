@@ -65,6 +65,13 @@ def test_a_fuller_text_takes_the_place_of_the_briefer(store: MemoryStore) -> Non
     assert store.store(TEXT, on_similar="merge").content == fuller.content
 
 
+def test_a_text_that_stays_keeps_its_vector(store: MemoryStore) -> None:
+    store.store(TEXT)
+    store.store(TEXT + " now", on_similar="merge")
+    (hit,) = store.recall(TEXT, mode="semantic")
+    assert hit.explain().signals["vector"] == pytest.approx(1.0)
+
+
 def test_raising_tells_the_record_and_writes_nothing(store: MemoryStore) -> None:
     first = store.store(TEXT)
     with pytest.raises(SimilarMemoryError) as caught:

@@ -200,7 +200,9 @@ def test_reinforcing_raises_the_importance_and_counts(store: MemoryStore, clock:
     assert raised.importance == pytest.approx(0.4)
     assert (raised.access_count, raised.last_accessed_at) == (2, 1005.0)
     assert store.get(record.id) == raised
-    assert store.reinforce(record.id, 1).importance == 1.0
+    clock.now += 5
+    again = store.reinforce(record.id, 1)
+    assert (again.importance, again.last_accessed_at) == (1.0, 1010.0)
     assert store.recall("cat", touch=False)[0].explain().signals["importance"] == 1.0
     assert actions(store) == ["store", "reinforce", "reinforce"]
 

@@ -75,3 +75,15 @@ def test_of_many_that_are_all_near_each_finds_its_like(monkeypatch: pytest.Monke
         records = new(*(f"{text} now" for text in texts))
         nearest = looked_for(store, records)
         assert [found(store, nearest, record) for record in records] == texts
+
+
+def test_of_many_that_are_nearer_those_with_the_same_figures_come_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(nearness, "NEAREST", 2)
+    pattern = f"{LONG}, as the team on the second floor says in its report about house {{}}"
+    with MemoryStore(embedder=EMBEDDER) as store:
+        store.store_many([pattern.format(number) for number in range(20)])
+        fuller = store.store(f"{pattern.format(99)} for Ann and Ben").content
+        (record,) = new(pattern.format(99))
+        assert found(store, looked_for(store, [record]), record) == fuller
