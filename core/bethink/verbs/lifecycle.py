@@ -60,6 +60,8 @@ def store_many(
     replaced: list[MemoryRecord] = []
     with engine.writing() as transaction:
         retire(transaction, chosen(transaction.writer, gone))
+        if nearest is not None:
+            nearest.begin(transaction)
         for (record, named, old), vector in zip(prepared, embedded, strict=True):
             kept = None
             if nearest is not None:

@@ -42,7 +42,6 @@ class Nearest:
         self._vectors = {each.id: vector for each, vector in zip(records, vectors, strict=True)}
         self._known = Known(self._similarity)
         self._since = engine.backend.head()
-        self._begun = False
         self._spaces = defaultdict[str, list[MemoryRecord]](list)
         for record in records:
             if record.thread is None and record.content:
@@ -51,11 +50,9 @@ class Nearest:
 
     def begin(self, transaction: Transaction) -> None:
         """Take in what was stored since; to be called before the first of the new is."""
-        if not self._begun:
-            self._begun = True
-            for namespace in self._spaces:
-                for row in transaction.writer.added(namespace, self._since):
-                    self.add(read(row.record), row.vectors.get(EMBEDDED))
+        for namespace in self._spaces:
+            for row in transaction.writer.added(namespace, self._since):
+                self.add(read(row.record), row.vectors.get(EMBEDDED))
 
     def add(self, reading: Reading, vector: Vector | None = None) -> None:
         """Let what a record says be found, too; without a *vector* its last one counts."""
@@ -70,7 +67,6 @@ class Nearest:
 
         The record *old*, which the new one supersedes, is not looked at any more.
         """
-        self.begin(transaction)
         while found := self._known.like(reading):
             other, similarity = found
             row, kept = transaction.writer.find([other.record.id])[other.record.id]

@@ -26,6 +26,7 @@ def looked_for(store: MemoryStore, records: list[MemoryRecord]) -> Nearest:
 def found(store: MemoryStore, nearest: Nearest, record: MemoryRecord) -> str | None:
     """Return the content of the record that is found for *record*."""
     with store._engine.writing() as transaction:
+        nearest.begin(transaction)
         pair = nearest.to(transaction, read(record))
     return None if pair is None else pair[1].content
 
