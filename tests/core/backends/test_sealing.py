@@ -228,9 +228,10 @@ def test_what_is_missing_shows_when_the_store_is_opened(filled: Path, edit: str)
         ("UPDATE records SET content = 'x'", lambda store: store.forget("dog")),
         ("UPDATE vectors SET vector = zeroblob(64)", lambda s: s.update("dog", occurred_at=5)),
         ("UPDATE snapshots SET seq = 1", lambda store: store.snapshot("now")),
+        ("UPDATE snapshots SET seq = 1", lambda store: store.record_outcome("dog", "failed")),
         ("UPDATE journal SET changes = NULL WHERE seq = 1", lambda store: store.erase("dog")),
     ],
-    ids=["updated", "forgotten", "moved", "named", "erased"],
+    ids=["updated", "forgotten", "moved", "named", "judged", "erased"],
 )
 def test_a_write_does_not_make_good_what_was_changed(
     filled: Path, edit: str, write: Callable[[MemoryStore], object]

@@ -43,6 +43,13 @@ def test_what_is_not_there_is_asked_for_again() -> None:
     assert shelf.of(kept, 1, 2) == {1: "a", 2: "b"}
 
 
+def test_what_is_not_there_wants_no_room() -> None:
+    shelf, kept = Shelf(row1="a", row2="bb"), Kept[str](2, len)
+    shelf.of(kept, 1)
+    assert shelf.of(kept, 2, 3) == {2: "bb"}
+    assert kept.nbytes == 2
+
+
 def test_what_is_forgotten_is_read_again() -> None:
     shelf, kept = Shelf(row1="a"), Kept[str](100, len)
     shelf.of(kept, 1)

@@ -123,6 +123,7 @@ def test_an_adopted_block_comes_before_what_follows() -> None:
     index = KeywordIndex()
     index.adopt(saved.blocks[0], 3)
     index.adopt(saved.blocks[0], 4)
+    assert index.nbytes == 2 * saved.nbytes
     index.extend([["b"]])
     kept = [["a"], ["b"], ["a", "b"], []] * 2 + [["b"]]
     assert [block.saved for block in index.blocks] == [(3,), (4,)]

@@ -34,6 +34,12 @@ def test_the_one_used_last_always_stays() -> None:
     assert residents.used("a") is None
 
 
+def test_a_new_one_is_counted_at_once() -> None:
+    residents = filled(3 * EMPTY, "a")
+    residents.add(ScopeIndex("b", 8, room=10 * EMPTY))
+    assert gone(residents) == ["a"]
+
+
 def test_without_a_bound_everything_stays() -> None:
     residents = filled(None, *"abcdefgh")
     assert gone(residents) == []

@@ -48,7 +48,8 @@ def test_accesses_are_due_when_they_are_many_or_old(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("bethink.index.touches.MANY", 3)
     touches = noted(10.0)
     assert touches.take(0, now=69.0) == {}
-    assert touches.take(0, now=70.0) == {"1": (1, 10.0), "2": (1, 10.0)}
+    touches.add(["1"], 40.0)
+    assert touches.take(0, now=70.0) == {"1": (2, 40.0), "2": (1, 10.0)}
     touches.add(["1", "2", "3"], 10.0)
     assert len(touches.take(0, now=10.0)) == 3
 
