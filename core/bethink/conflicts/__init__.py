@@ -64,10 +64,10 @@ def read(record: MemoryRecord) -> Reading:
     return Reading(record, traits(record.content))
 
 
-def find_conflict(a: Reading, b: Reading, similarity: float = 0.0) -> Conflict | None:
+def find_conflict(a: Reading, b: Reading) -> Conflict | None:
     """Return the conflict between two records, the same in either order, or None.
 
-    *similarity* is the cosine of their vectors; it is reported, not needed.
+    How similar they are does not matter, and is left to be told: 0 for now.
     """
     if not _comparable(a, b):
         return None
@@ -77,7 +77,7 @@ def find_conflict(a: Reading, b: Reading, similarity: float = 0.0) -> Conflict |
         return None
     tier, signals = found
     told = {name: _in_words(value, older, newer) for name, value in signals.items()}
-    return Conflict(older.record, newer.record, tier, {**told, "similarity": similarity})
+    return Conflict(older.record, newer.record, tier, {**told, "similarity": 0.0})
 
 
 def _in_words(signal: str | float, older: Reading, newer: Reading) -> str | float:
