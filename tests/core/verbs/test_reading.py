@@ -243,6 +243,15 @@ def test_an_update_adds_and_replaces_vectors(store: MemoryStore) -> None:
     assert len(store.recall(None, vector=("v", [0, 1]))) == 1
 
 
+def test_vectors_of_a_dimension_that_is_given_up_do_not_come_back(store: MemoryStore) -> None:
+    old = store.store("old", vectors={"v": [1.0, 2.0]})
+    store.forget(old.id)
+    new = store.store("new", vectors={"v": [1.0, 2.0, 3.0]})
+    store.restore(old.id)
+    assert list(store.vectors([old.id, new.id], "v")) == [new.id]
+    assert not store.verify().problems
+
+
 def test_a_dimension_that_nothing_has_any_more_may_change(store: MemoryStore) -> None:
     id = store.store("a cat", vectors={"v": [1, 0]}).id
     store.recall(None, vector=("v", [1, 0]))
