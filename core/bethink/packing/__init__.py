@@ -145,7 +145,7 @@ class _Packing:
     def _filled(self) -> frozenset[int]:
         """Fill the room, and as long as the block is not as large as its pieces say, again."""
         known = frozenset((self._best,))
-        error, tried, chosen = 0.0, set[frozenset[int]](), known
+        error, tried, over = 0.0, set[frozenset[int]](), known
         for _ in range(_ROUNDS):
             chosen = self._best_choice(self._room(error))
             if chosen in tried:
@@ -155,10 +155,12 @@ class _Packing:
             left = self._budget.tokens - counted
             if left >= 0:
                 known = max(known, chosen, key=self._worth)
+            else:
+                over = chosen
             error = self._summed(chosen) - counted
             if abs(error) < 1 / _PARTS or 0 <= left < 1:
                 break
-        return known if len(known) > 1 else self._shortened(chosen)
+        return known if len(known) > 1 else self._shortened(over)
 
     def _shortened(self, chosen: frozenset[int]) -> frozenset[int]:
         """Take the worst out of *chosen*, an eighth at a time, until it fits."""

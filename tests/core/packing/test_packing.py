@@ -175,6 +175,32 @@ def test_what_scores_nothing_takes_no_room() -> None:
     assert packed_into(hits[2:], 500).results == (hits[2],)
 
 
+CATS = [hit(number, f"cat number {number}", 0.9 - number / 100) for number in range(20)]
+
+
+def test_a_counter_that_counts_the_whole_for_less_leaves_no_room_unused() -> None:
+    packed = packed_into(CATS, 40, lambda text: (cats := text.count("cat")) and 5 * cats + 1)
+    assert (len(packed.results), packed.tokens) == (7, 36)
+
+
+def test_a_counter_that_counts_the_whole_for_more_leaves_little_room_unused() -> None:
+    packed = packed_into(CATS, 20, lambda text: (cats := text.count("cat")) * (1 + (cats > 1)))
+    assert list(packed.results) == CATS[:10]
+
+
+def test_of_choices_that_fit_the_one_found_first_stays_if_no_better_one_does() -> None:
+    hits = [hit(0, "cat", 1.0), hit(1, "fox", 0.6), hit(2, "dog", 0.5), hit(3, "bee", 0.4)]
+
+    def count(text: str) -> int:
+        found = sum(
+            text.count(each.memory.content) * size
+            for each, size in zip(hits, (10, 30, 20, 20), strict=True)
+        )
+        return found - 10 * ("cat" in text and "fox" in text)
+
+    assert [each.memory.content for each in packed_into(hits, 40, count).results] == ["cat", "fox"]
+
+
 def test_a_counter_that_charges_for_each_call_does_not_waste_the_budget() -> None:
     hits = [hit(number, f"memory number {number}", 0.5) for number in range(90)]
     packed = packed_into(hits, 2000, lambda text: len(text) + 100)
