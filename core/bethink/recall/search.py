@@ -18,7 +18,7 @@ import numpy as np
 from ..backends import Rows, Vector
 from ..filters import Compare, Filter
 from ..index import ScopeIndex
-from ..index.vectors import Scan, VectorColumn, cosines
+from ..index.vectors import Scan, cosines
 from ..ranking import Ceiled, Evidence, Floats, Parts, Ranking, Truths
 from ..records import Explanation
 from .question import Positions, Probe, Question
@@ -77,12 +77,9 @@ class Search:
         self._ranking = ranking
         self._fetch = fetch
         self._matching = matching
-        self._probe = probe = question.probe
+        self._probe = question.probe
         self._told = self._keyword = index.keyword_scores(question.words)
-        self._column: VectorColumn | None = None
         self._scan: Scan | None = None
-        if probe is not None:
-            self._column = index.vector_column(probe.name, len(probe.query), fetch)
         self._spread: float = getattr(ranking, "spread", np.inf)
         self._survivors = 0
 
@@ -130,8 +127,7 @@ class Search:
     def _exactly(self, positions: Positions) -> tuple[Evidence, Parts, Floats, Truths]:
         """Return evidence, ranking, rounded score, and which pass, all with exact signals."""
         evidence = self._evidence(positions)
-        if self._probe is not None and len(positions):
-            self._survivors += len(positions)
+        if self._probe is not None:
             self._settle(positions, evidence, np.arange(len(positions)))
         return evidence, *self._ranked(evidence)
 
@@ -173,8 +169,9 @@ class Search:
 
     def _look_among(self, allowed: Positions | None) -> None:
         """Take every sign of likeness from the positions that may not be returned."""
-        if self._probe is not None and self._column is not None:
-            self._scan = self._column.scan(self._probe.query, allowed)
+        if (probe := self._probe) is not None:
+            column = self._index.vector_column(probe.name, len(probe.query), self._fetch)
+            self._scan = column.scan(probe.query, allowed)
         barred = self._barred(allowed)
         self._keyword = self._told if barred is None else np.where(barred, 0.0, self._told)
         if barred is not None and self._scan is not None:
@@ -230,12 +227,9 @@ class Search:
 
     def _cutoff(self, similar: Floats) -> float:
         """Return a similarity that the top k exceed, given bounds of some of the similarities."""
-        few = len(similar) < max(self._question.k, 1)
-        return (
-            self._question.min_similarity
-            if few
-            else self._outranked(_kth(similar, self._question.k))
-        )
+        if len(similar) < self._question.k:
+            return self._question.min_similarity
+        return self._outranked(_kth(similar, self._question.k))
 
     def _outranked(self, kth: float) -> float:
         """Return a similarity that the top k exceed, if k bounds of similarities reach *kth*.
@@ -317,7 +311,6 @@ class Search:
         batch = _top(guess, k + 8)
         while len(batch):
             exact[batch] = True
-            self._survivors += len(batch)
             self._settle(positions[batch], evidence, batch)
             parts, score, passing = self._ranked(evidence)
             reached = score[exact & passing]
@@ -339,6 +332,7 @@ class Search:
         """Put the exact vector signal of *positions* into their *places* in *evidence*."""
         probe = self._probe
         assert probe is not None
+        self._survivors += len(positions)
         exact = self._index.directions(probe.name, positions, self._fetch)
         cosine = cosines(exact, probe.query)
         evidence.cosine[places] = cosine
@@ -365,10 +359,8 @@ class Search:
 
 def _told(columns: Mapping[str, Floats], order: Positions) -> list[dict[str, float]]:
     """Return the numbers of *columns* for each place in *order*, by name."""
-    if not columns:
-        return [{} for _ in order]
-    numbers = [column[order].tolist() for column in columns.values()]
-    return [dict(zip(columns, each, strict=True)) for each in zip(*numbers, strict=True)]
+    told = {name: column[order].tolist() for name, column in columns.items()}
+    return [{name: numbers[at] for name, numbers in told.items()} for at in range(len(order))]
 
 
 def _kth(values: Floats, k: int) -> float:
