@@ -76,7 +76,7 @@ class Files:
         last = None if end is None else fields.integer("end", end, 0)
         data = b""
         for begin, part in self._parts(normalised(path), first, last):
-            until = None if last is None else max(0, last - begin)
+            until = None if last is None else last - begin
             data += runs.text_of(part).encode()[max(0, first - begin) : until]
         return data.decode()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Final, Protocol, TypeAlias
@@ -42,28 +42,25 @@ def load(engine: Engine, source: Source, longest: int) -> Merged:
     engine.check_open()
     with _opened(source) as (file, name), TemporaryFile() as spool:
         replay = Replay(Lines(file, name, longest), engine, spool)
-        if not engine.backend.head() and not engine.backend.chronicle.snapshots():
-            with engine.writing() as transaction:
-                if alone := not transaction.base:
-                    transaction.erased |= replay.run(transaction.writer)
+        with engine.writing() as transaction:
+            alone = not (transaction.base or engine.backend.chronicle.snapshots())
             if alone:
-                engine.index.rebuild(transaction.erased)
-                engine.backend.scrub()
-                return Merged(added=replay.header.records)
-        return _merged(engine, replay)
+                transaction.erased |= replay.run(transaction.writer)
+        if not alone:
+            return _merged(engine, replay)
+        engine.index.rebuild(transaction.erased)
+        engine.backend.scrub()
+        return Merged(added=replay.header.records)
 
 
 def _merged(engine: Engine, replay: Replay) -> Merged:
     """Make the exported store again elsewhere, and merge that."""
     with TemporaryDirectory(prefix="bethink-") as folder:
-        backend = open_backend(os.path.join(folder, "import.db"), "normal")
-        try:
+        path = os.path.join(folder, "import.db")
+        with closing(open_backend(path, "normal")) as backend:
             with backend.write() as writer:
-                writer.set("embedder", engine.embedder.name)
                 replay.run(writer)
             return joining.join(engine, joining.Incoming.of(backend, engine.clock()))
-        finally:
-            backend.close()
 
 
 @contextmanager

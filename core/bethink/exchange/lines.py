@@ -61,11 +61,7 @@ class Header:
 
 def checked_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record among *given*, checked; what is no field is left out."""
-    return {
-        name: _CHECKS[name](name, value) if name in _CHECKS else fields.plain(name, value)
-        for name, value in given.items()
-        if name in FIELDS
-    }
+    return {name: _CHECKS[name](name, value) for name, value in given.items() if name in FIELDS}
 
 
 def record_of(given: Mapping[str, Any]) -> MemoryRecord:

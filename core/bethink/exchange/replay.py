@@ -162,13 +162,9 @@ def _after(
     changes, namespace = told["changes"], told["namespace"]
     if before is None and told["action"] != "store":
         raise ValidationError(f"record {id!r} is changed before it is stored")
-    if told["moved"] is None and before is not None:
-        return replace(before, namespace=namespace)
     if changes is None:
         known = {"id": id, "namespace": namespace, "content": "", "state": "erased"}
-        made = at if before is None else before.created_at
-        known |= {"created_at": made, "occurred_at": made, "updated_at": at}
-        return record_of(known)
+        return record_of({**known, "created_at": at, "occurred_at": at, "updated_at": at})
     if before is None:
         return record_of({name: value for name, value in changes.items() if name in FIELDS})
     return replace(before, **{"updated_at": at, **checked_fields(changes)})

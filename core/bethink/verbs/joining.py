@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
@@ -92,11 +93,8 @@ def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged
     if not os.path.isfile(path):
         raise StorageError(path, "there is no such file")
     _check_other(engine, path)
-    backend = open_backend(path)
-    try:
+    with closing(open_backend(path)) as backend:
         return join(engine, Incoming.of(backend, engine.clock()))
-    finally:
-        backend.close()
 
 
 def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None:
