@@ -111,6 +111,9 @@ def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
         ("I studied coin problems for 3 hours", "I solved 4 coin problems"),
         ("The trip to the lake took 3 hours", "The trip to the lake was 40 km"),
         ("We painted the shed two weeks ago", "We painted the shed three weeks ago"),
+        ("The release may be due", "The release is due in June"),
+        ("The ticket costs 20 euros", "The ticket costs 3 pm"),
+        ("The team has the numbers 1 2 3 4 5 6", "The team has the numbers 1 2 3 4 5 7"),
         ("", "User lives in Lisbon"),
         ("!?", "..."),
     ],
@@ -176,6 +179,27 @@ def test_two_people_may_say_opposite_things_of_themselves() -> None:
 def test_a_record_is_nothing_to_itself() -> None:
     one = reading("User lives in Lisbon")
     assert not are_duplicates(one, one, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("money", "The ticket costs 20 euros", "The ticket costs 30 euros"),
+        ("money", "The ticket costs $20", "The ticket costs $30"),
+        ("time", "The weekly meeting starts at 5 pm", "The weekly meeting starts at 6 pm"),
+        ("time", "The weekly meeting starts at 10:30", "The weekly meeting starts at 11:30"),
+        ("day", "The release is due on May 5", "The release is due on the 7th of May"),
+        ("month", "The release is due in May", "The release is due in June"),
+        ("weekday", "The release is due on Monday", "The release is due on Friday"),
+        ("year", "The company was founded in 1999", "The company was founded in 2001"),
+        ("percent", "The discount is 20%", "The discount is 30 percent"),
+        ("length", "The cable is 20 meters long", "The cable is 30 meters long"),
+    ],
+)
+def test_what_differs_is_told_by_its_kind(kind: str, one: str, other: str) -> None:
+    found = between(one, other)
+    assert found is not None
+    assert found.signals.keys() == {kind, "similarity"}
 
 
 def test_a_conflict_tells_what_differs_from_older_to_newer() -> None:
