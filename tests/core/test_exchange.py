@@ -178,6 +178,12 @@ def test_an_undoing_still_names_what_it_undid(store: MemoryStore) -> None:
         assert copy.log(limit=1)[0].changes["undoes"] == 2
 
 
+def test_a_part_tells_no_access_of_what_is_left_out(store: MemoryStore) -> None:
+    mine, other = store.store("mine"), store.store("other", namespace="b")
+    store.touch([mine.id, other.id])
+    assert other.id not in exported(store, namespace="default")
+
+
 def test_accesses_that_wait_go_out_too(store: MemoryStore) -> None:
     record = store.store("counted")
     store.touch(record.id)
@@ -420,6 +426,15 @@ def test_a_store_that_holds_something_merges_the_records(store: MemoryStore, clo
         assert other.import_(io.StringIO(text)).same == 1
         with pytest.raises(CorruptStoreError):
             other.import_(io.StringIO(text[:-5]))
+
+
+def test_a_store_that_has_only_a_snapshot_keeps_it(store: MemoryStore) -> None:
+    record = store.store("one")
+    store.snapshot("now")
+    with MemoryStore(embedder=EMBEDDER) as other:
+        other.snapshot("now")
+        assert other.import_(io.StringIO(exported(store))).added == 1
+        assert (other.all(), other.as_of("now").all()) == ([record], [])
 
 
 async def _both_ways(path: Path) -> int:

@@ -132,6 +132,20 @@ def test_what_stands_across_two_pieces_can_be_replaced(files: Files) -> None:
     assert files.read("/a") == "one\n2\n3ree\npi\nfour\n"
 
 
+def test_an_edit_of_a_long_file_leaves_the_pieces_before_it(files: Files) -> None:
+    files.write("/a", "".join(f"line {number}\n" for number in range(LONGEST)))
+    before = files.store.all(namespace=files.namespace)
+    files.str_replace("/a", f"line {LONGEST - 1}\n", "the end\n")
+    after = files.store.all(namespace=files.namespace)
+    assert len(after) == len(before) > 2
+    assert after[:-1] == before[:-1]
+
+
+def test_the_root_is_no_file_without_any_file(files: Files) -> None:
+    with pytest.raises(IsAFolderError):
+        files.read("/")
+
+
 def test_a_long_file_moves_and_goes_as_one(files: Files) -> None:
     for path in ("/d/log", "/d/log2", "/d.log"):
         for _ in range(3):

@@ -441,6 +441,19 @@ def test_a_date_is_found_where_it_was_told(store: MemoryStore) -> None:
     assert [hit.memory.id for hit in found] == ["000000"]
 
 
+class Silent:
+    """Rank by confidence, and tell no signal."""
+
+    def rank(self, evidence: Evidence) -> Parts:
+        return Parts({}, {"confidence": evidence.confidence})
+
+
+def test_a_ranking_need_not_tell_a_signal() -> None:
+    with opened(ranking=Silent()) as store:
+        store.store_many(["red cat", "a red cat"])
+        assert [hit.explain().signals for hit in store.recall("cat")] == [{}, {}]
+
+
 class MostConfident:
     """Rank by confidence alone."""
 

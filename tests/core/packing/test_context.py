@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import Explanation, MemoryRecord, RecallResult, ValidationError, context_block
-from bethink.packing.context import INTRODUCTION, new_nonce
+from bethink.packing.context import INTRODUCTION, Layout, new_nonce
 
 DAY = 86_400.0
 
@@ -23,6 +23,13 @@ def body(*records: MemoryRecord) -> list[str]:
     lines = context_block(records, nonce=lambda: "N").split("\n")
     assert (lines[0], lines[1], lines[-1]) == (INTRODUCTION, "<memories N>", "</memories N>")
     return lines[2:-1]
+
+
+def test_a_group_stands_where_the_best_of_it_that_is_left_would() -> None:
+    names = ["one", "two", "one"]
+    records = [record(name, id=str(n), category=name) for n, name in enumerate(names)]
+    block = Layout(records, lambda: "N").block([1, 2])
+    assert block.index("## two") < block.index("## one")
 
 
 def test_nothing_makes_no_block() -> None:
