@@ -21,7 +21,7 @@ from .fields import identifier, timestamp
 from .filters import Filter, sees_accesses
 from .index import MAX_RESIDENT, ResidentIndex
 from .index.document import embedded_text
-from .records import MemoryRecord
+from .records import MemoryRecord, Snapshot
 
 _INDEXED: Final = frozenset(("content", "author", "thread", "occurred_at", "namespace"))
 
@@ -105,6 +105,13 @@ class Transaction:
             self.writer.journal(
                 "touch", self.now, None, None, None, {"rows": rows, "accesses": accesses}
             )
+
+    def snapshot(self, name: str) -> Snapshot:
+        """Name the moment before this entry; a name that is taken is refused."""
+        taken = Snapshot(name, self.writer.head(), self.now)
+        self.writer.snapshot(name, self.now)
+        self.writer.journal("snapshot", self.now, None, None, None, {"name": name})
+        return taken
 
     def changes(self) -> Changes:
         """Return what was done, for the index."""

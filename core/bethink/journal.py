@@ -38,7 +38,7 @@ _TOLD: Final[Mapping[str, Any]] = {
     **KINDS,
     **dict.fromkeys(("tags", "merged", "rows"), list),
     **dict.fromkeys(("metadata", "accesses", WHOLE), dict),
-    **dict.fromkeys(("kind", "target", "session"), str),
+    **dict.fromkeys(("kind", "target", "session", "name"), str),
     "undoes": int,
 }
 _MEMBERS: Final = {"tags": str, "merged": str, "rows": int}

@@ -446,7 +446,11 @@ class MemoryStore(View):
         namespace: Scope | None = None,
         since: int = 0,
     ) -> list[LogEntry]:
-        """Return the journal, newest first: of a record, of a namespace, after entry *since*."""
+        """Return the journal, newest first: of a record, of a namespace, after entry *since*.
+
+        Entries "touch" and "snapshot" are of no one record: their ``id`` and ``namespace`` are
+        None.
+        """
         self._engine.check_open()
         scope = None if namespace is None else check_scope(namespace)
         most = fields.limit("limit", limit)
@@ -454,7 +458,10 @@ class MemoryStore(View):
         return self._engine.backend.log(most, of, scope, fields.integer("since", since, 0))
 
     def snapshot(self, name: str) -> Snapshot:
-        """Name the present, so that it can be asked for later; a name that is taken is refused."""
+        """Name the present, so that it can be asked for later; a name that is taken is refused.
+
+        The journal gets an entry "snapshot" right after the moment that is named.
+        """
         return self._moments.take(fields.label("name", name))
 
     def snapshots(self) -> list[Snapshot]:
@@ -533,8 +540,8 @@ class MemoryStore(View):
         """Take back the mutation that is journal entry *seq*, by a new entry; return its record.
 
         Undoing the storing of a fact gives the fact back to the record it was taken from. An entry
-        whose work a later one changed raises ``ValidationError``, and so do touches and erasures.
-        An unknown one raises ``NotFoundError``.
+        whose work a later one changed raises ``ValidationError``, and so do touches, snapshots and
+        erasures. An unknown one raises ``NotFoundError``.
         """
         return history.undo(self._engine, fields.integer("seq", seq, 1))
 

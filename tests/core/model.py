@@ -244,8 +244,10 @@ class Model:
         with self.writing(closing=True):
             if name in {each.name for each in self.names}:
                 raise ValidationError("the name is taken")
-        self.names.append(Snapshot(name, len(self.entries) - 1, self.clock()))
-        return self.names[-1]
+            taken = Snapshot(name, len(self.entries) - 1, self.clock())
+            self._enter("snapshot", None)
+        self.names.append(taken)
+        return taken
 
     def snapshots(self) -> list[Snapshot]:
         return sorted(self.names, key=lambda each: (each.seq, each.at, each.name))

@@ -69,7 +69,7 @@ def test_the_past_is_awaitable_too() -> None:
             assert (await past.count(), await past.namespaces()) == (1, {"default": 1})
             assert (await store.recall("cat", as_of="cat"))[0].memory == cat
             assert (await store.diff("cat")).removed == (cat,)
-            assert (await store.undo(2)).state == "live"
+            assert (await store.undo(3)).state == "live"
 
     asyncio.run(live())
 

@@ -287,6 +287,7 @@ def test_an_export_to_a_full_disk_leaves_nothing(
         (4, lambda line: line.update(vectors={"v": 1}), "line 4 holds"),
         (6, lambda line: line["entry"]["changes"].update(accesses={"x": 1}), "line 6 holds"),
         (7, lambda line: line["snapshot"].update(name=" "), "line 7 holds"),
+        (8, lambda line: line["entry"]["changes"].pop("name"), "line 8 lacks 'name'"),
     ],
 )
 def test_what_was_never_exported_is_refused(

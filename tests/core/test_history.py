@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from bethink import (
     FiveSignal,
     HashEmbedder,
     KeyedMemory,
+    LogEntry,
     MemoryRecord,
     MemoryStore,
     NotFoundError,
@@ -56,7 +58,7 @@ def test_a_moment_is_a_name_an_entry_or_a_time(store: MemoryStore, clock: Clock)
     moments = ("first", 1, 1000.0, 1999.5, datetime.fromtimestamp(1500, UTC))
     assert [contents(store.as_of(when).all()) for when in moments] == [["one"]] * 5
     assert [store.as_of(when).at for when in moments] == [1000, 1000, 1000, 1999.5, 1500]
-    assert [store.as_of(when).count() for when in (0, 999.0, 2, 2000.0, 9e9)] == [0, 0, 2, 2, 2]
+    assert [store.as_of(when).count() for when in (0, 999.0, 3, 2000.0, 9e9)] == [0, 0, 2, 2, 2]
 
 
 @pytest.mark.parametrize("restored_first", [True, False])
@@ -104,7 +106,7 @@ def test_an_unknown_snapshot_is_not_found(store: MemoryStore) -> None:
 
 
 def test_snapshots_keep_their_names_and_order(store: MemoryStore, path: Path) -> None:
-    names = ["before", "a", "after"]
+    names = ["before", "a", "after\0all"]
     for name in names:
         store.snapshot(name)
         store.store(name)
@@ -112,8 +114,42 @@ def test_snapshots_keep_their_names_and_order(store: MemoryStore, path: Path) ->
         store.snapshot("a")
     with MemoryStore(path) as other:
         assert [(each.name, each.seq) for each in other.snapshots()] == list(
-            zip(names, range(3), strict=True)
+            zip(names, (0, 2, 4), strict=True)
         )
+        assert other.verify().problems == ()
+
+
+def test_the_journal_tells_of_a_snapshot_right_after_the_moment_it_names(
+    store: MemoryStore, clock: Clock
+) -> None:
+    store.store("one")
+    taken = store.snapshot("then")
+    entry = store.log(limit=1)[0]
+    assert entry == LogEntry(2, clock.now, "snapshot", None, None, {"name": "then"})
+    assert (taken.seq, store.as_of("then").seq) == (1, 1)
+    assert not store.diff("then")
+
+
+@pytest.mark.parametrize("key", [None, b"sixteen bytes or more"], ids=["plain", "keyed"])
+def test_a_snapshot_from_before_the_journal_told_of_them_is_as_good(
+    path: Path, key: bytes | None
+) -> None:
+    with MemoryStore(path, integrity_key=key) as store:
+        store.store("one", id="a")
+        with store._engine.writing() as transaction:
+            transaction.writer.snapshot("old", transaction.now)
+        store.update("a", content="two")
+        store.undo(2)
+        store.snapshot("new")
+        lines = io.StringIO()
+        store.export(lines)
+    with MemoryStore(path, integrity_key=key) as again, MemoryStore() as copy:
+        copy.import_(io.StringIO(lines.getvalue()))
+        for each in (again, copy):
+            assert each.verify().problems == ()
+            assert [(one.name, one.seq) for one in each.snapshots()] == [("old", 1), ("new", 3)]
+            assert contents(each.as_of("old").all()) == ["one"]
+            assert [entry.action for entry in each.log()][:2] == ["snapshot", "undo"]
 
 
 def test_a_snapshot_takes_pending_accesses_along(store: MemoryStore) -> None:
@@ -169,7 +205,7 @@ def test_asking_the_past_touches_nothing(store: MemoryStore) -> None:
     store.recall("cat", as_of=1)
     store.pack("cat", as_of=1)
     store.snapshot("now")
-    assert [entry.action for entry in store.log()] == ["store"]
+    assert [entry.action for entry in store.log()] == ["snapshot", "store"]
 
 
 def test_everything_that_recalls_can_ask_the_past(store: MemoryStore) -> None:
@@ -487,10 +523,11 @@ def test_what_cannot_be_undone_says_so(store: MemoryStore) -> None:
     store.touch(record.id)
     store.snapshot("written")
     refused(store, 2, r"entry 2 \(touch\) cannot be undone")
+    refused(store, 3, r"entry 3 \(snapshot\) cannot be undone")
     store.update(record.id, importance=0.5)
-    refused(store, 3, "changed nothing")
+    refused(store, 4, "changed nothing")
     store.update(record.id, vectors={"v": [1.0]})
-    refused(store, 4, "gave vectors 'v' first")
+    refused(store, 5, "gave vectors 'v' first")
     with pytest.raises(NotFoundError, match="journal entry '9'"):
         store.undo(9)
 

@@ -166,6 +166,14 @@ EDITS = {
     "a link": ("UPDATE links SET kind = 'eats' WHERE until IS NULL", "link whale eats dog"),
     "the end of a link": ("UPDATE links SET until = NULL", "the link that it tells of is missing"),
     "a snapshot": ("UPDATE snapshots SET seq = 9999", "snapshot then"),
+    "a snapshot's name": ("UPDATE snapshots SET name = 'now'", "snapshot then: it is not what"),
+    "a snapshot's place": ("UPDATE snapshots SET seq = 1", "snapshot then: it is not what"),
+    "a snapshot's time": ("UPDATE snapshots SET at = at + 1", "snapshot then: it is not what"),
+    "no snapshot": ("DELETE FROM snapshots", "snapshot then: it is not what"),
+    "a snapshot of nobody": (
+        "INSERT INTO snapshots SELECT 'now', max(seq), 1.0 FROM journal",
+        "snapshot now: no journal entry tells of it",
+    ),
     "a segment": ("UPDATE segments SET data = zeroblob(length(data))", "segment shoal"),
     "a segment's place": ("UPDATE segments SET head = head + 1", "segment shoal"),
     "a second segment": (

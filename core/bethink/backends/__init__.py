@@ -193,7 +193,7 @@ class Writer(Protocol):
         With *changes* None it tells nothing, like one whose changes were erased.
 
         The entry of a touch has neither; it lists the rows under ``changes["rows"]``. Nor has that
-        of a link: it leaves *record*, whose link it is, as it was.
+        of a snapshot, or of a link: it leaves *record*, whose link it is, as it was.
         """
 
     def snapshot(self, name: str, at: float) -> None:

@@ -95,6 +95,8 @@ class _Chosen:
     def _about(self, entry: Entry) -> Entry | None:
         """Return what of *entry* is about the chosen records."""
         changes = entry.changes
+        if entry.action == "snapshot":
+            return entry
         if entry.id is None and changes is not None:
             accesses: dict[str, Any] = changes["accesses"]
             if self._ids is not None:

@@ -32,8 +32,7 @@ class Moments:
     def take(self, name: str) -> Snapshot:
         """Name the present; accesses that are not written yet are written first."""
         with self._engine.writing(closing=True) as transaction:
-            transaction.writer.snapshot(name, transaction.now)
-            return Snapshot(name, transaction.writer.head(), transaction.now)
+            return transaction.snapshot(name)
 
     def all(self) -> list[Snapshot]:
         """Return the named moments, oldest first."""

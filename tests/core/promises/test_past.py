@@ -55,7 +55,7 @@ def test_snapshots_order_events_by_entry_and_not_by_clock(store: MemoryStore) ->
         clock.set(1_000.0)
         store.store("the clock went back")
         assert contents(store, "then") == ["before"]
-        assert contents(store, 2) == ["before", "in the same tick"]
+        assert contents(store, 3) == ["before", "in the same tick"]
         diff = store.diff("then")
         assert [record.content for record in diff.added] == contents(store)[1:]
         with pytest.raises(ValidationError):

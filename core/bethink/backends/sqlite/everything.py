@@ -62,7 +62,8 @@ class SQLiteEverything:
             if entry.seq == since:
                 vectors = {name: self._vector(row, name) for _, row, name in places}
                 since, places = next(given, (0, iter(())))
-            if entry.id is None and entry.changes is not None and "accesses" not in entry.changes:
+            needed = "name" if entry.action == "snapshot" else "accesses"
+            if entry.id is None and entry.changes is not None and needed not in entry.changes:
                 raise CorruptStoreError(None, "damaged journal entry in the store")
             yield entry, vectors
 

@@ -136,7 +136,7 @@ class SQLiteInspection:
 
     def damage(self) -> Iterator[Problem]:
         """Yield what can be found wrong without knowing what records and entries mean."""
-        for part in (self._file, self._journal, self._segments, self._vectors):
+        for part in (self._file, self._journal, self._snapshots, self._segments, self._vectors):
             yield from self._tried(part)
         for query in _QUERIES:
             yield from self._tried(partial(self._asked, *query))
@@ -202,6 +202,25 @@ class SQLiteInspection:
     def _asked(self, kind: ProblemKind, query: str, what: str) -> Iterator[Problem]:
         for (where,) in self._connection.execute(query):
             yield Problem(kind, str(where), what)
+
+    def _snapshots(self) -> Iterator[Problem]:
+        """Yield snapshots that are not as the journal tells; it may not tell of the oldest."""
+        found = self._connection.execute("SELECT name, seq, at FROM snapshots")
+        kept = {name: tuple(place) for name, *place in found}
+        told = set[object]()
+        for seq, at, text in self._connection.execute(
+            "SELECT seq, at, changes FROM journal WHERE action = 'snapshot'"
+        ):
+            name = (_told(text)[0] or {}).get("name")
+            told.add(name)
+            if kept.get(name) != (seq - 1, at):
+                yield Problem("snapshot", str(name), "it is not what the journal tells")
+        for (name,) in self._connection.execute(
+            "SELECT name FROM snapshots "
+            "WHERE seq >= (SELECT min(seq) FROM journal WHERE action = 'snapshot')"
+        ):
+            if name not in told:
+                yield Problem("snapshot", str(name), "no journal entry tells of it")
 
     def _segments(self) -> Iterator[Problem]:
         codes = self._codes or PLAIN
