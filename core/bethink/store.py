@@ -152,8 +152,8 @@ class MemoryStore(View):
     def update(self, id: str, **changes: Unpack[Changes]) -> MemoryRecord:
         """Change fields of a live record; the others, and its statistics, stay.
 
-        An unknown or no longer live *id* raises ``NotFoundError``. One that has expired can be
-        given a later ``expires_at`` until ``expire`` takes it.
+        An unknown or no longer live *id* raises ``NotFoundError``. To one that has expired all that
+        can be given, until ``expire`` takes it, is a later ``expires_at``, with whatever else.
         """
         return lifecycle.update(self._engine, fields.identifier("id", id), changes)
 
@@ -166,8 +166,8 @@ class MemoryStore(View):
     ) -> int:
         """Forget the records that satisfy every given criterion; return how many.
 
-        Without a criterion, or with an empty filter alone, it raises ``ValidationError``, for an
-        unknown id ``NotFoundError``.
+        Those that have expired go, too, but do not count. Without a criterion, or with an empty
+        filter alone, it raises ``ValidationError``, for an unknown id ``NotFoundError``.
         """
         scope = None if namespace is None else check_scope(namespace)
         return lifecycle.forget(

@@ -127,7 +127,7 @@ class Model:
             seen = accessed(self._made(**given), 1, self.clock())
             after = self._absorb(self._living(kept), [seen], content)
             if item.get("supersedes") is not None:
-                self._supersede(self._living(item["supersedes"]), kept)
+                self._supersede(self._living(item["supersedes"], expired=True), kept)
         return self.current(after)
 
     def consolidate(self, groups: Sequence[tuple[str, str, Sequence[str]]]) -> list[Consolidated]:
@@ -147,7 +147,7 @@ class Model:
     def update(self, id: str, **changes: Any) -> MemoryRecord:
         vectors = changes.pop("vectors", None) or {}
         with self.writing():
-            before = self._living(id)
+            before = self._living(id, expired="expires_at" in changes)
             after = stored(replace(before, **changes, updated_at=self.clock()))
             said = not {"content", "value"}.isdisjoint(changes)
             if said and not after.content and after.value is None:
@@ -165,11 +165,13 @@ class Model:
     def expire(self) -> int:
         with self.writing():
             expired = [record for record in self.live() if record.expired(self.clock())]
-            return self._retire("expire", expired, ("live",), "forgotten")
+            self._retire("expire", expired, ("live",), "forgotten")
+            return len(expired)
 
     def archive(self, ids: Iterable[str]) -> int:
         with self.writing():
-            return self._retire("archive", self._chosen(ids), ("live",), "archived")
+            found = shown(self._chosen(ids), self.clock())
+            return self._retire("archive", found, ("live",), "archived")
 
     def unarchive(self, ids: Iterable[str]) -> int:
         return self._bring_back(ids, "archived", "unarchive")
@@ -204,8 +206,6 @@ class Model:
     def reinforce(self, id: str, amount: float) -> MemoryRecord:
         with self.writing():
             before, now = self._living(id), self.clock()
-            if before.expired(now):
-                raise NotFoundError("live record", id)
             raised = min(before.importance + amount, 1.0)
             after = replace(accessed(before, 1, now), importance=raised, updated_at=now)
             self._note("reinforce", after)
@@ -234,7 +234,7 @@ class Model:
         """Note accesses; a later write takes them along."""
         pending, now = self.accesses[self.side], self.clock()
         for id in dict.fromkeys(ids):
-            if id in self.records and self.records[id].state == "live":
+            if id in self.records and id in {each.id for each in shown(self.live(), now)}:
                 if not pending:
                     self.waiting[self.side] = now
                 times, last = pending.get(id, (0, now))
@@ -280,8 +280,7 @@ class Model:
         if keep in dropped:
             raise ValidationError("kept and dropped")
         with self.writing():
-            if self._living(keep).expired(self.clock()):
-                raise NotFoundError("live record", keep)
+            self._living(keep)
             for id in dropped:
                 self._supersede(self._living(id), keep, "resolve")
         return len(dropped)
@@ -291,8 +290,7 @@ class Model:
             raise ValidationError("one record twice")
         with self.writing():
             for id in (source, target):
-                if self._living(id).expired(self.clock()):
-                    raise NotFoundError("live record", id)
+                self._living(id)
             return self._link((source, kind, target), holds=True)
 
     def unrelate(self, source: str, target: str, kind: str) -> bool:
@@ -369,7 +367,7 @@ class Model:
     ) -> MemoryRecord:
         record = self._made(id, content, **given)
         if supersedes is not None:
-            self._supersede(self._living(supersedes), id)
+            self._supersede(self._living(supersedes, expired=True), id)
         if held := self._holder(record.namespace, record.key):
             self._supersede(held, id)
         if id in self.records:
@@ -403,8 +401,10 @@ class Model:
         now = self.clock()
         self._note(action, replace(old, state="superseded", superseded_by=by, updated_at=now))
 
-    def _living(self, id: str) -> MemoryRecord:
-        if id not in self.records or self.records[id].state != "live":
+    def _living(self, id: str, *, expired: bool = False) -> MemoryRecord:
+        record = self.records.get(id)
+        gone = record is None or record.state != "live"
+        if record is None or gone or (record.expired(self.clock()) and not expired):
             raise NotFoundError("live record", id)
         return self.records[id]
 
@@ -451,7 +451,7 @@ class Model:
         found = [record for record in found if record.state in states]
         for record in found:
             self._note(action, replace(record, state=state, updated_at=self.clock()))
-        return len(found)
+        return len(shown(found, self.clock()))
 
     def _bring_back(self, ids: Iterable[str], state: str, action: str) -> int:
         with self.writing():

@@ -192,8 +192,9 @@ PLACES = ((1, "a", "k"), (2, "a", "k"), (1, "b", "other"), (2, "b", "other"), (3
 def test_recall_asks_the_past_with_its_own_time(store: MemoryStore, clock: Clock) -> None:
     record = store.store("a red cat", expires_at=3000.0)
     answer = store.recall("red cat", touch=False)
-    clock.now = 4000.0
+    clock.now = 2000.0
     store.update(record.id, content="a blue dog", importance=1.0)
+    clock.now = 4000.0
     assert store.recall("red cat") == []
     assert store.recall("red cat", as_of=1000.0) == answer
     assert store.recall("red cat", as_of=1, now=3500.0) == []

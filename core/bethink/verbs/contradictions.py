@@ -12,7 +12,7 @@ from ..conflicts.pairs import pairs
 from ..engine import Engine
 from ..errors import ValidationError
 from ..records import MemoryRecord
-from .lifecycle import found_live, found_unexpired, supersede
+from .lifecycle import found_live, supersede
 from .similar import similarity_of
 
 TIERS: Final[tuple[Tier, ...]] = ("likely", "possible")
@@ -41,9 +41,9 @@ def resolve(engine: Engine, keep: str, drop: Iterable[str], reason: str | None) 
         raise ValidationError(f"record {keep!r} cannot be both kept and dropped")
     told = {} if reason is None else {"reason": reason}
     with engine.writing() as transaction:
-        found_unexpired(transaction, keep)
+        found_live(transaction, keep)
         for id in dropped:
-            row, old = found_live(transaction.writer, id)
+            row, old = found_live(transaction, id)
             supersede(transaction, row, old, keep, "resolve", told)
     return len(dropped)
 

@@ -68,7 +68,7 @@ def store_many(
                 kept = _merged(transaction, nearest, record, vector, old, on_similar)
             stored.append(kept or record)
             if old is not None:
-                found = found_live(transaction.writer, old)
+                found = found_live(transaction, old, expired=True)
                 replaced.append(supersede(transaction, *found, stored[-1].id))
             if kept is None:
                 replaced += add(transaction, record, {**named, EMBEDDED: vector})
@@ -114,7 +114,7 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
         if not _EMBEDDED_FIELDS.isdisjoint(different(known, after)):
             vectors[EMBEDDED] = engine.embed([after])[0]
         with engine.writing() as transaction:
-            row, before = found_live(transaction.writer, id)
+            row, before = found_live(transaction, id, expired="expires_at" in fields)
             same = (before.content, before.author) == (known.content, known.author)
             if same:
                 after = revise(transaction, row, before, fields, vectors)
@@ -175,13 +175,17 @@ def expire(engine: Engine) -> int:
     """Forget the live records that have expired; return how many."""
     with engine.writing() as transaction:
         writer, past = transaction.writer, Compare(("expires_at",), "$lte", transaction.now)
-        return retire(transaction, writer.matching(EVERYWHERE, past), "expire")
+        found = writer.matching(EVERYWHERE, past)
+        retire(transaction, found, "expire")
+    return len(found)
 
 
 def archive(engine: Engine, ids: Iterable[str]) -> int:
     """Put live records aside; return how many were live."""
     with engine.writing() as transaction:
-        return retire(transaction, chosen(transaction.writer, ids), "archive", "archived")
+        found = chosen(transaction.writer, ids)
+        shown = [pair for pair in found if not pair[1].expired(transaction.now)]
+        return retire(transaction, shown, "archive", "archived")
 
 
 def unarchive(engine: Engine, ids: Iterable[str]) -> int:
@@ -197,7 +201,7 @@ def restore(engine: Engine, ids: Iterable[str]) -> int:
 def reinforce(engine: Engine, id: str, amount: float) -> MemoryRecord:
     """Raise a live record's importance by *amount*, to 1 at most, and count an access now."""
     with engine.writing() as transaction:
-        row, before = found_unexpired(transaction, id)
+        row, before = found_live(transaction, id)
         changes: dict[str, Any] = {
             "importance": min(before.importance + amount, 1.0),
             "access_count": before.access_count + 1,
@@ -238,7 +242,7 @@ def retire(
     action: str = "forget",
     state: State = "forgotten",
 ) -> int:
-    """Take into *state* what of *found* may go there; return how many records that were.
+    """Take into *state* what of *found* may go there; return how many had not expired before.
 
     *action* is what the journal calls it.
     """
@@ -246,7 +250,7 @@ def retire(
     for row, record in going:
         gone = replace(record, state=state, updated_at=transaction.now)
         transaction.change(row, record, gone, {}, action, {"state": state})
-    return len(going)
+    return sum(not record.expired(transaction.now) for _, record in going)
 
 
 def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -> int:
@@ -386,16 +390,15 @@ def check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
             raise ValidationError(f"key {record.key!r} is held by record {holder.id!r}")
 
 
-def found_live(writer: Writer, id: str) -> tuple[int, MemoryRecord]:
-    """Return the live record with *id* and its row; raise ``NotFoundError`` if there is none."""
-    row, record = writer.find([id]).get(id, (0, None))
-    return row, _live(record, id)
+def found_live(
+    transaction: Transaction, id: str, *, expired: bool = False
+) -> tuple[int, MemoryRecord]:
+    """Return the live record with *id* and its row; raise ``NotFoundError`` if there is none.
 
-
-def found_unexpired(transaction: Transaction, id: str) -> tuple[int, MemoryRecord]:
-    """Return the live record with *id* and its row, unless it has expired by now."""
-    row, record = found_live(transaction.writer, id)
-    return row, _live(unexpired(record, transaction.now), id)
+    One that has expired is none, unless it may have *expired*.
+    """
+    row, record = transaction.writer.find([id]).get(id, (0, None))
+    return row, _live(record if expired else unexpired(record, transaction.now), id)
 
 
 def _live(record: MemoryRecord | None, id: str) -> MemoryRecord:

@@ -104,10 +104,11 @@ def vectors(engine: Engine, ids: Sequence[str], name: str) -> dict[str, Vector]:
 
 
 def touch(engine: Engine, ids: Sequence[str]) -> None:
-    """Count one access of each live record now."""
+    """Count one access of each live record that has not expired now."""
     engine.check_open()
-    found = engine.backend.chronicle.current(ids)
-    _touch(engine, [(each.row, each.record) for each in found if each.record.state == "live"])
+    found, now = engine.backend.chronicle.current(ids), engine.clock()
+    live = [each for each in found if each.record.state == "live" and not each.record.expired(now)]
+    _touch(engine, [(each.row, each.record) for each in live])
 
 
 def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallResult]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -139,6 +139,43 @@ def test_what_has_expired_is_not_reinforced(store: MemoryStore, clock: Clock) ->
     assert actions(store) == ["store"]
 
 
+GONE: dict[str, Callable[[MemoryStore], object]] = {
+    "update": lambda store: store.update("old", importance=1.0),
+    "keep": lambda store: store.resolve("old", ["new"]),
+    "drop": lambda store: store.resolve("new", ["old"]),
+    "relate": lambda store: store.relate("new", "old", "follows"),
+    "record_outcome": lambda store: store.record_outcome("old", "worked"),
+    "mark_useful": lambda store: store.mark_useful("old"),
+}
+
+
+@pytest.mark.parametrize("verb", GONE.values(), ids=GONE)
+def test_what_has_expired_is_not_found_by_verbs(
+    store: MemoryStore, clock: Clock, verb: Callable[[MemoryStore], object]
+) -> None:
+    store.store_many(
+        [{"content": "x", "id": "old", "expires_at": 1001.0}, {"content": "y", "id": "new"}]
+    )
+    clock.now = 1001.0
+    with pytest.raises(NotFoundError, match="'old'"):
+        verb(store)
+    assert actions(store) == ["store", "store"]
+
+
+def test_what_has_expired_is_not_counted_by_verbs(store: MemoryStore, clock: Clock) -> None:
+    mortal = {"content": "", "value": 5, "expires_at": 1001.0, "namespace": "working"}
+    store.store_many({**mortal, "key": key, "id": key} for key in "abcd")
+    store.archive("d")
+    clock.now = 1001.0
+    store.touch("a")
+    assert store.archive("a") == 0
+    assert store.update("a", expires_at=None).access_count == 0
+    assert store.archive("a") == 1
+    keyed = KeyedMemory(store)
+    assert (store.forget(["b", "d"]), keyed.forget("c"), keyed.clear()) == (0, False, 0)
+    assert store.restore(["b", "c", "d"]) == 3
+
+
 def test_an_expired_record_stands_in_no_ones_way(store: MemoryStore, clock: Clock) -> None:
     store.store("x", key="k", expires_at=1001.0)
     store.store("y", key="l", expires_at=1001.0)
@@ -146,7 +183,10 @@ def test_an_expired_record_stands_in_no_ones_way(store: MemoryStore, clock: Cloc
     clock.now = 1002.0
     assert store.update(other.id, key="k").key == "k"
     assert store.store("w", key="l").key == "l"
-    assert actions(store)[3:] == ["expire", "update", "supersede", "store"]
+    store.update(other.id, expires_at=1002.0)
+    store.store("v", supersedes=other.id)
+    replacing = ["supersede", "store"]
+    assert actions(store)[3:] == ["expire", "update", *replacing, "update", *replacing]
 
 
 def test_a_keyed_value_that_has_expired_is_none(store: MemoryStore, clock: Clock) -> None:
