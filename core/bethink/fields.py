@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn, TypedDict, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ValidationError
+from .errors import CorruptStoreError, ValidationError
 from .namespaces import check_namespace
 
 Vector = npt.NDArray[np.float32]
@@ -223,8 +223,14 @@ def storable(value: object) -> bool:
 
 
 def to_json(value: object) -> str:
-    """Return *value* as compact JSON that can be encoded as UTF-8."""
-    encoded = _COMPACT.encode(value)
+    """Return *value* as compact JSON that can be encoded as UTF-8.
+
+    What comes in is checked, so a number that JSON does not know is from a damaged store.
+    """
+    try:
+        encoded = _COMPACT.encode(value)
+    except ValueError as error:
+        raise CorruptStoreError(None, "damaged number in the store") from error
     if encoded.isascii() or not _SURROGATE.search(encoded):
         return encoded
     return json.dumps(value, separators=(",", ":"))

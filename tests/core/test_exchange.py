@@ -282,6 +282,7 @@ def test_an_export_to_a_full_disk_leaves_nothing(
         (4, lambda line: line["entry"].pop("moved"), "lacks 'moved'"),
         (4, lambda line: line["entry"].update(changes=[1]), "what it tells makes no sense"),
         (4, lambda line: line["entry"]["changes"].update(undoes="x"), "makes no sense"),
+        (4, lambda line: line["entry"]["changes"].update(reason=1e999), "4 holds .* number"),
         (4, lambda line: line["entry"].update(action="update"), "before it is stored"),
         (4, lambda line: line["entry"].update(id="x"), "and not of 'x'"),
         (4, lambda line: line.update(vectors={"v": 1}), "line 4 holds"),
@@ -298,8 +299,9 @@ def test_what_was_never_exported_is_refused(
     store.snapshot("now")
     forged = changed(exported(store), number, change)
     with MemoryStore(embedder=EMBEDDER) as copy:
-        with pytest.raises(CorruptStoreError, match=reason):
+        with pytest.raises(CorruptStoreError, match=reason) as caught:
             copy.import_(io.StringIO(forged))
+        assert str(caught.value).startswith("line")
         assert (copy.log(), copy.snapshots()) == ([], [])
 
 

@@ -271,6 +271,31 @@ def test_a_value_of_another_type_is_without_effect_or_damage(
                     call(store)
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE records SET importance = 1e999",
+        "UPDATE journal SET at = -1e999",
+        "UPDATE snapshots SET at = 1e999",
+        """UPDATE records SET metadata = '{"n":1e999}'""",
+    ],
+)
+def test_a_number_that_is_none_is_damage(sample: Path, edit: str) -> None:
+    with opened(sample) as store:
+        alter(sample, edit)
+        with pytest.raises(CorruptStoreError, match=r"memory\.db: .* number"):
+            store.export(io.StringIO())
+
+
+def test_a_number_too_large_to_count_on_is_damage(sample: Path) -> None:
+    with opened(sample) as store:
+        alter(sample, f"UPDATE records SET access_count = {2**63 - 1}")
+        store.touch("dog")
+        with pytest.raises(CorruptStoreError, match=r"memory\.db: .* number"):
+            store.snapshot("now")
+        alter(sample, "UPDATE records SET access_count = 1")
+
+
 def test_a_journal_that_lost_an_entry_is_damaged(sample: Path) -> None:
     with opened(sample) as store:
         alter(sample, "DELETE FROM journal WHERE seq = 3")

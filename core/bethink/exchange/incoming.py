@@ -64,8 +64,8 @@ def _merged(engine: Engine, replay: Replay) -> Merged:
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[tuple[IO[bytes], str | None]]:
-    """Open *source* so that it can be read twice; yield it with its name."""
+def _opened(source: Source) -> Iterator[tuple[IO[bytes], str]]:
+    """Open *source* so that it can be read twice; yield it with its name, if it has one."""
     if isinstance(source, str | os.PathLike):
         path = Path(fields.path("source", source))
         try:
@@ -81,7 +81,7 @@ def _opened(source: Source) -> Iterator[tuple[IO[bytes], str | None]]:
                     piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece
                 )
             copy.seek(0)
-            yield copy, None
+            yield copy, ""
     else:
         kind = type(source).__name__
         raise ValidationError(f"source must be a path or a file to read from, not {kind}")

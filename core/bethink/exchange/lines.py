@@ -118,10 +118,10 @@ def _text(vector: Vector) -> str:
 class Lines:
     """The lines of an export in *file*, read one after another.
 
-    A line beyond *longest* bytes is refused. ``name`` is the file's, for errors.
+    A line beyond *longest* bytes is refused. *name* is the file's, for errors; it may have none.
     """
 
-    def __init__(self, file: IO[bytes], name: str | None, longest: int) -> None:
+    def __init__(self, file: IO[bytes], name: str, longest: int) -> None:
         self._file = file
         self._name = name
         self._longest = longest
@@ -183,7 +183,7 @@ class Lines:
             yield
         except KeyError as error:
             raise self.damaged(f"lacks {error}") from error
-        except (ValueError, TypeError, AttributeError, LookupError) as error:
+        except (CorruptStoreError, ValueError, TypeError, AttributeError, LookupError) as error:
             raise self.damaged(f"holds what cannot be: {error}") from error
 
     def _next(self) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def connect(path: str, synchronous: str, patience: float) -> sqlite3.Connection:
 
 
 class explained:  # lower case like contextlib.suppress, which it resembles
-    """Turn sqlite3's errors into the store's own."""
+    """Turn sqlite3's errors into the store's own, and name the file that is damaged."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -77,6 +77,10 @@ class explained:  # lower case like contextlib.suppress, which it resembles
 
 def _translated(path: str, error: BaseException) -> StorageError | None:
     reason = str(error)
+    if isinstance(error, CorruptStoreError) and error.path is None:
+        return type(error)(path, error.reason)
+    if isinstance(error, OverflowError) and "SQLite" in reason:
+        return CorruptStoreError(path, "damaged number in the store")
     if isinstance(error, sqlite3.OperationalError):
         busy = "locked" in reason or "busy" in reason
         return StoreBusyError(path) if busy else StorageError(path, reason)
