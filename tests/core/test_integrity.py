@@ -296,6 +296,13 @@ def test_a_number_too_large_to_count_on_is_damage(sample: Path) -> None:
         alter(sample, "UPDATE records SET access_count = 1")
 
 
+def test_a_vector_that_lost_its_name_is_damage(sample: Path) -> None:
+    with opened(sample) as store, MemoryStore(embedder=EMBEDDER) as other:
+        alter(sample, "UPDATE named_vectors SET name = '' WHERE row IN (SELECT row FROM records)")
+        with pytest.raises(CorruptStoreError, match=r"memory\.db: damaged vector"):
+            other.merge_from(store)
+
+
 def test_a_journal_that_lost_an_entry_is_damaged(sample: Path) -> None:
     with opened(sample) as store:
         alter(sample, "DELETE FROM journal WHERE seq = 3")

@@ -76,6 +76,8 @@ def read_rows(
                 vectors = {} if embedded is None else {EMBEDDED: to_vector(embedded)}
                 rows.append(Row(row, ordinal, codes.to_record(values), vectors))
             if named is not None:
+                if name == EMBEDDED:
+                    raise CorruptStoreError(None, "damaged vector in the store")
                 vectors[name] = to_vector(named)
     codes.check_vectors(connection, (each.row for each in rows))
     return rows
