@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -263,3 +264,22 @@ def test_nobody_reads_half_of_what_is_written(files: Files) -> None:
         for n in range(10):
             files.write("/a", texts[n % 2])
         assert all(seen)
+
+
+def test_nobody_reads_pieces_from_between_two_times_that_a_file_said_the_same(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = (f"{n}\n" * LONGEST for n in (1, 2))
+    files.write("/a", one)
+    backend = files.store._engine.backend
+    span = backend.span
+
+    def spanned(*given: Any, **named: Any) -> Any:
+        monkeypatch.setattr(backend, "span", span)
+        files.write("/a", other)
+        found = span(*given, **named)
+        files.write("/a", one)
+        return found
+
+    monkeypatch.setattr(backend, "span", spanned)
+    assert files.read("/a") == one
