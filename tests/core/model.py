@@ -233,8 +233,9 @@ class Model:
     def touch(self, ids: Iterable[str]) -> None:
         """Note accesses; a later write takes them along."""
         pending, now = self.accesses[self.side], self.clock()
+        there = {each.id for each in shown(self.live(), now)}
         for id in dict.fromkeys(ids):
-            if id in self.records and id in {each.id for each in shown(self.live(), now)}:
+            if id in there:
                 if not pending:
                     self.waiting[self.side] = now
                 times, last = pending.get(id, (0, now))
@@ -402,11 +403,10 @@ class Model:
         self._note(action, replace(old, state="superseded", superseded_by=by, updated_at=now))
 
     def _living(self, id: str, *, expired: bool = False) -> MemoryRecord:
-        record = self.records.get(id)
-        gone = record is None or record.state != "live"
-        if record is None or gone or (record.expired(self.clock()) and not expired):
+        found = {each.id: each for each in self.live()}.get(id)
+        if found is None or (found.expired(self.clock()) and not expired):
             raise NotFoundError("live record", id)
-        return self.records[id]
+        return found
 
     def _judged(self, id: str) -> MemoryRecord:
         record = self.records.get(id)

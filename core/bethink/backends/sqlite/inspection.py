@@ -207,18 +207,18 @@ class SQLiteInspection:
         """Yield snapshots that are not as the journal tells; it may not tell of the oldest."""
         found = self._connection.execute("SELECT name, seq, at FROM snapshots")
         kept = {name: tuple(place) for name, *place in found}
+        entries = self._connection.execute(
+            "SELECT seq, at, changes FROM journal WHERE action = 'snapshot' ORDER BY seq"
+        ).fetchall()
         told = set[object]()
-        for seq, at, text in self._connection.execute(
-            "SELECT seq, at, changes FROM journal WHERE action = 'snapshot'"
-        ):
+        for seq, at, text in entries:
             name = (_told(text)[0] or {}).get("name")
             told.add(name)
             if kept.get(name) != (seq - 1, at):
                 yield Problem("snapshot", str(name), "it is not what the journal tells")
-        for (name,) in self._connection.execute(
-            "SELECT name FROM snapshots "
-            "WHERE seq >= (SELECT min(seq) FROM journal WHERE action = 'snapshot')"
-        ):
+        first = entries[0][0] if entries else None
+        late = "SELECT name FROM snapshots WHERE seq >= ?"
+        for (name,) in self._connection.execute(late, (first,)):
             if name not in told:
                 yield Problem("snapshot", str(name), "no journal entry tells of it")
 
