@@ -143,7 +143,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     plan = replace(plan, rounds=options.rounds or plan.rounds)
     names = ["bethink", *_installed(options.peers)]
     started = machine()
-    corpus = build_corpus(sizes[-1], fresh=plan.fresh, questions=max(50, plan.rounds), seed=SEED)
+    asked = plan.rounds + plan.others
+    corpus = build_corpus(sizes[-1], fresh=plan.fresh, questions=asked, seed=SEED)
     _say(f"{corpus.sentences:,} sentences; {sizes[-1] - corpus.sentences:,} joined from halves")
     shared = SharedEmbedder(options.dimension)
     shared.prepare([*corpus.texts, *corpus.fresh, *corpus.questions])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +22,18 @@ from bethink.bench.rounds import Sample, Step, interleave, summed
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How often things are repeated, and how often in a row before another engine's turn."""
+    """How often things are repeated, and how often in a row before another engine's turn.
+
+    Before recalls are timed, ``others`` are asked: questions that are not among the timed ones.
+    """
 
     rounds: int = 30
     turn: int = 5
+    others: int = 50
     openings: int = 5
     stores: int = 200
     budget: float = 60.0
+    budget_for_others: float = 5.0
 
     @property
     def fresh(self) -> int:
@@ -119,15 +124,24 @@ class Run:
         )
 
     def _recall(self, engines: dict[str, Engine]) -> None:
-        """Recall from filled indexes, beside one scan of all vectors by numpy.
+        """Recall as a process does that has been at it for a while, beside one scan by numpy.
 
         First a few calls in a row, then each after another engine's, which has filled the
         processor's caches.
         """
-        for engine in engines.values():
-            engine.recall(self._question(-1))
+        self._ask_others(engines)
         self._take(self._recall_steps(engines, ""), turn=self.plan.turn)
         self._take(self._recall_steps(engines, ", cold"))
+
+    def _ask_others(self, engines: Mapping[str, Engine]) -> None:
+        """Ask every engine other questions than the timed ones; let the slow have fewer."""
+        others, budget = self.corpus.questions[self.plan.rounds :], self.plan.budget_for_others
+
+        def asking(engine: Engine) -> Callable[[int], object]:
+            return lambda at: engine.recall(others[at])
+
+        steps = [Step(name, "", asking(engine)) for name, engine in engines.items()]
+        interleave(steps, len(others), size=self.size, embedder=self._label, budget=budget)
 
     def _prove(self, engines: dict[str, Engine]) -> None:
         """Count the vectors that bethink reads in full for each question; no time is taken."""
@@ -189,11 +203,11 @@ class Run:
         texts = self.corpus.fresh[2 * self.plan.rounds :]
         half = self.plan.rounds // 2
         with self._engines(names) as engines, ExitStack() as stack:
+            self._ask_others(engines)
             steps = []
             for name, engine in engines.items():
                 writer = Writer(name, self.folder / name, shared.dimension)
                 stack.enter_context(closing(writer))
-                engine.recall(self._question(-1))
                 steps += [
                     self._recall_step(name, engine, "", -1),
                     self._recall_step(name, engine, "recall before foreign store"),
