@@ -35,10 +35,13 @@ from .twin import Answer, Asked, Twin, assert_same
 
 NOW = 1.7e9
 DAY = 86_400.0
-WORDS = ["red", "cat", "dog", "house", "paris", "run", "runs", "running", "the", "東京", "color42"]
+WORDS = ["red", "cat", "dog", "house", "paris", "run", "runs", "today", "the", "東京", "color42"]
 NAMESPACES = ("default", "a", "a/b", "a/b/c", "ab")
 
-INTENTS = ("", "", "any gotchas with the ", "command for your ", "error: ", "where is my ")
+INTENTS = (
+    *("", "", "any gotchas with the ", "command for your ", "error: ", "where is my "),
+    "when was the ",
+)
 phrases = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 said = st.builds(str.__add__, phrases, st.sampled_from(["", "", "?"]))
 long_texts = st.sampled_from(["cat " * 150, "red house " * 120, "dog " * 40 + "?"])
@@ -425,6 +428,22 @@ def test_an_assistant_s_words_come_first_only_where_they_may_be_meant(
     for author in ("Assistant", "user"):
         store.store("the trip to Rome is in May", author=author)
     assert store.recall(query, mode="keyword")[0].memory.author == first
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("when did Ann paint the boat?", "Ann was painting the boat on Friday"),
+        ("how long did Ann paint the boat?", "Ann was painting the boat on Friday"),
+        ("what did Ann paint when she had a boat?", "Ann was painting the boat"),
+        ("Ann paints the boat", "Ann was painting the boat"),
+    ],
+)
+def test_what_tells_a_time_comes_first_where_one_is_asked_for(
+    store: MemoryStore, query: str, first: str
+) -> None:
+    store.store_many(["Ann was painting the boat", "Ann was painting the boat on Friday"])
+    assert store.recall(query, mode="keyword")[0].memory.content == first
 
 
 def test_the_same_thread_name_elsewhere_is_another_thread(store: MemoryStore) -> None:

@@ -27,7 +27,7 @@ from bethink import (
 )
 from bethink.filters import matches, parse
 from bethink.history import When
-from bethink.index.document import ASSISTANT, REPLY, asks, embedded_text, record_terms
+from bethink.index.document import ASSISTANT, UNASKED, asks, document, embedded_text
 from bethink.index.keyword import K1, NAME, B, authored
 from bethink.index.threads import (
     BORROW_WORDS,
@@ -214,7 +214,7 @@ def cosine(one: Vector, other: Vector) -> float:
 
 def keyword_scores(records: Sequence[MemoryRecord], query: Query) -> list[float]:
     """Return BM25 by what the query could at most attain, with what thread neighbours lend."""
-    counts = [Counter(record_terms(record)) for record in records]
+    counts = [Counter(document(record).terms) for record in records]
     lengths = [sum(count.values()) for count in counts]
     average = sum(lengths) / len(records) if any(lengths) else 1.0
     threads = turns_by_thread(records)
@@ -235,10 +235,12 @@ def keyword_scores(records: Sequence[MemoryRecord], query: Query) -> list[float]
             attained[position] += weight * (1 - (1 - evidence) * (1 - own))
     scores = [each / attainable if attainable else 0.0 for each in attained]
     scores = lifted(handed_over(scores, records, threads), threads)
-    if query.of_replies:
-        return scores
-    replied = [any(authored(name) in count for name in ASSISTANT) for count in counts]
-    return [score * REPLY if by else score for score, by in zip(scores, replied, strict=True)]
+    for at, (record, count) in enumerate(zip(records, counts, strict=True)):
+        if not query.of_replies and any(authored(name) in count for name in ASSISTANT):
+            scores[at] *= UNASKED
+        if query.of_times and not document(record).tells_time:
+            scores[at] *= UNASKED
+    return scores
 
 
 def inverse_frequency(found: Sequence[bool]) -> float:

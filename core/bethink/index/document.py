@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..records import MemoryRecord
-from ..text import date_words, ends_asking, terms
+from ..text import date_words, ends_asking, tells_time, terms
 from .keyword import authored
 
 BRIEF: Final = 30
@@ -14,11 +14,21 @@ BRIEF: Final = 30
 ASSISTANT: Final = terms("assistant ai")
 """An author of such a name is an assistant."""
 
-REPLY: Final = 0.85
-"""What an assistant's words count for a query that is not after them."""
+UNASKED: Final = 0.8
+"""What a keyword score counts of a text that is not of the kind that a query is after.
+
+That is an assistant's, where nothing speaks to one, or one that tells no time to who asks for one.
+"""
 
 
-def record_terms(record: MemoryRecord) -> list[str]:
+class Document(NamedTuple):
+    """A record as the keyword index sees it; ``tells_time`` is of what its content says."""
+
+    terms: list[str]
+    tells_time: bool
+
+
+def document(record: MemoryRecord) -> Document:
     """Return the terms of date, author and content; those of the author are marked as such.
 
     The date counts only where it says more than when the record was stored.
@@ -26,7 +36,8 @@ def record_terms(record: MemoryRecord) -> list[str]:
     dated = record.occurred_at != record.created_at
     date = date_words(record.occurred_at) if dated else []
     author = [authored(term) for term in terms(record.author or "")]
-    return date + author + terms(record.content)
+    content = terms(record.content)
+    return Document(date + author + content, tells_time(content))
 
 
 def asks(record: MemoryRecord) -> bool:

@@ -21,7 +21,7 @@ from ..namespaces import Scope, covers
 from ..records import MemoryRecord, with_accesses
 from ..text import Query
 from .columns import FOREVER, NEVER, ROOM, Column, Columns, numbers, table
-from .document import ASSISTANT, REPLY, asks, record_terms
+from .document import ASSISTANT, UNASKED, asks, document
 from .kept import Kept
 from .keyword import SEAL, Block, Floats, KeywordIndex
 from .passing import Passing, Truths
@@ -215,7 +215,9 @@ class ScopeIndex:
             return np.zeros(self.size)
         scores = self.threads.score(weighed)
         if not query.of_replies:
-            scores[self.keyword.written(ASSISTANT)] *= REPLY
+            scores[self.keyword.written(ASSISTANT)] *= UNASKED
+        if query.of_times:
+            scores[~columns["tells_time"]] *= UNASKED
         return scores
 
     def vector_column(
@@ -291,9 +293,9 @@ class ScopeIndex:
         """Append live rows that are new to the scope, ascending; threads are linked later."""
         if not rows:
             return
-        documents = [record_terms(row.record) for row in rows]
-        lengths = [len(terms) for terms in documents]
-        self.keyword.extend(documents)
+        documents = [document(row.record) for row in rows]
+        lengths = [len(each.terms) for each in documents]
+        self.keyword.extend([each.terms for each in documents])
         self.columns.append(
             len(rows),
             **table(rows),
@@ -301,6 +303,7 @@ class ScopeIndex:
             length=lengths,
             words=[len(row.record.content.split()) for row in rows],
             asks=[asks(row.record) for row in rows],
+            tells_time=[each.tells_time for each in documents],
             thread=[self._thread(row.record) for row in rows],
             namespace=[self._namespace(row.record.namespace) for row in rows],
         )

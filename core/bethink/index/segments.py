@@ -11,7 +11,10 @@ import numpy as np
 from .columns import MUTABLE, Column
 from .keyword import Block
 
-STORED = ("row", "ordinal", "alive", "length", "words", "asks", "thread", "occurred", *MUTABLE)
+STORED = (
+    *("row", "ordinal", "alive", "length", "words", "asks", "tells_time", "thread", "occurred"),
+    *MUTABLE,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Text into words and search terms, and what else a text tells by itself."""
 
 from .cutting import stems, terms, words
-from .dates import date_words, utc
+from .dates import date_words, tells_time, utc
 from .queries import STOP_WORDS, Query, ends_asking, read_query
 from .tokens import estimate_tokens, rough_tokens
 
@@ -14,6 +14,7 @@ __all__ = [
     "read_query",
     "rough_tokens",
     "stems",
+    "tells_time",
     "terms",
     "utc",
     "words",

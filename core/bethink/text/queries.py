@@ -56,6 +56,13 @@ STOP_WORDS: Final = word_set(
 _ADDRESSING: Final = word_set("you your yours yourself we us our ours ourselves assistant ai")
 """Words that speak to, or of, an assistant."""
 
+_VERBS: Final = "am|are|is|was|were|do|does|did|has|have|had|can|could|will|would|should"
+_AFTER_TIMES: Final = re.compile(
+    rf"\bwhen(?:'[ds]| (?:{_VERBS}))\b"
+    r"|\b(?:what|which) (?:time|date|day|week|month|year)\b|\bhow long\b"
+)
+"""English questions after a time, and not "when we met"."""
+
 # Function words of German, French, Spanish and Portuguese, Italian, Dutch and Swedish.
 _FOREIGN: Final = (
     word_set(
@@ -79,11 +86,12 @@ class Query(NamedTuple):
     """What a query is after: its distinct search ``terms``, in order.
 
     ``of_replies`` tells whether it may be after what an assistant said: it speaks to one, or is not
-    known to be English.
+    known to be English. ``of_times`` tells whether it asks, in English, when or how long.
     """
 
     terms: Sequence[str]
     of_replies: bool
+    of_times: bool = False
 
 
 class _Said(NamedTuple):
@@ -116,7 +124,8 @@ def read_query(text: str) -> Query:
     leaning = sum(each.leaning for each in said)
     whole = (term for each in said for term in each.terms)
     found = dict.fromkeys(telling if leaning >= 0 and telling else whole)
-    return Query(list(found), leaning <= 0 or any(each.addressing for each in said))
+    of_replies = leaning <= 0 or any(each.addressing for each in said)
+    return Query(list(found), of_replies, _AFTER_TIMES.search(text.lower()) is not None)
 
 
 def ends_asking(text: str) -> bool:

@@ -17,7 +17,7 @@ from ..backends import EMBEDDED, Vector
 from ..conflicts import SAME, Reading, read
 from ..engine import Engine, Transaction
 from ..index import ScopeIndex
-from ..index.document import record_terms
+from ..index.document import document
 from ..index.vectors import Positions, Scan, directions
 from ..records import MemoryRecord
 from .merging import absorb
@@ -119,7 +119,7 @@ def _near(index: ScopeIndex, record: MemoryRecord, scan: Scan) -> Positions:
     near = _living(index, scan.above(SAME - _ROUNDING))
     if len(near) <= NEAREST:
         return near
-    if figures := [term for term in record_terms(record) if term[0].isdigit()]:
+    if figures := [term for term in document(record).terms if term[0].isdigit()]:
         having = index.keyword.having(frozenset(figures))
         near = np.intersect1d(near, having, assume_unique=True)
     return near[np.argsort(-scan.most(near), kind="stable")][:NEAREST]
@@ -127,7 +127,7 @@ def _near(index: ScopeIndex, record: MemoryRecord, scan: Scan) -> Positions:
 
 def _alike(index: ScopeIndex, record: MemoryRecord) -> Positions:
     """Return where live records have the words of one that the embedder knows no word of."""
-    if terms := frozenset(record_terms(record)):
+    if terms := frozenset(document(record).terms):
         return _living(index, index.keyword.having(terms))[:NEAREST]
     columns = index.columns  # else there are only signs in it
     return _living(index, ((columns["length"] == 0) & (columns["words"] > 0)).nonzero()[0])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bethink import MemoryRecord, MemoryStore
-from bethink.index.document import BRIEF, asks, record_terms
+from bethink.index.document import BRIEF, asks, document
 
 
 def stored(
@@ -14,7 +14,7 @@ def stored(
 
 
 def test_the_author_is_told_from_who_is_spoken_of() -> None:
-    assert record_terms(stored("Anna paints", author="Anna Bell")) == [
+    assert document(stored("Anna paints", author="Anna Bell")).terms == [
         "@anna",
         "@bell",
         "anna",
@@ -23,8 +23,13 @@ def test_the_author_is_told_from_who_is_spoken_of() -> None:
 
 
 def test_a_date_counts_where_it_was_told() -> None:
-    assert record_terms(stored("paint", occurred_at=0.0)) == ["1", "januari", "1970", "paint"]
-    assert record_terms(stored("paint")) == ["paint"]
+    assert document(stored("paint", occurred_at=0.0)).terms == ["1", "januari", "1970", "paint"]
+    assert document(stored("paint")).terms == ["paint"]
+
+
+def test_only_what_the_content_says_tells_time() -> None:
+    assert document(stored("painted last Friday")).tells_time
+    assert not document(stored("painted", author="May 9", occurred_at=0.0)).tells_time
 
 
 @pytest.mark.parametrize(

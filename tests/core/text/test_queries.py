@@ -100,6 +100,27 @@ def test_a_question_in_english_is_after_replies_only_if_it_speaks_of_them(
 
 
 @pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("When did Ann move?", True),
+        ("when's the standup", True),
+        ("Since when have you been painting?", True),
+        ("What time is it?", True),
+        ("Which year was that?", True),
+        ("How long has she been away?", True),
+        ("What did she say when we met?", False),
+        ("What did she say whenever did it rain?", False),
+        ("How longingly?", False),
+        ("Somewhat time is left", False),
+        ("Wann ist der Termin?", False),
+        ("", False),
+    ],
+)
+def test_a_question_in_english_may_be_after_a_time(query: str, expected: bool) -> None:
+    assert read_query(query).of_times is expected
+
+
+@pytest.mark.parametrize(
     "text",
     ["which one?", 'she said "why?" ', "really?!", "**what now?**", "\u7f8e\uff1f", "لماذا؟"],
 )
