@@ -43,7 +43,9 @@ INTENTS = (
     "when was the ",
 )
 phrases = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
-said = st.builds(str.__add__, phrases, st.sampled_from(["", "", "?"]))
+said = st.builds(
+    "{}{}{}".format, st.sampled_from(["", "", "Always "]), phrases, st.sampled_from(["", "", "?"])
+)
 long_texts = st.sampled_from(["cat " * 150, "red house " * 120, "dog " * 40 + "?"])
 directions = st.lists(st.integers(-4, 4), min_size=3, max_size=3)
 picks = st.integers(0, 7)
@@ -444,6 +446,22 @@ def test_what_tells_a_time_comes_first_where_one_is_asked_for(
 ) -> None:
     store.store_many(["Ann was painting the boat", "Ann was painting the boat on Friday"])
     assert store.recall(query, mode="keyword")[0].memory.content == first
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("how do I write a date?", "Always show a date with its year"),
+        ("how did we write a date?", "the date palm grew"),
+        ("how do I write a number?", None),
+    ],
+)
+def test_a_standing_instruction_comes_early_to_what_it_touches(
+    store: MemoryStore, query: str, first: str | None
+) -> None:
+    store.store_many(["the date palm grew", "Always show a date with its year"])
+    found = store.recall(query, mode="keyword")
+    assert (found[0].memory.content if found else None) == first
 
 
 def test_the_same_thread_name_elsewhere_is_another_thread(store: MemoryStore) -> None:

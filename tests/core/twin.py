@@ -27,7 +27,7 @@ from bethink import (
 )
 from bethink.filters import matches, parse
 from bethink.history import When
-from bethink.index.document import ASSISTANT, UNASKED, asks, document, embedded_text
+from bethink.index.document import ASSISTANT, STANDING, UNASKED, document, embedded_text
 from bethink.index.keyword import K1, NAME, B, authored
 from bethink.index.threads import (
     BORROW_WORDS,
@@ -238,6 +238,8 @@ def keyword_scores(records: Sequence[MemoryRecord], query: Query) -> list[float]
     for at, (record, count) in enumerate(zip(records, counts, strict=True)):
         if not query.of_replies and any(authored(name) in count for name in ASSISTANT):
             scores[at] *= UNASKED
+        if not query.of_replies and document(record).instructs and scores[at] > 0:
+            scores[at] += STANDING * (1 - scores[at])
         if query.of_times and not document(record).tells_time:
             scores[at] *= UNASKED
     return scores
@@ -267,7 +269,7 @@ def spread(
     for turns in threads:
         for at, turn in enumerate(turns):
             damping = taken(records[turn])
-            if at and asks(records[turns[at - 1]]):
+            if at and document(records[turns[at - 1]]).asks:
                 missing[turn] *= 1 - LEND_ANSWER * shares[turns[at - 1]] * damping
             for distance in range(1, REACH + 1):
                 for lend, neighbour in ((LEND_ONWARD, at - distance), (LEND_BACK, at + distance)):
@@ -289,7 +291,7 @@ def handed_over(
     kept = list(scores)
     for turns in threads:
         for turn, answer in pairwise(turns):
-            if asks(records[turn]):
+            if document(records[turn]).asks:
                 kept[turn] *= 1 - (1 - KEEP_ASKED) * taken(records[answer])
     return kept
 

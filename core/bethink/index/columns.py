@@ -24,6 +24,7 @@ TYPES: Final[Mapping[str, type[np.generic]]] = {
     "words": np.int32,  # words of the content
     "asks": np.bool_,  # whether it is a brief question
     "tells_time": np.bool_,  # whether its content says when something was or how long it took
+    "instructs": np.bool_,  # whether it is a standing instruction
     "thread": np.int32,  # code of the thread, -1 for none
     "before": np.int32,  # position of the turn before it in its thread, -1 for none
     "after": np.int32,  # position of the turn after it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from ..records import MemoryRecord
-from ..text import date_words, ends_asking, tells_time, terms
+from ..text import date_words, ends_asking, instructs, tells_time, terms
 from .keyword import authored
 
 BRIEF: Final = 30
@@ -21,11 +21,21 @@ That is an assistant's, where nothing speaks to one, or one that tells no time t
 """
 
 
+STANDING: Final = 0.1
+"""How much of what is missing to a full keyword score a standing instruction gets for any score."""
+
+
 class Document(NamedTuple):
-    """A record as the keyword index sees it; ``tells_time`` is of what its content says."""
+    """A record as the keyword index sees it: its terms, and what its content is.
+
+    ``words`` counts those of the content. It ``asks`` if it is a brief question.
+    """
 
     terms: list[str]
+    words: int
+    asks: bool
     tells_time: bool
+    instructs: bool
 
 
 def document(record: MemoryRecord) -> Document:
@@ -36,13 +46,11 @@ def document(record: MemoryRecord) -> Document:
     dated = record.occurred_at != record.created_at
     date = date_words(record.occurred_at) if dated else []
     author = [authored(term) for term in terms(record.author or "")]
-    content = terms(record.content)
-    return Document(date + author + content, tells_time(content))
-
-
-def asks(record: MemoryRecord) -> bool:
-    """Tell whether *record* is a brief question."""
-    return ends_asking(record.content) and len(record.content.split()) <= BRIEF
+    content, words = terms(record.content), len(record.content.split())
+    asks = words <= BRIEF and ends_asking(record.content)
+    return Document(
+        date + author + content, words, asks, tells_time(content), instructs(record.content)
+    )
 
 
 def embedded_text(record: MemoryRecord) -> str:

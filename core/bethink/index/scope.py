@@ -21,7 +21,7 @@ from ..namespaces import Scope, covers
 from ..records import MemoryRecord, with_accesses
 from ..text import Query
 from .columns import FOREVER, NEVER, ROOM, Column, Columns, numbers, table
-from .document import ASSISTANT, UNASKED, asks, document
+from .document import ASSISTANT, STANDING, UNASKED, document
 from .kept import Kept
 from .keyword import SEAL, Block, Floats, KeywordIndex
 from .passing import Passing, Truths
@@ -216,6 +216,9 @@ class ScopeIndex:
         scores = self.threads.score(weighed)
         if not query.of_replies:
             scores[self.keyword.written(ASSISTANT)] *= UNASKED
+            standing = columns["instructs"].nonzero()[0]
+            standing = standing[scores[standing] > 0]
+            scores[standing] += STANDING * (1 - scores[standing])
         if query.of_times:
             scores[~columns["tells_time"]] *= UNASKED
         return scores
@@ -301,9 +304,10 @@ class ScopeIndex:
             **table(rows),
             alive=True,
             length=lengths,
-            words=[len(row.record.content.split()) for row in rows],
-            asks=[asks(row.record) for row in rows],
+            words=[each.words for each in documents],
+            asks=[each.asks for each in documents],
             tells_time=[each.tells_time for each in documents],
+            instructs=[each.instructs for each in documents],
             thread=[self._thread(row.record) for row in rows],
             namespace=[self._namespace(row.record.namespace) for row in rows],
         )

@@ -12,8 +12,8 @@ from .columns import MUTABLE, Column
 from .keyword import Block
 
 STORED = (
-    *("row", "ordinal", "alive", "length", "words", "asks", "tells_time", "thread", "occurred"),
-    *MUTABLE,
+    *("row", "ordinal", "alive", "length", "words", "asks", "tells_time", "instructs"),
+    *("thread", "occurred", *MUTABLE),
 )
 
 

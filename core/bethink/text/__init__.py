@@ -1,8 +1,9 @@
 """Text into words and search terms, and what else a text tells by itself."""
 
 from .cutting import stems, terms, words
-from .dates import date_words, tells_time, utc
-from .queries import STOP_WORDS, Query, ends_asking, read_query
+from .dates import date_words, utc
+from .kinds import ends_asking, instructs, tells_time
+from .queries import STOP_WORDS, Query, read_query
 from .tokens import estimate_tokens, rough_tokens
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "date_words",
     "ends_asking",
     "estimate_tokens",
+    "instructs",
     "read_query",
     "rough_tokens",
     "stems",

@@ -23,8 +23,6 @@ from .cutting import (
 )
 
 _SINGLE = re.compile(f"[{HAN}]|^[\uac00-\ud7a3]")
-_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
-_CLOSING_MARKS = " \t\r\n!\"'\u201d\u2019)]*_~`"
 
 # The closed classes of English that say nothing about what a query is after.
 _LUCENE = (
@@ -126,11 +124,6 @@ def read_query(text: str) -> Query:
     found = dict.fromkeys(telling if leaning >= 0 and telling else whole)
     of_replies = leaning <= 0 or any(each.addressing for each in said)
     return Query(list(found), of_replies, _AFTER_TIMES.search(text.lower()) is not None)
-
-
-def ends_asking(text: str) -> bool:
-    """Tell whether the text ends with a question mark, but for quotes and the like after it."""
-    return text.rstrip(_CLOSING_MARKS).endswith(_QUESTION_MARKS)
 
 
 def _said(chunk: str) -> _Said:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bethink import MemoryRecord, MemoryStore
-from bethink.index.document import BRIEF, asks, document
+from bethink.index.document import BRIEF, document
 
 
 def stored(
@@ -42,4 +42,8 @@ def test_only_what_the_content_says_tells_time() -> None:
     ],
 )
 def test_a_brief_question_asks(content: str, asking: bool) -> None:
-    assert asks(stored(content)) is asking
+    assert document(stored(content)).asks is asking
+
+
+def test_the_words_of_the_content_are_counted() -> None:
+    assert document(stored("Anna paints a boat", author="Anna Bell", occurred_at=0.0)).words == 4

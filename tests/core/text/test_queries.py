@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from bethink.text import ends_asking, read_query, terms
+from bethink.text import read_query, terms
 
 from .test_cutting import ANY_SCRIPT
 
@@ -118,16 +118,3 @@ def test_a_question_in_english_is_after_replies_only_if_it_speaks_of_them(
 )
 def test_a_question_in_english_may_be_after_a_time(query: str, expected: bool) -> None:
     assert read_query(query).of_times is expected
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["which one?", 'she said "why?" ', "really?!", "**what now?**", "\u7f8e\uff1f", "لماذا؟"],
-)
-def test_a_question_ends_with_its_mark(text: str) -> None:
-    assert ends_asking(text)
-
-
-@pytest.mark.parametrize("text", ["", "!", "which one", "why? because", "x?y"])
-def test_other_text_does_not_ask(text: str) -> None:
-    assert not ends_asking(text)

@@ -1,0 +1,42 @@
+"""What kind of thing a text says: whether it asks, tells a time, or instructs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from .cutting import terms
+from .dates import MONTHS
+
+_QUESTION_MARKS: Final = ("?", "\uff1f", "\u061f")
+_CLOSING_MARKS: Final = " \t\r\n!\"'\u201d\u2019)]*_~`"
+_TIMES: Final = frozenset(
+    terms(
+        "yesterday today tonight tomorrow ago recently minute hour day week weekend month year "
+        "decade century morning noon afternoon evening night midnight spring summer autumn winter "
+        "monday tuesday wednesday thursday friday saturday sunday "
+    )
+    + terms(" ".join(MONTHS))
+)
+_INSTRUCTION: Final = re.compile(
+    r"\W*(?:(?:please|also|and|so|ok|okay)\W+)*(?:always|never|from now on)\b", re.IGNORECASE
+)
+
+
+def ends_asking(text: str) -> bool:
+    """Tell whether the text ends with a question mark, but for quotes and the like after it."""
+    return text.rstrip(_CLOSING_MARKS).endswith(_QUESTION_MARKS)
+
+
+def tells_time(found: Iterable[str]) -> bool:
+    """Tell whether a text of these search terms may say when or how long; of words, in English.
+
+    A number may be a year, a day or an hour.
+    """
+    return any(term in _TIMES or term[0].isdigit() for term in found)
+
+
+def instructs(text: str) -> bool:
+    """Tell whether the text is a standing instruction in English: "Always", "Never" do so."""
+    return _INSTRUCTION.match(text) is not None

@@ -1,0 +1,60 @@
+"""What kind of thing a text says."""
+
+from __future__ import annotations
+
+import pytest
+
+from bethink.text import ends_asking, instructs, tells_time, terms
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["which one?", 'she said "why?" ', "really?!", "**what now?**", "\u7f8e\uff1f", "لماذا؟"],
+)
+def test_a_question_ends_with_its_mark(text: str) -> None:
+    assert ends_asking(text)
+
+
+@pytest.mark.parametrize("text", ["", "!", "which one", "why? because", "x?y"])
+def test_other_text_does_not_ask(text: str) -> None:
+    assert not ends_asking(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "two weeks ago",
+        "Yesterday!",
+        "on Tuesdays",
+        "in September",
+        "since 2019",
+        "at 9:30",
+        "٣ مايو",
+    ],
+)
+def test_a_text_tells_time_by_its_words_and_numbers(text: str) -> None:
+    assert tells_time(terms(text))
+
+
+@pytest.mark.parametrize("text", ["", "we met", "a weekly color42", "always and often", "東京"])
+def test_other_texts_tell_none(text: str) -> None:
+    assert not tells_time(terms(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Always answer in French.",
+        "never deploy on Fridays",
+        "Please, always cite a source",
+        "From now on use tabs",
+        "**Always** run the tests",
+    ],
+)
+def test_a_standing_instruction_begins_as_one(text: str) -> None:
+    assert instructs(text)
+
+
+@pytest.mark.parametrize("text", ["", "We always met in Rome.", "Nevertheless", "From now I paint"])
+def test_what_only_says_always_is_no_instruction(text: str) -> None:
+    assert not instructs(text)
