@@ -57,14 +57,17 @@ class WholeModel(Model):
     ) -> list[Undoing]:
         """Return what brings back what entry *seq* had superseded right before it."""
         undoings: list[Undoing] = []
-        while (old := self._around(seq := seq - 1)[1]) and old.superseded_by == by:
-            checked = ("state", "superseded_by")
-            changed = any(
-                getattr(self.records[old.id], name) != getattr(old, name) for name in checked
-            )
-            if changed or (among is not None and old.id not in among):
+        while (earlier := self.entries[seq := seq - 1]).id is not None:
+            old = self._around(seq)[1]
+            if old is None and earlier.action == "supersede":
+                continue  # erased since
+            if old is None or old.superseded_by != by:
                 break
-            undoings.append((old, {"state": "live", "superseded_by": None}, checked))
+            if among is not None and old.id not in among:
+                break
+            checked = ("state", "superseded_by")
+            if all(getattr(self.records[old.id], name) == getattr(old, name) for name in checked):
+                undoings.append((old, {"state": "live", "superseded_by": None}, checked))
         return undoings
 
     def _around(self, seq: int) -> tuple[MemoryRecord | None, MemoryRecord | None]:

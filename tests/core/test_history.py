@@ -472,6 +472,20 @@ def test_a_forgotten_record_that_was_superseded_is_superseded_again(store: Memor
     assert (undone.state, undone.superseded_by) == ("superseded", new.id)
 
 
+@pytest.mark.parametrize("verb", ["forget", "erase"])
+@pytest.mark.parametrize("changed", [0, 1])
+def test_undoing_brings_back_whatever_else_gave_way(
+    store: MemoryStore, verb: str, changed: int
+) -> None:
+    old = [store.store("one", key="k"), store.store("two")]
+    store.store("new", key="k", supersedes=old[1].id)
+    seq = store.log(limit=1)[0].seq
+    getattr(store, verb)(old[changed].id)
+    store.undo(seq)
+    assert contents(store.all()) == [old[1 - changed].content]
+    assert store.verify().problems == ()
+
+
 def test_what_others_changed_since_is_kept(store: MemoryStore) -> None:
     record = store.store("a red cat")
     store.update(record.id, content="other", importance=0.9)

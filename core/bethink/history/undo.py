@@ -112,20 +112,22 @@ def _superseded(
 ) -> list[_Step]:
     """Return the steps that make live again what the record of *entry* superseded with it.
 
-    With *among*, only records with these ids.
+    What has changed again since is left as it is. With *among*, only records with these ids.
     """
     steps: list[_Step] = []
-    while earlier := backend.chronicle.entry(entry.seq - len(steps) - 1):
+    seq = entry.seq
+    while earlier := backend.chronicle.entry(seq := seq - 1):
         if among is not None and earlier.id not in among:
             break
         old = _then(backend, earlier.id, earlier.seq) if earlier.id else None
+        if old is None and earlier.action == "supersede":
+            continue  # erased since
         if old is None or earlier.changes.get("superseded_by") != entry.id:
             break
         names = ("state", "superseded_by")
         step = _Step(earlier.seq, old.record, {"state": "live", "superseded_by": None}, names)
-        if step.changed(old.current.record):
-            break
-        steps.append(step)
+        if not step.changed(old.current.record):
+            steps.append(step)
     return steps
 
 
