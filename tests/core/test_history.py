@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from itertools import cycle
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 
 from bethink import (
     EVERYWHERE,
+    CorruptStoreError,
     FiveSignal,
     HashEmbedder,
     KeyedMemory,
@@ -29,7 +31,9 @@ from bethink import (
     ValidationError,
     Version,
 )
+from bethink.backends import Changes
 from bethink.backends.sqlite.connection import Connections
+from bethink.filters import Compare
 
 from .clock import Clock
 
@@ -93,7 +97,7 @@ def test_a_time_means_the_last_entry_made_by_then(store: MemoryStore, clock: Clo
         assert store.as_of(time).seq == last
 
 
-@pytest.mark.parametrize("when", [-1, 2, True, None, float("nan"), datetime(2026, 1, 1), b"x"])
+@pytest.mark.parametrize("when", [-1, 2, True, None, "", float("nan"), datetime(2026, 1, 1), b"x"])
 def test_what_is_no_moment_is_refused(store: MemoryStore, when: Any) -> None:
     store.store("one")
     with pytest.raises(ValidationError):
@@ -173,6 +177,7 @@ def test_the_past_is_asked_like_the_present(store: MemoryStore) -> None:
     assert contents(past.all(namespace=EVERYWHERE, order="newest", limit=1)) == ["elsewhere"]
     assert past.all(where={"importance": {"$lt": 0.5}}) == []
     assert past.namespaces(Subtree("b")) == {"b/c": 1}
+    assert repr(past) == "Past(seq=2, at=1000.0)"
     with pytest.raises(ValidationError):
         past.get()
 
@@ -199,6 +204,28 @@ def test_recall_asks_the_past_with_its_own_time(store: MemoryStore, clock: Clock
     assert store.recall("red cat", as_of=1000.0) == answer
     assert store.recall("red cat", as_of=1, now=3500.0) == []
     assert contents(store.as_of(1).all()) == ["a red cat"]
+
+
+def test_what_had_expired_by_a_moment_is_not_in_it(store: MemoryStore) -> None:
+    store.store("one", namespace="b", expires_at=1500.0)
+    store.store("two", namespace="b")
+    store.store("three", namespace="a", expires_at=1500.0)
+    store.store("four", namespace="a/b")
+    early, late = store.as_of(1499.0), store.as_of(1500.0)
+    assert early.namespaces() == {"a": 1, "a/b": 1, "b": 2}
+    assert late.namespaces() == {"a/b": 1, "b": 1}
+    assert list(early.namespaces()) == ["a", "a/b", "b"]
+    assert [past.count(namespace=EVERYWHERE) for past in (early, late)] == [4, 2]
+
+
+def test_accesses_stay_counted_when_something_else_changes(store: MemoryStore) -> None:
+    record = store.store("one")
+    store.touch(record.id)
+    store.snapshot("seen")
+    store.update(record.id, importance=0.9)
+    store.reinforce(record.id)
+    found = [store.as_of(seq).get(record.id) for seq in (1, 2, 3, 4, 5)]
+    assert [each and each.access_count for each in found] == [0, 1, 1, 1, 2]
 
 
 def test_asking_the_past_touches_nothing(store: MemoryStore) -> None:
@@ -234,6 +261,17 @@ def test_a_moment_once_asked_stays_true(store: MemoryStore, path: Path) -> None:
     assert all(len(answer) == 2 for answer in answers)
 
 
+@pytest.mark.parametrize("asked", [{"query": "red"}, {"query": None, "vector": ("v", [1.0, 0.0])}])
+def test_one_that_moved_since_is_compared_like_one_that_did_not(
+    store: MemoryStore, asked: dict[str, Any]
+) -> None:
+    first, _ = store.store_many(["a red cat", "a red dog"], vectors={"v": [1.0, 0.0]})
+    answer = store.recall(**asked, mode="semantic", touch=False)
+    store.update(first.id, content="other")
+    assert len(answer) == 2
+    assert store.recall(**asked, mode="semantic", as_of=2) == answer
+
+
 def test_a_vector_replaced_is_there_in_the_past(store: MemoryStore) -> None:
     record = store.store("one", vectors={"v": [1.0, 0.0]})
     store.update(record.id, content="two")
@@ -262,6 +300,17 @@ def test_only_a_few_moments_keep_an_index(store: MemoryStore) -> None:
     assert list(store._moments._indexes) == [2, 4]
 
 
+def test_a_moment_keeps_its_index_while_others_write(store: MemoryStore) -> None:
+    store.store("a cat")
+    moment = store._moments.find(1)
+    index = store._moments.engine(moment).index
+    assert index.lock is store._engine.index.lock
+    erased = store.store("a dog")
+    assert store._moments.engine(moment).index is index
+    store.erase(erased.id)
+    assert store._moments.engine(moment).index is not index
+
+
 class Counting(HashEmbedder):
     """An embedder that remembers what it was given."""
 
@@ -284,6 +333,17 @@ def test_only_what_has_another_text_now_is_embedded_anew_and_once() -> None:
         for _ in range(3):
             assert len(store.recall("red", as_of=3)) == 3
     assert sorted(embedder.given) == ["a red cat", "red", "red", "red"]
+
+
+def test_only_what_gets_another_text_is_embedded_when_it_is_undone() -> None:
+    with MemoryStore(embedder=(embedder := Counting())) as store:
+        record = store.store("one")
+        store.update(record.id, importance=0.9)
+        store.update(record.id, content="two")
+        embedder.given.clear()
+        store.undo(3)
+        store.undo(2)
+    assert embedder.given == ["one"]
 
 
 def test_a_record_with_many_entries_is_not_read_from_its_start(
@@ -333,6 +393,23 @@ def test_a_diff_tells_what_came_changed_and_went(store: MemoryStore) -> None:
     back = store.diff(diff.until, diff.since)
     assert (contents(list(back.added)), back.removed) == (["gone"], (new,))
     assert diff.changed[0].before == back.changed[0].after
+
+
+def test_a_diff_holds_as_soon_as_anything_differs(store: MemoryStore) -> None:
+    record = store.store("one")
+    store.update(record.id, importance=0.9)
+    store.forget(record.id)
+    assert [bool(store.diff(*pair)) for pair in ((0, 1), (1, 2), (2, 3))] == [True, True, True]
+    assert not store.diff(2, 2)
+
+
+def test_what_moved_went_from_one_namespace_and_came_to_another(store: MemoryStore) -> None:
+    record = store.store("one", namespace="a")
+    moved = store.update(record.id, namespace="b")
+    left, entered, both = (store.diff(1, namespace=name) for name in ("a", "b", EVERYWHERE))
+    assert (left.added, left.changed, left.removed) == ((), (), (record,))
+    assert (entered.added, entered.changed, entered.removed) == ((moved,), (), ())
+    assert [change.fields for change in both.changed] == [("namespace",)]
 
 
 def test_accesses_alone_are_no_difference(store: MemoryStore) -> None:
@@ -393,6 +470,7 @@ def test_an_audit_follows_a_fact_through_keys_and_namespaces(store: MemoryStore)
     store.update(record.id, key="b")
     store.update(record.id, namespace="other")
     store.update(record.id, namespace="default", value=2)
+    assert {each.content for each in store.audit("b")} == {""}
     assert [(each.value, each.seq, each.until_seq) for each in store.audit("b")] == [
         (1, 2, 3),
         (2, 4, None),
@@ -524,6 +602,28 @@ def test_an_undo_that_a_record_is_in_no_state_for_says_what_would_help(store: Me
     refused(store, 2, "its record is superseded$")
 
 
+def test_every_field_that_changed_again_is_named(store: MemoryStore) -> None:
+    record = store.store("one")
+    for n in (1, 2):
+        changed: dict[str, Any] = {
+            "source": f"s{n}",
+            "author": f"a{n}",
+            "thread": f"t{n}",
+            "category": f"c{n}",
+        }
+        store.update(record.id, **changed)
+    refused(store, 2, "changed author, category, source, thread after it")
+
+
+def test_undoing_gives_back_the_vector_of_right_before(store: MemoryStore) -> None:
+    record = store.store("one", vectors={"v": [1.0, 0.0]})
+    for vector in ([0.0, 1.0], [1.0, 1.0]):
+        store.update(record.id, vectors={"v": vector})
+    store.undo(3)
+    (hit,) = store.recall(None, vector=("v", [0.0, 1.0]))
+    assert hit.explain().signals["vector"] == pytest.approx(1.0)
+
+
 def test_what_would_break_a_key_is_not_undone(store: MemoryStore) -> None:
     record = store.store("one", key="k")
     store.update(record.id, key=None)
@@ -571,10 +671,41 @@ def test_after_closing_the_past_is_closed(store: MemoryStore) -> None:
 def test_a_past_spans_the_keys_that_it_had(store: MemoryStore) -> None:
     for key in ("c", "a", "b"):
         store.store("first", key=key)
+    store.store("none")
     store.store("second", key="b")
     store.forget(where={"key": "c"})
-    past = store._moments.engine(store._moments.find(3)).backend
+    past = store._moments.engine(store._moments.find(4)).backend
     found = past.span("default", "a", "d", 0.0)
     assert [(each.key, each.content) for each in found] == [(key, "first") for key in "abc"]
     assert past.span("default", "a", "c", 0.0, last=True) == found[1:2]
+    assert past.span("default", "a", "d", 0.0, last=True) == found[2:]
     assert past.span("default", "d", "e", 0.0, last=True) == []
+
+
+def test_the_backend_of_a_past_ends_at_its_moment_and_keeps_nothing(store: MemoryStore) -> None:
+    first, second = store.store_many(["one", "two"])
+    store.update(first.id, content="three")
+    store.forget(second.id)
+    past = store._moments.engine(store._moments.find(3)).backend
+    assert [entry.seq for entry in past.log(None, None, None, 0)] == [3, 2, 1]
+    assert [entry.seq for entry in past.log(1, first.id, "default", 0)] == [3]
+    assert past.matching("default", Compare(("state",), "$eq", "live")).tolist() == [2, 3]
+    assert contents(list(past.at([1, 2, 3, 4]).values())) == ["three", "two"]
+    assert past.at([1]) == {}
+    assert past.changes(0, ["default"]) == Changes(3, 3, frozenset(), ())
+    assert past.save([]) == []
+    assert (past.dimension(""), past.dimension("v")) == (32, None)
+    assert past.fact("embedder") == store.embedder.name
+    with pytest.raises(ValidationError, match="the past cannot be changed"):
+        past.write()
+
+
+def test_a_record_that_the_journal_does_not_tell_all_of_is_damaged(
+    store: MemoryStore, path: Path
+) -> None:
+    record = store.store("one")
+    store.update(record.id, content="two")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE journal SET changes = '{}' WHERE seq = 1")
+    with pytest.raises(CorruptStoreError, match="the journal does not tell all of a record"):
+        store.as_of(1).all()
