@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bethink import MemoryStore
@@ -35,7 +35,12 @@ def append(columns: Columns, given: Sequence[tuple[int, float]]) -> None:
 
 
 def order(links: Threads, columns: Columns) -> list[list[int]]:
-    """Return every thread's turns, read off its links forward; check that they agree backward."""
+    """Return every thread's turns, read off its links forward; check that they agree backward.
+
+    Turns without a thread must have no links.
+    """
+    lone = columns["thread"] < 0
+    assert {*columns["before"][lone].tolist(), *columns["after"][lone].tolist()} <= {-1}
     found = []
     for thread in range(len(NAMES)):
         turn, backward = links._last[thread], list[int]()
@@ -59,6 +64,8 @@ def expected(given: list[tuple[int, float]], alive: list[bool]) -> list[list[int
     ]
 
 
+@example([(0, 2.0), (0, 1.0)], set(), 1)
+@example([(0, 1.0), (-1, 1.0)], set(), 0)
 @given(turns, st.sets(st.integers(0, 11)), st.integers(0, 12))
 def test_links_follow_time_then_insertion(
     given: list[tuple[int, float]], dead: set[int], start: int
@@ -88,10 +95,15 @@ def test_a_thread_keeps_its_number() -> None:
     assert links.names(np.array([2, 0])) == [("b", "s"), ("a", "s")]
 
 
-def scores(words: list[int], share: dict[int, float], asking: Sequence[int] = ()) -> np.ndarray:
+def scores(
+    words: list[int],
+    share: dict[int, float],
+    asking: Sequence[int] = (),
+    times: Sequence[float] | None = None,
+) -> np.ndarray:
     """Return the scores of one thread whose turn at each key has a share of the only term."""
     columns, size = Columns(), len(words)
-    append(columns, [(0, float(turn)) for turn in range(size)])
+    append(columns, [(0, at) for at in times or map(float, range(size))])
     columns["words"][:], columns["asks"][:] = words, np.isin(np.arange(size), asking)
     links = Threads(columns)
     links.code(NAMES[0])
@@ -131,6 +143,11 @@ def test_a_question_keeps_what_a_long_answer_does_not_take() -> None:
     found = scores([1, 2 * BORROW_WORDS], {0: 0.5}, asking=[0])
     own = 0.5 * (1 + KEEP_ASKED) / 2
     assert found[0] == pytest.approx(lifted(own, own))
+
+
+def test_it_does_not_matter_whether_the_answer_was_stored_first() -> None:
+    found = scores([1, 1], {1: 0.5}, asking=[1], times=[2.0, 1.0])
+    assert found[::-1].tolist() == scores([1, 1], {0: 0.5}, asking=[0]).tolist()
 
 
 def test_a_question_without_an_answer_keeps_all() -> None:
