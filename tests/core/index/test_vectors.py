@@ -71,6 +71,19 @@ def test_the_margin_is_small_for_usual_vectors(name: str, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("cosine", [-0.3, 0.0, 0.3])
+def test_all_that_may_be_nearer_are_told_and_few_others(name: str, cosine: float) -> None:
+    matrix = np.random.default_rng(5).normal(size=(200, 16)).astype(np.float32)
+    scanned, query = column(name, 16), direction(np.ones(16, np.float32))
+    scanned.append(matrix)
+    scan = scanned.scan(query)
+    exact, told = cosines(directions(matrix), query), np.zeros(200, dtype=bool)
+    told[scan.above(cosine)] = True
+    assert told[exact > cosine].all()
+    assert not told[exact < cosine - 2 * scan.margin].any()
+
+
+@pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("size", [0, 5])
 def test_many_queries_are_compared_as_each_is(
     name: str, size: int, monkeypatch: pytest.MonkeyPatch
@@ -128,6 +141,18 @@ def test_a_zero_vector_is_like_nothing() -> None:
     zero = VectorColumn(3)
     zero.append(np.zeros((2, 3), np.float32))
     assert zero.scan(np.array([1.0, 0, 0])).raw.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_damaged_vector_is_like_nothing_and_leaves_the_others(name: str, wrong: float) -> None:
+    damaged = np.array([[1.0, 0.0], [1.0, wrong], [wrong, wrong]], np.float32)
+    scanned = column(name, 2)
+    scanned.append(damaged)
+    near, margin = scan(scanned, np.array([1.0, 0.0]))
+    assert near == pytest.approx([1.0, 0.0, 0.0], abs=margin)
+    exact = scanned.exactly(np.arange(3), lambda asked: damaged[asked], 1000, lambda: np.arange(3))
+    assert exact.tolist() == [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
 
 
 def test_a_right_angle_is_exactly_zero() -> None:
