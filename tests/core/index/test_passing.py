@@ -42,9 +42,9 @@ def test_what_is_appended_and_patched_is_known() -> None:
     filters.append([english, RECORD, english], 2)
     filters.patch(1, RECORD)
     assert asked(filters, where, [], 5) == [2, 4]
-    filters.keep(np.array([True, False, False, True, True]))
-    filters.append([english], 3)
-    assert asked(filters, where, [], 4) == [2, 3]
+    filters.keep(np.array([True, False, True, True, True]))
+    filters.append([english], 4)
+    assert asked(filters, where, [], 5) == [1, 3, 4]
 
 
 def test_one_is_not_true() -> None:
