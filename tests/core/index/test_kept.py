@@ -59,6 +59,13 @@ def test_what_is_forgotten_is_read_again() -> None:
     assert (kept.nbytes, shelf.of(kept, 1), kept.nbytes) == (0, {1: "news"}, 4)
 
 
+def test_all_room_is_used() -> None:
+    shelf, kept = Shelf(row1="aaa", row2="bb"), Kept[str](5, len)
+    for row in (1, 2, 1):
+        shelf.of(kept, row)
+    assert shelf.read == [[1], [2]]
+
+
 def test_where_room_is_wanting_only_what_is_asked_for_stays() -> None:
     shelf, kept = Shelf(row1="aaa", row2="bb", row3="c", row4="ddddddddd"), Kept[str](5, len)
     shelf.of(kept, 1, 2)
@@ -123,11 +130,13 @@ class Vectors:
 
 def test_vectors_are_read_once_and_then_all_at_once() -> None:
     vectors = Vectors(AHEAD, 6)
+    assert vectors.kept.nbytes > 0
     assert vectors.of([4, 1]) == [4, 1]
     assert vectors.of([1, 2, 4]) == [1, 2, 4]
     assert vectors.of([5], count=AHEAD) == [5]
-    assert vectors.of([0, 3, 5], count=AHEAD) == [0, 3, 5]
     assert vectors.read == [[4, 1], [2], [5], [0, 3]]
+    assert vectors.of([0, 3, 5], count=AHEAD) == [0, 3, 5]
+    assert len(vectors.read) == 4
 
 
 def test_more_vectors_than_there_is_room_for_are_read_bit_by_bit() -> None:
@@ -136,6 +145,10 @@ def test_more_vectors_than_there_is_room_for_are_read_bit_by_bit() -> None:
         assert vectors.of(asked, count=4) == asked
     assert vectors.read == [[0, 1], [2], [3], [0, 1, 4]]
     assert vectors.of([5]) == [5]
+    many = Vectors(AHEAD - 2, AHEAD)
+    for position in (0, 1, 2):
+        many.of([position], count=AHEAD - 1)
+    assert many.read == [[0], [1], [2]]
 
 
 @given(
