@@ -40,6 +40,7 @@ def test_what_is_taken_is_gone_until_it_is_put_back() -> None:
     assert not touches
     touches.add(["1"], 15.0)
     touches.put_back(taken)
+    assert touches.unwritten() == {"1": (3, 20.0), "2": (2, 20.0)}
     assert touches.count(replace(ONE)) == replace(ONE, access_count=3, last_accessed_at=20.0)
     assert touches.count(replace(OTHER)).access_count == 5
 
