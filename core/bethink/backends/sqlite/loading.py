@@ -71,7 +71,7 @@ def _loose(
         f"SELECT max(row) FROM (SELECT row FROM records WHERE {after} ORDER BY row LIMIT ?)",
         (namespace, last, limit),
     ).fetchone()
-    return read_rows(connection, codes, f"{after} AND row <= ?", namespace, last, end or last)
+    return read_rows(connection, codes, f"{after} AND row <= ?", namespace, last, end)
 
 
 def _segments(
