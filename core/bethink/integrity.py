@@ -56,8 +56,8 @@ def _found(engine: Engine, most: int | None = None) -> tuple[Problem, ...]:
 
 
 def _embed_again(engine: Engine, ids: list[str]) -> None:
-    """Give the records among *ids* that have a text new vectors of the store's embedder."""
-    records = [record for record in engine.backend.get(ids).values() if record.content]
+    """Give the records among *ids*, but for erased ones, new vectors of the store's embedder."""
+    records = [each for each in engine.backend.get(ids).values() if each.state != "erased"]
     texts = {record.id: record.content for record in records}
     vectors = dict(zip(texts, engine.embed(records), strict=True))
     with engine.writing() as transaction:

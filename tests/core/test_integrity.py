@@ -17,7 +17,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, BethinkError, CorruptStoreError, HashEmbedder, MemoryStore
-from bethink.integrity import MOST
+from bethink.backends.chronicle import Entry
+from bethink.backends.inspection import Life
+from bethink.history.fold import folded, record_of
+from bethink.integrity import MOST, _Retold
 
 from .clock import Clock
 
@@ -143,6 +146,7 @@ EDITS = {
         "UPDATE journal SET changes = NULL, salt = NULL WHERE seq = 1",
         "not erased",
     ),
+    "a salt": ("UPDATE journal SET salt = NULL WHERE seq = 3", "entry 3: it tells what it did not"),
     "a touch told no more": (
         "UPDATE journal SET changes = NULL, salt = NULL "
         "WHERE seq = (SELECT max(seq) FROM journal WHERE action = 'touch')",
@@ -212,6 +216,32 @@ def test_what_was_edited_in_a_keyed_store_is_named(
     with opened(path, KEY) as store:
         alter(path, edit)
         assert said in "\n".join(map(str, store.verify().problems))
+
+
+def test_what_was_erased_excuses_only_the_touches_before_it(path: Path) -> None:
+    with opened(path) as store:
+        store.store_many([{"content": "one", "id": "a"}, {"content": "two", "id": "b"}])
+        store.touch(["a", "b"])
+        store.snapshot("before")
+        store.erase("b")
+        store.touch("a")
+        store.snapshot("after")
+        assert store.verify().ok
+        touch = store.log(limit=2)[1].seq
+        alter(path, f"UPDATE journal SET changes = NULL, salt = NULL WHERE seq = {touch}")
+        told = f"journal entry {touch}: what it told is gone, though nothing was erased"
+        assert told in map(str, store.verify().problems)
+
+
+def test_an_entry_that_tells_its_record_in_two_ways_is_named() -> None:
+    told: dict[str, Any] = {"id": "a", "namespace": "b", "content": "c", "state": "live"}
+    told |= dict.fromkeys(("created_at", "occurred_at"), 1.0)
+    found = []
+    for whole in (told, {**told, "content": "d"}):
+        step = Entry(1, 1.0, "store", "a", "b", None, 1, told, {**whole, "updated_at": 1.0})
+        life = Life("a", 1, 1, 1, record_of(folded({}, told, 1.0)), (step,), ())
+        found.append([str(problem) for problem in _Retold(life).problems])
+    assert found == [[], ["journal entry 1: it tells its record in two ways"]]
 
 
 READS: tuple[Callable[[MemoryStore], object], ...] = (
@@ -411,6 +441,31 @@ def test_vectors_are_made_again_from_texts(
         assert [hit.explain() for hit in store.recall("dog sleeps", touch=False)] == before
         assert store.log(id="dog", limit=1)[0].action == "repair"
         assert store.verify().ok
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
+def test_the_vector_of_a_record_without_a_text_is_made_again(path: Path, key: bytes | None) -> None:
+    with opened(path, key) as store:
+        store.store("", value=1, id="live")
+        store.store("", value=2, id="gone")
+        cat = store.store("The cat sleeps")
+        store.forget("gone")
+    with opened(path, key) as store:
+        alter(path, "UPDATE vectors SET vector = x'00'")
+        repaired = store.repair()
+        assert (len(repaired.mended), repaired.left) == (3, ())
+        assert [hit.memory.id for hit in store.recall("cat")] == [cat.id]
+        store.restore("gone")
+        assert store.verify().ok
+
+
+def test_what_was_erased_gets_no_vector_again(path: Path) -> None:
+    with opened(path) as store:
+        store.store("A secret", id="secret")
+        store.erase("secret")
+        alter(path, "INSERT INTO vectors (row, vector) SELECT row, x'00' FROM records")
+        assert [str(problem) for problem in store.repair().left] == ["vector secret: it is damaged"]
+        assert store.log(limit=1)[0].action == "erase"
 
 
 def test_more_is_repaired_than_is_told_of(path: Path) -> None:
