@@ -42,7 +42,7 @@ def fill(value: Floats, weight: Ints, group: Ints, entry: Ints, room: int) -> Fl
     Thing i has a value above 0, a weight of at least 0 and lies in ``group[i]``; a group that is
     chosen from weighs ``entry[group]`` more. The same arguments give the same choice.
     """
-    if room < 0 or not len(value):
+    if room < 0:
         return np.zeros(len(value), dtype=np.bool_)
     used = np.bincount(group, minlength=len(entry)) > 0
     if weight.sum() + entry[used].sum() <= room:
