@@ -54,3 +54,45 @@ def test_comparisons_inside_json_are_narrowed(field: str, operand: object) -> No
                                    {"value.ä": 1}, {"value": 1}, {"value.n": "\x00"}])  # fmt: skip
 def test_what_sqlite_may_see_otherwise_is_left_open(where: dict[str, Any]) -> None:
     assert condition(parse(where)).sql in ("1", "(1)")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"author": "Ann"},
+        {"author": None},
+        {"author": {"$ne": 3}},
+        {"author": {"$exists": False}},
+        {"author": {"$in": ["Ann", "Bob"]}},
+        {"author": {"$nin": [str(n) for n in range(500)]}},
+        {"importance": {"$gte": 0.5, "$lt": 1}},
+        {"importance": {"$in": [1, 0.5, "x", True]}},
+        {"$not": {"$or": [{"author": "Ann"}, {"key": {"$gt": "a"}}]}},
+        {"$and": [{"importance": n} for n in range(20)]},
+    ],
+)
+def test_what_is_said_of_plain_columns_needs_no_second_look(where: dict[str, Any]) -> None:
+    found = condition(parse(where))
+    assert found.exact
+    assert found.sql not in ("1", "(1)")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"author": {"$in": [str(n) for n in range(501)]}},
+        {"author": {"$in": ["Ann", None]}},
+        {"author": {"$contains": "n"}},
+        {"importance": {"$lt": 2**53}},
+        {"$or": [{"importance": n} for n in range(21)]},
+        {"$not": {"value.n": 1}},
+    ],
+)
+def test_what_is_too_much_for_a_condition_is_left_open(where: dict[str, Any]) -> None:
+    found = condition(parse(where))
+    assert (found.sql.strip("()"), found.exact) == ("1", False)
+
+
+def test_a_tag_is_looked_for_in_the_file() -> None:
+    found = condition(parse({"tags": {"$contains": "x"}}))
+    assert ("json_each" in found.sql, found.parameters, found.exact) == (True, ("x",), False)
