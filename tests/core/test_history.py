@@ -585,11 +585,12 @@ def test_what_was_changed_again_is_not_undone(store: MemoryStore) -> None:
     record = store.store("one", key="k")
     store.update(record.id, content="two")
     store.update(record.id, content="three")
+    store.update(record.id, value=4)
     refused(store, 2, r"entry 3 \(update\) changed content after it; undo that first")
-    refused(store, 1, r"entry 3 \(update\) changed content")
+    refused(store, 1, r"entry 4 \(update\) changed value")
     store.forget(record.id)
     refused(store, 3, "its record is forgotten; restore it first")
-    refused(store, 1, r"entry 4 \(forget\) changed state")
+    refused(store, 1, r"entry 5 \(forget\) changed state")
 
 
 def test_an_undo_that_a_record_is_in_no_state_for_says_what_would_help(store: MemoryStore) -> None:
