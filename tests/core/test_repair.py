@@ -1,0 +1,64 @@
+"""Vectors are made again whatever they belong to, but for what was erased."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bethink import HashEmbedder, MemoryStore
+from bethink.integrity import MOST
+
+KEY = b"sixteen bytes or more"
+
+
+def opened(path: Path, key: bytes | None = None) -> MemoryStore:
+    return MemoryStore(path, integrity_key=key, embedder=HashEmbedder(16), durability="normal")
+
+
+def alter(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
+def test_the_vector_of_a_record_without_a_text_is_made_again(path: Path, key: bytes | None) -> None:
+    with opened(path, key) as store:
+        store.store("", value=1, id="live")
+        store.store("", value=2, id="gone")
+        cat = store.store("The cat sleeps")
+        store.forget("gone")
+    with opened(path, key) as store:
+        alter(path, "UPDATE vectors SET vector = x'00'")
+        repaired = store.repair()
+        assert (len(repaired.mended), repaired.left) == (3, ())
+        assert [hit.memory.id for hit in store.recall("cat")] == [cat.id]
+        store.restore("gone")
+        assert store.verify().ok
+
+
+def test_what_was_erased_gets_no_vector_again(path: Path) -> None:
+    with opened(path) as store:
+        store.store("A secret", id="secret")
+        store.erase("secret")
+        alter(path, "INSERT INTO vectors (row, vector) SELECT row, x'00' FROM records")
+        assert [str(problem) for problem in store.repair().left] == ["vector secret: it is damaged"]
+        assert store.log(limit=1)[0].action == "erase"
+
+
+def test_more_is_repaired_than_is_told_of(path: Path) -> None:
+    with opened(path) as store:
+        store.store_many(f"memory {n}" for n in range(MOST + 1))
+        alter(path, "UPDATE vectors SET vector = x'00'")
+        assert len(store.verify().problems) == MOST
+        repaired = store.repair()
+        assert (len(repaired.mended), repaired.left) == (MOST + 1, ())
+
+
+def test_a_vector_is_made_again_whatever_the_id(path: Path) -> None:
+    with opened(path) as store:
+        store.store("The cat sleeps", id="cat, mine", vectors={"mine": [1, 2]})
+        alter(path, "UPDATE vectors SET vector = x'00'")
+        assert store.repair().ok
