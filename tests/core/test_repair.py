@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -62,3 +63,23 @@ def test_a_vector_is_made_again_whatever_the_id(path: Path) -> None:
         store.store("The cat sleeps", id="cat, mine", vectors={"mine": [1, 2]})
         alter(path, "UPDATE vectors SET vector = x'00'")
         assert store.repair().ok
+
+
+def test_what_gets_another_text_while_it_is_embedded_keeps_the_vector_of_that(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(path) as store, opened(path) as other:
+        store.store("The cat sleeps", id="cat")
+        alter(path, "UPDATE vectors SET vector = x'00'")
+        embed = store.embedder.embed
+
+        def after_an_update(texts: Sequence[str]) -> object:
+            other.update("cat", content="The dog barks")
+            return embed(texts)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store.embedder, "embed", after_an_update)
+            assert store.repair().ok
+        assert [entry.action for entry in store.log()] == ["update", "store"]
+        (hit,) = store.recall("The dog barks", mode="semantic")
+        assert hit.explain().signals["vector"] == pytest.approx(1.0)
