@@ -1,4 +1,4 @@
-"""Vectors are made again whatever they belong to, but for what was erased."""
+"""What is damaged is made again whatever it belongs to, and nothing else is."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from bethink import HashEmbedder, MemoryStore
 from bethink.integrity import MOST
+from bethink.records import Repair
 
 KEY = b"sixteen bytes or more"
 
@@ -22,6 +23,17 @@ def opened(path: Path, key: bytes | None = None) -> MemoryStore:
 def alter(path: Path, statement: str) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(statement)
+
+
+def test_where_nothing_is_damaged_nothing_is_made_again(path: Path) -> None:
+    with opened(path) as store:
+        store.store_many(f"memory {n}" for n in range(600))
+    with closing(sqlite3.connect(path)) as connection, opened(path) as store:
+        segments = "SELECT number, first, last FROM segments"
+        before = connection.execute(segments).fetchall()
+        assert before
+        assert store.repair() == Repair()
+        assert connection.execute(segments).fetchall() == before
 
 
 @pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
