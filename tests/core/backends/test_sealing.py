@@ -286,6 +286,13 @@ def test_codes_of_one_store_are_worth_nothing_in_another(path: Path) -> None:
         store.get("cat")
 
 
+def test_a_record_with_another_code_is_named(filled: Path) -> None:
+    with keyed(filled) as store:
+        alter(filled, "UPDATE records SET code = zeroblob(32) WHERE id = 'cat'")
+        said = [str(problem) for problem in store.verify().problems]
+    assert "record cat: it was changed without the store's key" in said
+
+
 def test_a_segment_is_bound_to_the_key(path: Path) -> None:
     with keyed(path) as store:
         store.store_many(f"memory {n} of whales" for n in range(600))
