@@ -28,7 +28,7 @@ class Plan:
     """
 
     rounds: int = 30
-    turn: int = 5
+    turn: int = 15
     others: int = 50
     openings: int = 5
     stores: int = 200
