@@ -136,17 +136,16 @@ class _Retold:
                 gone = "what it told is gone, though its record was not erased"
                 self.problems.append(Problem("journal", where, gone))
             return
+        if step.seq < self._erased:
+            self.problems.append(Problem("journal", where, "it still tells what was erased"))
         before = self._place()
-        fields = {} if step.action == "erase" else self._fields
-        self._fields = folded(fields, step.changes, step.at)
+        self._fields = folded(self._fields, step.changes, step.at)
         if step.whole is not None and _record(self._fields) != _record(step.whole):
             self.problems.append(Problem("journal", where, "it tells its record in two ways"))
         if step.namespace != self._fields.get("namespace"):
             self.problems.append(Problem("journal", where, "it is in another namespace"))
         if before is not None and before != self._place():
             self.left[before] += 1
-        if step.action == "erase":
-            self.left.clear()
 
     def _place(self) -> Place | None:
         if "namespace" not in self._fields:
