@@ -234,19 +234,6 @@ def test_what_was_erased_excuses_only_what_was_told_before(path: Path, erased: b
         assert told in map(str, store.verify().problems)
 
 
-def test_what_was_erased_and_is_told_again_is_named(path: Path) -> None:
-    with opened(path) as store, closing(sqlite3.connect(path)) as connection:
-        store.store("a secret", id="a")
-        told = connection.execute("SELECT salt, changes FROM journal").fetchone()
-        store.erase("a")
-        assert store.verify().ok
-        connection.execute("UPDATE journal SET salt = ?, changes = ? WHERE seq = 1", told)
-        connection.commit()
-        assert list(map(str, store.verify().problems)) == [
-            "journal entry 1: it still tells what was erased"
-        ]
-
-
 def test_an_entry_that_tells_its_record_in_two_ways_is_named() -> None:
     told: dict[str, Any] = {"id": "a", "namespace": "b", "content": "c", "state": "live"}
     told |= dict.fromkeys(("created_at", "occurred_at"), 1.0)

@@ -506,3 +506,16 @@ def test_no_answer_of_the_backend_tells_it(store: MemoryStore) -> None:
     store.update("r1", content="zebras and zebra", author="zebra")
     store.erase("r1")
     assert [repr(ask()).count("zebra") for ask in leak(store, "r1")] == [0] * 4
+
+
+def test_what_was_erased_and_is_told_again_is_named(path: Path) -> None:
+    with opened(path) as store, closing(sqlite3.connect(path)) as connection:
+        store.store("a secret", id="a")
+        told = connection.execute("SELECT salt, changes FROM journal").fetchone()
+        store.erase("a")
+        assert store.verify().ok
+        connection.execute("UPDATE journal SET salt = ?, changes = ? WHERE seq = 1", told)
+        connection.commit()
+        assert list(map(str, store.verify().problems)) == [
+            "journal entry 1: it still tells what was erased"
+        ]
