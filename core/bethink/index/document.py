@@ -20,7 +20,6 @@ UNASKED: Final = 0.8
 That is an assistant's, where nothing speaks to one, or one that tells no time to who asks for one.
 """
 
-
 STANDING: Final = 0.1
 """How much of what is missing to a full keyword score a standing instruction gets for any score."""
 

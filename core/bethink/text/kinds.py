@@ -15,9 +15,8 @@ _TIMES: Final = frozenset(
     terms(
         "yesterday today tonight tomorrow ago recently minute hour day week weekend month year "
         "decade century morning noon afternoon evening night midnight spring summer autumn winter "
-        "monday tuesday wednesday thursday friday saturday sunday "
+        "monday tuesday wednesday thursday friday saturday sunday " + " ".join(MONTHS)
     )
-    + terms(" ".join(MONTHS))
 )
 _INSTRUCTION: Final = re.compile(
     r"\W*(?:(?:please|also|and|so|ok|okay)\W+)*(?:always|never|from now on)\b", re.IGNORECASE
