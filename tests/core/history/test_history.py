@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import io
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 
 from bethink import (
     EVERYWHERE,
     CorruptStoreError,
     FiveSignal,
-    HashEmbedder,
     KeyedMemory,
     LogEntry,
     MemoryRecord,
@@ -36,6 +33,7 @@ from bethink.backends.sqlite.connection import Connections
 from bethink.filters import Compare
 
 from ..clock import Clock
+from .counting import Counting
 
 
 def contents(records: list[MemoryRecord]) -> list[str]:
@@ -297,18 +295,6 @@ def test_a_moment_keeps_its_index_while_others_write(store: MemoryStore) -> None
     assert store._moments.engine(moment).index is index
     store.erase(erased.id)
     assert store._moments.engine(moment).index is not index
-
-
-class Counting(HashEmbedder):
-    """An embedder that remembers what it was given."""
-
-    def __init__(self) -> None:
-        super().__init__(32)
-        self.given: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        self.given += texts
-        return super().embed(texts)
 
 
 def test_only_what_has_another_text_now_is_embedded_anew_and_once() -> None:

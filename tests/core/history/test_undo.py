@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 
 from bethink import (
     EVERYWHERE,
-    HashEmbedder,
     MemoryRecord,
     MemoryStore,
     NotFoundError,
     ValidationError,
 )
+
+from .counting import Counting
 
 UNDOABLE: dict[str, Callable[[MemoryStore, MemoryRecord], object]] = {
     "text": lambda store, record: store.update(record.id, content="other", importance=0.1),
@@ -183,18 +182,6 @@ def test_what_was_erased_is_not_undone(store: MemoryStore) -> None:
     store.erase(secret.id)
     for seq in (1, 2, 3):
         refused(store, seq, "erased")
-
-
-class Counting(HashEmbedder):
-    """An embedder that remembers what it was given."""
-
-    def __init__(self) -> None:
-        super().__init__(32)
-        self.given: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        self.given += texts
-        return super().embed(texts)
 
 
 def test_only_what_gets_another_text_is_embedded_when_it_is_undone() -> None:
