@@ -4,11 +4,13 @@ from .cutting import stems, terms, words
 from .dates import date_words, utc
 from .kinds import ends_asking, instructs, tells_time
 from .queries import STOP_WORDS, Query, read_query
+from .synonyms import Synonym
 from .tokens import estimate_tokens, rough_tokens
 
 __all__ = [
     "STOP_WORDS",
     "Query",
+    "Synonym",
     "date_words",
     "ends_asking",
     "estimate_tokens",

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +44,7 @@ _TURNS, _EXAMPLES, _MORE_DEFINITIONS = 24_000, 16_000, 12_000
 _EPOCHS, _BATCH, _RATE = 10, 512, 0.01
 _FIRST_MARK: Final = 999
 """What comes before stands for no text."""
-_FIRST_WORD: Final = 1_996
+FIRST_WORD: Final = 1_996
 """From here on the vocabulary is sorted by frequency."""
 
 
@@ -65,7 +65,8 @@ def _taught(kept: Path, texts: Sequence[str]) -> _Floats:
     return vectors
 
 
-def _checked(folder: Path, source: tuple[str, str]) -> Path:
+def checked(folder: Path, source: tuple[str, str]) -> Path:
+    """Return where *source* is in *folder*, unless it is another file of that name."""
     path = folder / source[0]
     if sha256(path.read_bytes()).hexdigest() != source[1]:
         raise SystemExit(f"{path} is not the file that the table is made from")
@@ -83,7 +84,7 @@ def _glosses(folder: Path) -> list[str]:
     first: dict[str, str] = {}
     more: set[str] = set()
     examples: set[str] = set()
-    for lemmas, gloss in _synsets(_checked(folder, WORDNET)):
+    for _, lemmas, gloss, _ in synsets(checked(folder, WORDNET)):
         meaning = gloss.partition('; "')[0].strip()
         definition = f"{', '.join(lemmas[:3])}: {meaning}"
         new = [word for word in map(str.lower, lemmas) if word in known and word not in first]
@@ -100,22 +101,46 @@ def _glosses(folder: Path) -> list[str]:
     ]
 
 
-def _synsets(path: Path) -> Iterator[tuple[list[str], str]]:
+class Synset(NamedTuple):
+    """A meaning in WordNet: where it stands there, its words, and what is said of it.
+
+    ``antonyms`` tells which of the words (by number) means the opposite of which word where.
+    """
+
+    place: str
+    lemmas: Sequence[str]
+    gloss: str
+    antonyms: Sequence[tuple[int, str, int]]
+
+
+def synsets(path: Path) -> Iterator[Synset]:
+    """Yield the meanings in WordNet's archive at *path*."""
     with tarfile.open(path) as archive:
-        for part in ("noun", "verb", "adj", "adv"):
-            member = archive.extractfile(f"package/dict/data.{part}")
+        for kind, name in {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}.items():
+            member = archive.extractfile(f"package/dict/data.{name}")
             assert member is not None
             for line in member.read().decode().splitlines():
                 if not line.startswith("  "):
-                    head, gloss = line.split(" | ", 1)
-                    fields = head.split()
-                    lemmas = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
-                    yield [lemma.split("(")[0].replace("_", " ") for lemma in lemmas], gloss.strip()
+                    yield _synset(kind, line)
+
+
+def _synset(kind: str, line: str) -> Synset:
+    head, gloss = line.split(" | ", 1)
+    offset, _, _, count, *fields = head.split()
+    end = 2 * int(count, 16)
+    lemmas = [lemma.split("(")[0].replace("_", " ") for lemma in fields[:end:2]]
+    links = fields[end + 1 : end + 1 + 4 * int(fields[end])]
+    antonyms = [
+        (int(words[:2], 16) - 1, f"{other}{place}", int(words[2:], 16) - 1)
+        for sign, place, other, words in zip(*(links[at::4] for at in range(4)), strict=True)
+        if sign == "!"
+    ]
+    return Synset(f"{kind}{offset}", lemmas, gloss.strip(), antonyms)
 
 
 def _turns(folder: Path) -> list[str]:
     """Return what one says in a conversation until the other answers, and opening questions."""
-    with zipfile.ZipFile(_checked(folder, CONVERSATIONS)) as archive:
+    with zipfile.ZipFile(checked(folder, CONVERSATIONS)) as archive:
         conversations = json.loads(archive.read("chitchat_dataset/dataset.json"))
     found = {talk["prompt"] for talk in conversations.values() if talk.get("prompt")}
     for talk in conversations.values():
@@ -135,11 +160,11 @@ def fitted(sentences: Sequence[str], goal: _Floats, single: _Floats) -> _Floats:
     numbers = [np.array([n for n in word_pieces()(text) if _counts()[n]]) for text in sentences]
     told = np.array([at for at, found in enumerate(numbers) if len(found)])
     axes = np.linalg.eigh(np.cov(goal, rowvar=False))[1][:, : -DIMENSION - 1 : -1]
-    rank = np.maximum(np.arange(len(single)) - _FIRST_WORD + 1, 1) + 1
+    rank = np.maximum(np.arange(len(single)) - FIRST_WORD + 1, 1) + 1
     share = 1 / rank / (1 / rank).sum()
     rows = (single - single[_counts()].mean(0)) @ axes * (1e-4 / (1e-4 + share))[:, None]
     rows[~_counts()] = 0
-    fit = _Fit((rows / (8 * np.abs(rows[_FIRST_WORD:]).mean())).astype(np.float32))
+    fit = _Fit((rows / (8 * np.abs(rows[FIRST_WORD:]).mean())).astype(np.float32))
     shadow = goal @ axes
     aim = (shadow / np.linalg.norm(shadow, axis=1, keepdims=True)).astype(np.float32)
     random, steps = np.random.default_rng(0), _EPOCHS * (len(told) // _BATCH)
