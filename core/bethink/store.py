@@ -359,11 +359,11 @@ class MemoryStore(View):
         """Return the *k* live memories most relevant to *query*, best first, ties by id.
 
         Only memories with similarity above *min_similarity* and a score of at least *min_score* are
-        returned, so an unrelated query returns none. *mode* "keyword" leaves vectors out,
-        "semantic" words. *vector*, a name and numbers, compares with named vectors instead of the
-        embedder's; *query* may then be None. *now* (Unix seconds) is the moment that age and expiry
-        are judged at. With *touch* the returned memories count as accessed. *ranking* replaces the
-        store's for this call.
+        returned, so an unrelated query returns none. *mode* "keyword" leaves out vectors and
+        synonyms, "semantic" words. *vector*, a name and numbers, compares with named vectors
+        instead of the embedder's; *query* may then be None. *now* (Unix seconds) is the moment that
+        age and expiry are judged at. With *touch* the returned memories count as accessed.
+        *ranking* replaces the store's for this call.
 
         *as_of*, a moment as in ``as_of``, asks the store as it was then: the same memories with the
         same scores as it would have returned. *now* is then that moment, and nothing is touched.

@@ -27,7 +27,7 @@ from bethink import (
 )
 from bethink import index as resident
 from bethink.backends import Vector
-from bethink.index import keyword, scope, vectors
+from bethink.index import keyword, scope, vectors, weighing
 from bethink.ranking import Evidence, Parts
 from bethink.recall import search
 
@@ -35,7 +35,7 @@ from .twin import Answer, Asked, Twin, assert_same
 
 NOW = 1.7e9
 DAY = 86_400.0
-WORDS = ["red", "cat", "dog", "house", "paris", "run", "runs", "today", "the", "東京", "color42"]
+WORDS = ["red", "cat", "dog", "pet", "paris", "run", "runs", "today", "the", "東京", "color42"]
 NAMESPACES = ("default", "a", "a/b", "a/b/c", "ab")
 
 INTENTS = (
@@ -46,7 +46,7 @@ phrases = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 said = st.builds(
     "{}{}{}".format, st.sampled_from(["", "", "Always "]), phrases, st.sampled_from(["", "", "?"])
 )
-long_texts = st.sampled_from(["cat " * 150, "red house " * 120, "dog " * 40 + "?"])
+long_texts = st.sampled_from(["cat " * 150, "red pet " * 120, "dog " * 40 + "?"])
 directions = st.lists(st.integers(-4, 4), min_size=3, max_size=3)
 picks = st.integers(0, 7)
 sides = st.integers(0, 1)
@@ -119,6 +119,7 @@ class Recalling(RuleBasedStateMachine):
             (resident, "_WORTH_SAVING", 2),
             (scope, "BULK", 3),
             (scope, "MANY_DEAD", 1),
+            (weighing, "FEW", 3),
             (vectors, "_kernel", self.kernel),
             (search, "_LARGE", 4),
             (search, "_SAMPLE", 4),

@@ -27,8 +27,9 @@ from bethink import (
 )
 from bethink.filters import matches, parse
 from bethink.history import When
+from bethink.index import weighing
 from bethink.index.document import ASSISTANT, STANDING, UNASKED, document, embedded_text
-from bethink.index.keyword import K1, NAME, B, authored
+from bethink.index.keyword import authored
 from bethink.index.threads import (
     BORROW_WORDS,
     KEEP_ASKED,
@@ -38,6 +39,7 @@ from bethink.index.threads import (
     REACH,
     THREAD_BONUS,
 )
+from bethink.index.weighing import K1, NAME, SYNONYM, B
 from bethink.namespaces import EVERYWHERE, Scope
 from bethink.recall import DIGITS
 from bethink.text import Query, read_query
@@ -109,7 +111,9 @@ class Twin:
         assert asked.now is not None
         records = [record for record in self.records if covers(asked.namespace, record.namespace)]
         words = asked.query if asked.query and asked.mode != "semantic" else ""
-        keyword = keyword_scores(records, read_query(words))
+        read = read_query(words)
+        read = read._replace(synonyms={}) if asked.mode == "keyword" else read
+        keyword = keyword_scores(records, read)
         share, cosines, vector = self.vector_signals(records, asked, keyword)
         found = []
         for record, said, meant, cos in zip(records, keyword, vector, cosines, strict=True):
@@ -215,8 +219,6 @@ def cosine(one: Vector, other: Vector) -> float:
 def keyword_scores(records: Sequence[MemoryRecord], query: Query) -> list[float]:
     """Return BM25 by what the query could at most attain, with what thread neighbours lend."""
     counts = [Counter(document(record).terms) for record in records]
-    lengths = [sum(count.values()) for count in counts]
-    average = sum(lengths) / len(records) if any(lengths) else 1.0
     threads = turns_by_thread(records)
     attained, attainable = [0.0] * len(records), 0.0
     for word in query.terms:
@@ -225,14 +227,14 @@ def keyword_scores(records: Sequence[MemoryRecord], query: Query) -> list[float]
         idf = inverse_frequency(list(map(max, said, wrote)))
         name = min(inverse_frequency(wrote), NAME) if any(wrote) else 0.0
         weight = max(idf, name)
-        shares = [
-            idf / weight * count[word] / (count[word] + K1 * (1 - B + B * length / average))
-            for count, length in zip(counts, lengths, strict=True)
-        ]
         attainable += weight
-        for position, evidence in enumerate(spread(shares, records, threads)):
-            own = name / weight if wrote[position] else 0.0
-            attained[position] += weight * (1 - (1 - evidence) * (1 - own))
+        lacking = [1 - name / weight if own else 1.0 for own in wrote]
+        near = {} if any(wrote) else synonyms(word, query, counts)
+        for other, worth in {word: idf / weight, **near}.items():
+            shares = [worth * share for share in saturated(other, counts)]
+            spreading = spread(shares, records, threads)
+            lacking = [lack * (1 - each) for lack, each in zip(lacking, spreading, strict=True)]
+        attained = [sum + weight * (1 - lack) for sum, lack in zip(attained, lacking, strict=True)]
     scores = [each / attainable if attainable else 0.0 for each in attained]
     scores = lifted(handed_over(scores, records, threads), threads)
     for at, (record, count) in enumerate(zip(records, counts, strict=True)):
@@ -243,6 +245,28 @@ def keyword_scores(records: Sequence[MemoryRecord], query: Query) -> list[float]
         if query.of_times and not document(record).tells_time:
             scores[at] *= UNASKED
     return scores
+
+
+def saturated(word: str, counts: Sequence[Counter[str]]) -> list[float]:
+    """Return how saturated each record is with a word."""
+    lengths = [sum(count.values()) for count in counts]
+    average = sum(lengths) / len(counts) if any(lengths) else 1.0
+    return [
+        count[word] / (count[word] + K1 * (1 - B + B * length / average))
+        for count, length in zip(counts, lengths, strict=True)
+    ]
+
+
+def synonyms(word: str, query: Query, counts: Sequence[Counter[str]]) -> dict[str, float]:
+    """Return what the rare synonyms of a rare word are worth."""
+
+    def rare(term: str) -> bool:
+        return sum(term in count for count in counts) <= max(
+            weighing.FEW, weighing.RARE * len(counts)
+        )
+
+    near = query.synonyms.get(word, ()) if rare(word) else ()
+    return {other: SYNONYM * likeness**2 for other, likeness in near if rare(other)}
 
 
 def inverse_frequency(found: Sequence[bool]) -> float:

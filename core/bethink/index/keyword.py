@@ -1,43 +1,32 @@
-"""The keyword index: BM25 over postings that grow without being rebuilt.
+"""The keyword index: postings that grow without being rebuilt.
 
 New documents go to a small tail of plain lists. A full tail is sealed into an immutable block of
 compact arrays; eight blocks of one size class merge into one of the next, up to a largest.
-Statistics (documents, lengths, document frequencies) are exact for the live documents at every
-moment.
 """
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import compress
-from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from .columns import Column
 
-K1: Final = 1.2
-B: Final = 0.75
 SEAL: Final = 4096
 FANOUT: Final = 8
 LARGEST: Final = 64 * SEAL  # of 3,000 dimensions this makes 800 MB; SQLite holds 1 GB in a piece
 _TERM_BYTES: Final = 130  # of a term in a block: a string, its number, a place in a dict; measured
 _TAIL_TERM_BYTES: Final = 320  # of a term in the tail, with two small arrays; measured
 _TAIL_BYTES: Final = 6
-NAME: Final = 2.0
-"""The most that a word of an author's name weighs for what that author wrote."""
-
 _MOST: Final = 65_535
 _NONE: Final = np.empty(0, dtype=np.int32)
 
-Floats = npt.NDArray[np.float64]
 Postings = list[tuple[Column, Column]]
 
 
@@ -66,34 +55,6 @@ class Block:
         return arrays + _TERM_BYTES * len(self.terms)
 
 
-class Written(NamedTuple):
-    """What the authors of a name wrote (positions), and what the name is worth as evidence."""
-
-    documents: Column
-    worth: float
-
-
-class Weighed(NamedTuple):
-    """The terms of a query: term after term, where it occurs and how saturated it is there.
-
-    ``sizes`` says how many of ``documents`` (positions) and ``shares`` belong to each term. For
-    terms of an author's name, by number, ``named`` says what that author wrote.
-    """
-
-    weights: Sequence[float]
-    sizes: Sequence[int]
-    documents: Column
-    shares: Floats
-    named: Mapping[int, Written] = MappingProxyType({})
-
-    def terms(self) -> Iterator[tuple[float, Column, Floats, Written | None]]:
-        """Yield the weight, positions, shares and name of each term."""
-        end = 0
-        for number, (weight, size) in enumerate(zip(self.weights, self.sizes, strict=True)):
-            start, end = end, end + size
-            yield weight, self.documents[start:end], self.shares[start:end], self.named.get(number)
-
-
 class KeywordIndex:
     """Postings of one scope; positions are those of the scope's columns."""
 
@@ -110,6 +71,11 @@ class KeywordIndex:
         """About how many bytes it takes."""
         tail = _TAIL_TERM_BYTES * len(self._tail) + _TAIL_BYTES * self._postings
         return tail + self._sealed_bytes
+
+    @property
+    def size(self) -> int:
+        """How many documents there are, dead ones included."""
+        return self._end
 
     @property
     def loose(self) -> int:
@@ -197,91 +163,37 @@ class KeywordIndex:
         self._sealed_bytes = sum(block.nbytes for block in self.blocks)
         self._start = self._end = int(kept.sum())
 
-    def weigh(
-        self, terms: Sequence[str], lengths: Column, alive: Column, live: int, total: int
-    ) -> Weighed | None:
-        """Return what BM25 says of the terms, None if none of them occurs.
-
-        *lengths* and *alive* are columns, *live* counts the live documents and *total* their terms.
-        """
-        found = [self._found(term) for term in terms]
-        named = self._named(terms, alive, live)
-        if not live or not (any(found) or named):
-            return None
-        documents = np.concatenate([_NONE, *(part for parts in found for part, _ in parts)])
-        shares = np.concatenate(
-            [_NONE, *(part for parts in found for _, part in parts)], dtype=float
-        )
-        norm = lengths[documents] * (K1 * B / (total / live or 1.0))
-        norm += K1 * (1 - B)
-        norm += shares
-        shares /= norm
-        sizes = frequencies = [sum(len(part) for part, _ in postings) for postings in found]
-        if live < self._end:
-            kept = alive[documents]
-            shares *= kept
-            ends = np.cumsum(sizes)[:-1]
-            frequencies = [int(np.count_nonzero(part)) for part in np.split(kept, ends)]
-        weights = [_idf(live, count) for count in frequencies]
-        weighed = Weighed(weights, sizes, documents, shares)
-        return self._credited(weighed, named, live) if named else weighed
-
-    def _named(self, terms: Sequence[str], alive: Column, live: int) -> dict[int, Column]:
-        """Return what the authors named in *terms* wrote: live positions, by number of term."""
-        named = {}
-        for number, term in enumerate(terms):
-            if len(wrote := self.written([term])):
-                wrote = wrote if live == self._end else wrote[alive[wrote]]
-                if len(wrote):
-                    named[number] = wrote
-        return named
-
-    def written(self, names: Collection[str]) -> Column:
+    def written(self, names: Iterable[str]) -> Column:
         """Return the positions, dead ones included, whose author's name has one of these terms."""
-        found = [part for name in names for part, _ in self._found(authored(name))]
-        return np.concatenate(found) if found else _NONE
-
-    def _credited(self, weighed: Weighed, named: Mapping[int, Column], live: int) -> Weighed:
-        """Count names for those who wrote and, by their idf as words, for those who say them."""
-        weights, shares, written = list(weighed.weights), [], {}
-        for number, (_, documents, said, _) in enumerate(weighed.terms()):
-            if (wrote := named.get(number)) is not None:
-                by = np.zeros(self._end, dtype=bool)
-                by[wrote] = True
-                others = int(np.count_nonzero(~by[documents[said > 0]]))
-                word, name = _idf(live, len(wrote) + others), min(_idf(live, len(wrote)), NAME)
-                weights[number] = max(word, name)
-                said = said * (word / weights[number])
-                written[number] = Written(wrote, name / weights[number])
-            shares.append(said)
-        return Weighed(weights, weighed.sizes, weighed.documents, np.concatenate(shares), written)
+        found = self.found(map(authored, names))
+        return np.concatenate([_NONE, *(part for postings in found for part, _ in postings)])
 
     def having(self, terms: Collection[str]) -> Column:
         """Return the positions, dead ones included, of the documents that have all of *terms*."""
-        lists = [[_NONE, *(part for part, _ in self._found(term))] for term in terms]
-        documents = sorted(map(np.concatenate, lists), key=len)
+        found = self.found(terms)
+        lists = [np.concatenate([_NONE, *(part for part, _ in postings)]) for postings in found]
         common = partial(np.intersect1d, assume_unique=True)
-        return reduce(common, documents) if documents else _NONE
+        return reduce(common, sorted(lists, key=len)) if lists else _NONE
 
-    def _found(self, term: str) -> Postings:
-        """Return the positions and frequencies of *term* in each block and the tail."""
-        found = []
+    def found(self, terms: Iterable[str]) -> list[Postings]:
+        """Return where each of *terms* occurs and how often, in each block and the tail."""
+        terms = list(terms)
+        found: list[Postings] = [[] for _ in terms]
         for block in self.blocks:
-            if (number := block.terms.get(term)) is not None:
-                start, end = block.starts[number], block.starts[number + 1]
-                found.append((block.documents[start:end], block.counts[start:end]))
-        if tail := self._tail.get(term):
-            found.append((np.array(tail[0], dtype=np.int32), np.array(tail[1], dtype=np.uint16)))
+            for term, postings in zip(terms, found, strict=True):
+                if (number := block.terms.get(term)) is not None:
+                    start, end = block.starts[number], block.starts[number + 1]
+                    postings.append((block.documents[start:end], block.counts[start:end]))
+        for term, postings in zip(terms, found, strict=True):
+            if tail := self._tail.get(term):
+                documents, counts = tail
+                postings.append((np.array(documents, np.int32), np.array(counts, np.uint16)))
         return found
 
 
 def authored(term: str) -> str:
     """Return *term* as it is indexed where it is of the author's name."""
     return f"@{term}"
-
-
-def _idf(live: int, frequency: int) -> float:
-    return math.log(1 + (live - frequency + 0.5) / (frequency + 0.5))
 
 
 def _sealed(start: int, size: int, tail: dict[str, tuple[array[int], array[int]]]) -> Block:

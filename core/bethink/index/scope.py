@@ -23,11 +23,12 @@ from ..text import Query
 from .columns import FOREVER, NEVER, ROOM, Column, Columns, numbers, table
 from .document import ASSISTANT, STANDING, UNASKED, document
 from .kept import Kept
-from .keyword import SEAL, Block, Floats, KeywordIndex
+from .keyword import SEAL, Block, KeywordIndex
 from .passing import Passing, Truths
 from .segments import STORED, Piece, pack, unpack
 from .threads import Threads
 from .vectors import VectorColumn
+from .weighing import Bm25, Floats
 
 Positions = npt.NDArray[np.int64]
 
@@ -208,17 +209,17 @@ class ScopeIndex:
     def keyword_scores(self, query: Query) -> Floats:
         """Return every position's keyword score for *query*, in [0, 1]."""
         columns = self.columns
-        weighed = self.keyword.weigh(
-            query.terms, columns["length"], columns["alive"], self.live, self.total
-        )
+        documents = Bm25(self.keyword, columns["length"], columns["alive"], self.live, self.total)
+        weighed = documents.weigh(query.terms, query.synonyms)
         if weighed is None:
             return np.zeros(self.size)
         scores = self.threads.score(weighed)
         if not query.of_replies:
-            scores[self.keyword.written(ASSISTANT)] *= UNASKED
-            standing = columns["instructs"].nonzero()[0]
-            standing = standing[scores[standing] > 0]
-            scores[standing] += STANDING * (1 - scores[standing])
+            if len(replies := self.keyword.written(ASSISTANT)):
+                scores[replies] *= UNASKED
+            if len(standing := columns["instructs"].nonzero()[0]):
+                standing = standing[scores[standing] > 0]
+                scores[standing] += STANDING * (1 - scores[standing])
         if query.of_times:
             scores[~columns["tells_time"]] *= UNASKED
         return scores

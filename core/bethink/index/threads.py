@@ -9,12 +9,13 @@ only. The best turn of a thread then lifts its whole thread.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
 
 from .columns import Column, Columns
-from .keyword import Floats, Weighed
+from .weighing import Floats, Term, Weighed
 
 LEND_ONWARD: Final = 0.5
 LEND_BACK: Final = 0.4
@@ -100,41 +101,50 @@ class Threads:
 
     def score(self, weighed: Weighed) -> Floats:
         """Return each position's keyword score in [0, 1]: its mean evidence, by weight of term."""
-        size, total = self._columns.size, sum(weighed.weights)
-        if not self.codes:
-            return _plain(weighed, size) / total
-        scores, missing = np.zeros(size), np.ones(size)
-        for weight, documents, shares, written in weighed.terms():
+        plain = 0 if self.codes else weighed.plain
+        scores = _summed(weighed, plain, self._columns.size)
+        if plain < len(weighed.sizes):
+            self._gather(weighed.terms(plain), scores)
+        scores /= sum(weighed.weights)
+        if self.codes:
+            self._hand_over(scores)
+            self._lift(scores)
+        return scores
+
+    def _gather(self, terms: Iterable[Term], scores: Floats) -> None:
+        """Add to *scores* the weighted evidence of *terms*, by all that each position has of it."""
+        missing = np.ones(len(scores))
+        for weight, documents, shares, written in terms:
             touched = self._spread(documents, shares, missing)
             if written is not None:
                 missing[written.documents] *= 1 - written.worth
                 touched = np.concatenate((touched, written.documents))
             scores[touched] += weight * (1 - missing[touched])
             missing[touched] = 1.0
-        scores /= total
-        self._hand_over(scores)
-        return self._lifted(scores)
 
     def _spread(self, documents: Column, shares: Floats, missing: Floats) -> Column:
         """Multiply into *missing* what each position still lacks of a term with these *shares*.
 
-        Return the positions touched.
+        A position may come more than once. Return the positions touched.
         """
+        np.multiply.at(missing, documents, 1 - shares)
+        if not self.codes:
+            return documents
         columns = self._columns
         words, before, after = columns["words"], columns["before"], columns["after"]
-        found = np.flatnonzero(shares)
+        found = shares.nonzero()[0]
         documents, shares = documents[found], shares[found]
-        missing[documents] *= 1 - shares
+        touched = [documents]
         asking = columns["asks"][documents]
         answers, lent = _step(after, documents[asking], shares[asking])
-        missing[answers] *= 1 - LEND_ANSWER * lent * _damping(words[answers])
-        touched = [documents]
+        np.multiply.at(missing, answers, 1 - LEND_ANSWER * lent * _damping(words[answers]))
         onward = back = (documents, shares)
         for distance in range(1, REACH + 1):
             onward = _step(after, *onward)
             back = _step(before, *back)
             for weight, (turns, lent) in ((LEND_ONWARD, onward), (LEND_BACK, back)):
-                missing[turns] *= 1 - weight / distance * lent * _damping(words[turns])
+                lack = 1 - weight / distance * lent * _damping(words[turns])
+                np.multiply.at(missing, turns, lack)
                 touched.append(turns)
         return np.concatenate(touched)
 
@@ -145,14 +155,13 @@ class Threads:
         asked, answers = asked[answers >= 0], answers[answers >= 0]
         scores[asked] *= 1 - (1 - KEEP_ASKED) * _damping(self._columns["words"][answers])
 
-    def _lifted(self, scores: Floats) -> Floats:
+    def _lift(self, scores: Floats) -> None:
         """Lift every scoring turn by the best score in its thread."""
         threads = self._columns["thread"]
         hit = np.flatnonzero((scores > 0) & (threads >= 0))
         best = np.zeros(len(self.codes))
         np.maximum.at(best, threads[hit], scores[hit])
         scores[hit] = 1 - (1 - scores[hit]) * (1 - THREAD_BONUS * best[threads[hit]])
-        return scores
 
 
 def _damping(words: Column) -> Floats:
@@ -167,14 +176,10 @@ def _step(links: Column, turns: Column, shares: Floats) -> tuple[Column, Floats]
     return reached[linked], shares[linked]
 
 
-def _plain(weighed: Weighed, size: int) -> Floats:
-    """Return the weighted sum of evidence where no turn has neighbours."""
-    shares = np.repeat(weighed.weights, weighed.sizes)
-    shares *= weighed.shares
-    scores = np.bincount(weighed.documents, shares, minlength=size).astype(np.float64, copy=False)
-    for weight, documents, said, written in weighed.terms() if weighed.named else ():
-        if written is not None:
-            missing = np.ones(size)
-            missing[documents] -= said
-            scores[written.documents] += weight * written.worth * missing[written.documents]
-    return scores
+def _summed(weighed: Weighed, plain: int, size: int) -> Floats:
+    """Return the weighted sum of the evidence of the first terms, *plain* ones without context."""
+    sizes = weighed.sizes[:plain]
+    shares = np.repeat(weighed.weights[:plain], sizes)
+    shares *= weighed.shares[: len(shares)]
+    sums = np.bincount(weighed.documents[: len(shares)], shares, minlength=size)
+    return sums.astype(np.float64, copy=False)

@@ -6,8 +6,9 @@ The stop list is English, so a query that looks more like another language keeps
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from .cutting import (
@@ -21,6 +22,7 @@ from .cutting import (
     pairs,
     word_set,
 )
+from .synonyms import Synonym, synonyms
 
 _SINGLE = re.compile(f"[{HAN}]|^[\uac00-\ud7a3]")
 
@@ -85,11 +87,13 @@ class Query(NamedTuple):
 
     ``of_replies`` tells whether it may be after what an assistant said: it speaks to one, or is not
     known to be English. ``of_times`` tells whether it asks, in English, when or how long.
+    ``synonyms`` are those of its terms, unless it looks like another language.
     """
 
     terms: Sequence[str]
     of_replies: bool
     of_times: bool = False
+    synonyms: Mapping[str, Sequence[Synonym]] = MappingProxyType({})
 
 
 class _Said(NamedTuple):
@@ -121,9 +125,14 @@ def read_query(text: str) -> Query:
     ]
     leaning = sum(each.leaning for each in said)
     whole = (term for each in said for term in each.terms)
-    found = dict.fromkeys(telling if leaning >= 0 and telling else whole)
-    of_replies = leaning <= 0 or any(each.addressing for each in said)
-    return Query(list(found), of_replies, _AFTER_TIMES.search(text.lower()) is not None)
+    found = list(dict.fromkeys(telling if leaning >= 0 and telling else whole))
+    like = {term: synonyms(term) for term in found} if leaning >= 0 else {}
+    return Query(
+        found,
+        of_replies=leaning <= 0 or any(each.addressing for each in said),
+        of_times=_AFTER_TIMES.search(text.lower()) is not None,
+        synonyms={term: others for term, others in like.items() if others},
+    )
 
 
 def _said(chunk: str) -> _Said:

@@ -241,13 +241,15 @@ class _Reader:
 
 
 def _question(reader: _Reader, request: Request, probe: Probe | None, now: float) -> Question:
-    words = request.query if request.query and request.mode != "semantic" else ""
+    words = read_query(request.query if request.query and request.mode != "semantic" else "")
+    if request.mode == "keyword":
+        words = words._replace(synonyms={})
     allowed = None
     if request.where is not None:
         allowed = reader.index.passing(request.where, reader.matching).nonzero()[0]
     return Question(
         query=request.query,
-        words=read_query(words),
+        words=words,
         probe=probe,
         k=request.k,
         now=now,

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.index import keyword
-from bethink.index.keyword import K1, NAME, B, Block, KeywordIndex, Weighed, authored
+from bethink.index.keyword import Block, KeywordIndex
+from bethink.index.weighing import K1, B, Bm25
 
 Documents = list[list[str]]
 
@@ -27,7 +28,7 @@ def shares(index: KeywordIndex, kept: Documents, alive: list[bool], term: str) -
     lengths = np.array([len(each) for each in kept], dtype=np.int32)
     living = np.array(alive, dtype=bool)
     total = int(lengths[living].sum())
-    weighed = index.weigh([term], lengths, living, int(living.sum()), total)
+    weighed = Bm25(index, lengths, living, int(living.sum()), total).weigh([term])
     frequency = sum(term in each for each, lives in zip(kept, alive, strict=True) if lives)
     if weighed:
         expected = math.log(1 + (sum(alive) - frequency + 0.5) / (frequency + 0.5))
@@ -130,66 +131,6 @@ def test_an_adopted_block_comes_before_what_follows() -> None:
     for term in "ab":
         alive = [True] * 9
         assert shares(index, kept, alive, term) == pytest.approx(naive(kept, alive, term))
-
-
-def test_nothing_is_weighed_when_nothing_lives_or_matches() -> None:
-    index = KeywordIndex()
-    index.extend([["a"]])
-    one = np.ones(1, dtype=np.int32)
-    assert index.weigh(["z"], one, one.astype(bool), 1, 1) is None
-    assert index.weigh(["a"], one, ~one.astype(bool), 0, 0) is None
-    assert index.weigh([], one, one.astype(bool), 1, 1) is None
-
-
-def named(kept: Documents, dead: int | None = None) -> Weighed | None:
-    """Weigh "ann" among *kept*, where "@" marks what she wrote."""
-    index = KeywordIndex()
-    index.extend([[authored("ann") if term == "@" else term for term in each] for each in kept])
-    lengths = np.array([len(each) for each in kept], dtype=np.int32)
-    alive = np.arange(len(kept)) != dead
-    return index.weigh(["x", "ann"], lengths, alive, int(alive.sum()), int(lengths[alive].sum()))
-
-
-def idf(live: int, frequency: int) -> float:
-    return math.log(1 + (live - frequency + 0.5) / (frequency + 0.5))
-
-
-def test_a_name_is_evidence_of_what_its_owner_wrote() -> None:
-    found = named([["@", "y"], ["ann", "y"], ["@", "ann"], ["y", "y"]])
-    assert found is not None
-    assert found.weights == pytest.approx([idf(4, 0), idf(4, 2)])
-    assert list(found.named) == [1]
-    assert found.named[1].documents.tolist() == [0, 2]
-    assert found.named[1].worth == pytest.approx(1.0)
-    assert found.documents.tolist() == [1, 2]
-    assert found.shares == pytest.approx(np.full(2, 1 / (1 + K1) * idf(4, 3) / idf(4, 2)))
-
-
-def test_a_name_that_nobody_says_is_found_by_what_its_owner_wrote() -> None:
-    found = named([["@"], ["y"]])
-    assert found is not None
-    assert found.sizes == [0, 0]
-    assert found.named[1].documents.tolist() == [0]
-
-
-def test_a_name_that_writes_little_counts_little_for_having_written() -> None:
-    found = named([["@"], ["ann"], *[["y"]] * 98])
-    assert found is not None
-    assert found.weights[1] == pytest.approx(idf(100, 2))
-    assert found.named[1].worth == pytest.approx(NAME / idf(100, 2))
-
-
-def test_what_is_dead_was_written_by_nobody() -> None:
-    found = named([["@"], ["ann"], ["@"]], dead=2)
-    assert found is not None
-    assert found.named[1].documents.tolist() == [0]
-    assert named([["@"], ["y"]], dead=0) is None
-
-
-def test_what_is_dead_says_no_name() -> None:
-    found = named([["@"], ["ann"], *[["y"]] * 98], dead=1)
-    assert found is not None
-    assert found.weights[1] == pytest.approx(idf(99, 1))
 
 
 def test_a_block_does_not_change() -> None:

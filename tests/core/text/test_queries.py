@@ -118,3 +118,12 @@ def test_a_question_in_english_is_after_replies_only_if_it_speaks_of_them(
 )
 def test_a_question_in_english_may_be_after_a_time(query: str, expected: bool) -> None:
     assert read_query(query).of_times is expected
+
+
+def test_a_query_knows_the_synonyms_of_its_words() -> None:
+    assert list(read_query("What do the kids need?").synonyms) == ["kid", "need"]
+
+
+@pytest.mark.parametrize("query", ["wo ist die kids zone", "孩子 kids", "xyzzy", ""])
+def test_a_query_in_another_language_has_no_synonyms(query: str) -> None:
+    assert not read_query(query).synonyms

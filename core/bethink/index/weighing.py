@@ -1,0 +1,206 @@
+"""BM25: how much each term of a query weighs, where it occurs, and how saturated it is there.
+
+Statistics (documents, lengths, document frequencies) are exact for the live documents at every
+moment. A name weighs for those who wrote. A rare word of the query is also found in its synonyms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..text import Synonym
+from .columns import Column
+from .keyword import KeywordIndex, Postings, authored
+
+Floats = npt.NDArray[np.float64]
+
+K1: Final = 1.2
+B: Final = 0.75
+NAME: Final = 2.0
+"""The most that a word of an author's name weighs for what that author wrote."""
+
+SYNONYM: Final = 0.5
+"""What an occurrence of a synonym is worth, times the square of its likeness."""
+
+RARE: Final = 1 / 32
+FEW: Final = 8
+"""A word in at most so many memories, or in RARE of them, has synonyms and may be one."""
+
+_NONE: Final = np.empty(0, dtype=np.int32)
+_NO_SYNONYMS: Final[Mapping[str, Sequence[Synonym]]] = MappingProxyType({})
+
+
+class Written(NamedTuple):
+    """What the authors of a name wrote (positions), and what the name is worth as evidence."""
+
+    documents: Column
+    worth: float
+
+
+class Term(NamedTuple):
+    """A term of a query: its weight, where it occurs (positions) and how saturated it is there.
+
+    A position with synonyms of the term comes once for each; their shares are independent evidence.
+    """
+
+    weight: float
+    documents: Column
+    shares: Floats
+    written: Written | None = None
+
+
+class Weighed(NamedTuple):
+    """The terms of a query, one after the other: ``sizes`` of ``documents`` and ``shares`` each.
+
+    The first so many, ``plain``, have no synonyms and are no names. For terms of an author's name,
+    by number, ``named`` says what that author wrote.
+    """
+
+    weights: Sequence[float]
+    sizes: Sequence[int]
+    documents: Column
+    shares: Floats
+    plain: int
+    named: Mapping[int, Written] = MappingProxyType({})
+
+    def terms(self, first: int = 0) -> Iterator[Term]:
+        """Yield the terms from number *first* on."""
+        end = sum(self.sizes[:first])
+        for number in range(first, len(self.sizes)):
+            start, end = end, end + self.sizes[number]
+            documents, shares = self.documents[start:end], self.shares[start:end]
+            yield Term(self.weights[number], documents, shares, self.named.get(number))
+
+
+class _Word(NamedTuple):
+    """A term of the query or a synonym of it: what it is worth, and where it occurs."""
+
+    postings: Postings
+    worth: float = 1.0
+
+
+class _Found(NamedTuple):
+    """Words one after the other: where each occurs, how saturated, and in how many live ones."""
+
+    sizes: Sequence[int]
+    documents: Column
+    shares: Floats
+    frequencies: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """The documents of *index*: how many terms each has, and whether it is *alive* (columns).
+
+    *live* counts the live ones and *total* their terms.
+    """
+
+    index: KeywordIndex
+    lengths: Column
+    alive: Column
+    live: int
+    total: int
+
+    def weigh(
+        self, terms: Sequence[str], synonyms: Mapping[str, Sequence[Synonym]] = _NO_SYNONYMS
+    ) -> Weighed | None:
+        """Return what BM25 says of the *terms*, None if none of them or their *synonyms* occurs."""
+        own, named = self.index.found(terms), self._named(terms)
+        near = [(at, *each) for at, term in enumerate(terms) for each in synonyms.get(term, ())]
+        found = self.index.found(term for _, term, _ in near)
+        words = [[_Word(postings)] for postings in own]
+        for (at, _, likeness), postings in zip(near, found, strict=True):
+            if postings and at not in named and self._rare(postings) and self._rare(own[at]):
+                words[at].append(_Word(postings, SYNONYM * likeness**2))
+        return self._weighed(words, named)
+
+    def _weighed(
+        self, words: Sequence[Sequence[_Word]], named: Mapping[int, Column]
+    ) -> Weighed | None:
+        """Put the plain terms first, and names last."""
+        plain = [at for at, each in enumerate(words) if len(each) == 1 and at not in named]
+        wide = [at for at, each in enumerate(words) if len(each) > 1]
+        words = [words[at] for at in (*plain, *wide, *named)]
+        found = self._saturated([word for each in words for word in each])
+        if not self.live or not (named or len(found.documents)):
+            return None
+        firsts = [0, *accumulate(map(len, words))]
+        weighed = Weighed(
+            [self._idf(found.frequencies[first]) for first in firsts[:-1]],
+            [sum(found.sizes[first:end]) for first, end in pairwise(firsts)],
+            found.documents,
+            found.shares,
+            len(plain),
+        )
+        return self._credited(weighed, list(named.values())) if named else weighed
+
+    def _rare(self, postings: Postings) -> bool:
+        """Tell whether a word is in few enough live documents to have synonyms, or to be one."""
+        most = max(FEW, RARE * self.live)
+        size, dead = _size(postings), self.index.size - self.live
+        if most < size <= most + dead:
+            size = sum(int(np.count_nonzero(self.alive[part])) for part, _ in postings)
+        return size <= most
+
+    def _idf(self, frequency: int) -> float:
+        return math.log(1 + (self.live - frequency + 0.5) / (frequency + 0.5))
+
+    def _saturated(self, words: Sequence[_Word]) -> _Found:
+        """Return where *words* occur, one after the other, and what each occurrence is worth."""
+        found = [part for word in words for part in word.postings]
+        documents = np.concatenate([_NONE, *(part for part, _ in found)])
+        shares = np.concatenate([_NONE, *(part for _, part in found)], dtype=float)
+        average = self.total / max(self.live, 1) or 1.0
+        norm = self.lengths[documents] * (K1 * B / average)
+        norm += K1 * (1 - B)
+        norm += shares
+        shares /= norm
+        sizes = frequencies = [_size(word.postings) for word in words]
+        end = 0
+        for word, size in zip(words, sizes, strict=True):
+            start, end = end, end + size
+            if word.worth < 1:
+                shares[start:end] *= word.worth
+        if self.live < self.index.size:
+            kept = self.alive[documents]
+            shares *= kept
+            ends = np.cumsum(sizes)[:-1]
+            frequencies = [int(np.count_nonzero(part)) for part in np.split(kept, ends)]
+        return _Found(sizes, documents, shares, frequencies)
+
+    def _named(self, terms: Sequence[str]) -> dict[int, Column]:
+        """Return what the authors named in *terms* wrote: live positions, by number of term."""
+        named = {}
+        for number, postings in enumerate(self.index.found(map(authored, terms))):
+            if postings:
+                wrote = np.concatenate([part for part, _ in postings])
+                wrote = wrote if self.live == self.index.size else wrote[self.alive[wrote]]
+                if len(wrote):
+                    named[number] = wrote
+        return named
+
+    def _credited(self, weighed: Weighed, named: Sequence[Column]) -> Weighed:
+        """Count the last terms, names, for those who wrote and, as words, for who says them."""
+        weights, written = list(weighed.weights), {}
+        first = len(weights) - len(named)
+        for number, term in enumerate(weighed.terms(first), first):
+            wrote, by = named[number - first], np.zeros(self.index.size, dtype=bool)
+            by[wrote] = True
+            others = int(np.count_nonzero(~by[term.documents[term.shares > 0]]))
+            word, name = self._idf(len(wrote) + others), min(self._idf(len(wrote)), NAME)
+            weights[number] = max(word, name)
+            term.shares[:] *= word / weights[number]
+            written[number] = Written(wrote, name / weights[number])
+        return weighed._replace(weights=weights, named=written)
+
+
+def _size(postings: Postings) -> int:
+    return sum([len(part) for part, _ in postings])
