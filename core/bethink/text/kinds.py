@@ -18,8 +18,14 @@ _TIMES: Final = frozenset(
         "monday tuesday wednesday thursday friday saturday sunday " + " ".join(MONTHS)
     )
 )
+_PAST: Final = (
+    "been|felt|forgot|had|heard|knew|liked|lost|loved|met|mind|missed|needed|saw|seen|thought|told|"
+    "tried|wanted|was|went|were|wished|worked"
+)
 _INSTRUCTION: Final = re.compile(
-    r"\W*(?:(?:please|also|and|so|ok|okay)\W+)*(?:always|never|from now on)\b", re.IGNORECASE
+    r"\W*(?:(?:please|also|and|so|ok|okay)\W+)*(?:always|never|from now on)\b"
+    rf"(?!\W+(?:{_PAST})\b)",
+    re.IGNORECASE,
 )
 
 
@@ -37,5 +43,8 @@ def tells_time(found: Iterable[str]) -> bool:
 
 
 def instructs(text: str) -> bool:
-    """Tell whether the text is a standing instruction in English: "Always", "Never" do so."""
+    """Tell whether the text is a standing instruction in English: "Always", "Never" do so.
+
+    "Always wanted to see Rome" and "Never mind" are none.
+    """
     return _INSTRUCTION.match(text) is not None

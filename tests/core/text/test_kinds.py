@@ -55,6 +55,17 @@ def test_a_standing_instruction_begins_as_one(text: str) -> None:
     assert instructs(text)
 
 
-@pytest.mark.parametrize("text", ["", "We always met in Rome.", "Nevertheless", "From now I paint"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "We always met in Rome.",
+        "Nevertheless",
+        "From now I paint",
+        "Always wanted to see Rome.",
+        "Never mind!",
+        "never been there",
+    ],
+)
 def test_what_only_says_always_is_no_instruction(text: str) -> None:
     assert not instructs(text)
