@@ -127,3 +127,40 @@ def test_the_archive_can_be_read_as_it_comes(tmp_path: Path, store: MemoryStore)
         archive.writestr("conversations-000.json", json.dumps([talk(ROOT, QUESTION)]))
     report = import_from(store, read_chatgpt(path))
     assert (report.imported, report.skipped) == (1, ())
+
+
+def test_what_has_no_id_or_author_of_its_own_takes_what_there_is(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    said = node("u1", "r", "Which?", channel="final")
+    said["message"]["id"] = None
+    told = talk(ROOT, said, conversation_id=None, id="c2", title=None)
+    told["mapping"]["x"] = "no node"
+    assert import_from(store, read_chatgpt(written(tmp_path, told))).skipped == ()
+    (record,) = store.all()
+    assert (record.author, record.thread, record.source) == ("user", "c2", "chatgpt:c2/u1")
+    assert (record.occurred_at, record.metadata) == (1700000000.25, {})
+
+
+def test_a_conversation_without_any_id_is_named_by_its_last_node(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    told = talk(ROOT, QUESTION, conversation_id=None)
+    import_from(store, read_chatgpt(written(tmp_path, told)))
+    assert [record.thread for record in store.all()] == ["u1"]
+
+
+def test_blank_parts_are_left_out(tmp_path: Path, store: MemoryStore) -> None:
+    parts = ["", " ", "Which", None, 5, "pizza?"]
+    mixed = node("u1", "r", {"content_type": "text", "parts": parts})
+    blank = node("u2", "u1", {"content_type": "text", "parts": [" "]})
+    without = node("u3", "u2", {"content_type": "text", "parts": "?"})
+    report = import_from(store, read_chatgpt(written(tmp_path, talk(ROOT, mixed, blank, without))))
+    assert contents(store) == ["Which\n\npizza?"]
+    assert report.skipped == ()
+
+
+def test_why_a_conversation_cannot_be_read_is_told(tmp_path: Path, store: MemoryStore) -> None:
+    report = import_from(store, read_chatgpt(written(tmp_path, {})))
+    reason = "not a conversation of ChatGPT: it has no mapping"
+    assert [each.reason for each in report.skipped] == [reason]

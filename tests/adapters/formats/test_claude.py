@@ -95,3 +95,54 @@ def test_bad_conversations_and_messages_are_listed(tmp_path: Path, store: Memory
         *["item 1", "item 2", "item 3"],
         "item 4, message u1",
     ]
+
+
+def test_without_a_known_leaf_the_newest_one_is_it(tmp_path: Path, store: MemoryStore) -> None:
+    turns = [
+        message("u1", "Which pizza?", parent_message_uuid=TOP),
+        message("a1", "T.", "assistant", parent_message_uuid="u1", created_at="2024-01-17T00:00Z"),
+        message("a2", "F.", "assistant", parent_message_uuid="u1", created_at="2024-01-16T00:00Z"),
+        message("a3", "M.", "assistant", parent_message_uuid="u1", created_at="soon"),
+    ]
+    told = talk(*turns, current_leaf_message_uuid="gone")
+    import_from(store, read_claude(written(tmp_path, told)))
+    assert contents(store) == ["Which pizza?", "T."]
+
+
+def test_what_has_no_name_id_or_time_takes_what_there_is(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    turns: list[object] = [message("", " \n"), message("", "Which?", created_at=None), 5]
+    told = talk(*turns, name="", created_at="2024-01-15T12:00:00Z")
+    report = import_from(store, read_claude(written(tmp_path, told)))
+    (record,) = store.all()
+    assert (record.author, record.occurred_at, record.metadata) == ("user", 1705320000.0, {})
+    assert (record.source, report.skipped) == ("claude:c1/2", ())
+
+
+def test_blocks_and_attachments_that_are_none_are_left_out(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    blocks = [
+        "hm",
+        {"type": "text", "text": 5},
+        {"text": "untyped"},
+        {"type": "text", "text": "Hi"},
+    ]
+    attached = ["x", {"file_name": "a"}, {"extracted_content": 5}, {"extracted_content": "pasted"}]
+    told = [
+        message("u1", "", content=blocks, attachments=attached),
+        message("u2", "Bye", content="?", attachments="?"),
+    ]
+    assert import_from(store, read_claude(written(tmp_path, talk(*told)))).skipped == ()
+    assert contents(store) == ["Hi", "pasted", "Bye"]
+    assert [record.metadata for record in store.all()] == [{"title": "Pizza"}] * 3
+
+
+def test_why_a_conversation_cannot_be_read_is_told(tmp_path: Path, store: MemoryStore) -> None:
+    path = written(tmp_path, {"uuid": "c0"}, {"chat_messages": []})
+    report = import_from(store, read_claude(path))
+    assert [each.reason for each in report.skipped] == [
+        "not a conversation of Claude: it has no chat_messages",
+        "a conversation without a uuid",
+    ]
