@@ -40,7 +40,24 @@ def test_a_memory_keeps_its_fields(path: Path, store: MemoryStore) -> None:
     assert (record.thread, record.author, record.tags) == ("run 1", "Ann", ("food",))
     assert record.occurred_at == 1719860400.0
     assert record.metadata["topic"] == "food"
-    assert record.metadata["mem0"]["agent_id"] == "helper"
+    assert record.metadata["mem0"] == {
+        "user_id": "ann@example.com",
+        "agent_id": "helper",
+        "hash": "166e",
+        "role": "user",
+    }
+
+
+def test_a_memory_in_other_words_is_read_as_well(path: Path, store: MemoryStore) -> None:
+    row = {**ROW, "data": "Ann eats cheese", "role": "user", "actor_id": ""}
+    row |= {"attributed_to": "Bob", "updated_at": "2024-07-02"}
+    del row["memory"]
+    path.write_text(json.dumps(row))
+    import_from(store, read_mem0(path))
+    (record,) = store.all(namespace=EVERYWHERE)
+    assert (record.content, record.author) == ("Ann eats cheese", "user")
+    told = record.metadata["mem0"]
+    assert (told["attributed_to"], told["updated_at"]) == ("Bob", "2024-07-02")
 
 
 @pytest.mark.parametrize("form", ["list", "answer", "answers", "lines"])
@@ -93,7 +110,19 @@ def test_bad_rows_are_listed(path: Path, store: MemoryStore) -> None:
     path.write_text("\n".join([*map(json.dumps, bad), "{broken", json.dumps(ROW)]))
     report = import_from(store, read_mem0(path))
     assert report.imported == 1
-    assert sorted(each.place for each in report.skipped) == [f"line {n}" for n in range(1, 8)]
+    reasons = {each.place: each.reason for each in report.skipped}
+    assert sorted(reasons) == [f"line {n}" for n in range(1, 8)]
+    assert [reasons[f"line {n}"] for n in range(1, 4)] == [
+        "not a memory of mem0: not an object",
+        "not a memory of mem0: it has no id",
+        "metadata is not an object",
+    ]
+
+
+def test_a_bad_result_of_an_answer_is_named(path: Path, store: MemoryStore) -> None:
+    path.write_text(json.dumps({"results": [ROW, 5]}))
+    report = import_from(store, read_mem0(path))
+    assert [each.place for each in report.skipped] == ["line 1, result 2"]
 
 
 def test_past_texts_are_superseded_and_deleted_ones_left_out(
@@ -115,13 +144,17 @@ def test_past_texts_are_superseded_and_deleted_ones_left_out(
                 ("2", "n", None, "a secret", "ADD", noon, None, 0, None, "user"),
                 ("3", "m", "likes tea", "likes coffee", "UPDATE", noon, later, 0, None, "user"),
                 ("4", "n", "a secret", None, "DELETE", None, None, 1, None, None),
+                ("5", "o", None, "likes cake", "ADD", noon, later, 0, "Ann", "user"),
             ],
         )
     report = import_from(store, read_mem0_history(path), namespace="users/ann")
-    assert (report.imported, report.skipped) == (2, ())
-    (now,) = store.all(namespace=EVERYWHERE)
-    assert (now.content, now.occurred_at, now.author) == ("likes coffee", 1707998400.0, "user")
+    assert (report.imported, report.skipped) == (3, ())
+    coffee, cake = store.all(namespace=EVERYWHERE)
+    assert (coffee.content, coffee.occurred_at) == ("likes coffee", 1707998400.0)
+    assert (coffee.author, coffee.source) == ("user", "mem0:m/3")
+    assert coffee.metadata == {"mem0": {"memory_id": "m"}}
+    assert (cake.occurred_at, cake.author) == (1705320000.0, "Ann")
     texts = {entry.changes.get("content") for entry in store.log()}
     assert "likes tea" in texts
     assert "a secret" not in texts
-    assert import_from(store, read_mem0_history(path), namespace="users/ann").known == 2
+    assert import_from(store, read_mem0_history(path), namespace="users/ann").known == 3
