@@ -25,6 +25,7 @@ _TERM_BYTES: Final = 130  # of a term in a block: a string, its number, a place 
 _TAIL_TERM_BYTES: Final = 320  # of a term in the tail, with two small arrays; measured
 _TAIL_BYTES: Final = 6
 _MOST: Final = 65_535
+_MARK: Final = "@"
 _NONE: Final = np.empty(0, dtype=np.int32)
 
 Postings = list[tuple[Column, Column]]
@@ -56,9 +57,13 @@ class Block:
 
 
 class KeywordIndex:
-    """Postings of one scope; positions are those of the scope's columns."""
+    """Postings of one scope; positions are those of the scope's columns.
+
+    It is ``signed`` once a document has an author.
+    """
 
     def __init__(self) -> None:
+        self.signed = False
         self.blocks: list[Block] = []
         self._tail: dict[str, tuple[array[int], array[int]]] = {}
         self._postings = 0
@@ -103,6 +108,7 @@ class KeywordIndex:
 
         The tail must be empty.
         """
+        self.signed = self.signed or _signed(block.terms)
         documents = block.documents + np.int32(self._end)
         self.blocks.append(
             replace(block, start=self._end, documents=documents, saved=(number,), settled=True)
@@ -115,7 +121,9 @@ class KeywordIndex:
         start = 0
         while start < len(documents):
             if not self.loose and len(documents) - start >= SEAL:
-                self._seal_as(_block(self._end, documents[start : start + SEAL]))
+                block = _block(self._end, documents[start : start + SEAL])
+                self.signed = self.signed or _signed(block.terms)
+                self._seal_as(block)
                 start += SEAL
                 continue
             self._append(documents[start])
@@ -131,6 +139,7 @@ class KeywordIndex:
             postings = self._tail.get(term)
             if postings is None:
                 postings = self._tail[term] = (array("i"), array("H"))
+                self.signed = self.signed or term[:1] == _MARK
             postings[0].append(position)
             postings[1].append(count if count < _MOST else _MOST)
         self._end += 1
@@ -165,7 +174,7 @@ class KeywordIndex:
 
     def written(self, names: Iterable[str]) -> Column:
         """Return the positions, dead ones included, whose author's name has one of these terms."""
-        found = self.found(map(authored, names))
+        found = self.found(map(authored, names)) if self.signed else []
         return np.concatenate([_NONE, *(part for postings in found for part, _ in postings)])
 
     def having(self, terms: Collection[str]) -> Column:
@@ -193,7 +202,12 @@ class KeywordIndex:
 
 def authored(term: str) -> str:
     """Return *term* as it is indexed where it is of the author's name."""
-    return f"@{term}"
+    return f"{_MARK}{term}"
+
+
+def _signed(terms: Iterable[str]) -> bool:
+    """Tell whether any of *terms* is of an author's name."""
+    return f"\n{_MARK}" in "\n".join(["", *terms])
 
 
 def _sealed(start: int, size: int, tail: dict[str, tuple[array[int], array[int]]]) -> Block:

@@ -221,7 +221,7 @@ class ScopeIndex:
                 standing = standing[scores[standing] > 0]
                 scores[standing] += STANDING * (1 - scores[standing])
         if query.of_times:
-            scores[~columns["tells_time"]] *= UNASKED
+            scores *= np.where(columns["tells_time"], 1.0, UNASKED)
         return scores
 
     def vector_column(

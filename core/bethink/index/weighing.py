@@ -179,7 +179,8 @@ class Bm25:
     def _named(self, terms: Sequence[str]) -> dict[int, Column]:
         """Return what the authors named in *terms* wrote: live positions, by number of term."""
         named = {}
-        for number, postings in enumerate(self.index.found(map(authored, terms))):
+        found = self.index.found(map(authored, terms)) if self.index.signed else ()
+        for number, postings in enumerate(found):
             if postings:
                 wrote = np.concatenate([part for part, _ in postings])
                 wrote = wrote if self.live == self.index.size else wrote[self.alive[wrote]]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.index import keyword
-from bethink.index.keyword import Block, KeywordIndex
+from bethink.index.keyword import Block, KeywordIndex, authored
 from bethink.index.weighing import K1, B, Bm25
 
 Documents = list[list[str]]
@@ -202,3 +202,17 @@ def test_documents_that_have_all_terms_are_told(terms: set[str], expected: list[
     index.seal()
     index.extend([["a", "a"], ["c", "b", "a"]])
     assert index.having(terms).tolist() == expected
+
+
+@pytest.mark.parametrize("before", [0, 1, 3, 4])
+def test_it_is_signed_once_a_document_has_an_author(before: int) -> None:
+    index = KeywordIndex()
+    index.extend([["a@b"]] * before)
+    assert not index.signed
+    assert index.written(["ann"]).tolist() == []
+    index.extend([["a", authored("ann")], *[["b"]] * 4])
+    assert index.signed
+    assert index.written(["ann"]).tolist() == [before]
+    saved = KeywordIndex()
+    saved.adopt(index.blocks[0], 1)
+    assert saved.signed
