@@ -126,12 +126,11 @@ def read_query(text: str) -> Query:
     leaning = sum(each.leaning for each in said)
     whole = (term for each in said for term in each.terms)
     found = list(dict.fromkeys(telling if leaning >= 0 and telling else whole))
-    like = {term: synonyms(term) for term in found} if leaning >= 0 else {}
     return Query(
         found,
         of_replies=leaning <= 0 or any(each.addressing for each in said),
         of_times=_AFTER_TIMES.search(text.lower()) is not None,
-        synonyms={term: others for term, others in like.items() if others},
+        synonyms={term: like for term in found if leaning >= 0 and (like := synonyms(term))},
     )
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+FILE: Final = Path(__file__).with_name("synonyms.txt")
 
 
 class Synonym(NamedTuple):
@@ -34,4 +36,4 @@ def synonyms(term: str) -> tuple[Synonym, ...]:
 
 @cache
 def _lines() -> list[str]:
-    return Path(__file__).with_name("synonyms.txt").read_text(encoding="ascii").splitlines()
+    return FILE.read_text(encoding="ascii").splitlines()

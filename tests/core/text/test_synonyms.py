@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 
 from bethink.text import STOP_WORDS, synonyms, terms
 
-FILE = Path(synonyms.__file__).with_name("synonyms.txt")
-LINES = FILE.read_text("ascii").splitlines()
+LINES = synonyms.FILE.read_text("ascii").splitlines()
 MADE = "0e6f4c3f7d6f0369b20e752713e30516a1f099819a1bf732515cd06a6af77c1f"
 
 
@@ -44,7 +42,7 @@ def test_opposites_do_not_stand_for_one_another(word: str, other: str) -> None:
 
 
 def test_the_file_is_the_one_that_was_made() -> None:
-    assert sha256(FILE.read_bytes()).hexdigest() == MADE
+    assert sha256(synonyms.FILE.read_bytes()).hexdigest() == MADE
 
 
 def test_every_line_is_found_again() -> None:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...text import STOP_WORDS, tells_time, terms
-from ...text import synonyms as lookup
+from ...text.synonyms import FILE
 from . import StaticEmbedder
 from .make import FIRST_WORD, WORDNET, Synset, checked, synsets
 from .wordpiece import vocabulary
@@ -33,11 +33,10 @@ _SHORTEST, _BLOCK = 3, 1024
 
 
 def main(folder: Path) -> None:
-    """Write the file beside the module that reads it."""
+    """Write the file that ``text/synonyms.py`` reads."""
     meanings = list(synsets(checked(folder, WORDNET)))
-    path = Path(lookup.__file__).with_name("synonyms.txt")
     told = lines(words_by_term(), known(meanings), opposites(meanings))
-    path.write_text("\n".join(sorted(told)) + "\n", "ascii")
+    FILE.write_text("\n".join(sorted(told)) + "\n", "ascii")
 
 
 def known(meanings: Sequence[Synset]) -> frozenset[str]:
