@@ -61,6 +61,9 @@ LIKELY = [
     ("I like my current employer, Initech, a lot", "After that my current employer Globex called"),
     ("Lives in Lisbon", "Lives in Oslo"),
     ("The office is in Lyon", "The office is in Graz"),
+    ("The office is in Lyon", "The new office is in Graz"),
+    ("I'm single", "The user is married"),
+    ("My favourite colour is teal", "My favorite color is beige"),
 ]
 
 
@@ -82,6 +85,9 @@ def test_a_likely_conflict_is_never_a_duplicate(one: str, other: str) -> None:
         ("A crowd is standing in the rain", "A crowd is sitting in the rain"),
         ("I keep a list of plants to water", "I just updated my list of garden plants to water"),
         ("Our first sprint ends on April 1", "Our new sprint ends on April 5"),
+        ("The logo is blue", "The logo is red"),
+        ("Ann is divorced", "Ann is married"),
+        ("I'm vegetarian", "I am vegan now"),
     ],
 )
 def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
@@ -107,6 +113,11 @@ def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
         ("It will happen", "That never happens"),
         ("Ann prefers dark roast coffee", "Bob prefers dark roast coffee"),
         ("I own a bike", "I own a car"),
+        ("The logo is blue", "The logo is round"),
+        ("The car is gray", "The car is grey"),
+        ("We sell blue", "We sell red"),
+        ("I am tired", "I am hungry"),
+        ("I am Indian", "I am Catholic"),
         ("My current project, a shed", "My current neighbours"),
         ("I studied coin problems for 3 hours", "I solved 4 coin problems"),
         ("The trip to the lake took 3 hours", "The trip to the lake was 40 km"),

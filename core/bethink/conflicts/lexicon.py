@@ -46,10 +46,12 @@ FRAMES = {
         "like": "love enjoy adore fond",
         "hate": "dislike detest loathe",
         "prefer": "favor favour favorite favourite preference",
+        "color": "colour",
+        "grey": "gray",
     }.items()
     for word in words.split()
 }
-"""Stems by the stem of the relation they state."""
+"""Stems by the stem of what they state in other words."""
 
 RELATIONS = frozenset(FRAMES.values())
 
@@ -66,6 +68,14 @@ EXCLUSIVE = POSTS | _stems(
     "expire schedule address status color size limit"
 )
 """Stems of relations that hold one value at a time."""
+
+KINDS = (
+    _stems("black white grey red green blue yellow orange purple pink brown"),
+    _stems("small medium large"),
+    _stems("single engaged married divorced widowed"),
+    _stems("vegetarian vegan pescatarian omnivore"),
+)
+"""Stems of which a thing is, as a rule, one at a time."""
 
 _OPPOSITES = """
     like hate; enable disable; open close; open shut; full empty; near far; true false;
@@ -129,13 +139,15 @@ ORDINALS = word_set("st nd rd th of the")
 SPEAKERS = word_set("i my me mine we our us im ive id")
 SELVES = SPEAKERS | word_set("user users")
 """Words for the one the memory is about, who says nothing of the statement."""
+SELF = "i"
+"""The term that stands for them where little else is said."""
 
 INDEFINITE = NUMBERS.keys() | word_set(
     "a an some there another any no nobody someone somebody one few several"
 )
 """First words of a statement about nobody in particular."""
 
-BEING = word_set("is are was were be been being am s re m isnt arent wasnt werent")
+BEING = word_set("is are was were be been being am m re im isnt arent wasnt werent")
 
 _EMPTY = word_set(
     "someone somebody something thing things person people anyone anybody anything everyone "

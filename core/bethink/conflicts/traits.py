@@ -152,6 +152,10 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
     values = tuple(_values(tokens, terms, last))
     if not told and not values:
         return None
+    personal = not lex.SELVES.isdisjoint(tokens) or _leaves_unsaid_who(tokens[0])
+    being = not lex.BEING.isdisjoint(tokens)
+    if personal and being and len(told) == 1:  # "I am vegan" is about no other word
+        told = (lex.SELF, *told)
     denial = next((i for i, token in enumerate(tokens) if token in lex.DENIALS), None)
     return Statement(
         terms=told,
@@ -163,8 +167,8 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
         changed=any(stem(token) in lex.CHANGES for token in tokens if token.isascii()),
         vague=tokens[0] in lex.INDEFINITE,
         event=_is_event(tokens),
-        personal=not lex.SELVES.isdisjoint(tokens) or _leaves_unsaid_who(tokens[0]),
-        being=not lex.BEING.isdisjoint(tokens),
+        personal=personal,
+        being=being,
     )
 
 
@@ -174,9 +178,10 @@ def _tokens(part: str) -> Iterator[str]:
             yield from words(token)
             continue
         head, apostrophe, tail = token.rpartition("'")
-        if apostrophe and tail in ("s", "m", "re", "ve", "ll", "d"):
-            token = head
-        yield token.replace("'", "")
+        cut = apostrophe and tail in ("s", "m", "re", "ve", "ll", "d")
+        yield (head if cut else token).replace("'", "")
+        if cut and tail in lex.BEING:
+            yield tail
 
 
 def spelled(terms: str, text: str) -> str:

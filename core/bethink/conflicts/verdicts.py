@@ -151,13 +151,14 @@ def _excluded(term: str) -> frozenset[str]:
 
 def _swap(pair: _Pair) -> _Finding | None:
     """Find one thing in the place of another in statements that otherwise agree."""
-    one, two, start = _exchanged(pair.x.terms, pair.y.terms)
+    terms, others = _not_new(pair.x.terms), _not_new(pair.y.terms)
+    one, two, start = _exchanged(terms, others)
     if not one or not two or pair.x.vague or pair.y.vague:
         return None
-    kept = len(pair.x.terms) - len(one)
-    exclusive = _one_at_a_time(pair.x.terms, start, start + len(one))
+    kept = len(terms) - len(one)
+    exclusive = _one_at_a_time(terms, start, start + len(one))
     names = pair.a.names.issuperset(one) and pair.b.names.issuperset(two)
-    if kept < 2 and not _told_of(pair, exclusive, names):
+    if kept < 2 and not _told_of(pair, exclusive, names, one + two):
         return None
     if not exclusive and (start == 0 or _passing(pair) or pair.x.amounts != pair.y.amounts):
         return None
@@ -168,9 +169,21 @@ def _swap(pair: _Pair) -> _Finding | None:
     return ("likely" if exclusive or names or kept >= _TOLD else "possible"), "value", named
 
 
-def _told_of(pair: _Pair, exclusive: bool, names: bool) -> bool:
-    """Say whether one word tells what both are about: "the office is in", "I live in"."""
+def _not_new(terms: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out what says no more than that there was another: "my new car"."""
+    return tuple(term for term in terms if term != "new")
+
+
+def _told_of(pair: _Pair, exclusive: bool, names: bool, changed: tuple[str, ...]) -> bool:
+    """Say whether one word tells what both are about: "the office is in", "I live in".
+
+    Or not even one: "I am vegan".
+    """
     x, y = pair.x, pair.y
+    if x.being and y.being and any(kind.issuperset(changed) for kind in lex.KINDS):
+        return True
+    if lex.SELF in pair.common:
+        return False
     return (exclusive and x.personal and y.personal) or (names and x.being and y.being)
 
 
