@@ -62,7 +62,7 @@ def test_bad_lines_are_listed(path: Path, store: MemoryStore) -> None:
     bad = [
         {"type": "entity", "name": 5, "observations": []},
         {"type": "entity", "name": "x", "observations": None},
-        {"type": "relation", "from": "x"},
+        *({**WORKS, part: 5} for part in ("from", "to", "relationType")),
         {"type": "vector"},
         [],
         ANN | {"observations": [{}, "good"]},
@@ -71,5 +71,12 @@ def test_bad_lines_are_listed(path: Path, store: MemoryStore) -> None:
     path.write_text("\n".join([*map(json.dumps, bad), '{"type": "entity", "na']))
     report = import_from(store, read_mcp_memory(path))
     assert [record.content for record in store.all()] == ["Ann_Lee (person)", "Ann_Lee: good"]
-    places = [each.place.partition(",")[0] for each in report.skipped]
-    assert sorted(places) == [f"line {number}" for number in range(1, 9)]
+    told = {each.place: each.reason for each in report.skipped}
+    incomplete = "an entity needs a name and a list of observations"
+    assert [told.pop(f"line {number}") for number in (1, 2)] == [incomplete] * 2
+    ends = "a relation needs from, to and relationType"
+    assert [told.pop(f"line {number}") for number in (3, 4, 5)] == [ends] * 3
+    unknown = "neither an entity nor a relation"
+    assert [told.pop(f"line {number}") for number in (6, 7)] == [unknown] * 2
+    assert told.pop("line 8, observation 1") == "not a text"
+    assert told.keys() == {"line 9", "line 10"}

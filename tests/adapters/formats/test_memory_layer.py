@@ -68,7 +68,8 @@ def test_a_memory_keeps_its_fields(path: Path, store: MemoryStore) -> None:
     put(path, id="m1", content="Never deploy on Friday", category="gotcha", confidence=0.9,
         importance=0.7, project="billing", tags=json.dumps(["ops", "deploy"]), worked=2.0,
         entities=json.dumps(["deploy.py"]), metadata=json.dumps({"rationale": "outage"}),
-        created_at="2024-01-15T12:00:00.250000+02:00", outcome_score=0.5)  # fmt: skip
+        created_at="2024-01-15T12:00:00.250000+02:00", outcome_score=0.5,
+        failed=1.0, evidence_at=NOON, use_count=3, scope="global", source="hook")  # fmt: skip
     assert import_from(store, read_memory_layer(path)).imported == 1
     (record,) = store.all(namespace="billing")
     assert (record.category, record.tags) == ("gotcha", ("ops", "deploy"))
@@ -76,7 +77,11 @@ def test_a_memory_keeps_its_fields(path: Path, store: MemoryStore) -> None:
     assert (record.occurred_at, record.source) == (1705312800.25, "memory-layer:m1")
     assert record.metadata["rationale"] == "outage"
     told = record.metadata["memory-layer"]
-    assert (told["worked"], told["outcome_score"], told["entities"]) == (2.0, 0.5, ["deploy.py"])
+    assert told == {
+        **{"worked": 2.0, "outcome_score": 0.5, "entities": ["deploy.py"]},
+        **{"failed": 1.0, "evidence_at": NOON, "use_count": 3, "scope": "global"},
+        **{"source": "hook", "updated_at": NOON},
+    }
 
 
 def test_a_time_without_a_zone_is_utc(path: Path, store: MemoryStore) -> None:
@@ -127,6 +132,11 @@ def test_bad_rows_are_listed(path: Path, store: MemoryStore) -> None:
     put(path, id="m3", content="three", tags='[""]')
     put(path, id="m4", content="")
     put(path, id="m5", content="five")
+    for name in ("tags", "entities", "metadata"):
+        put(path, id=name, content=name, **{name: "oops"})
     report = import_from(store, read_memory_layer(path))
     assert [record.content for record in store.all(namespace=EVERYWHERE)] == ["five"]
-    assert len(report.skipped) == 4
+    assert len(report.skipped) == 7
+    reasons = {each.reason for each in report.skipped}
+    broken = {"tags is not a JSON list", "entities is not a JSON list"}
+    assert reasons > {*broken, "metadata is not a JSON object"}
