@@ -196,7 +196,12 @@ class KeywordIndex:
         for term, postings in zip(terms, found, strict=True):
             if tail := self._tail.get(term):
                 documents, counts = tail
-                postings.append((np.array(documents, np.int32), np.array(counts, np.uint16)))
+                postings.append(
+                    (  # copies, because an array that is looked into cannot grow
+                        np.frombuffer(documents.tobytes(), np.int32),
+                        np.frombuffer(counts.tobytes(), np.uint16),
+                    )
+                )
         return found
 
 

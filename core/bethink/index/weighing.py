@@ -113,11 +113,11 @@ class Bm25:
         self, terms: Sequence[str], synonyms: Mapping[str, Sequence[Synonym]] = _NO_SYNONYMS
     ) -> Weighed | None:
         """Return what BM25 says of the *terms*, None if none of them or their *synonyms* occurs."""
-        own, named = self.index.found(terms), self._named(terms)
         near = [(at, *each) for at, term in enumerate(terms) for each in synonyms.get(term, ())]
-        found = self.index.found(term for _, term, _ in near)
+        found = self.index.found([*terms, *(term for _, term, _ in near)])
+        own, named = found[: len(terms)], self._named(terms)
         words = [[_Word(postings)] for postings in own]
-        for (at, _, likeness), postings in zip(near, found, strict=True):
+        for (at, _, likeness), postings in zip(near, found[len(terms) :], strict=True):
             if postings and at not in named and self._rare(postings) and self._rare(own[at]):
                 words[at].append(_Word(postings, SYNONYM * likeness**2))
         return self._weighed(words, named)
