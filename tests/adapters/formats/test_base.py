@@ -113,11 +113,12 @@ def test_what_was_superseded_or_archived_there_is_so_here(store: MemoryStore, ba
 
 def test_one_memory_may_supersede_several(store: MemoryStore) -> None:
     names = ("test:1", "test:2", "test:3")
-    import_from(store, [*THREE, Item("line 4", said("all", "4").fields, replaces=names)])
-    assert contents(store) == ["all"]
+    found = [*THREE, Item("line 4", said("all", "4").fields, replaces=names), said("next", "5")]
+    assert str(import_from(store, found)) == "5 imported, 0 known, 0 skipped"
+    assert contents(store) == ["all", "next"]
     ids = {entry.id for entry in store.log() if entry.id}
     states = [record.state for id in ids if (record := store.get(id))]
-    assert sorted(states) == ["live", "superseded", "superseded", "superseded"]
+    assert sorted(states) == ["live", "live", "superseded", "superseded", "superseded"]
 
 
 def test_what_replaces_something_that_is_gone_is_imported_all_the_same(store: MemoryStore) -> None:
@@ -132,13 +133,16 @@ def test_links_are_made_once_all_is_there(store: MemoryStore) -> None:
     found: list[Found] = [
         Link("line 0", "test:1", "test:2", "explains"),
         Link("line 9", "test:1", "test:9", "explains"),
+        Link("line 10", "test:1", "test:1", "explains"),
         *THREE,
     ]
     report = import_from(store, found, batch=1)
     one = store.all()[0]
     (relation,) = store.related(one.id)
     assert (relation.kind, relation.memory.content) == ("explains", "two")
-    assert [each.place for each in report.skipped] == ["line 9"]
+    gone, itself = report.skipped
+    assert str(gone) == "line 9: no live memory at one end of 'test:1' -> 'test:9'"
+    assert itself.place == "line 10"
     import_from(store, found)
     assert len(store.related(one.id)) == 1
 
@@ -149,6 +153,15 @@ def test_an_id_that_is_given_is_kept_unless_another_namespace_is(store: MemorySt
     import_from(store, [item], namespace="copy")
     first, copy = store.all(namespace=EVERYWHERE)
     assert first.id == "my-id" != copy.id
+
+
+def test_a_made_id_stays_the_same_for_ever(store: MemoryStore) -> None:
+    import_from(store, THREE[:1])
+    import_from(store, THREE[:1], namespace="copy")
+    assert [record.id for record in store.all(namespace=EVERYWHERE)] == [
+        "b9b8912e92d359d1a3588d0b494f175e",
+        "adee85a933fc56b4b32f7c834dac2bdf",
+    ]
 
 
 def test_an_id_that_no_store_takes_is_listed(store: MemoryStore) -> None:
@@ -169,4 +182,5 @@ def test_names_tell_their_parts_apart() -> None:
 
 def test_what_else_a_source_tells_gives_way_to_its_own_metadata() -> None:
     assert noted("f", {"f": "mine"}, {"count": 3}) == {"f": "mine"}
-    assert noted("f", {"a": 1}, {"count": 3, "none": None}) == {"f": {"count": 3}, "a": 1}
+    empty = {"none": None, "text": "", "number": 0, "list": [], "object": {}}
+    assert noted("f", {"a": 1}, {"count": 1, **empty}) == {"f": {"count": 1}, "a": 1}
