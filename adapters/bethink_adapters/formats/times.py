@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from math import floor
 from typing import Final
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -54,7 +55,7 @@ def to_text(seconds: float) -> str | float:
     exact = Decimal(repr(seconds))
     if int(exact.as_tuple().exponent) < -_FINEST:
         return seconds
-    whole = int(exact // 1) - (exact < 0 and exact % 1 != 0)
+    whole = floor(exact)
     try:
         shown = (_EPOCH + timedelta(seconds=whole)).replace(tzinfo=None).isoformat()
     except OverflowError:
