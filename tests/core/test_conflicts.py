@@ -151,6 +151,9 @@ def test_what_says_the_same_is_a_duplicate(one: str, other: str) -> None:
     ("one", "other"),
     [
         ("Ann owes Bob ten euros", "Bob owes Ann ten euros"),
+        ("Move the data from MySQL to Postgres", "Move the data to MySQL from Postgres"),
+        ("We meet from 3 to 5", "We meet to 3 from 5"),
+        ("The letter is from Bob", "The letter is about Bob"),
         ("The robot is getting into the lift", "The robot is getting out of the lift"),
         ("Ticket 811 is fixed", "Ticket 812 is fixed"),
         ("Ann lives in Lisbon", "Bob lives in Lisbon"),

@@ -17,11 +17,12 @@ from typing import Final
 from ..fields import to_json
 from ..records import MemoryRecord
 from . import are_duplicates, read
+from .lexicon import MANNER
 
 _FEW: Final = 5  # a memory says what another says in so many words if it needs one word more
 
 _IDLE: Final = frozenset(
-    ("a", "an", "the", "that", "very", "really", "quite", "also", "too", "now", "so", "please")
+    ("a", "an", "the", "that", "very", "really", "quite", "also", "now", "so", "please")
 )
 """Words that change nothing."""
 
@@ -92,8 +93,10 @@ class _Told:
         if not 0 < len(other.words) - len(self.words) <= len(self.words) / _FEW:
             return False
         rest = iter(other.words)
-        in_order = all(word in rest for word in self.words)
-        return in_order and are_duplicates(read(self._memory), read(other._memory), 1.0)
+        added = Counter(other.words) - Counter(self.words)
+        if not MANNER.isdisjoint(added) or not all(word in rest for word in self.words):
+            return False
+        return are_duplicates(read(self._memory), read(other._memory), 1.0)
 
 
 def about(memory: MemoryRecord) -> Hashable:

@@ -188,6 +188,7 @@ QUESTIONS = word_set("can could would do does did what how why where which who a
 JOINTS = word_set("so and but also or")
 TURNS = word_set("on off in into onto out up down over under before after with without from")
 TOWARDS = word_set("from to for by against")
+ROLES = TURNS | TOWARDS | word_set("about at through between")
 MANNER = word_set(
     "all some any every each both either neither none most many few several half other another "
     "same everyone everybody everything anyone anybody anything here there i me my mine you your "
@@ -197,7 +198,7 @@ MANNER = word_set(
     "plan plans planned almost nearly hardly barely scarcely only merely partly mostly rarely "
     "seldom sometimes often usually always generally probably possibly perhaps maybe likely "
     "unlikely supposedly reportedly allegedly apparently seemingly former future this these those "
-    "last next previous yesterday today tomorrow tonight"
+    "last next previous yesterday today tomorrow tonight too about"
 )
 """Words with which a statement is another one, though it tells of the same."""
 _TOLD_APART = DENIALS | HOURS | WEEKDAYS.keys() | MONTHS.keys() | NUMBERS.keys()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -86,7 +86,8 @@ class Traits:
     """The statements of a text, and what the whole of it holds, down to questions and code.
 
     ``words`` are its telling terms in order, ``figures`` its numbers and dates; ``turns`` are the
-    little words that turn a sentence around ("into", "off"); ``personal``: said of the speaker.
+    little words that turn a sentence around ("into", "off"), ``roles`` those and the like before
+    each word that has any ("from", "to"); ``personal``: said of the speaker.
     """
 
     statements: tuple[Statement, ...]
@@ -96,6 +97,7 @@ class Traits:
     words: tuple[str, ...]
     figures: tuple[str, ...]
     turns: frozenset[str]
+    roles: Mapping[str, frozenset[str]]
     denials: int
     passive: bool
     personal: bool
@@ -115,10 +117,23 @@ def traits(text: str) -> Traits:
         words=tuple(filter(None, map(_term, tokens))),
         figures=tuple(filter(None, map(_figure, tokens))),
         turns=lex.TURNS.intersection(tokens),
+        roles=_roles(tokens),
         denials=sum(token in lex.DENIALS for token in tokens),
         passive="by" in tokens,
         personal=not lex.SPEAKERS.isdisjoint(tokens),
     )
+
+
+def _roles(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
+    roles: dict[str, frozenset[str]] = {}
+    role = frozenset[str]()
+    for token in tokens:
+        if token in lex.ROLES:
+            role = frozenset((token,))
+        elif role and (told := _term(token) or _figure(token)):
+            roles[told] = roles.get(told, role) | role
+            role = frozenset()
+    return roles
 
 
 def _statements(lower: str) -> Iterator[Statement]:

@@ -60,6 +60,9 @@ def differ(a: Traits, b: Traits) -> bool:
     one, other = frozenset(a.words), frozenset(b.words)
     if not (one <= other or other <= one) or not (a.turns <= b.turns or b.turns <= a.turns):
         return True
+    # "From Oslo to Rome" is not "to Oslo from Rome".
+    if any(a.roles[word] != b.roles[word] for word in a.roles.keys() & b.roles.keys()):
+        return True
     # "Ann owes Bob" is not "Bob owes Ann", but may be "Bob is owed by Ann".
     return one == other and a.words != b.words and a.passive == b.passive
 
