@@ -25,7 +25,8 @@ from .knapsack import Ints, fill
 
 TokenCounter: TypeAlias = Callable[[str], float]
 
-_PARTS: Final = 16  # counts are compared in sixteenths of a token, rounded up
+_FINEST: Final = 2.0**-20  # of a token, the step to which counts are rounded up
+_BITS: Final = 50  # of a budget in steps: if it is huge, the steps are larger
 _ROUNDS: Final = 4
 _MOST: Final = 2**50  # tokens; beyond it numbers are not told apart
 
@@ -51,6 +52,7 @@ class Budget:
         if count_tokens is not None and not callable(count_tokens):
             fields.fail(f"count_tokens must be callable, not {type(count_tokens).__name__}")
         self.tokens = min(fields.integer("budget_tokens", tokens, 0), _MOST - 1)
+        self.step = max(_FINEST, 2.0 ** (self.tokens.bit_length() - _BITS))
         self._counter: TokenCounter = count_tokens or rough_tokens
         self.overhead = self.count("")
 
@@ -66,10 +68,13 @@ class Budget:
         return float(min(counted, _MOST))
 
     def parts(self, texts: Sequence[str]) -> Ints:
-        """Return what each text takes, in sixteenths of a token, without what a call costs."""
+        """Return what each text takes, in steps, without what a call costs.
+
+        What does not fit anyway takes a token more than there is.
+        """
         counted = {text: self.count(text) if text else 0.0 for text in dict.fromkeys(texts)}
         tokens = np.array([counted[text] for text in texts], dtype=np.float64) - self.overhead
-        parts: Ints = np.ceil(np.maximum(tokens, 0.0) * _PARTS).astype(np.int64)
+        parts: Ints = np.ceil(tokens.clip(0.0, self.tokens + 1.0) / self.step).astype(np.int64)
         return parts
 
 
@@ -158,7 +163,7 @@ class _Packing:
             else:
                 over = chosen
             error = self._summed(chosen) - counted
-            if abs(error) < 1 / _PARTS or 0 <= left < 1:
+            if abs(error) <= 2 * len(chosen) * self._budget.step or 0 <= left < 1:
                 break
         return known if len(known) > 1 else self._shortened(over)
 
@@ -180,13 +185,13 @@ class _Packing:
 
     def _room(self, error: float) -> int:
         """Return the room for pieces, if the whole is *error* less than their sum."""
-        return math.floor((self._budget.tokens + error - self._frame) * _PARTS)
+        return math.floor((self._budget.tokens + error - self._frame) / self._budget.step)
 
     def _summed(self, chosen: frozenset[int]) -> float:
         places = sorted(chosen)
         groups = sorted({self._layout.groups[place] for place in places})
         parts = self._weight[places].sum() + self._entry[groups].sum()
-        return self._frame + float(parts) / _PARTS
+        return self._frame + float(parts) * self._budget.step
 
     def _worth(self, chosen: frozenset[int]) -> float:
         return math.fsum(self._ranked[place].score for place in chosen)

@@ -99,11 +99,16 @@ def test_the_best_that_fits_alone_is_in(counter: Counter, hits: Hits, tokens: in
     assert packed.results[:1] == tuple(fitting[:1])
 
 
-@pytest.mark.parametrize("counter", [None, len], ids=str)
-@given(hits=recalled(7), tokens=st.integers(40, 400))
+@pytest.mark.parametrize(
+    ("counter", "cut"),
+    [(None, 1), (len, 1), (lambda text: len(text) / 128, 100)],
+    ids=["estimate", "characters", "fractions"],
+)
+@given(hits=recalled(7), tokens=st.integers(40, 600))
 def test_no_other_choice_with_the_best_has_a_greater_score(
-    counter: Counter | None, hits: Hits, tokens: int
+    counter: Counter | None, cut: int, hits: Hits, tokens: int
 ) -> None:
+    tokens //= cut
     packed = packed_into(hits, tokens, counter)
     if not packed.results:
         return
