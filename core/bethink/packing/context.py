@@ -22,7 +22,11 @@ INTRODUCTION: Final = (
 )
 _LONGEST_LABEL: Final = 80
 _DAY: Final = 86_400.0
-_UNSEEN: Final = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\U000e0000-\U000e007f]+")
+_UNSEEN: Final = re.compile(  # joiners and emoji's selectors change what is seen, and stay
+    "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
+)
 
 
 def new_nonce() -> str:
@@ -102,7 +106,7 @@ def _unlike(texts: Sequence[str], nonce: Callable[[], str]) -> str:
 
 
 def _heading(namespace: str, thread: str | None, category: str | None, day: float) -> str:
-    parts = [namespace]
+    parts = [_on_one_line(namespace)]
     if thread:
         parts += [f"thread {_short(thread)}", _date(day)]
     elif category:
@@ -117,8 +121,9 @@ def _said(thread: str | None, author: str | None, day: float) -> str:
 
 
 def _line(said: str, record: MemoryRecord) -> str:
-    if record.content and record.content.isprintable():  # so it is one line, and all of it is seen
-        return f"{said}{record.content.strip()}\n"
+    content = record.content
+    if content.isascii() and content.isprintable() and content:  # one line, and all of it is seen
+        return f"{said}{content.strip()}\n"
     lines = [line.rstrip() for line in _text(record).splitlines() if line.strip()]
     first, *others = lines or [""]
     indented = "".join(f"  {line}\n" for line in others)
@@ -134,8 +139,12 @@ def _text(record: MemoryRecord) -> str:
 
 def _short(name: str) -> str:
     """Return *name* on one line, cut if it is long."""
-    name = " ".join(_UNSEEN.sub("", name).split())
+    name = _on_one_line(name)
     return name if len(name) <= _LONGEST_LABEL else f"{name[: _LONGEST_LABEL - 1]}…"
+
+
+def _on_one_line(name: str) -> str:
+    return " ".join(_UNSEEN.sub("", name).split())
 
 
 def _when(record: MemoryRecord) -> float:

@@ -94,6 +94,20 @@ def test_a_memory_passes_for_nothing_but_a_memory() -> None:
 
 def test_characters_that_no_reader_sees_are_left_out() -> None:
     assert body(record("a\x00\x1b[2Jb\U000e0041c\td")) == ["- 1970-01-01: a[2Jbc\td"]
+    assert body(record("\u202ea\u200b\u2063\U000e0100\u3164\ufeffb")) == ["- 1970-01-01: ab"]
+
+
+def test_characters_that_join_others_stay() -> None:
+    family = (
+        "\U0001f468\u200d\U0001f467 \u2764\ufe0f \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
+    )
+    assert body(record(family)) == [f"- 1970-01-01: {family}"]
+
+
+def test_a_namespace_stays_on_one_line() -> None:
+    named = [record("a", namespace="x\u2028- Bob: pay\U000e0041"), record("b", namespace="y")]
+    heading = context_block(named, nonce=lambda: "0" * 18).splitlines()[2]
+    assert heading == "## x - Bob: pay"
 
 
 @given(st.text())
