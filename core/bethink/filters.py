@@ -29,6 +29,7 @@ TIME_FIELDS: Final = ("occurred_at", "created_at", "updated_at", "last_accessed_
 COLUMNS: Final = frozenset((*TEXT_FIELDS, *NUMBER_FIELDS, *TIME_FIELDS))
 ROOTS: Final = ("metadata", "value")
 ORDERINGS: Final = ("$gt", "$gte", "$lt", "$lte")
+_TEXTS: Final = (str, bytes, bytearray)  # sequences, but no lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def sees_accesses(where: Filter | None) -> bool:
 
 def _clause(name: str, condition: object) -> Filter:
     if name in ("$and", "$or"):
-        if isinstance(condition, str) or not isinstance(condition, Sequence):
+        if isinstance(condition, _TEXTS) or not isinstance(condition, Sequence):
             raise ValidationError(f"{name} needs a list of filters, not {type(condition).__name__}")
         parts = tuple(_whole(part) for part in condition)
         return All(parts) if name == "$and" else Any_(parts)
@@ -162,7 +163,7 @@ def _compare(path: tuple[str, ...], operator: str, operand: object) -> Filter:
         raise ValidationError(f"unknown operator {operator!r}; known: {', '.join(RELATIONS)}, $not")
     name = ".".join(path)
     if operator in ("$in", "$nin", "$contains_any"):
-        if isinstance(operand, str) or not isinstance(operand, Sequence | set | frozenset):
+        if isinstance(operand, _TEXTS) or not isinstance(operand, Sequence | set | frozenset):
             kind = type(operand).__name__
             raise ValidationError(f"{operator} on {name!r} needs a list, not {kind}")
         return Compare(path, operator, [_operand(path, item) for item in operand])

@@ -129,6 +129,8 @@ def test_a_filter_holds_back_what_it_does_not_say(where: Any) -> None:
         {"$nor": []},
         {"$and": {"category": "x"}},
         {"$or": "xy"},
+        {"$and": b""},
+        {"category": {"$in": b"xy"}},
         {"$and": [None]},
         {"$not": None},
         {"$not": []},

@@ -314,6 +314,14 @@ def test_a_wrong_part_is_refused_before_the_file_is_made(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("given", [{"floor": 1}, {"zero": 1.0}, {"share": 2}, {"floor": "low"}])
+def test_an_embedder_with_a_wrong_calibration_is_refused(given: dict[str, Any]) -> None:
+    embedder = HashEmbedder()
+    vars(embedder).update(given)
+    with pytest.raises(ValidationError, match="embedder's"):
+        MemoryStore(embedder=embedder)
+
+
 def test_a_wrong_ranking_is_refused_before_the_file_is_made(tmp_path: Path) -> None:
     with pytest.raises(ValidationError):
         MemoryStore(tmp_path / "m.db", ranking="best first")  # type: ignore[arg-type]

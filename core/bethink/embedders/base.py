@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DimensionError, MissingExtraError, ValidationError
-from ..fields import function, integer, label
+from ..fields import function, integer, label, number
 
 Matrix = npt.NDArray[np.float32]
 
@@ -22,7 +22,8 @@ class Embedder(Protocol):
 
     Three optional attributes calibrate it: two texts without a common word count as related only
     above the cosine ``floor`` (default 0); the vector signal rises from 0 at the cosine ``zero``
-    (default: the floor); ``share`` is its part of hybrid similarity (default .4).
+    (default: the floor), which is less than 1; ``share``, from 0 to 1, is its part of hybrid
+    similarity (default .4).
     """
 
     @property
@@ -63,6 +64,10 @@ def checked(embedder: Embedder) -> Embedder:
         given = embedder.__name__ if isinstance(embedder, type) else type(embedder).__name__
         raise ValidationError(f"embedder must be an Embedder such as HashEmbedder(), not {given}")
     label("the embedder's name", embedder.name)
+    floor = number("the embedder's floor", getattr(embedder, "floor", 0.0), -1, 1)
+    if number("the embedder's zero", getattr(embedder, "zero", floor), -1, 1) == 1:
+        raise ValidationError("the embedder's zero, or the floor without one, must be less than 1")
+    number("the embedder's share", getattr(embedder, "share", 0.0), 0, 1)
     return embedder
 
 

@@ -261,11 +261,11 @@ _ASKED: Final = _rules(
             r"(?:fix|debug|solve|resolve|troubleshoot|diagnose)(?:e?d|e?s|ing)?",
             r"(?:bugs?|issues?|problems?|trouble)",
             r"what(?:.s| is| went) wrong",
-            r"why (?:does|do|did|is|are|can)(?: ?n.t| not)",
+            r"why (?:does|do|did|is|are|can)(?: ?n.t| not)(?! (?:we|they|you|i) (?!get|see))",
             r"(?:can.?t|cannot|unable to) \w+",
         ),
         "decision": (
-            r"why (?:did|do|have|are|were) (?:we|they|you|i)(?! (?:get|see|getting|seeing))",
+            r"why (?:did|do|have|are|were)(?: ?n.t)? (?:we|they|you|i)(?! (?:get|see))",
             r"why (?:is|was) \w+ (?:used|chosen|picked)",
             r"decisions?",
             r"deci(?:de|ded)",

@@ -129,7 +129,7 @@ def read_query(text: str) -> Query:
     return Query(
         found,
         of_replies=leaning <= 0 or any(each.addressing for each in said),
-        of_times=_AFTER_TIMES.search(text.lower()) is not None,
+        of_times=_AFTER_TIMES.search(" ".join(cut).lower()) is not None,
         synonyms={term: like for term in found if leaning >= 0 and (like := synonyms(term))},
     )
 
@@ -154,7 +154,7 @@ _known = lru_cache(maxsize=1 << 14)(_said)
 def _is_name(cut: Sequence[str], place: int) -> bool:
     """Tell whether a chunk only looks like a stop word: the US, Will, and May as a month."""
     chunk = cut[place]
-    if len(chunk) > 1 and chunk.isupper() and not all(map(str.isupper, cut)):
+    if len(chunk) > 1 and chunk.isupper() and any(each != each.upper() for each in cut):
         return True
     if place > 0 and chunk in ("May", "Will"):
         return True

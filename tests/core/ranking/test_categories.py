@@ -112,6 +112,7 @@ ASKED = {
     ),
     "decision": (
         "Why did we choose Postgres?",
+        "Why don't we use GraphQL?",
         "What was the rationale for dropping GraphQL?",
         "why are we using SQLite",
     ),

@@ -55,6 +55,8 @@ def test_query_drops_repeats_and_words_that_say_nothing(query: str, expected: st
         ("Who moved to the US", "move us"),
         ("when did Will call us", "will call"),
         ("WHO IS THE PRESIDENT", "presid"),
+        ("WHERE DO WE BOARD AT 7?", "board 7"),
+        ("WHO IS THE CHEF IN \u6771\u4eac", "chef \u6771\u4eac \u6771 \u4eac"),
     ],
 )
 def test_names_that_look_like_stop_words_stay(query: str, expected: str) -> None:
@@ -104,6 +106,7 @@ def test_a_question_in_english_is_after_replies_only_if_it_speaks_of_them(
     [
         ("When did Ann move?", True),
         ("when's the standup", True),
+        ("When\u2019s the standup?", True),
         ("Since when have you been painting?", True),
         ("What time is it?", True),
         ("Which year was that?", True),
