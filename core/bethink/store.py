@@ -529,8 +529,9 @@ class MemoryStore(View):
         number of accesses, but namespace, key and state stay those it has here, unless it has been
         superseded there. The same id with another text is kept under a new one. Of two records that
         say nearly the same (see ``store``'s *on_similar*) the fuller, else the one that was here,
-        absorbs and supersedes the other; of two facts with one key the one that occurred later
-        supersedes the other. Merging again adds nothing. Vectors of another embedder are made anew.
+        absorbs and supersedes the other; of two facts with one key, and of two texts in ``Files``
+        with one path, the one that occurred or came to say something else later supersedes the
+        other. Merging again adds nothing. Vectors of another embedder are made anew.
         """
         return joining.merge_from(
             self._engine, other._engine if isinstance(other, MemoryStore) else other

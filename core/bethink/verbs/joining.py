@@ -28,6 +28,7 @@ from ..records import LOWEST_LIVE, MemoryRecord, State, different
 from .lifecycle import supersede
 from .merging import combined, is_fuller
 from .nearness import Found, Nearest
+from .rivals import outdated_texts, told_at
 
 _TAKEN: Final[tuple[State, ...]] = ("live", "superseded", "archived")
 _HERE: Final = (
@@ -60,11 +61,15 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """The rows and links of another store, and the embedder that made its vectors."""
+    """The rows and links of another store, and the embedder that made its vectors.
+
+    ``told`` is when each live record with a key last came to say something else.
+    """
 
     rows: Sequence[Row]
     links: Sequence[Link]
     embedder: str | None
+    told: Mapping[str, float]
 
     @classmethod
     def of(cls, backend: Backend, now: float, current: Current = lambda record: record) -> Incoming:
@@ -76,7 +81,9 @@ class Incoming:
                 if row.record.state in _TAKEN and not row.record.expired(now)
             ]
         links = backend.chronicle.links([row.record.id for row in rows], backend.head())
-        return cls(rows, links, backend.fact("embedder"))
+        keyed = [row.record for row in rows if row.record.state == "live" and row.record.key]
+        told = {record.id: told_at(backend, record) for record in keyed}
+        return cls(rows, links, backend.fact("embedder"), told)
 
 
 def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged:
@@ -92,6 +99,8 @@ def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged
     path = fields.path("other", str(other).removeprefix("sqlite:///"))
     if not os.path.isfile(path):
         raise StorageError(path, "there is no such file")
+    if not os.path.getsize(path):
+        raise StorageError(path, "it is empty, so no store")
     _check_other(engine, path)
     with closing(open_backend(path)) as backend:
         return join(engine, Incoming.of(backend, engine.clock()))
@@ -99,9 +108,8 @@ def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged
 
 def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None:
     own = engine.backend.location
-    if itself or (
-        os.path.exists(own) and os.path.exists(location) and os.path.samefile(own, location)
-    ):
+    files = ":memory:" not in (own, location) and os.path.exists(own) and os.path.exists(location)
+    if itself or (files and os.path.samefile(own, location)):
         raise ValidationError("a store cannot be merged with itself")
 
 
@@ -114,7 +122,7 @@ def join(engine: Engine, incoming: Incoming) -> Merged:
     vectors = [row.vectors.get(EMBEDDED, absent) for row in fresh]
     nearest = Nearest(engine, [row.record for row in fresh], vectors)
     with engine.writing(closing=True) as transaction:  # so that accesses are compared with all
-        joined = _Joined(transaction, nearest).take(rows, incoming.links)
+        joined = _Joined(transaction, engine.backend, nearest, incoming).take(rows)
     engine.index.save()
     return joined
 
@@ -133,38 +141,63 @@ def _embedded(engine: Engine, incoming: Incoming) -> list[Row]:
 class _Joined:
     """Incoming records as they are written, and the count of what became of them."""
 
-    def __init__(self, transaction: Transaction, nearest: Nearest) -> None:
+    def __init__(
+        self, transaction: Transaction, backend: Backend, nearest: Nearest, incoming: Incoming
+    ) -> None:
         self._transaction = transaction
+        self._backend = backend
+        self._incoming = incoming
         self._writer = transaction.writer
         self._nearest = nearest
         nearest.begin(transaction)
         self._ids: dict[str, str] = {}
+        self._own: dict[str, str] = {}
+        self._told: dict[str, float] = {}
+        self._successors: dict[str, str | None] = {}
+        self._outdated: dict[str, str] = {}
         self._counts = dict.fromkeys(("added", "same", "absorbed", "outdated", "erased"), 0)
 
-    def take(self, rows: Sequence[Row], links: Sequence[Link]) -> Merged:
-        """Write *rows* and *links*; return what became of them."""
-        for row in rows:
-            self._ids[row.record.id] = self._id_here(row.record)
-        for row in rows:
+    def take(self, rows: Sequence[Row]) -> Merged:
+        """Write *rows* and the links; return what became of them."""
+        for _ in range(2):  # once to find out what is known there by an id that was made for it
+            self._ids = {row.record.id: self._id_here(row.record) for row in rows}
+        self._told = {self._ids[id]: at for id, at in self._incoming.told.items()}
+        named = [replace(row, record=self._named(row.record)) for row in rows]
+        self._successors = {row.record.id: row.record.superseded_by for row in named}
+        self._settle([row.record for row in named])
+        for row in named:
             self._take(row)
-        for link in links:
+        for link in self._incoming.links:
             self._link(link)
         renamed = {theirs: ours for theirs, ours in self._ids.items() if theirs != ours}
         return Merged(**self._counts, renamed=renamed)
 
     def _id_here(self, record: MemoryRecord) -> str:
         """Return the id that *record* has here: its own, unless that is another text's."""
-        id = record.id
+        id = self._own.get(record.id, record.id)
         while found := self._writer.find([id]).get(id):
             if found[1].state == "erased" or _said(found[1]) == _said(record):
                 break
+            self._own[_derived(id, found[1])] = id
             id = _derived(id, record)
         return id
 
+    def _named(self, record: MemoryRecord) -> MemoryRecord:
+        """Return *record* with the ids that it and its successor have here."""
+        by = record.superseded_by
+        return replace(record, id=self._ids[record.id], superseded_by=by and self._ids.get(by, by))
+
+    def _settle(self, records: Sequence[MemoryRecord]) -> None:
+        """Supersede what gives way of texts in pieces that both stores tell otherwise."""
+        rivals = outdated_texts(self._transaction, self._backend, records, self._told)
+        for theirs, ours, head in rivals:
+            self._outdated |= {record.id: head.id for record in theirs}
+            for row, record in ours:
+                supersede(self._transaction, row, record, head.id)
+
     def _take(self, row: Row) -> None:
-        id, by = self._ids[row.record.id], row.record.superseded_by
-        record = replace(row.record, id=id, superseded_by=by and self._ids.get(by, by))
-        found = self._writer.find([id]).get(id)
+        record = row.record
+        found = self._writer.find([record.id]).get(record.id)
         if found is None:
             self._add(row, record)
         elif found[1].state == "erased":
@@ -176,12 +209,14 @@ class _Joined:
     def _add(self, row: Row, record: MemoryRecord) -> None:
         self._counts["added"] += 1
         if record.state == "live":
-            found = self._nearest.to(self._transaction, read(record))
+            by = self._outdated.get(record.id)
+            found = None if by else self._nearest.to(self._transaction, read(record))
             if found is not None:
                 self._counts["absorbed"] += 1
                 self._add_beside(found, row, record)
                 return
-            if (by := self._outdated(record)) is not None:
+            if by := by or self._held_by(record):
+                self._counts["outdated"] += 1
                 record = replace(record, state="superseded", superseded_by=by)
         self._transaction.add(record, row.vectors, told(record))
 
@@ -191,25 +226,35 @@ class _Joined:
         So no text changes, and by its text each is known again.
         """
         place, kept, _ = found
+        counted = self._has_taken_in(record, kept)
         if is_fuller(record, kept):  # undoing it brings back what is superseded just before
             supersede(self._transaction, place, kept, record.id)
-            record = replace(combined(record, kept), updated_at=self._transaction.now)
+            at = max(record.updated_at, self._transaction.now)  # their clock may be ahead
+            record = replace(combined(record, kept, counted=counted), updated_at=at)
             self._transaction.add(record, row.vectors, told(record))
             self._nearest.add(read(record))
         else:
             gone = replace(record, state="superseded", superseded_by=kept.id)
             self._transaction.add(gone, row.vectors, told(gone))
-            self._nearest.absorb(self._transaction, found, read(record))
+            self._nearest.absorb(self._transaction, found, read(record), counted=counted)
 
-    def _outdated(self, record: MemoryRecord) -> str | None:
+    def _has_taken_in(self, record: MemoryRecord, kept: MemoryRecord) -> bool:
+        """Tell whether the other store had *record* supersede the very record *kept* here."""
+        seen, by = {kept.id}, self._successors.get(kept.id)
+        while by is not None and by != record.id and by not in seen:
+            seen.add(by)
+            by = self._successors.get(by)
+        return by == record.id
+
+    def _held_by(self, record: MemoryRecord) -> str | None:
         """Let the later of two facts hold their key; return the id of the holder if it stays."""
         if record.key is None:
             return None
         row, holder = self._writer.holder(record.namespace, record.key) or (0, None)
         if holder is None:
             return None
-        if holder.occurred_at >= record.occurred_at and not holder.expired(self._transaction.now):
-            self._counts["outdated"] += 1
+        later = told_at(self._backend, holder) >= self._told.get(record.id, record.occurred_at)
+        if later and not holder.expired(self._transaction.now):
             return holder.id
         supersede(self._transaction, row, holder, record.id)
         return None
@@ -235,7 +280,10 @@ class _Joined:
             after = replace(after, **later)
         changes = {name: getattr(after, name) for name in different(ours, after)}
         if changes:
-            after = replace(after, updated_at=self._transaction.now)
+            at = self._transaction.now
+            if theirs.updated_at > at:  # their clock is ahead, and this is no earlier change
+                at = changes["updated_at"] = theirs.updated_at
+            after = replace(after, updated_at=at)
             self._transaction.change(row, ours, after, {}, "merge", changes)
 
     def _is_superseded(self, theirs: MemoryRecord) -> bool:

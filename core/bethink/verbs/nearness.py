@@ -82,10 +82,15 @@ class Nearest:
         found: Found,
         reading: Reading,
         vector: Vector | None = None,
+        *,
+        counted: bool = False,
     ) -> MemoryRecord:
-        """Have the record that was *found* for a new one take it in; return it as it is then."""
+        """Have the record that was *found* for a new one take it in; return it as it is then.
+
+        *counted* is as for ``combined``.
+        """
         row, kept, _ = found
-        after = absorb(transaction, row, kept, [reading.record], vector)
+        after = absorb(transaction, row, kept, [reading.record], vector, counted=counted)
         self.add(read(after), None if after.content == kept.content else vector)
         return after
 

@@ -7,6 +7,7 @@ texts below a folder lie together. No text lies below another.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
@@ -24,6 +25,7 @@ LONGEST: Final = 1024
 
 _MOST_BYTES: Final = 4 * LONGEST
 _MARK: Final = "+"  # no path begins with it
+_PIECE: Final = re.compile(r"\+(.*)//[0-9a-f]{12}", re.DOTALL)
 _Found: TypeAlias = tuple[int, MemoryRecord]
 
 
@@ -63,8 +65,23 @@ def text_of(record: MemoryRecord) -> str:
 
 
 def path_of(record: MemoryRecord) -> str:
-    """Return the path of the text that a head or a piece is of."""
-    return str(record.key).removeprefix(_MARK).partition("//")[0]
+    """Return the path of the text that a head or a piece is of; another key is its own."""
+    found = _PIECE.fullmatch(str(record.key))
+    return found[1] if found else str(record.key)
+
+
+def place_of(record: MemoryRecord) -> int:
+    """Return the byte at which a head or a piece begins."""
+    return _begin(record) if _PIECE.fullmatch(str(record.key)) else 0
+
+
+def held(transaction: Transaction, namespace: str, path: str) -> dict[str, _Found]:
+    """Return by key the records of a text with their rows, the head first."""
+    writer, now = transaction.writer, transaction.now
+    found = _at(transaction, namespace, path)
+    if found:
+        found += writer.span(namespace, *_span(path), now)
+    return {str(record.key): (row, record) for row, record in found}
 
 
 def read(
@@ -140,13 +157,13 @@ def rewrite(
         wanted = dict(_keyed(path, change([text_of(record) for record in known])))
         drafts = _drafts(engine, namespace, known, wanted)
         with engine.writing() as transaction:
-            held = _held(transaction, namespace, path)
-            if [_told(record) for _, record in held.values()] != list(map(_told, known)):
+            there = held(transaction, namespace, path)
+            if [_told(record) for _, record in there.values()] != list(map(_told, known)):
                 continue
-            if not held:
+            if not there:
                 _make_room(transaction, namespace, path)
-            put = [_put(transaction, held, *draft) for draft in drafts]
-            retire(transaction, [held[key] for key in held if key not in wanted])
+            put = [_put(transaction, there, *draft) for draft in drafts]
+            retire(transaction, [there[key] for key in there if key not in wanted])
         engine.index.save()
         return engine.current(next(each for each in (*put, *known) if each.key == path))
 
@@ -240,15 +257,6 @@ def _told(record: MemoryRecord | None) -> tuple[object, ...]:
     if record is None:
         return ()
     return record.id, record.key, record.content, record.value, record.author
-
-
-def _held(transaction: Transaction, namespace: str, path: str) -> dict[str, _Found]:
-    """Return by key the records of a text with their rows, the head first."""
-    writer, now = transaction.writer, transaction.now
-    found = _at(transaction, namespace, path)
-    if found:
-        found += writer.span(namespace, *_span(path), now)
-    return {str(record.key): (row, record) for row, record in found}
 
 
 def _at(transaction: Transaction, namespace: str, path: str) -> list[_Found]:

@@ -27,8 +27,10 @@ from bethink import (
     StoreClosedError,
     ValidationError,
 )
+from bethink.files import Files
 from bethink.verbs import joining
 from bethink.verbs.nearness import Nearest
+from bethink.working import KeyedMemory
 
 from ..backends.replay import table, unverified
 from ..clock import Clock
@@ -246,6 +248,61 @@ def test_of_two_facts_the_later_one_holds(
     assert (ours.merge_from(theirs), ours.log(limit=1)) == (Merged(same=1), head)
 
 
+def test_what_a_fact_came_to_say_last_is_what_counts(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    status, limit = KeyedMemory(ours), ours.store("The limit is 100", key="limit")
+    status.remember("status", "draft")
+    for store, said in ((theirs, "review"), (ours, "done")):
+        clock.now += 5.0
+        KeyedMemory(store).remember("status", said)
+    older = theirs.store("The limit is 200", key="limit")
+    clock.now += 5.0
+    ours.update(limit.id, content="The limit is 300")
+    clock.now += 5.0
+    theirs.mark_useful(older.id)
+    ours.merge_from(theirs)
+    theirs.merge_from(ours)
+    for store in (ours, theirs):
+        assert KeyedMemory(store).recall("status") == "done"
+        assert [each.content for each in store.all(where={"key": "limit"})] == ["The limit is 300"]
+
+
+@pytest.mark.parametrize("later", ["ours", "theirs"])
+def test_of_two_texts_in_pieces_the_later_one_stays_whole(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock, later: str
+) -> None:
+    mine, other = Files(ours), Files(theirs)
+    mine.append("/log", "start\n")
+    theirs.merge_from(ours)
+    texts = {"ours": "A: one\nA: two\n", "theirs": "B: a much longer first line\n"}
+    for name, files in sorted(
+        (("ours", mine), ("theirs", other)), key=lambda each: each[0] == later
+    ):
+        clock.now += 1.0
+        for line in texts[name].splitlines(keepends=True):
+            files.append("/log", line)
+    ours.merge_from(theirs)
+    whole = f"start\n{texts[later]}"
+    assert mine.read("/log") == whole
+    assert mine.list()[0].size == mine.append("/log", "next\n") == len(whole)
+    assert mine.read("/log") == f"{whole}next\n"
+
+
+def test_a_text_that_goes_on_where_the_other_ends_is_taken_over(
+    ours: MemoryStore, theirs: MemoryStore
+) -> None:
+    mine, other = Files(ours), Files(theirs)
+    mine.append("/log", "start\n")
+    theirs.merge_from(ours)
+    other.append("/log", "one\n")
+    ours.merge_from(theirs)
+    assert mine.read("/log") == "start\none\n"
+    mine.append("/log", "two\n")
+    ours.merge_from(theirs)
+    assert mine.read("/log") == "start\none\ntwo\n"
+
+
 def test_a_fact_whose_time_is_over_gives_its_key_up(
     ours: MemoryStore, theirs: MemoryStore, clock: Clock
 ) -> None:
@@ -335,6 +392,54 @@ def test_of_two_stores_that_absorb_from_each_other_neither_loses_what_both_say(
     ours.merge_from(theirs)
     assert [each.id for each in ours.all()] == [mine.id]
     assert [each.content for each in theirs.all()] == [f"{LONG} now"]
+
+
+def test_what_one_store_has_counted_is_not_counted_again(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    one = ours.store("Ann prefers dark mode in every editor")
+    other = theirs.store("Ann prefers dark mode in every editor.")
+    for _ in range(5):
+        ours.touch(one.id)
+    for _ in range(3):
+        theirs.touch(other.id)
+    theirs.record_outcome(other.id, "failed")
+    clock.now = 2000.0
+    ours.merge_from(theirs)
+    theirs.merge_from(ours)
+    for store in (ours, theirs):
+        (left,) = store.all()
+        assert (left.access_count, left.outcome) == (8, -0.3)
+
+
+def test_a_copy_that_comes_home_is_known(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    turn = ours.store("I said boats", thread="chat")
+    theirs.merge_from(ours)
+    clock.now = 2000.0
+    theirs.update(turn.id, content="I said trains")
+    for _ in range(2):
+        ours.merge_from(theirs)
+        theirs.merge_from(ours)
+    for store in (ours, theirs):
+        assert sorted(record.content for record in store.all()) == ["I said boats", "I said trains"]
+
+
+def test_a_clock_that_is_ahead_does_not_take_back_what_was_merged(
+    ours: MemoryStore, tmp_path: Path, clock: Clock
+) -> None:
+    ours.store(LONG, tags=["mine"], importance=0.9)
+    known = ours.store("red cat", importance=0.1, id="cat")
+    with MemoryStore(tmp_path / "ahead.db", clock=lambda: clock() + 60, embedder=EMBEDDER) as ahead:
+        ahead.store(f"{LONG} carefully", tags=["theirs"])
+        ahead.store("red cat", importance=0.7, id="cat")
+        for _ in range(2):
+            ours.merge_from(ahead)
+    fuller = next(record for record in ours.all() if record.id != known.id)
+    assert (fuller.tags, fuller.importance) == (("theirs", "mine"), 0.9)
+    assert len(ours.log(id=known.id)) == 2
+    assert ours.verify().problems == ()
 
 
 def test_undoing_an_absorption_leaves_both(ours: MemoryStore, theirs: MemoryStore) -> None:
@@ -479,6 +584,22 @@ def test_a_store_is_not_merged_with_itself(ours: MemoryStore, path: Path, clock:
             with pytest.raises(ValidationError, match="itself"):
                 one.merge_from(other)
     assert ours.count() == 1
+
+
+def test_an_empty_file_is_refused_and_stays_empty(ours: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "empty.db"
+    path.touch()
+    with pytest.raises(StorageError, match="empty"):
+        ours.merge_from(path)
+    assert path.read_bytes() == b""
+
+
+def test_two_stores_in_memory_are_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ":memory:").touch()
+    with MemoryStore() as one, MemoryStore() as other:
+        other.store("red cat")
+        assert one.merge_from(other).added == 1
 
 
 def test_what_is_no_store_is_refused_and_not_made(ours: MemoryStore, tmp_path: Path) -> None:
