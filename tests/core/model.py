@@ -55,6 +55,7 @@ class Model:
         self.since: dict[tuple[str, str], int] = {}
         self.links: Links = {}
         self.merged: dict[int, list[str]] = {}
+        self.undoes: dict[int, int] = {}
         self.linked: dict[int, tuple[str, str, str]] = {}
         self.names: list[Snapshot] = []
         self.facts: dict[str, Any] = {"failed": {}, "swept": None}

@@ -19,11 +19,28 @@ class WholeModel(Model):
         if 1 <= seq < len(self.entries) and self.entries[seq].action in ("relate", "unrelate"):
             return self._undo_link(seq)
         first, *others = self._undoings(seq)
+        self._check_last(seq, *first)
         with self.writing():
             undone = self._take_back(seq, *first)
+            self.undoes[len(self.entries) - 1] = seq
             for each in others:
                 self._take_back(seq, *each)
         return self.current(undone)
+
+    def _check_last(
+        self, seq: int, left: MemoryRecord, back: dict[str, Any], checked: Iterable[str]
+    ) -> None:
+        """Refuse what a later entry changed, unless that was taken back itself."""
+        undone: set[int] = set()
+        for later in range(len(self.entries) - 1, seq, -1):
+            if self.entries[later].id != left.id or later in undone:
+                continue
+            if self.undoes.get(later, 0) > seq:
+                undone.add(self.undoes[later])
+                continue
+            before, after = self._around(later)
+            if before and after and not set(checked).isdisjoint(differing(before, after)):
+                raise ValidationError("it was changed since")
 
     def _undo_link(self, seq: int) -> MemoryRecord:
         if seq not in self.linked:

@@ -86,7 +86,7 @@ def _plan(backend: Backend, seq: int) -> list[_Step]:
         steps += _superseded(backend, entry, entry.changes.get("merged", ()))
         if not back and not _vectors(backend, steps[0]) and len(steps) == 1:
             raise ValidationError(f"entry {seq} ({entry.action}) changed nothing to be undone")
-    _check_last(backend, steps[0], after.current.record)
+    _check_last(backend, steps[0])
     return steps
 
 
@@ -95,12 +95,19 @@ def _then(backend: Backend, id: str, seq: int) -> Then | None:
     return found[0] if found else None
 
 
-def _check_last(backend: Backend, step: _Step, now: MemoryRecord) -> None:
-    """Refuse what a later entry has changed again, and name that entry."""
-    changed = frozenset(step.changed(now))
-    for later in backend.log(None, now.id, None, step.seq) if changed else ():
-        again = ", ".join(sorted(changed & later.changes.keys()))
-        if again:
+def _check_last(backend: Backend, step: _Step) -> None:
+    """Refuse what a later entry has changed again, and name that entry.
+
+    One that was taken back itself does not count, nor does what took it back.
+    """
+    undone: set[int] = set()
+    for later in backend.log(None, step.left.id, None, step.seq):
+        undoes = later.changes.get("undoes", 0)
+        if later.seq in undone:
+            continue
+        if undoes > step.seq:
+            undone.add(undoes)
+        elif again := ", ".join(sorted(later.changes.keys() & frozenset(step.checked))):
             raise ValidationError(
                 f"entry {step.seq} cannot be undone: entry {later.seq} ({later.action}) changed "
                 f"{again} after it; undo that first"

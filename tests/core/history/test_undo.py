@@ -121,6 +121,17 @@ def test_what_was_changed_again_is_not_undone(store: MemoryStore) -> None:
     refused(store, 1, r"entry 5 \(forget\) changed state")
 
 
+def test_what_was_changed_again_and_back_is_not_undone(store: MemoryStore) -> None:
+    id = store.store("red cat").id
+    for importance in (0.9, 0.1, 0.9):
+        store.update(id, importance=importance)
+    with pytest.raises(ValidationError, match=r"entry 4 \(update\) changed importance"):
+        store.undo(2)
+    store.undo(4)
+    store.undo(3)
+    assert store.undo(2).importance == 0.5
+
+
 def test_an_undo_that_a_record_is_in_no_state_for_says_what_would_help(store: MemoryStore) -> None:
     record = store.store("one")
     store.update(record.id, content="two")
