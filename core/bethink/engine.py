@@ -16,7 +16,7 @@ import numpy as np
 from .backends import EMBEDDED, Backend, Changes, Row, Vector, Writer
 from .embedders import Embedder, checked_rows
 from .embedders.base import Matrix
-from .errors import EmbedderMismatchError, StoreClosedError
+from .errors import EmbedderMismatchError, NotAnchoredError, StoreClosedError
 from .fields import identifier, timestamp
 from .filters import Filter, sees_accesses
 from .index import MAX_RESIDENT, ResidentIndex
@@ -177,6 +177,9 @@ class Engine:
                 transaction.touch(touches)
                 yield transaction
                 changes = transaction.changes()
+        except NotAnchoredError:  # but written
+            self.index.touches.written(touches)
+            raise
         except BaseException:
             self.index.touches.put_back(touches)
             raise

@@ -193,6 +193,10 @@ class StorageError(BethinkError, OSError):
         self.reason = reason
 
 
+class NotAnchoredError(StorageError):
+    """Say that what was written is in the store, but not in its anchor; the next write is both."""
+
+
 class NotABethinkFileError(StorageError):
     """Refuse a file that something else made; it is left untouched."""
 

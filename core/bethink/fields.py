@@ -196,7 +196,7 @@ def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return str.__str__(value)
+        return _paired(str.__str__(value))
     if not depth:
         raise ValidationError(f"{name} is nested too deeply or contains itself")
     if isinstance(value, int):
@@ -215,6 +215,13 @@ def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
     if isinstance(value, list | tuple):
         return [plain(name, item, depth - 1) for item in value]
     raise ValidationError(f"{name} holds a value of type {type(value).__name__}, which JSON cannot")
+
+
+def _paired(text: str) -> str:
+    """Return *text* with each pair of surrogates as the one character that JSON reads it as."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def storable(value: object) -> bool:

@@ -28,6 +28,7 @@ EXAMPLES = [
     (errors.RateLimitError("failures", 3, 3600, 12.4), RuntimeError, "try again in 12 s"),
     (errors.StoreClosedError(), RuntimeError, "closed"),
     (errors.StorageError("/tmp/m.db", "disk full"), OSError, "/tmp/m.db: disk full"),
+    (errors.NotAnchoredError("x.db", "no anchor"), errors.StorageError, "x.db: no anchor"),
     (errors.NotABethinkFileError("x.db"), errors.StorageError, "x.db: not a bethink file"),
     (errors.CorruptStoreError("x.db", "page 3 torn"), errors.StorageError, "x.db: page 3 torn"),
     (errors.TamperedError("x.db", "changed"), errors.CorruptStoreError, "x.db: changed"),

@@ -41,6 +41,15 @@ def records(files: Files) -> list[str]:
     return [record.id for record in files.store.all(namespace=files.namespace)]
 
 
+def test_failures_cut_no_hole_into_a_text(files: Files) -> None:
+    files.append("/log", LINE * 30)
+    for id in records(files)[:2]:
+        for session in ("a", "b"):
+            files.store.record_outcome(id, "failed", session=session)
+        assert files.store.record_outcome(id, "failed", session="c").state == "live"
+    assert files.read("/log") == LINE * 30
+
+
 @given(texts=st.lists(st.text() | st.just("é" * LONGEST), max_size=4), data=st.data())
 def test_what_is_appended_begins_where_the_file_ended(
     texts: list[str], data: st.DataObject

@@ -328,3 +328,11 @@ def test_a_key_that_holds_none_can_be_updated() -> None:
         assert store.update(held.id, importance=0.9).importance == 0.9
         with pytest.raises(ValidationError):
             store.update(held.id, value=None)
+
+
+def test_a_pair_of_surrogates_is_the_character_it_stands_for() -> None:
+    with MemoryStore() as store:
+        memory = KeyedMemory(store)
+        memory.remember("k", ["\ud83d\ude00", "\ud83d"])
+        assert memory.recall("k") == ["\U0001f600", "\ud83d"]
+        assert memory.compare_and_set("k", ["\ud83d\ude00", "\ud83d"], 1)

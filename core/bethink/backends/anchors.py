@@ -58,8 +58,7 @@ class FileAnchor:
                 if (self.read() or "") < line:
                     self._replace(line)
         except OSError as error:
-            reason = f"what was written is in the store, but not in its anchor: {error}"
-            raise StorageError(str(self.path), reason) from error
+            raise StorageError(str(self.path), f"the anchor cannot be written: {error}") from error
 
     def _replace(self, line: str) -> None:
         part = self.path.with_name(f"{self.path.name}.part")

@@ -20,6 +20,7 @@ from ..errors import CorruptStoreError, NotFoundError, RateLimitError
 from ..filters import All, Compare
 from ..namespaces import EVERYWHERE
 from ..records import LOWEST_LIVE, MemoryRecord, State
+from .runs import is_of_pieces
 
 Verdict: TypeAlias = Literal["worked", "failed", "partial"]
 
@@ -133,8 +134,9 @@ def _settle(
     told: Mapping[str, Any],
 ) -> MemoryRecord:
     """Give a record an outcome and the state that goes with it."""
-    if before.state == "archived" and before.outcome >= LOWEST_LIVE:  # by hand
-        outcome = max(outcome, LOWEST_LIVE)
+    by_hand = before.state == "archived" and before.outcome >= LOWEST_LIVE
+    if by_hand or (outcome < LOWEST_LIVE and is_of_pieces(transaction, before)):
+        outcome = max(outcome, LOWEST_LIVE)  # a text with a hole in it would be another
     state = _state(transaction, before, outcome)
     after = replace(before, outcome=outcome, state=state, updated_at=transaction.now)
     changes = {"outcome": outcome, **({} if state == before.state else {"state": state}), **told}

@@ -75,6 +75,14 @@ def place_of(record: MemoryRecord) -> int:
     return _begin(record) if _PIECE.fullmatch(str(record.key)) else 0
 
 
+def is_of_pieces(transaction: Transaction, record: MemoryRecord) -> bool:
+    """Tell whether a record is one of several that a text is kept in."""
+    if record.key is None or _PIECE.fullmatch(record.key):
+        return record.key is not None
+    span = _span(record.key)
+    return bool(transaction.writer.span(record.namespace, *span, transaction.now, last=True))
+
+
 def held(transaction: Transaction, namespace: str, path: str) -> dict[str, _Found]:
     """Return by key the records of a text with their rows, the head first."""
     writer, now = transaction.writer, transaction.now

@@ -76,6 +76,13 @@ def test_the_tables_leave_room_for_codes_and_for_erasing(path: Path) -> None:
     }
 
 
+def test_a_disk_too_full_for_the_tables_is_told(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "m.db", isolation_level=None)) as connection:
+        connection.execute("PRAGMA max_page_count = 5")
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            schema.migrate(connection, "m.db")
+
+
 @pytest.mark.usefixtures("_version_2")
 def test_an_old_file_is_upgraded_and_its_memories_stay(path: Path) -> None:
     with MemoryStore(path) as store:

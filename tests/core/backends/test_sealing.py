@@ -21,11 +21,13 @@ from bethink import (
     HashEmbedder,
     IntegrityKeyError,
     MemoryStore,
+    NotAnchoredError,
     TamperedError,
     ValidationError,
 )
 from bethink.backends.sqlite import connection as connections
 
+from ..clock import Clock
 from .processes import Child, Say, forks
 
 KEY = b"sixteen bytes or more"
@@ -427,6 +429,33 @@ def test_each_of_the_threads_that_share_a_commit_waits_for_the_anchor(
         anchor.go_on.set()
         assert (both, waited) == (True, True)
     assert " 0000000000000002 " in str(anchor.line)
+
+
+class Failing(Kept):
+    """An anchor that cannot be written as long as it is told so."""
+
+    broken = False
+
+    def write(self, line: str) -> None:
+        if self.broken:
+            raise OSError("no route")
+        super().write(line)
+
+
+def test_what_was_written_but_not_anchored_is_written_once(path: Path, clock: Clock) -> None:
+    anchor = Failing()
+    with keyed(path, anchor=anchor, clock=clock) as store:
+        store.store("red cat")
+        store.recall("cat")
+        clock.now += 100.0
+        anchor.broken = True
+        with pytest.raises(NotAnchoredError, match="not in its anchor: no route"):
+            store.store("blue dog")
+        anchor.broken = False
+        store.store("green bird")
+        assert [record.content for record in store.all()] == ["red cat", "blue dog", "green bird"]
+    with keyed(path, anchor=anchor) as store:
+        assert [record.access_count for record in store.all()] == [1, 0, 0]
 
 
 def test_a_path_is_an_anchor_in_a_file(path: Path) -> None:

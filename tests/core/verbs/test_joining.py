@@ -27,10 +27,8 @@ from bethink import (
     StoreClosedError,
     ValidationError,
 )
-from bethink.files import Files
 from bethink.verbs import joining
 from bethink.verbs.nearness import Nearest
-from bethink.working import KeyedMemory
 
 from ..backends.replay import table, unverified
 from ..clock import Clock
@@ -246,61 +244,6 @@ def test_of_two_facts_the_later_one_holds(
     assert (gone.state, gone.superseded_by) == ("superseded", held.id)
     head = ours.log(limit=1)
     assert (ours.merge_from(theirs), ours.log(limit=1)) == (Merged(same=1), head)
-
-
-def test_what_a_fact_came_to_say_last_is_what_counts(
-    ours: MemoryStore, theirs: MemoryStore, clock: Clock
-) -> None:
-    status, limit = KeyedMemory(ours), ours.store("The limit is 100", key="limit")
-    status.remember("status", "draft")
-    for store, said in ((theirs, "review"), (ours, "done")):
-        clock.now += 5.0
-        KeyedMemory(store).remember("status", said)
-    older = theirs.store("The limit is 200", key="limit")
-    clock.now += 5.0
-    ours.update(limit.id, content="The limit is 300")
-    clock.now += 5.0
-    theirs.mark_useful(older.id)
-    ours.merge_from(theirs)
-    theirs.merge_from(ours)
-    for store in (ours, theirs):
-        assert KeyedMemory(store).recall("status") == "done"
-        assert [each.content for each in store.all(where={"key": "limit"})] == ["The limit is 300"]
-
-
-@pytest.mark.parametrize("later", ["ours", "theirs"])
-def test_of_two_texts_in_pieces_the_later_one_stays_whole(
-    ours: MemoryStore, theirs: MemoryStore, clock: Clock, later: str
-) -> None:
-    mine, other = Files(ours), Files(theirs)
-    mine.append("/log", "start\n")
-    theirs.merge_from(ours)
-    texts = {"ours": "A: one\nA: two\n", "theirs": "B: a much longer first line\n"}
-    for name, files in sorted(
-        (("ours", mine), ("theirs", other)), key=lambda each: each[0] == later
-    ):
-        clock.now += 1.0
-        for line in texts[name].splitlines(keepends=True):
-            files.append("/log", line)
-    ours.merge_from(theirs)
-    whole = f"start\n{texts[later]}"
-    assert mine.read("/log") == whole
-    assert mine.list()[0].size == mine.append("/log", "next\n") == len(whole)
-    assert mine.read("/log") == f"{whole}next\n"
-
-
-def test_a_text_that_goes_on_where_the_other_ends_is_taken_over(
-    ours: MemoryStore, theirs: MemoryStore
-) -> None:
-    mine, other = Files(ours), Files(theirs)
-    mine.append("/log", "start\n")
-    theirs.merge_from(ours)
-    other.append("/log", "one\n")
-    ours.merge_from(theirs)
-    assert mine.read("/log") == "start\none\n"
-    mine.append("/log", "two\n")
-    ours.merge_from(theirs)
-    assert mine.read("/log") == "start\none\ntwo\n"
 
 
 def test_a_fact_whose_time_is_over_gives_its_key_up(

@@ -159,7 +159,8 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
         connection.execute(f"PRAGMA user_version = {LATEST}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # SQLite itself ends it when the disk is full
+            connection.execute("ROLLBACK")
         raise
 
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from ...errors import IntegrityKeyError, TamperedError
+from ...errors import IntegrityKeyError, NotAnchoredError, TamperedError
 from ...records import MemoryRecord, Problem
 from .. import Row, Vector
 from ..anchors import Anchor
@@ -85,7 +85,11 @@ class Seal:
         """Bring the anchor to *place* at least, and then note whether there is one."""
         anchored = self._anchor is not None and place[0] > 0
         if self._anchor is not None and anchored:
-            self._anchor.write(self.line(*place))
+            try:
+                self._anchor.write(self.line(*place))
+            except Exception as error:
+                reason = f"what was written is in the store, but not in its anchor: {error}"
+                raise NotAnchoredError(self._path, reason) from error
         if self._noted != anchored:
             with self._connections.writing() as connection:
                 KeyedWriter(connection, self.codes).set(ANCHORED, "1" if anchored else "")
