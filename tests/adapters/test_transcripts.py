@@ -363,6 +363,16 @@ def test_every_form_of_a_transcript_tells_the_same(recalled: list[MemoryRecord],
             assert attribute(iter(transcript), recalled) == list(found.values())
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029"])
+def test_a_line_of_json_ends_only_where_the_line_does(
+    recalled: list[MemoryRecord], mark: str, end: str
+) -> None:
+    messages = [said("assistant", f"By {USED}."), said("user", f"No,{mark}it still fails.")]
+    lines = [json.dumps(each, ensure_ascii=False) for each in messages]
+    assert verdicts(end.join(lines), recalled) == {USED: "failed"}
+
+
 def test_what_was_recalled_is_no_answer(store: MemoryStore) -> None:
     block = context_block([store.store(f"The deploy failed, see {USED}")])
     recalled = store.all()

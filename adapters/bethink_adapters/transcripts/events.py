@@ -78,7 +78,7 @@ def _messages(text: str) -> list[Any] | None:
         return whole
     if isinstance(whole, Mapping):
         return [whole]
-    lines = [_json(line) for line in text.strip().splitlines()]  # the last one may be half written
+    lines = [_json(line) for line in text.strip().split("\n")]  # the last one may be half written
     found = [line for line in lines if isinstance(line, Mapping)]
     return found if isinstance(lines[0], Mapping) else None
 
