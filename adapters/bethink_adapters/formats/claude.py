@@ -52,16 +52,22 @@ def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
 
 
 def _said(told: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the messages of the current branch; older exports have no branches."""
+    """Return the messages of the current branch, or all where no branch can be told.
+
+    Older exports have no branches; a message without an id is on none.
+    """
     messages = [each for each in told["chat_messages"] if isinstance(each, dict)]
-    known = {str(each.get("uuid")): each for each in messages}
+    ids: list[Any] = [each.get("uuid") for each in messages]
+    if not all(isinstance(id, str) and id for id in ids):
+        return messages
+    known = dict(zip(ids, messages, strict=True))
     parents = {id: each.get("parent_message_uuid") for id, each in known.items()}
     if known.keys().isdisjoint(map(str, parents.values())):
         return messages
     leaf = told.get("current_leaf_message_uuid")
     if not isinstance(leaf, str) or leaf not in known:
         leaf = newest_leaf(parents, {id: _time(each) for id, each in known.items()})
-    return [known[id] for id in branch(parents, leaf)]
+    return [known[id] for id in branch(parents, leaf)] or messages
 
 
 def _time(message: Mapping[str, Any]) -> float | None:

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bethink import MemoryStore
 from bethink_adapters.formats import import_from, read_claude
 
@@ -118,6 +120,28 @@ def test_what_has_no_name_id_or_time_takes_what_there_is(
     (record,) = store.all()
     assert (record.author, record.occurred_at, record.metadata) == ("user", 1705320000.0, {})
     assert (record.source, report.skipped) == ("claude:c1/2", ())
+
+
+@pytest.mark.parametrize("ids", [[None] * 3, ["u1", None, "u3"], ["u1", "u2", ""]])
+def test_where_messages_have_no_ids_all_are_kept_in_their_order(
+    tmp_path: Path, store: MemoryStore, ids: list[Any]
+) -> None:
+    texts = ["Which?", "Tonno.", "Thanks."]
+    told = [message(id, text) for id, text in zip(ids, texts, strict=True)]
+    told[1]["parent_message_uuid"] = ids[0]
+    path = written(tmp_path, talk(*told))
+    assert import_from(store, read_claude(path)).imported == 3
+    assert contents(store) == texts
+    assert import_from(store, read_claude(path)).known == 3
+
+
+def test_messages_that_answer_each_other_in_a_circle_are_all_kept(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    told = [message("u1", "a", parent_message_uuid="u2")]
+    told.append(message("u2", "b", parent_message_uuid="u1"))
+    import_from(store, read_claude(written(tmp_path, talk(*told))))
+    assert contents(store) == ["a", "b"]
 
 
 def test_blocks_and_attachments_that_are_none_are_left_out(
