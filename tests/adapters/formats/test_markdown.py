@@ -104,6 +104,19 @@ def test_one_that_superseded_several_still_does(
     assert [one and one.superseded_by for one in gone] == [*[keep.id] * 3, keyed.id]
 
 
+def test_what_was_superseded_in_another_namespace_has_a_note(
+    store: MemoryStore, other: MemoryStore, vault: Path
+) -> None:
+    old = store.store("old", namespace="a")
+    new = store.store("new", namespace="b", supersedes=old.id)
+    assert export_markdown(store, vault, namespace="b", history=True) == 2
+    assert import_from(other, read_markdown(vault)).imported == 2
+    assert [record.id for record in other.all(namespace=EVERYWHERE)] == [new.id]
+    gone = other.get(old.id)
+    assert gone is not None
+    assert (gone.namespace, gone.superseded_by) == ("a", new.id)
+
+
 def test_what_is_exported_can_be_chosen(store: MemoryStore, vault: Path) -> None:
     store.store("a", tags=["x"])
     store.store("b")

@@ -50,7 +50,7 @@ def export_markdown(
     """
     root = Path(folder)
     root.mkdir(parents=True, exist_ok=True)
-    older = _superseded(store, namespace) if history else {}
+    older = _superseded(store) if history else {}
     written = 0
     for name in store.namespaces(namespace):
         for record in store.all(namespace=name, where=where):
@@ -60,10 +60,10 @@ def export_markdown(
     return written
 
 
-def _superseded(store: MemoryStore, scope: Scope) -> dict[str, list[str]]:
+def _superseded(store: MemoryStore) -> dict[str, list[str]]:
     """Return the ids of what each record superseded, by its id."""
     older: dict[str, list[str]] = {}
-    for entry in store.log(limit=None, namespace=scope):
+    for entry in store.log(limit=None):
         if (newer := entry.changes.get("superseded_by")) and entry.id is not None:
             older.setdefault(str(newer), []).append(entry.id)
     return older
