@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from bethink import MemoryStore, NotFoundError, ValidationError, segment
+from bethink import KeyedMemory, MemoryStore, NotFoundError, ValidationError, segment
 from bethink.fields import integer, label
 from bethink.namespaces import check_namespace
 
 _IDS: Final = uuid.UUID("4ac8f7b1-5f0e-5c7c-9d53-6a1f4f1e2b90")
 _BATCH: Final = 256
+_STAND_IN: Final = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,9 @@ class Item:
     """One memory that was found at *place*, such as "line 7"; *fields* are arguments of ``store``.
 
     ``fields["source"]`` names it within all that is ever imported; its id is made from that, unless
-    *fields* has an id. *replaces* names items before it that it supersedes, likewise. What is
-    *archived* was put aside there and is put aside here.
+    *fields* has an id. A key may hold nothing: no content, and a ``value`` that is None. *replaces*
+    names items before it that it supersedes, likewise. What is *archived* was put aside there and
+    is put aside here.
     """
 
     place: str
@@ -154,8 +156,8 @@ class _Import:
                 self._links.append(each)
             else:
                 self._take(each, fresh)
-                if len(each.replaces) > 1:  # before something supersedes it in turn
-                    self._flush(fresh)
+                if len(each.replaces) > 1 or _holds_nothing(each):
+                    self._flush(fresh)  # before something supersedes it in turn
         self._flush(fresh)
 
     def _flush(self, fresh: dict[str, Item]) -> None:
@@ -198,6 +200,7 @@ class _Import:
         self._imported += len(items)
         for id, item in items:
             self._supersede(id, item.replaces[1:])
+            self._empty(item)
         if aside := [id for id, item in items if item.archived]:
             self._store.archive(aside)
 
@@ -206,6 +209,12 @@ class _Import:
         known = map(self._store.get, more)
         if live := [old.id for old in known if old is not None and old.state == "live"]:
             self._store.resolve(id, live)
+
+    def _empty(self, item: Item) -> None:
+        """Let a key hold nothing, which ``store`` cannot be told, instead of the stand-in."""
+        if _holds_nothing(item):
+            keys = KeyedMemory(self._store, namespace=self._namespace(item))
+            keys.compare_and_set(item.fields["key"], _STAND_IN, None)
 
     def _put_fewer(self, items: list[tuple[str, Item]], error: Exception) -> None:
         if len(items) > 1:
@@ -221,6 +230,8 @@ class _Import:
         fields = {**item.fields, "id": id, "namespace": self._namespace(item)}
         if item.replaces and superseding:
             fields["supersedes"] = item.replaces[0]
+        if _holds_nothing(item):
+            fields["value"] = _STAND_IN
         return fields
 
     def _namespace(self, item: Item) -> Any:
@@ -235,3 +246,8 @@ class _Import:
 
     def _made(self, name: str) -> str:
         return uuid.uuid5(_IDS, f"{self._root or ''}\n{name}").hex
+
+
+def _holds_nothing(item: Item) -> bool:
+    content, key = item.fields.get("content"), item.fields.get("key")
+    return content == "" and key is not None and item.fields.get("value", "") is None

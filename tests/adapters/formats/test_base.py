@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bethink import EVERYWHERE, MemoryStore, ValidationError
+from bethink import EVERYWHERE, KeyedMemory, MemoryStore, ValidationError
 from bethink.fields import MAX_CONTENT
 from bethink_adapters.formats import Found, Item, Link, Skipped, import_from
 from bethink_adapters.formats.base import name_of, noted, own_namespace
@@ -127,6 +127,25 @@ def test_what_replaces_something_that_is_gone_is_imported_all_the_same(store: Me
     report = import_from(store, [Item("line 2", said("new", "2").fields, replaces=("test:1",))])
     assert report.imported == 1
     assert contents(store) == ["new"]
+
+
+@pytest.mark.parametrize("batch", [1, 256])
+def test_a_key_may_hold_nothing(store: MemoryStore, batch: int) -> None:
+    found = [
+        said("text", "1", key="a"),
+        said("", "2", key="a", value=None, importance=0.9),
+        said("", "3", key="b", value=None),
+        said("new", "4", key="b"),
+        said("", "5", key="c", value=None, expires_at=1.0),
+        said("", "6", value=None),
+    ]
+    report = import_from(store, found, batch=batch)
+    assert report.imported == 5
+    assert [each.place for each in report.skipped] == ["line 6"]
+    none, text = store.all()
+    assert (none.key, none.content, none.value, none.importance) == ("a", "", None, 0.9)
+    assert (text.key, text.content) == ("b", "new")
+    assert KeyedMemory(store, namespace="default").keys() == ["a", "b"]
 
 
 def test_links_are_made_once_all_is_there(store: MemoryStore) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bethink import EVERYWHERE, MemoryRecord, MemoryStore, StorageError, Subtree
+from bethink import EVERYWHERE, KeyedMemory, MemoryRecord, MemoryStore, StorageError, Subtree
 from bethink.testing import FrozenClock
 from bethink_adapters.formats import export_markdown, import_from, read_markdown
 from bethink_adapters.formats.markdown.note import from_note, to_note
@@ -55,6 +55,19 @@ def test_everything_comes_back_as_it_was(
     assert exact(other) == exact(store)
     assert import_from(other, read_markdown(vault)).known == 4
     assert import_from(store, read_markdown(vault)).known == 4
+
+
+def test_a_key_with_nothing_under_it_comes_back(
+    store: MemoryStore, other: MemoryStore, vault: Path
+) -> None:
+    store.store("Earl Grey", key="tea", namespace="working")
+    KeyedMemory(store).remember("tea", None)
+    KeyedMemory(store).remember("milk", None)
+    store.update(store.all(namespace="working")[1].id, tags=["x"])
+    assert export_markdown(store, vault, namespace="working", history=True) == 3
+    report = import_from(other, read_markdown(vault))
+    assert (report.imported, report.skipped) == (3, ())
+    assert exact(other) == exact(store)
 
 
 def test_a_note_is_read_easily(vault: Path) -> None:

@@ -21,8 +21,8 @@ _ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\ud
 
 
 def to_note(properties: Mapping[str, Any], text: str) -> str:
-    """Return the note; properties that are None are left out."""
-    lines = [f"{name}: {_told(value)}\n" for name, value in properties.items() if value is not None]
+    """Return the note."""
+    lines = [f"{name}: {_told(value)}\n" for name, value in properties.items()]
     return f"{_FENCE}\n{''.join(lines)}{_FENCE}\n{text}\n"
 
 

@@ -123,6 +123,8 @@ def _in_order(notes: Iterable[_Note]) -> Iterator[_Note]:
 
 def _item(note: _Note, properties: Mapping[str, Any], text: str) -> Item:
     fields = {name: properties[name] for name in _FIELDS if properties.get(name) is not None}
+    if "value" in properties:
+        fields["value"] = properties["value"]
     fields["content"] = text
     for name in ("occurred_at", "expires_at"):
         if isinstance(fields.get(name), str):

@@ -94,9 +94,9 @@ def _write(root: Path, version: _Version) -> None:
 
 
 def _properties(version: _Version) -> dict[str, Any]:
-    """Return what the note tells; what is None or empty it leaves out."""
+    """Return what the note tells; what is None or empty it leaves out, unless that is all."""
     record = version.record
-    return {
+    told = {
         "id": record.id,
         "namespace": record.namespace,
         "key": record.key,
@@ -117,6 +117,8 @@ def _properties(version: _Version) -> dict[str, Any]:
         "value": record.value,
         "metadata": record.metadata or None,
     }
+    held = None if record.content else "value"
+    return {name: value for name, value in told.items() if value is not None or name == held}
 
 
 def _name(record: MemoryRecord) -> str:
