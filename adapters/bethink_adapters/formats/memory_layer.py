@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from .base import Found, Item, Link, name_of, noted, own_namespace, read_each
 from .sqlite import columns, from_json, opened, rows
@@ -38,18 +38,40 @@ _COLUMNS: Final = (
     *_MORE,
 )
 
+_Row: TypeAlias = tuple[str, Mapping[str, Any]]
+
 
 def read_memory_layer(path: str | os.PathLike[str]) -> Iterator[Found]:
     """Yield the memories of a Memory Layer database, oldest first, and the links between them.
 
-    A project becomes the namespace. What was superseded there is superseded here, what was archived
-    is archived. Scores and counts are kept in the metadata, under "memory-layer".
+    A project becomes the namespace. What was superseded there is superseded here, and comes first
+    whatever its date; what was archived is archived. Scores and counts are kept in the metadata,
+    under "memory-layer".
     """
     with opened(path) as connection:
         superseded = _superseded(connection)
         found = rows(connection, "memories", _COLUMNS, "ORDER BY created_at, rowid")
-        yield from read_each(found, partial(_item, superseded=superseded))
+        ordered = _in_turn(found, superseded)
+        yield from read_each(ordered, partial(_item, superseded=superseded))
         yield from _links(connection)
+
+
+def _in_turn(found: Iterable[_Row], superseded: Set[object]) -> Iterator[_Row]:
+    """Yield the rows as they come, but none before the one that it supersedes."""
+    ahead = set(superseded)
+    held: dict[object, list[_Row]] = {}
+    for each in found:
+        turn = [each]
+        while turn:
+            place, row = turn.pop()
+            if row.get("supersedes") in ahead:
+                held.setdefault(row["supersedes"], []).append((place, row))
+                continue
+            yield place, row
+            ahead.discard(row["id"])
+            turn += reversed(held.pop(row["id"], []))
+    for rest in held.values():  # they supersede each other
+        yield from rest
 
 
 def _item(place: str, row: Mapping[str, Any], superseded: Set[object]) -> Iterator[Item]:
@@ -59,7 +81,7 @@ def _item(place: str, row: Mapping[str, Any], superseded: Set[object]) -> Iterat
 
 
 def _superseded(connection: sqlite3.Connection) -> set[object]:
-    wanted = "SELECT supersedes FROM memories WHERE supersedes IS NOT NULL"
+    wanted = "SELECT id FROM memories WHERE id IN (SELECT supersedes FROM memories)"
     return {id for (id,) in connection.execute(wanted)}
 
 

@@ -106,6 +106,28 @@ def test_superseded_and_archived_stay_so(path: Path, store: MemoryStore, batch: 
     assert found["Postgres 14"].superseded_by == found["Postgres 16"].id
 
 
+@pytest.mark.parametrize("batch", [1, 100])
+def test_what_is_dated_before_what_it_supersedes_still_does(
+    path: Path, store: MemoryStore, batch: int
+) -> None:
+    put(path, id="m3", content="17", supersedes="m2", created_at="2024-01-01")
+    put(path, id="m2", content="16", supersedes="m1", created_at="2024-01-02")
+    put(path, id="m4", content="15", supersedes="m1", created_at="2024-01-03")
+    put(path, id="m1", content="14", created_at="2024-01-04")
+    report = import_from(store, read_memory_layer(path), batch=batch)
+    assert (report.imported, report.skipped) == (4, ())
+    assert [record.content for record in store.all()] == ["17", "15"]
+    found = by_content(store)
+    assert found["14"].superseded_by == found["16"].id
+    assert found["16"].superseded_by == found["17"].id
+
+
+def test_memories_that_supersede_each_other_are_all_read(path: Path, store: MemoryStore) -> None:
+    for id, old in [("m1", "m2"), ("m2", "m1"), ("m3", "m3")]:
+        put(path, id=id, content=id, supersedes=old)
+    assert import_from(store, read_memory_layer(path)).imported == 3
+
+
 def test_relations_become_links(path: Path, store: MemoryStore) -> None:
     put(path, id="m1", content="tabs")
     put(path, id="m2", content="spaces")
