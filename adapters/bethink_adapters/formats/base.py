@@ -143,6 +143,7 @@ class _Import:
         self._root = root
         self._links: list[Link] = []
         self._skipped: list[Skipped] = []
+        self._refused: dict[str, list[str]] = {}  # with the ids of what each would supersede
         self._imported = 0
         self._known = 0
 
@@ -190,10 +191,10 @@ class _Import:
                 self._skipped.append(Skipped(link.place, str(error)))
         return Report(self._imported, self._known, tuple(self._skipped))
 
-    def _put(self, items: list[tuple[str, Item]], *, superseding: bool = True) -> None:
+    def _put(self, items: list[tuple[str, Item]]) -> None:
         """Store *items* or, if some are refused, the others."""
         try:
-            self._store.store_many([self._fields(id, item, superseding) for id, item in items])
+            self._store.store_many([self._fields(id, item) for id, item in items])
         except (ValidationError, NotFoundError) as error:
             self._put_fewer(items, error)
             return
@@ -206,9 +207,17 @@ class _Import:
 
     def _supersede(self, id: str, more: Iterable[str]) -> None:
         """Let a record supersede *more* than the one that ``store`` can be told of."""
-        known = map(self._store.get, more)
-        if live := [old.id for old in known if old is not None and old.state == "live"]:
+        if live := [old for old in self._live(more) if old != id]:
             self._store.resolve(id, live)
+
+    def _live(self, replaced: Iterable[str]) -> list[str]:
+        """Return which of the records *replaced* are live."""
+        known = map(self._store.get, self._replaced(replaced))
+        return [old.id for old in known if old is not None and old.state == "live"]
+
+    def _replaced(self, ids: Iterable[str]) -> list[str]:
+        """Return *ids*, but for each that was refused those that it would have superseded."""
+        return [old for id in ids for old in self._refused.get(id, [id])]
 
     def _empty(self, item: Item) -> None:
         """Let a key hold nothing, which ``store`` cannot be told, instead of the stand-in."""
@@ -221,14 +230,17 @@ class _Import:
             middle = len(items) // 2
             self._put(items[:middle])
             self._put(items[middle:])
-        elif isinstance(error, NotFoundError):  # what it supersedes is gone already
-            self._put(items, superseding=False)
+            return
+        ((id, item),) = items
+        if isinstance(error, NotFoundError):  # what it supersedes was refused, or is gone already
+            self._put([(id, replace(item, replaces=tuple(self._live(item.replaces))))])
         else:
-            self._skipped.append(Skipped(items[0][1].place, str(error)))
+            self._refused[id] = self._replaced(item.replaces)
+            self._skipped.append(Skipped(item.place, str(error)))
 
-    def _fields(self, id: str, item: Item, superseding: bool) -> dict[str, Any]:
+    def _fields(self, id: str, item: Item) -> dict[str, Any]:
         fields = {**item.fields, "id": id, "namespace": self._namespace(item)}
-        if item.replaces and superseding:
+        if item.replaces:
             fields["supersedes"] = item.replaces[0]
         if _holds_nothing(item):
             fields["value"] = _STAND_IN

@@ -129,6 +129,31 @@ def test_what_replaces_something_that_is_gone_is_imported_all_the_same(store: Me
     assert contents(store) == ["new"]
 
 
+@pytest.mark.parametrize("batch", [1, 2, 256])
+def test_what_a_refused_memory_supersedes_is_superseded_by_the_next(
+    store: MemoryStore, batch: int
+) -> None:
+    found = [
+        *THREE[:2],
+        Item("line 3", said("", "3").fields, replaces=("test:1", "test:2")),
+        Item("line 4", said("", "4").fields, replaces=("test:3",)),
+        Item("line 5", said("five", "5").fields, replaces=("test:4",)),
+        Item("line 6", said("six", "6").fields, replaces=("test:5",)),
+    ]
+    report = import_from(store, found, batch=batch)
+    assert (report.imported, len(report.skipped)) == (4, 2)
+    assert contents(store) == ["six"]
+
+
+def test_memories_that_supersede_each_other_may_be_refused(store: MemoryStore) -> None:
+    found = [
+        Item("line 1", said("", "1").fields, replaces=("test:2",)),
+        Item("line 2", said("", "2").fields, replaces=("test:1",)),
+        Item("line 3", said("three", "3").fields, replaces=("test:2", "test:1", "test:3")),
+    ]
+    assert import_from(store, found).imported == 1
+
+
 @pytest.mark.parametrize("batch", [1, 256])
 def test_a_key_may_hold_nothing(store: MemoryStore, batch: int) -> None:
     found = [

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from bethink import EVERYWHERE, MemoryStore
+from bethink.fields import MAX_CONTENT
 from bethink_adapters.formats import import_from, read_mem0, read_mem0_history
 
 ROW: dict[str, Any] = {
@@ -24,6 +25,7 @@ ROW: dict[str, Any] = {
     "agent_id": "helper",
     "run_id": "run 1",
 }
+NOON, LATER = "2024-01-15T12:00:00+00:00", "2024-02-15T12:00:00+00:00"
 
 
 @pytest.fixture
@@ -125,28 +127,29 @@ def test_a_bad_result_of_an_answer_is_named(path: Path, store: MemoryStore) -> N
     assert [each.place for each in report.skipped] == ["line 1, result 2"]
 
 
-def test_past_texts_are_superseded_and_deleted_ones_left_out(
-    tmp_path: Path, store: MemoryStore
-) -> None:
-    path = tmp_path / "history.db"
-    noon = "2024-01-15T12:00:00+00:00"
-    later = "2024-02-15T12:00:00+00:00"
+def history(folder: Path, *rows: tuple[object, ...]) -> Path:
+    path = folder / "history.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
             "CREATE TABLE history (id TEXT PRIMARY KEY, memory_id TEXT, old_memory TEXT, "
             "new_memory TEXT, event TEXT, created_at DATETIME, updated_at DATETIME, "
             "is_deleted INTEGER, actor_id TEXT, role TEXT)"
         )
-        connection.executemany(
-            "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                ("1", "m", None, "likes tea", "ADD", noon, None, 0, None, "user"),
-                ("2", "n", None, "a secret", "ADD", noon, None, 0, None, "user"),
-                ("3", "m", "likes tea", "likes coffee", "UPDATE", noon, later, 0, None, "user"),
-                ("4", "n", "a secret", None, "DELETE", None, None, 1, None, None),
-                ("5", "o", None, "likes cake", "ADD", noon, later, 0, "Ann", "user"),
-            ],
-        )
+        connection.executemany("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    return path
+
+
+def test_past_texts_are_superseded_and_deleted_ones_left_out(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    path = history(
+        tmp_path,
+        ("1", "m", None, "likes tea", "ADD", NOON, None, 0, None, "user"),
+        ("2", "n", None, "a secret", "ADD", NOON, None, 0, None, "user"),
+        ("3", "m", "likes tea", "likes coffee", "UPDATE", NOON, LATER, 0, None, "user"),
+        ("4", "n", "a secret", None, "DELETE", None, None, 1, None, None),
+        ("5", "o", None, "likes cake", "ADD", NOON, LATER, 0, "Ann", "user"),
+    )
     report = import_from(store, read_mem0_history(path), namespace="users/ann")
     assert (report.imported, report.skipped) == (3, ())
     coffee, cake = store.all(namespace=EVERYWHERE)
@@ -158,3 +161,16 @@ def test_past_texts_are_superseded_and_deleted_ones_left_out(
     assert "likes tea" in texts
     assert "a secret" not in texts
     assert import_from(store, read_mem0_history(path), namespace="users/ann").known == 3
+
+
+def test_a_past_text_that_is_too_long_leaves_no_older_one_live(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    texts = ["likes tea", "x" * (MAX_CONTENT + 1), "likes coffee"]
+    rows = [
+        (str(number), "m", None, text, "UPDATE", NOON, LATER, 0, None, "user")
+        for number, text in enumerate(texts)
+    ]
+    report = import_from(store, read_mem0_history(history(tmp_path, *rows)))
+    assert (report.imported, len(report.skipped)) == (2, 1)
+    assert [record.content for record in store.all()] == ["likes coffee"]
