@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from bethink import KeyedMemory, MemoryStore, NotFoundError, ValidationError, segment
-from bethink.fields import integer, label
+from bethink.fields import identifier, integer, label
 from bethink.namespaces import check_namespace
 
 _IDS: Final = uuid.UUID("4ac8f7b1-5f0e-5c7c-9d53-6a1f4f1e2b90")
@@ -254,7 +254,8 @@ class _Import:
         """Return the id of *item*, or of what is called *name* in the same source."""
         told = "id" if "id" in item.fields else "source"
         given = label(told, name or item.fields.get(told))
-        return given if told == "id" and self._root is None else self._made(given)
+        made = told == "source" or self._root is not None
+        return self._made(given) if made else identifier("id", given)
 
     def _made(self, name: str) -> str:
         return uuid.uuid5(_IDS, f"{self._root or ''}\n{name}").hex

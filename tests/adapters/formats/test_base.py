@@ -208,9 +208,10 @@ def test_a_made_id_stays_the_same_for_ever(store: MemoryStore) -> None:
     ]
 
 
-def test_an_id_that_no_store_takes_is_listed(store: MemoryStore) -> None:
-    report = import_from(store, [Item("note", {"content": "mine", "id": "\ud800"})])
-    assert "lone surrogate" in report.skipped[0].reason
+@pytest.mark.parametrize(("id", "reason"), [("\ud800", "lone surrogate"), ("a\0b", "NUL")])
+def test_an_id_that_no_store_takes_is_listed(store: MemoryStore, id: str, reason: str) -> None:
+    report = import_from(store, [Item("note", {"content": "mine", "id": id})])
+    assert reason in report.skipped[0].reason
 
 
 def test_foreign_namespaces_stay_apart() -> None:
