@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, KeyedMemory, MemoryRecord, MemoryStore, StorageError, Subtree
+from bethink.fields import Changes
 from bethink.testing import FrozenClock
 from bethink_adapters.formats import export_markdown, import_from, read_markdown
 from bethink_adapters.formats.markdown.note import from_note, to_note
@@ -128,6 +129,79 @@ def test_what_was_superseded_in_another_namespace_has_a_note(
     gone = other.get(old.id)
     assert gone is not None
     assert (gone.namespace, gone.superseded_by) == ("a", new.id)
+
+
+def texts(vault: Path) -> list[str]:
+    return sorted(from_note(path.read_text(encoding="utf-8"))[1] for path in notes(vault))
+
+
+@pytest.mark.parametrize(
+    "change", [{"content": "new"}, {"key": "k"}, {"namespace": "other"}, {"tags": ["x"]}]
+)
+def test_what_has_changed_since_has_one_note(
+    store: MemoryStore, other: MemoryStore, vault: Path, change: Changes
+) -> None:
+    record = store.store("old")
+    export_markdown(store, vault)
+    (vault / "default" / "renamed.md").write_bytes(notes(vault)[0].read_bytes())
+    store.update(record.id, **change)
+    assert export_markdown(store, vault, namespace=EVERYWHERE) == len(notes(vault)) == 1
+    import_from(other, read_markdown(vault))
+    assert exact(other) == exact(store)
+
+
+@pytest.mark.parametrize("history", [False, True])
+@pytest.mark.parametrize("verb", ["forget", "archive", "erase"])
+def test_what_is_no_longer_live_has_no_note(
+    store: MemoryStore, vault: Path, verb: str, history: bool
+) -> None:
+    store.store("stays")
+    store.store("old", key="k")
+    store.store("new", key="k")
+    export_markdown(store, vault, history=True)
+    getattr(store, verb)(store.all()[1].id)
+    export_markdown(store, vault, history=history)
+    assert texts(vault) == ["stays"]
+
+
+def test_a_fact_that_was_superseded_since_does_not_come_back(
+    store: MemoryStore, other: MemoryStore, vault: Path
+) -> None:
+    for text in ("at 9:00", "at 9:30", "at 10:00"):
+        store.store(text, key="standup")
+        export_markdown(store, vault)
+        assert texts(vault) == [text]
+    export_markdown(store, vault, history=True)
+    assert len(notes(vault)) == 3
+    export_markdown(store, vault)
+    import_from(other, read_markdown(vault))
+    assert exact(other) == exact(store)
+
+
+def test_notes_of_what_is_not_exported_are_left(store: MemoryStore, vault: Path) -> None:
+    for name in ("a", "b"):
+        for text in ("old", "newer", "newest"):
+            store.store(f"{text} {name}", key="k", namespace=name)
+        export_markdown(store, vault, namespace=name, history=True)
+    assert export_markdown(store, vault, namespace="b", where={"key": "none"}) == 0
+    assert len(notes(vault)) == 6
+    export_markdown(store, vault, namespace="b")
+    assert texts(vault) == ["newer a", "newest a", "newest b", "old a"]
+
+
+def test_notes_that_no_export_wrote_are_left(
+    store: MemoryStore, other: MemoryStore, vault: Path
+) -> None:
+    other.store("of another store")
+    export_markdown(other, vault)
+    gone = store.store("gone")
+    store.forget(gone.id)
+    for name, id in (("mine", "mine"), ("about", gone.id)):
+        (vault / f"{name}.md").write_text(f'---\nid: "{id}"\n---\n{name}')
+    (vault / "broken.md").write_text("---\nnever closed")
+    before = notes(vault)
+    export_markdown(store, vault)
+    assert notes(vault) == before
 
 
 def test_what_is_exported_can_be_chosen(store: MemoryStore, vault: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bethink import StorageError
-from bethink.fields import MAX_CONTENT, label
+from bethink.fields import MAX_CONTENT, identifier
 
 from ..base import Found, Item, Skipped, name_of, own_namespace
 from ..times import moment
@@ -32,20 +32,25 @@ _FIELDS: Final = (
     "value",
     "metadata",
 )
+_EXPORTED: Final = frozenset(("id", "namespace", "created_at"))
 _TOLD: Final = frozenset(("aliases", "created_at", "updated_at", "supersedes", "superseded_by"))
 _LARGEST: Final = 4 * MAX_CONTENT + (1 << 20)
 _LINK: Final = re.compile(r"\[\[([^\]|#]+)")
 
 
 @dataclass(slots=True)
-class _Note:
-    """What must be known of a note before the first one is imported."""
+class Note:
+    """What must be known of a note before the first one is imported.
+
+    One that was *exported* has the properties that ``export_markdown`` writes.
+    """
 
     place: str
     id: str | None
     key: object
     links: list[str]
-    older: list[_Note] = field(default_factory=list)
+    exported: bool
+    older: list[Note] = field(default_factory=list)
 
 
 def read_markdown(folder: str | os.PathLike[str]) -> Iterator[Found]:
@@ -58,18 +63,25 @@ def read_markdown(folder: str | os.PathLike[str]) -> Iterator[Found]:
     root = Path(folder)
     if not root.is_dir():
         raise StorageError(os.fspath(folder), "there is no such folder")
-    notes = []
-    for place in _places(root):
-        try:
-            notes.append(_note(place, _read(root / place)[0]))
-        except (OSError, ValueError) as error:
-            yield Skipped(place, str(error))
-    _connect(notes)
-    for note in _in_order(notes):
+    notes, skipped = notes_in(root)
+    yield from skipped
+    for note in in_order(notes):
         try:
             yield _item(note, *_read(root / note.place))
         except (OSError, ValueError) as error:
             yield Skipped(note.place, str(error))
+
+
+def notes_in(root: Path) -> tuple[list[Note], list[Skipped]]:
+    """Return the notes below *root*, with those that each supersedes, and what cannot be read."""
+    notes, skipped = list[Note](), list[Skipped]()
+    for place in _places(root):
+        try:
+            notes.append(_note(place, _read(root / place)[0]))
+        except (OSError, ValueError) as error:
+            skipped.append(Skipped(place, str(error)))
+    _connect(notes)
+    return notes, skipped
 
 
 def _places(root: Path) -> Iterator[str]:
@@ -92,13 +104,14 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
         raise ValueError(f"not UTF-8: {error.reason} at byte {error.start:,}") from None
 
 
-def _note(place: str, properties: Mapping[str, Any]) -> _Note:
+def _note(place: str, properties: Mapping[str, Any]) -> Note:
     links = _LINK.findall(str(properties.get("supersedes") or ""))
     id = properties.get("id")
-    return _Note(place, None if id is None else label("id", id), properties.get("key"), links)
+    known = None if id is None else identifier("id", id)
+    return Note(place, known, properties.get("key"), links, properties.keys() >= _EXPORTED)
 
 
-def _connect(notes: Iterable[_Note]) -> None:
+def _connect(notes: Iterable[Note]) -> None:
     """Find the notes that the links lead to, those superseded by their key anyway last."""
     named = {Path(note.place).stem: note for note in notes}
     for note in notes:
@@ -106,7 +119,7 @@ def _connect(notes: Iterable[_Note]) -> None:
         note.older = sorted(older, key=lambda one: one.key is not None and one.key == note.key)
 
 
-def _in_order(notes: Iterable[_Note]) -> Iterator[_Note]:
+def in_order(notes: Iterable[Note]) -> Iterator[Note]:
     """Yield every note once, those that it supersedes first."""
     met: set[str] = set()
     for note in notes:
@@ -121,7 +134,7 @@ def _in_order(notes: Iterable[_Note]) -> Iterator[_Note]:
                 waiting.append(unmet)
 
 
-def _item(note: _Note, properties: Mapping[str, Any], text: str) -> Item:
+def _item(note: Note, properties: Mapping[str, Any], text: str) -> Item:
     fields = {name: properties[name] for name in _FIELDS if properties.get(name) is not None}
     if "value" in properties:
         fields["value"] = properties["value"]

@@ -18,6 +18,7 @@ from bethink.view import Where
 
 from ..times import to_text
 from .note import to_note
+from .reading import Note, in_order, notes_in
 
 _DEEPEST: Final = 8
 _LONGEST: Final = 48
@@ -45,19 +46,22 @@ def export_markdown(
 
     A note lies in folders named after the namespace. Its properties hold the fields, its text is
     the content; a fact's key is an alias. With *history* there are notes of what those records
-    superseded, too, linked both ways. Notes of a former export are written over, others are left.
-    A folder that leads out of *folder* raises ``StorageError``.
+    superseded, too, linked both ways. A folder that leads out of *folder* raises ``StorageError``.
+
+    A note takes the place of those that former exports wrote of the same record. Of what is no
+    longer live in *store*, in whatever namespace, they are removed, unless a note that is there
+    says that it supersedes it. All other notes are left.
     """
     root = Path(folder)
     root.mkdir(parents=True, exist_ok=True)
     older = _superseded(store) if history else {}
-    written = 0
+    written: dict[str, Path] = {}
     for name in store.namespaces(namespace):
         for record in store.all(namespace=name, where=where):
             for version in _versions(store, record, older):
-                _write(root, version)
-                written += 1
-    return written
+                written[version.record.id] = _write(root, version)
+    _remove_former(store, root, written)
+    return len(written)
 
 
 def _superseded(store: MemoryStore) -> dict[str, list[str]]:
@@ -81,7 +85,7 @@ def _versions(
         waiting += [(one, each) for one in before]
 
 
-def _write(root: Path, version: _Version) -> None:
+def _write(root: Path, version: _Version) -> Path:
     parts = map(_safe, version.record.namespace.split("/")[:_DEEPEST])
     parent = root.joinpath(*parts)
     parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +94,30 @@ def _write(root: Path, version: _Version) -> None:
     note = to_note(_properties(version), version.record.content)
     with tempfile.NamedTemporaryFile("wb", dir=parent, prefix=".", delete=False) as file:
         file.write(note.encode())
-    os.replace(file.name, parent / f"{_name(version.record)}.md")
+    path = parent / f"{_name(version.record)}.md"
+    os.replace(file.name, path)
+    return path
+
+
+def _remove_former(store: MemoryStore, root: Path, written: Mapping[str, Path]) -> None:
+    """Remove the notes of former exports that an import would take for what is no longer so."""
+    notes, _ = notes_in(root)
+    former = {note.place: note for note in notes if _is_former(store, root, note, written)}
+    linked = {each.place for each in in_order(note for note in notes if note.place not in former)}
+    for place, note in former.items():
+        if note.id in written or place not in linked:
+            (root / place).unlink(missing_ok=True)
+
+
+def _is_former(store: MemoryStore, root: Path, note: Note, written: Mapping[str, Path]) -> bool:
+    """Tell whether a note is *written* elsewhere by now, or of what is no longer live."""
+    if not note.exported or note.id is None:
+        return False
+    if note.id in written:
+        return not written[note.id].samefile(root / note.place)
+    record = store.get(note.id)
+    is_live = record is not None and record.state == "live"
+    return not is_live and bool(store.log(limit=1, id=note.id))
 
 
 def _properties(version: _Version) -> dict[str, Any]:
