@@ -101,16 +101,25 @@ def _glosses(folder: Path) -> list[str]:
     ]
 
 
-class Synset(NamedTuple):
-    """A meaning in WordNet: where it stands there, its words, and what is said of it.
+class Link(NamedTuple):
+    """What WordNet says of a word and another: by which sign, of which (by number), and where.
 
-    ``antonyms`` tells which of the words (by number) means the opposite of which word where.
+    A number of -1 stands for all words of a meaning.
     """
+
+    sign: str
+    own: int
+    place: str
+    other: int
+
+
+class Synset(NamedTuple):
+    """A meaning in WordNet: where it stands there, its words, what is said of it, and its links."""
 
     place: str
     lemmas: Sequence[str]
     gloss: str
-    antonyms: Sequence[tuple[int, str, int]]
+    links: Sequence[Link]
 
 
 def synsets(path: Path) -> Iterator[Synset]:
@@ -130,12 +139,11 @@ def _synset(kind: str, line: str) -> Synset:
     end = 2 * int(count, 16)
     lemmas = [lemma.split("(")[0].replace("_", " ") for lemma in fields[:end:2]]
     links = fields[end + 1 : end + 1 + 4 * int(fields[end])]
-    antonyms = [
-        (int(words[:2], 16) - 1, f"{other}{place}", int(words[2:], 16) - 1)
+    found = [
+        Link(sign, int(words[:2], 16) - 1, f"{other}{place}", int(words[2:], 16) - 1)
         for sign, place, other, words in zip(*(links[at::4] for at in range(4)), strict=True)
-        if sign == "!"
     ]
-    return Synset(f"{kind}{offset}", lemmas, gloss.strip(), antonyms)
+    return Synset(f"{kind}{offset}", lemmas, gloss.strip(), found)
 
 
 def _turns(folder: Path) -> list[str]:
