@@ -227,5 +227,5 @@ def test_names_tell_their_parts_apart() -> None:
 
 def test_what_else_a_source_tells_gives_way_to_its_own_metadata() -> None:
     assert noted("f", {"f": "mine"}, {"count": 3}) == {"f": "mine"}
-    empty = {"none": None, "text": "", "number": 0, "list": [], "object": {}}
+    empty: dict[str, object] = {"none": None, "text": "", "number": 0, "list": [], "object": {}}
     assert noted("f", {"a": 1}, {"count": 1, **empty}) == {"f": {"count": 1}, "a": 1}
