@@ -168,6 +168,10 @@ READS: dict[str, tuple[str, Callable[[MemoryStore], object]]] = {
         "UPDATE named_vectors SET vector = zeroblob(8)",
         lambda store: store.vectors("dog", "mine"),
     ),
+    "a vector of one's own that is gone": (
+        "DELETE FROM named_vectors",
+        lambda store: store.get("dog"),
+    ),
     "what an entry told": (
         "UPDATE journal SET changes = replace(changes, 'cat', 'cow')",
         lambda store: store.log(),
@@ -197,6 +201,26 @@ def test_what_was_changed_is_not_returned(
         alter(filled, edit)
         with pytest.raises(TamperedError):
             read(store)
+
+
+def test_a_vector_that_the_store_itself_drops_is_not_missed(path: Path) -> None:
+    with keyed(path) as store:
+        cat, dog = (store.store(text, vectors={"mine": [1, 0]}) for text in ("cat", "dog"))
+        store.forget(cat.id)
+        store.erase(dog.id)
+        store.store("bird", vectors={"mine": [1, 0, 0]})
+        store.restore(cat.id)
+        assert [record.content for record in store.all()] == ["cat", "bird"]
+        assert store.verify().problems == ()
+
+
+def test_a_write_does_not_make_good_a_record_whose_vector_it_drops(path: Path) -> None:
+    with keyed(path) as store:
+        store.store("cat", id="cat", vectors={"mine": [1, 0]})
+        store.forget("cat")
+        alter(path, "UPDATE records SET content = 'x'")
+        with pytest.raises(TamperedError):
+            store.store("bird", vectors={"mine": [1, 0, 0]})
 
 
 OPENS = {

@@ -20,7 +20,12 @@ from ...records import MemoryRecord
 from ..chronicle import Entry
 from .rows import COLUMNS, GIVEN, TOLD, to_entry, to_record
 
-RECORD: Final = f"{COLUMNS}, records.row, ordinal, revision"
+_NAMES: Final = (
+    "(SELECT group_concat(name, char(10)) FROM (SELECT name FROM named_vectors AS own "
+    "WHERE own.row = records.row ORDER BY name))"
+)
+RECORD: Final = f"{COLUMNS}, records.row, ordinal, revision, {_NAMES}"
+_OF_CODES: Final = 5  # columns at the end that are there for the code, itself the last
 ENTRY: Final = "seq, at, action, id, namespace, was, row, digest, link"
 EMBEDDED_VECTOR: Final = "row, '', 0, vector"
 NAMED_VECTOR: Final = "row, name, since, vector"
@@ -101,7 +106,7 @@ class KeyedCodes(Codes):
     def _to_record(self, values: Sequence[Any]) -> MemoryRecord:
         if values[-1] != self.record(values[:-1]):
             raise TamperedError(None, f"record {values[0]!r} {_CHANGED}")
-        return to_record(values[:-4])
+        return to_record(values[:-_OF_CODES])
 
     def _to_entry(self, values: Sequence[Any]) -> Entry:
         *columns, salt, changes, code = values

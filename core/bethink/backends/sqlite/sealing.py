@@ -162,6 +162,15 @@ class KeyedWriter(SQLiteWriter):
         self._seal_vectors(moved.row, moved.vectors)
         return moved
 
+    def _drop(self, name: str) -> None:
+        having = "SELECT row FROM records JOIN named_vectors USING (row) WHERE name = ?"
+        rows = [row for (row,) in self._connection.execute(having, (name,)).fetchall()]
+        for row in rows:
+            self._check_record(row)
+        super()._drop(name)
+        for row in rows:
+            self._seal_record(row)
+
     def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
         super()._attach(row, vectors)
         self._seal_vectors(row, vectors)
@@ -171,6 +180,7 @@ class KeyedWriter(SQLiteWriter):
         if _blank(self._connection):
             raise TamperedError(None, "what journal entries told was taken out of them")
         places = super().erase(row, tombstone)
+        self._seal_record(row)
         for *columns, code in _blank(self._connection):
             count = mark(code)[1]
             if code != self._codes.entry(columns, count, erased=False):
@@ -220,6 +230,10 @@ class KeyedWriter(SQLiteWriter):
 
     def _renew_seal(self) -> None:
         super().set(SEAL, sealed(self._connection, self._codes))
+
+    def _check_record(self, row: int) -> None:
+        selected = f"SELECT {self._codes.columns} FROM records WHERE row = ?"
+        self._codes.to_record(self._connection.execute(selected, (row,)).fetchone())
 
     def _seal_record(self, row: int) -> None:
         columns = self._connection.execute(

@@ -134,9 +134,12 @@ class SQLiteWriter:
             ).fetchone()
             if carried:
                 return stored
-            self._connection.execute("DELETE FROM named_vectors WHERE name = ?", (name,))
+            self._drop(name)
         self.set(f"dimension:{name}", str(wanted))
         return wanted
+
+    def _drop(self, name: str) -> None:
+        self._connection.execute("DELETE FROM named_vectors WHERE name = ?", (name,))
 
     def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         """Add a record; an id that exists is refused."""
