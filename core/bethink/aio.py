@@ -5,7 +5,6 @@ Each runs in a worker thread, so no event loop is ever blocked.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Coroutine
 from functools import update_wrapper, wraps
@@ -30,6 +29,12 @@ class _Face(Protocol[S_co]):
     def sync(self) -> S_co: ...
 
 
+async def _in_thread(call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    from asyncio import to_thread  # whoever awaits has it; to import it takes long
+
+    return await to_thread(call, *args, **kwargs)
+
+
 def _awaitable(
     verb: Callable[Concatenate[S, P], R],
 ) -> Callable[Concatenate[_Face[S], P], Coroutine[Any, Any, R]]:
@@ -37,7 +42,7 @@ def _awaitable(
 
     @wraps(verb)
     async def run(self: _Face[S], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.to_thread(verb, self.sync, *args, **kwargs)
+        return await _in_thread(verb, self.sync, *args, **kwargs)
 
     return run
 
@@ -107,7 +112,7 @@ class AsyncMemoryStore(_AsyncView):
 
     async def as_of(self, when: When) -> AsyncPast:
         """Return what the store held at a moment, to be awaited."""
-        return AsyncPast(await asyncio.to_thread(self.sync.as_of, when))
+        return AsyncPast(await _in_thread(self.sync.as_of, when))
 
     update_wrapper(as_of, MemoryStore.as_of)
 
@@ -116,7 +121,7 @@ class AsyncMemoryStore(_AsyncView):
     ) -> Merged:
         """Bring in what another store holds, which may be awaitable, too."""
         source = other.sync if isinstance(other, AsyncMemoryStore) else other
-        return await asyncio.to_thread(self.sync.merge_from, source)
+        return await _in_thread(self.sync.merge_from, source)
 
     update_wrapper(merge_from, MemoryStore.merge_from)
 
