@@ -164,6 +164,10 @@ def test_core_imports_the_standard_library_and_numpy(path: Path) -> None:
     assert {name.partition(".")[0] for name in imported(path, eager=True)} <= allowed
 
 
+def test_importing_the_core_brings_no_event_loop_and_no_sockets() -> None:
+    assert loaded_by("import bethink").isdisjoint({"asyncio", "socket", "ssl", "urllib.request"})
+
+
 @pytest.mark.parametrize("path", CORE, ids=module_name)
 def test_core_knows_no_adapter_and_no_framework(path: Path) -> None:
     used = {name.partition(".")[0] for name in imported(path, eager=False)}
