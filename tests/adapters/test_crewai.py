@@ -306,6 +306,11 @@ class TestSearch:
         assert found(storage, limit=2) == ["same", "near"]
         assert found(storage, min_score=0.6) == ["same", "near"]
 
+    def test_of_those_that_look_away_the_nearest_come_first(self, storage: CrewStorage) -> None:
+        storage.save([record("slightly away", embedding=[-0.1, 0.995])])
+        storage.save([record("opposite", embedding=[-1.0, 0.0])])
+        assert found(storage, limit=1) == ["slightly away"]
+
     def test_best_are_the_best_of_all(self, storage: CrewStorage) -> None:
         random = np.random.default_rng(7)
         rows, query = random.normal(size=(300, 8)), random.normal(size=8)
@@ -449,16 +454,19 @@ class TestEmbedder:
         [vector] = embedder(["a text"])
         assert embedder.text_of([float(f"{x:.9g}") for x in vector]) == "a text"
 
-    def test_the_last_text_of_a_vector_is_meant(self) -> None:
-        embedder = RememberingEmbedder(lambda texts: [X for _ in texts])
-        embedder(["one"])
-        embedder(["two", "two"])
-        assert embedder.text_of(X) == "two"
+    @pytest.mark.parametrize("vector", [X, [0.0] * 64], ids=["one", "zeros"])
+    def test_texts_of_one_vector_are_told_apart(self, vector: list[float]) -> None:
+        embedder = RememberingEmbedder(lambda texts: [vector for _ in texts])
+        texts = ["one", "two", "three", "two", "\ud800"]
+        found = [*embedder(texts[:1]), *embedder(texts[1:])]
+        assert [embedder.text_of(each) for each in found] == texts
+        assert embedder(texts) == found
+        assert np.allclose(found, vector, rtol=0.002)
 
-    def test_a_vector_of_two_texts_at_once_is_nobodys(self) -> None:
-        embedder = RememberingEmbedder(lambda texts: [X for _ in texts])
-        embedder(["one", "two", "two"])
-        assert embedder.text_of(X) is None
+    def test_a_vector_that_cannot_be_told_apart_is_nobodys(self) -> None:
+        embedder = RememberingEmbedder(lambda texts: [[0.0] for _ in texts])
+        found = embedder([str(number) for number in range(9)])
+        assert all(embedder.text_of(each) is None for each in found)
 
     def test_only_the_latest_are_remembered(self) -> None:
         embedder = RememberingEmbedder(lambda texts: [[float(text)] for text in texts], capacity=2)

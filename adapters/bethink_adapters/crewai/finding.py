@@ -9,7 +9,7 @@ from typing import Any, Final
 from bethink import MemoryRecord, MemoryStore, Subtree
 
 from ..texts import askable
-from .scoring import cosine
+from .scoring import cosine, direction
 from .translate import VECTOR
 
 ALL: Final = 1 << 30
@@ -36,21 +36,23 @@ class Finder:
         """Return the nearest records, however far, and perhaps some more, in no order."""
         found = self._recall(None, embedding, self.limit)
         if len(found) < self.limit:
-            return found + self._others(found)
+            return found + self._others(found, embedding)
         # The store ranks by a little more than nearness: add what is nearer than its last choice.
         vectors = self.store.vectors([record.id for record in found], VECTOR)
         farthest = min((cosine(embedding, vector) for vector in vectors.values()), default=1.0)
         nearer = self._recall(None, embedding, ALL, min(farthest + CLOSE, 1.0))
         return list({record.id: record for record in (*nearer, *found)}.values())
 
-    def _others(self, found: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+    def _others(
+        self, found: Sequence[MemoryRecord], embedding: Sequence[float]
+    ) -> list[MemoryRecord]:
+        """Return the nearest of those that look away, the newest first where that is equal."""
         unlike = {"id": {"$nin": [record.id for record in found]}}
-        return self.store.all(
-            namespace=self.place,
-            where={"$and": [*self.conditions, unlike]},
-            order="newest",
-            limit=self.limit - len(found),
-        )
+        where = {"$and": [*self.conditions, unlike]}
+        others = self.store.all(namespace=self.place, where=where, order="newest")
+        vectors = self.store.vectors([record.id for record in others], VECTOR)
+        others.sort(key=lambda record: -direction(embedding, vectors.get(record.id, ())))
+        return others[: self.limit - len(found)]
 
     def _recall(
         self, text: str | None, embedding: Sequence[float] | None, k: int, least: float = 0.0

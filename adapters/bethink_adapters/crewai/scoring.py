@@ -34,8 +34,13 @@ def scored(
 
 def cosine(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> float:
     """Return the cosine of two vectors, 0 where it is negative or undefined."""
+    return min(max(direction(one, other), 0.0), 1.0)
+
+
+def direction(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> float:
+    """Return the cosine of two vectors, 0 where it is undefined."""
     if len(one) != len(other):
         return 0.0
     a, b = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
     lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return min(max(float(a @ b) / lengths, 0.0), 1.0) if lengths else 0.0
+    return float(a @ b) / lengths if lengths else 0.0
