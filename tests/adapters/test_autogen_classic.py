@@ -143,6 +143,24 @@ def test_remembered_code_is_not_executed(store: MemoryStore, tmp_path: Path) -> 
     assert trace.exists()
 
 
+def test_the_block_takes_no_place_among_the_messages_searched_for_code(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    from autogen.coding import LocalCommandLineCodeExecutor
+
+    store.store(FACT)
+    executor = LocalCommandLineCodeExecutor(work_dir=tmp_path)
+    agent = Agent(code_execution_config={"executor": executor, "last_n_messages": 2}).agent
+    for _ in range(2):
+        MemoryCapability(store).add_to_agent(agent)
+    messages = [
+        {"role": "user", "content": "```python\nprint(6 * 7)\n```"},
+        {"role": "user", "content": QUESTION},
+    ]
+    for reply in (agent.generate_reply(messages), asyncio.run(agent.a_generate_reply(messages))):
+        assert "42" in reply
+
+
 def test_speakers_of_a_group_share_what_is_remembered(store: MemoryStore) -> None:
     store.store(FACT)
     memory = MemoryCapability(store, thread="group")

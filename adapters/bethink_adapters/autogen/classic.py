@@ -14,6 +14,7 @@ Runs on pyautogen 0.2.35 to 0.9, ag2 0.9 to 0.14 and autogen 0.14.1, which are a
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -40,7 +41,7 @@ class MemoryCapability:
     The best *k* memories of *scope* (default: *namespace*) that score at least *min_score*, and
     that the conversation does not hold already, are shown: as many as fit into *budget_tokens*, as
     *count_tokens* counts them (default: an estimate). Fences of code in them are shown as ``~~~``,
-    which no agent takes for code to execute.
+    which no agent takes for code to execute; where an agent looks for code, they do not count.
 
     When the agent sends a message, that and what came before it in this chat is remembered in
     *namespace*, each text once in the conversation called *thread* (default: one for each object);
@@ -77,6 +78,9 @@ class MemoryCapability:
     def add_to_agent(self, agent: Any) -> None:
         """Let *agent*, a ``ConversableAgent``, recall and remember."""
         agent.register_hook("process_all_messages_before_reply", self.shown)
+        for reply in [each["reply_func"] for each in agent._reply_func_list]:
+            if "code_execution_reply" in getattr(reply, "__name__", ""):
+                agent.replace_reply_func(reply, _without_blocks(reply))
         if self.remember:
             agent.register_hook("process_message_before_send", self.sent)
 
@@ -90,7 +94,7 @@ class MemoryCapability:
         packed = self._recalling.safely(query, {_text(message).strip() for message in messages})
         if not packed.text:
             return messages
-        block = {"role": "user", "content": _without_code(packed.text)}
+        block = _Block(role="user", content=_without_code(packed.text))
         return [*messages[:place], block, *messages[place:]]
 
     def sent(self, sender: Any, message: Any, recipient: Any, silent: bool) -> Any:
@@ -109,6 +113,21 @@ class MemoryCapability:
             if role in _SPOKEN and (text := _text(message)).strip():
                 author = storable(str(message.get("name") or role), MAX_LABEL)
                 yield turn(text, author, self.thread)
+
+
+class _Block(dict[str, Any]):
+    """A message with what was recalled."""
+
+
+def _without_blocks(reply: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the reply function *reply* such that it sees no block."""
+
+    @functools.wraps(reply)
+    def to_said(agent: Any, messages: list[dict[str, Any]], *args: Any, **options: Any) -> Any:
+        said = [message for message in messages if not isinstance(message, _Block)]
+        return reply(agent, said, *args, **options)
+
+    return to_said
 
 
 def _text(message: Mapping[str, Any]) -> str:
