@@ -18,6 +18,7 @@ from autogen_agentchat.agents import AssistantAgent
 from autogen_core.model_context import (
     BufferedChatCompletionContext,
     ChatCompletionContext,
+    HeadAndTailChatCompletionContext,
     UnboundedChatCompletionContext,
 )
 from autogen_core.models import AssistantMessage, LLMMessage, UserMessage
@@ -138,6 +139,22 @@ def test_the_context_it_has_decides_what_is_kept(store: MemoryStore) -> None:
     messages = shown(context, user("Hi."), answer, user(QUESTION))
     assert [message.content for message in messages[::2]] == ["Hello.", QUESTION]
     assert "cobalt flowerpot" in str(messages[1].content)
+
+
+def test_a_note_that_messages_were_skipped_is_no_question(store: MemoryStore) -> None:
+    store.store(FACT)
+    inner = HeadAndTailChatCompletionContext(head_size=1, tail_size=1)
+    answers = [AssistantMessage(content=text, source="helper") for text in ("Hm.", "Well.")]
+    messages = shown(MemoryModelContext(store, context=inner), user(QUESTION), *answers)
+    assert sources(messages) == ["memory", "user", "System", "helper"]
+    asyncio.run(AgentMemory(store).update_context(inner))
+    assert sources(asyncio.run(inner.get_messages())) == sources(messages)
+
+
+def test_the_same_words_of_a_user_are_a_question(store: MemoryStore) -> None:
+    store.store("The report says: skipped 3 messages.")
+    messages = shown(MemoryModelContext(store), user("Skipped 3 messages."))
+    assert sources(messages) == ["memory", "user"]
 
 
 def test_nothing_is_recalled_for_nobody(store: MemoryStore) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from autogen_core.model_context import ChatCompletionContext
     from autogen_core.models import LLMMessage
+
+# What a HeadAndTailChatCompletionContext puts, as a message of "System", where it leaves some out.
+_SKIPPED: Final = re.compile(r"Skipped \d+ messages\.")
 
 
 class ContextView:
@@ -42,13 +46,20 @@ def show(block: LLMMessage, messages: list[LLMMessage]) -> None:
 
 def _asked_at(messages: Sequence[LLMMessage]) -> int:
     """Return where the last user message stands; 0 where there is none."""
-    places = (at for at in reversed(range(len(messages))) if messages[at].type == "UserMessage")
+    places = (at for at in reversed(range(len(messages))) if _of_a_user(messages[at]))
     return next(places, 0)
+
+
+def _of_a_user(message: LLMMessage) -> bool:
+    """Tell whether *message* is a user's, and not in place of messages that a context skipped."""
+    if message.type != "UserMessage":
+        return False
+    return message.source != "System" or not _SKIPPED.fullmatch(str(message.content))
 
 
 def question(messages: Sequence[LLMMessage]) -> str:
     """Return the text of the last user message."""
-    users = (message for message in reversed(messages) if message.type == "UserMessage")
+    users = filter(_of_a_user, reversed(messages))
     return next((next(texts(user.content)) for user in users), "").strip()
 
 
