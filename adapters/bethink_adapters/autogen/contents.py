@@ -51,7 +51,7 @@ def to_item(content: MemoryContent) -> dict[str, Any]:
             )
         mime = mime if isinstance(data, bytes) else "image/png"
         value = base64.b64encode(data).decode() if isinstance(data, bytes) else data.to_base64()
-    if mime != _TEXT or "mime_type" in metadata:
+    if mime != _TEXT or value is not None or "mime_type" in metadata:
         metadata["mime_type"] = mime
     told = {name: metadata.pop(name) for name, kind in _TOLD.items() if _is(metadata, name, kind)}
     key = f"content:{_digest(mime, text, value, *told.values())}"
