@@ -47,6 +47,14 @@ def test_what_fits_no_field_stays_in_the_metadata(store: MemoryStore) -> None:
     assert store.all()[0].metadata == odd
 
 
+@pytest.mark.parametrize("when", ["2024-05-01", 0])
+def test_what_fits_no_field_comes_back_as_given(store: MemoryStore, when: Any) -> None:
+    memory = AgentMemory(store)
+    asyncio.run(memory.add(content("The kiln is electric.", occurred_at=when)))
+    (found,) = asyncio.run(memory.query("kiln")).results
+    assert (found.metadata or {})["occurred_at"] == when
+
+
 def test_a_recorded_message_keeps_its_metadata(store: MemoryStore) -> None:
     message = TextMessage(content="I like pizza.", source="ann", metadata={"source_id": "D1:1"})
     asyncio.run(AgentMemory(store).record(TaskResult(messages=[message])))
