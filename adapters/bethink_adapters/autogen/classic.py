@@ -123,8 +123,8 @@ def _without_blocks(reply: Callable[..., Any]) -> Callable[..., Any]:
     """Return the reply function *reply* such that it sees no block."""
 
     @functools.wraps(reply)
-    def to_said(agent: Any, messages: list[dict[str, Any]], *args: Any, **options: Any) -> Any:
-        said = [message for message in messages if not isinstance(message, _Block)]
+    def to_said(agent: Any, messages: Any = None, *args: Any, **options: Any) -> Any:
+        said = messages and [each for each in messages if not isinstance(each, _Block)]
         return reply(agent, said, *args, **options)
 
     return to_said
