@@ -25,17 +25,23 @@ class MessageLog:
         self.namespace = check_namespace(f"{namespace}/{segment(session)}")
         self.thread = _thread(session)
 
-    def append(self, messages: Iterable[Mapping[str, Any]]) -> list[MemoryRecord]:
+    def append(
+        self, messages: Iterable[Mapping[str, Any]], *, forget: str | Iterable[str] = ()
+    ) -> list[MemoryRecord]:
         """Add *messages*, each a mapping of ``MemoryStore.store``'s arguments: all of them or none.
 
-        The log says where they go: a message that names a namespace or a thread is refused.
+        The log says where they go: a message that names a namespace or a thread is refused. The
+        records with the ids in *forget* are forgotten in the same transaction.
         """
         items = _listed(messages)
         if any({"namespace", "thread"} & item.keys() for item in items):
             raise ValidationError("a message cannot name its namespace or thread; the log does")
-        if not items:
+        gone = fields.ids(forget)
+        if not items and not gone:
             return []
-        return self.store.store_many(items, namespace=self.namespace, thread=self.thread)
+        return self.store.store_many(
+            items, forget=gone, namespace=self.namespace, thread=self.thread
+        )
 
     def messages(self, last: int | None = None) -> list[MemoryRecord]:
         """Return the *last* messages, or all of them, oldest first; only those are read."""

@@ -324,6 +324,18 @@ def test_remove_all_keeps_what_follows(store: MemoryStore) -> None:
     assert spoken(history) == [("HumanMessage", "new")]
 
 
+def test_what_cannot_be_added_removes_nothing(store: MemoryStore) -> None:
+    history = ChatMessageHistory(store, "s1")
+    history.add_user_message("old")
+    deep: list[Any] = []
+    for _ in range(200):
+        deep = [deep]
+    wrong = HumanMessage("new", additional_kwargs={"deep": deep})
+    with pytest.raises(ValidationError):
+        history.add_messages([RemoveMessage(id="__remove_all__"), wrong])
+    assert spoken(history) == [("HumanMessage", "old")]
+
+
 def test_a_retried_write_adds_nothing(store: MemoryStore) -> None:
     history = ChatMessageHistory(store, "s1")
     turn = [HumanMessage("a", id="1"), AIMessage("b", id="2")]

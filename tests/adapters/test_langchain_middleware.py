@@ -19,7 +19,13 @@ pytest.importorskip("langchain.agents.middleware")
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+)
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -256,6 +262,40 @@ def test_a_summary_is_not_something_said(store: MemoryStore) -> None:
     ]
     memory.after_agent({"messages": said}, None)
     assert [each.content for each in store.all()] == ["Hi.", "You?", "Hello."]
+
+
+class Compacting(AgentMiddleware):
+    """Put a summary in the place of all but the last two messages."""
+
+    def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        if len(state["messages"]) < 3:
+            return None
+        summary = HumanMessage("A summary.", additional_kwargs={"lc_source": "summarization"})
+        return {"messages": [RemoveMessage("__remove_all__"), summary, *state["messages"][-2:]]}
+
+
+def test_what_a_summary_takes_away_is_remembered(store: MemoryStore) -> None:
+    @tool
+    def look(at: str) -> str:
+        """Look at something."""
+        return "seen"
+
+    for order in (list, reversed):
+        model = Model(replies=[calling("look", at="a"), "Done."])
+        both: Any = list(order([MemoryMiddleware(store), Compacting()]))
+        create_agent(model, [look], middleware=both).invoke(asked("I was born in Kiel."))
+        assert [record.content for record in store.all()] == ["I was born in Kiel.", "Done."]
+        store.forget(namespace="default")
+
+
+def test_a_summary_is_not_asked(store: MemoryStore) -> None:
+    store.store("The harbour of Kiel is closed on Sunday")
+    summary = HumanMessage("Weather.", additional_kwargs={"lc_source": "summarization"})
+    said = {"messages": [HumanMessage("When is the harbour of Kiel closed?"), summary]}
+    (shown,) = (
+        text for text in MemoryMiddleware(store).before_agent(said, None).values() if "Kiel" in text
+    )
+    assert "closed on Sunday" in shown
 
 
 def test_ids_count_within_their_thread_only(store: MemoryStore) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink import MemoryStore, MessageLog, ValidationError, segment
+from bethink import MemoryStore, MessageLog, NotFoundError, ValidationError, segment
 from bethink.fields import integer
 
 from .messages import as_message, langchain, to_item, to_message
@@ -67,14 +67,14 @@ class ChatMessageHistory(_Base):
         A ``RemoveMessage`` removes the message with its id, or all with the id "__remove_all__".
         Messages that all carry ids and are the newest ones already are not added again.
         """
-        items: list[dict[str, Any]] = []
-        for message in [as_message(message) for message in messages]:
-            if message.type == "remove":
-                items = self._remove(message.id, items)
-            else:
-                items.append(to_item(message))
-        if not self._ends_with(items):
-            self.log.append(items)
+        given = [as_message(message) for message in messages]
+        while True:  # until no one else removes what is to be removed
+            items, gone = self._changed(given)
+            try:
+                self.log.append([] if self._ends_with(items, gone) else items, forget=gone)
+                break
+            except NotFoundError:
+                continue
         self._as_run_began = None
 
     async def aadd_messages(self, messages: Sequence[BaseMessage | str]) -> None:
@@ -132,19 +132,28 @@ class ChatMessageHistory(_Base):
 
         return ensure_config().get("configurable", {}).get("message_history") is self
 
-    def _remove(self, id: str | None, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Remove a message from the session and from *items*, which are about to be added."""
-        if id == _REMOVE_ALL:
-            self.log.clear()
-            return []
-        self.log.store.forget(namespace=self.log.namespace, where={"value.data.id": id})
-        return [item for item in items if item["value"]["data"]["id"] != id]
+    def _changed(self, given: Sequence[BaseMessage]) -> tuple[list[dict[str, Any]], set[str]]:
+        """Return what is to be added, and the ids of the records that are to be removed."""
+        items: list[dict[str, Any]] = []
+        gone = set[str]()
+        for message in given:
+            if message.type != "remove":
+                items.append(to_item(message))
+                continue
+            id, every = message.id, message.id == _REMOVE_ALL
+            items = [] if every else [each for each in items if each["value"]["data"]["id"] != id]
+            where = None if every else {"value.data.id": id}
+            found = self.log.store.all(namespace=self.log.namespace, where=where)
+            gone.update(record.id for record in found)
+        return items, gone
 
-    def _ends_with(self, items: list[dict[str, Any]]) -> bool:
+    def _ends_with(self, items: list[dict[str, Any]], gone: Set[str]) -> bool:
         values = [item["value"] for item in items]
         if not all(value["data"]["id"] for value in values):
             return False
-        return [record.value for record in self.log.messages(len(values))] == values
+        found = self.log.messages(None if gone else len(values))
+        left = [record.value for record in found if record.id not in gone]
+        return left[len(left) - len(values) :] == values if len(left) >= len(values) else False
 
 
 def message_history_factory(

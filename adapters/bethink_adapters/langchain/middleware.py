@@ -102,8 +102,8 @@ class MemoryMiddleware(_Base):
             count_tokens=count_tokens,
         )
         self._name = name
-        self._slot = f"recalled_by_{name}"
-        self.state_schema = _state(self._slot)
+        self._slot, self._asked = f"recalled_by_{name}", f"asked_of_{name}"
+        self.state_schema = _state(self._slot, self._asked)
 
     @property
     def name(self) -> str:
@@ -112,7 +112,8 @@ class MemoryMiddleware(_Base):
 
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
         """Recall what the last human message asks for."""
-        return {self._slot: self._recalled(state, runtime)}
+        asked = [each for each in _turn(state["messages"]) if each.type == "human"]
+        return {self._slot: self._recalled(state, runtime), self._asked: asked}
 
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
         """Do what ``before_agent`` does."""
@@ -136,7 +137,7 @@ class MemoryMiddleware(_Base):
         try:
             said = [
                 turn(plain_text(each.content), each.name or each.type, thread, each.id)
-                for each in _turn(state["messages"])
+                for each in _with_question(_turn(state["messages"]), state.get(self._asked))
             ]
             remember_new(self.store, said, namespace)
         except Exception:
@@ -149,7 +150,7 @@ class MemoryMiddleware(_Base):
     def _recalled(self, state: Any, runtime: Any) -> str:
         messages = state["messages"]
         said = {plain_text(message.content).strip() for message in messages}
-        asked = (each for each in reversed(messages) if each.type == "human")
+        asked = (each for each in reversed(_spoken(messages)) if each.type == "human")
         query = next((plain_text(message.content) for message in asked), "")
         namespace = _resolved(self.namespace, runtime)
         return self._recalling.safely(query, said, namespace=namespace).text
@@ -169,13 +170,14 @@ class MemoryMiddleware(_Base):
         return request.override(system_message=_with_text(request.system_message, block))
 
 
-def _state(slot: str) -> type:
-    """Return a state with *slot*, which is in no input, no output and no checkpoint."""
+def _state(recalled: str, asked: str) -> type:
+    """Return a state with two slots, which are in no input, no result and no checkpoint."""
     from langchain.agents.middleware.types import PrivateStateAttr
     from langgraph.channels import UntrackedValue
 
-    kept = NotRequired[Annotated[str, PrivateStateAttr, UntrackedValue]]
-    return TypedDict("MemoryState", {slot: kept})  # type: ignore[operator, no-any-return]
+    text = NotRequired[Annotated[str, PrivateStateAttr, UntrackedValue]]
+    turns = NotRequired[Annotated[list[Any], PrivateStateAttr, UntrackedValue]]
+    return TypedDict("MemoryState", {recalled: text, asked: turns})  # type: ignore[operator, no-any-return]
 
 
 def _resolved(namespace: Namespace, runtime: Any) -> str:
@@ -193,9 +195,21 @@ def _thread() -> str | None:
     return None if thread is None else str(thread)
 
 
+def _spoken(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the messages that are no summary of others."""
+    return [each for each in messages if each.additional_kwargs.get("lc_source") != _SUMMARY]
+
+
+def _with_question(
+    turn: list[AnyMessage], asked: Sequence[AnyMessage] | None
+) -> Sequence[AnyMessage]:
+    """Return a *turn* with what was *asked* before it, if a summary took that away meanwhile."""
+    return turn if any(each.type == "human" for each in turn) else [*(asked or ()), *turn]
+
+
 def _turn(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Return the last human messages and the answers to them, without calls of tools."""
-    spoken = [each for each in messages if each.additional_kwargs.get("lc_source") != _SUMMARY]
+    spoken = _spoken(messages)
     start = len(spoken)
     while start and spoken[start - 1].type != "human":
         start -= 1
