@@ -128,6 +128,19 @@ class TestOffline:
         raw = "Task: Plan it.\nResult: Acme launches in March. Dana owns it. Is it late?\nOK."
         assert kept.extract_memories(raw) == ["Acme launches in March.", "Dana owns it."]
 
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "Task: Say how\nResult: of what\nAgent: A\nExpected result: all\nit says\nResult: ",
+            "Input: Say how\nResult: of what\nAgent: A\nResult: ",
+            "",
+        ],
+    )
+    def test_a_result_may_speak_of_a_result(self, header: str) -> None:
+        kept = memory(CrewStorage(MemoryStore()))
+        told = ["The tests ran on node 7 for two hours.", "Result: all 12 tests passed today."]
+        assert kept.extract_memories(header + "\n".join(told)) == told
+
     def test_what_is_there_is_not_stored_again(self) -> None:
         storage = CrewStorage(MemoryStore())
         kept = memory(storage)

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from crewai.llms.base_llm import BaseLLM
 
 _SENTENCES: Final = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])\s+|\n+")
-_RESULT: Final = re.compile(r"^Result:\s*", re.MULTILINE)
+_HEADER: Final = re.compile(
+    r"\A(?:Task|Input): (?>.*?^Agent: )?.*?^(?>Expected result: .*?^(?=Result: ))?Result: ",
+    re.MULTILINE | re.DOTALL,
+)
 _KNOWN: Final = re.compile(r"^\s*content: (.*)$", re.MULTILINE)
 _FEWEST_WORDS: Final = 3
 
@@ -62,8 +65,7 @@ def _kind() -> type[Any]:
 
 def _extracted(asked: str) -> dict[str, Any]:
     content = _part(asked, "extract_memories_user", "content")
-    result = _RESULT.split(content)[-1]
-    sentences = [each.strip() for each in _SENTENCES.split(result)]
+    sentences = [each.strip() for each in _SENTENCES.split(_HEADER.sub("", content))]
     told = [each for each in sentences if _tells(each)]
     return {"memories": list(dict.fromkeys(told))}
 
