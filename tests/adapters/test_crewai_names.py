@@ -129,6 +129,32 @@ class TestOffline:
         assert kept.extract_memories(raw) == ["Acme launches in March.", "Dana owns it."]
 
     @pytest.mark.parametrize(
+        ("result", "told"),
+        [
+            (
+                "1. Use Postgres\n2. Use Redis\n  10. Deploy Fridays. We said so.",
+                ["1. Use Postgres", "2. Use Redis", "10. Deploy Fridays.", "We said so."],
+            ),
+            ("他喜欢茶。她来吗\uff1f会议在周一。", ["他喜欢茶。", "会议在周一。"]),
+            (
+                "- e.g. Mr. Smith lives in St. Louis. He pays 3.5 euros.",
+                ["- e.g. Mr. Smith lives in St. Louis.", "He pays 3.5 euros."],
+            ),
+            (
+                "The fee is approx. five euros. We really can't. Prof. Ann agreed to it. Why?",
+                ["The fee is approx. five euros.", "We really can't.", "Prof. Ann agreed to it."],
+            ),
+            ("Approved.", []),
+        ],
+    )
+    def test_sentences_are_told_from_numbers_and_abbreviations(
+        self, result: str, told: list[str]
+    ) -> None:
+        kept = memory(CrewStorage(MemoryStore()))
+        raw = f"Task: t\nAgent: A\nExpected result: e\nResult: {result}"
+        assert kept.extract_memories(raw) == told
+
+    @pytest.mark.parametrize(
         "header",
         [
             "Task: Say how\nResult: of what\nAgent: A\nExpected result: all\nit says\nResult: ",

@@ -2,8 +2,9 @@
 
     memory = Memory(storage=storage, embedder=storage.embedder, llm=offline_llm())
 
-A result is remembered sentence by sentence, without its questions. A memory gets the category that
-its words say, and what is there word for word is not stored again. Nothing is rewritten or deleted.
+A result is remembered sentence by sentence, without its questions and without what has only one or
+two words ("Approved."). A memory gets the category that its words say, and what is there word for
+word is not stored again. Nothing is rewritten or deleted.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from bethink import ValidationError, guess_category
 if TYPE_CHECKING:
     from crewai.llms.base_llm import BaseLLM
 
-_SENTENCES: Final = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])\s+|\n+")
+_ABBREVIATION: Final = r"(?<![\w'\u2019])(?:[^\W\d_]|[A-Z][a-z]|Capt|Gen|Gov|Mrs|Prof|Rev|Sen|vs)\."
+_BREAK: Final = re.compile(
+    rf"(?P<kept>^[^\w\n.]*[\d.]+\s+|{_ABBREVIATION}\s+)"
+    r"|(?<=\.)\s+(?![a-z\u00df-\u00ff\s])|(?<=[!?\u2026])\s+"
+    r"|(?<=[\u3002\uff01\uff1f])(?![\u3002\uff01\uff1f\u2019\u201d\u300d\u300f\uff09])",
+    re.MULTILINE,
+)
 _HEADER: Final = re.compile(
     r"\A(?:Task|Input): (?>.*?^Agent: )?.*?^(?>Expected result: .*?^(?=Result: ))?Result: ",
     re.MULTILINE | re.DOTALL,
@@ -65,9 +72,14 @@ def _kind() -> type[Any]:
 
 def _extracted(asked: str) -> dict[str, Any]:
     content = _part(asked, "extract_memories_user", "content")
-    sentences = [each.strip() for each in _SENTENCES.split(_HEADER.sub("", content))]
-    told = [each for each in sentences if _tells(each)]
+    told = [each for each in _sentences(_HEADER.sub("", content)) if _tells(each)]
     return {"memories": list(dict.fromkeys(told))}
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences of *text*; numbers of a list and abbreviations end none."""
+    lines = _BREAK.sub(lambda found: found["kept"] or "\n", text).split("\n")
+    return [line.strip() for line in lines]
 
 
 def _tells(sentence: str) -> bool:
