@@ -4,7 +4,8 @@
 
 A result is remembered sentence by sentence, without its questions and without what has only one or
 two words ("Approved."). A memory gets the category that its words say, and what is there word for
-word is not stored again. Nothing is rewritten or deleted.
+word is not stored again: crewAI shows only the first 200 characters of it, so a longer text is
+compared with what the stores say that are open here. Nothing is rewritten or deleted.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import ValidationError, guess_category
+from bethink.fields import MAX_CONTENT
+
+from ..texts import storable
+from .opened import contents_of
 
 if TYPE_CHECKING:
     from crewai.llms.base_llm import BaseLLM
@@ -29,7 +34,10 @@ _HEADER: Final = re.compile(
     r"\A(?:Task|Input): (?>.*?^Agent: )?.*?^(?>Expected result: .*?^(?=Result: ))?Result: ",
     re.MULTILINE | re.DOTALL,
 )
-_KNOWN: Final = re.compile(r"^\s*content: (.*)$", re.MULTILINE)
+_KNOWN: Final = re.compile(
+    r"^- id=(.*?) \| scope=.*\n  content: ((?s:.*?))(?=\n\n- id=|\Z)", re.MULTILINE
+)
+_SHOWN: Final = 200
 _FEWEST_WORDS: Final = 3
 
 
@@ -96,7 +104,13 @@ def _analysed(asked: str) -> dict[str, Any]:
 def _consolidated(asked: str) -> dict[str, Any]:
     new = _part(asked, "consolidation_user", "new_content").strip()
     known = _KNOWN.findall(_part(asked, "consolidation_user", "records_summary"))
-    return {"actions": [], "insert_new": new not in map(str.strip, known)}
+    return {"actions": [], "insert_new": not any(_is(new, *each) for each in known)}
+
+
+def _is(new: str, id: str, shown: str) -> bool:
+    """Say whether the record *id*, of which crewAI shows this much, has the text *new*."""
+    there = [shown] if len(new) <= _SHOWN else contents_of(id)
+    return storable(new, MAX_CONTENT) in map(str.strip, there)
 
 
 def _planned(asked: str) -> dict[str, Any]:
