@@ -174,6 +174,16 @@ class TestRecords:
         assert kept.content.startswith("launch \N{REPLACEMENT CHARACTER} launch")
         assert kept.metadata["author"] == odd
 
+    @pytest.mark.parametrize("source", ["https://x/" + "q" * 1100, "launch \udc80", "", None])
+    def test_any_source_can_be_saved(
+        self, store: MemoryStore, storage: CrewStorage, source: str | None
+    ) -> None:
+        storage.save([record("beside it"), record(id="r", source=source)])
+        kept = store.get("r")
+        assert kept is not None
+        assert (kept.source or "")[:8] == (source or "")[:8].replace("\udc80", "\ufffd")
+        assert (get(storage, "r").source, storage.count()) == (source, 2)
+
     def test_touch_counts_as_one_use(self, tmp_path: Path) -> None:
         now = [1_000.0]
         with MemoryStore(tmp_path / "m.db", clock=lambda: now[0]) as store:

@@ -42,9 +42,13 @@ def to_fields(record: CrewRecord, namespace: str) -> dict[str, Any]:
     """Return the arguments of ``MemoryStore.store`` for *record*, but for id and embedding.
 
     Who said it and in which conversation are taken from the metadata ("author", "thread"), which
-    keeps them. Metadata that JSON cannot hold raises ``TypeError``, as crewAI's own storage does.
+    keeps them. A source too long for a label is whole in the value. Metadata that JSON cannot hold
+    raises ``TypeError``, as crewAI's own storage does.
     """
     author, thread = (record.metadata.get(name) for name in ("author", "thread"))
+    source = record.source and storable(record.source, MAX_LABEL)
+    whole = {} if source == record.source else {"source": record.source}
+    value = {"private": record.private, "last_accessed": seconds(record.last_accessed)}
     return {
         "content": storable(record.content, MAX_CONTENT),
         "namespace": namespace,
@@ -52,10 +56,10 @@ def to_fields(record: CrewRecord, namespace: str) -> dict[str, Any]:
         "author": _label(author),
         "thread": _label(thread),
         "importance": record.importance,
-        "source": record.source,
+        "source": source,
         "metadata": json.loads(json.dumps(record.metadata)),
         "occurred_at": seconds(record.created_at),
-        "value": {"private": record.private, "last_accessed": seconds(record.last_accessed)},
+        "value": {**value, **whole},
     }
 
 
@@ -75,6 +79,11 @@ def last_accessed(record: MemoryRecord) -> float:
     return max(given, record.last_accessed_at or given)
 
 
+def _source(record: MemoryRecord) -> str | None:
+    whole = record.value.get("source") if isinstance(record.value, Mapping) else None
+    return whole if isinstance(whole, str) else record.source
+
+
 def to_crew(record: MemoryRecord, scope: str, embedding: np.ndarray | None) -> CrewRecord:
     """Return *record* as the type that crewAI insists on."""
     from crewai.memory.types import MemoryRecord as CrewRecord
@@ -89,6 +98,6 @@ def to_crew(record: MemoryRecord, scope: str, embedding: np.ndarray | None) -> C
         created_at=naive(record.occurred_at),
         last_accessed=naive(last_accessed(record)),
         embedding=None if embedding is None else embedding.tolist(),
-        source=record.source,
+        source=_source(record),
         private=is_private(record),
     )
