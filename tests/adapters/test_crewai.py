@@ -184,6 +184,12 @@ class TestRecords:
         assert (kept.source or "")[:8] == (source or "")[:8].replace("\udc80", "\ufffd")
         assert (get(storage, "r").source, storage.count()) == (source, 2)
 
+    def test_numbers_that_are_not_finite_are_kept_as_text(self, storage: CrewStorage) -> None:
+        odd = {"scores": [float("nan"), 0.5], "best": float("inf"), "worst": float("-inf")}
+        storage.save([record("beside it"), record(id="r", metadata=odd)])
+        kept = {"scores": ["NaN", 0.5], "best": "Infinity", "worst": "-Infinity"}
+        assert (get(storage, "r").metadata, storage.count()) == (kept, 2)
+
     def test_touch_counts_as_one_use(self, tmp_path: Path) -> None:
         now = [1_000.0]
         with MemoryStore(tmp_path / "m.db", clock=lambda: now[0]) as store:

@@ -42,8 +42,9 @@ def to_fields(record: CrewRecord, namespace: str) -> dict[str, Any]:
     """Return the arguments of ``MemoryStore.store`` for *record*, but for id and embedding.
 
     Who said it and in which conversation are taken from the metadata ("author", "thread"), which
-    keeps them. A source too long for a label is whole in the value. Metadata that JSON cannot hold
-    raises ``TypeError``, as crewAI's own storage does.
+    keeps them. A source too long for a label is whole in the value. A number of the metadata that
+    is not finite becomes its text ("NaN", "Infinity"); what else JSON cannot hold raises
+    ``TypeError``, as crewAI's own storage does.
     """
     author, thread = (record.metadata.get(name) for name in ("author", "thread"))
     source = record.source and storable(record.source, MAX_LABEL)
@@ -57,7 +58,7 @@ def to_fields(record: CrewRecord, namespace: str) -> dict[str, Any]:
         "thread": _label(thread),
         "importance": record.importance,
         "source": source,
-        "metadata": json.loads(json.dumps(record.metadata)),
+        "metadata": json.loads(json.dumps(record.metadata), parse_constant=str),
         "occurred_at": seconds(record.created_at),
         "value": {**value, **whole},
     }
