@@ -175,22 +175,12 @@ class TestOffline:
         kept.remember("Dana owns the launch of Umbra.")
         assert storage.count() == 2
 
-    @pytest.mark.parametrize("text", ["Dana owns it.\n\nUmbra is in Lyon.", "Dana owns it. " * 20])
-    def test_texts_that_crewai_cuts_or_breaks_are_not_stored_again(self, text: str) -> None:
+    def test_a_text_of_several_lines_is_not_stored_again(self) -> None:
         storage = CrewStorage(MemoryStore())
-        kept = memory(storage)
+        kept, text = memory(storage), "Dana owns it.\n\nUmbra is in Lyon."
         for content in [text, text, f"{text}\nUmbra does.", text]:
             kept.remember(content)
         assert storage.count() == 2
-
-    def test_stores_that_are_not_open_are_not_asked(self, tmp_path: Path) -> None:
-        with MemoryStore() as closed:
-            others = [CrewStorage(closed), CrewStorage(tmp_path / "unused.db")]
-        kept = memory(CrewStorage(MemoryStore()))
-        for _ in others:
-            kept.remember("Dana owns it. " * 20)
-        assert kept._storage.count() == 1
-        assert not (tmp_path / "unused.db").exists()
 
     def test_an_agent_is_refused_an_answer(self) -> None:
         with pytest.raises(ValidationError, match="only what crewAI's memory asks"):

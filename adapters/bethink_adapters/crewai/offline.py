@@ -4,8 +4,8 @@
 
 A result is remembered sentence by sentence, without its questions and without what has only one or
 two words ("Approved."). A memory gets the category that its words say, and what is there word for
-word is not stored again: crewAI shows only the first 200 characters of it, so a longer text is
-compared with what the stores say that are open here. Nothing is rewritten or deleted.
+word is not stored again, unless it is longer than the 200 characters that crewAI shows of it.
+Nothing is rewritten or deleted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from bethink import ValidationError, guess_category
 from bethink.fields import MAX_CONTENT
 
 from ..texts import storable
-from .opened import contents_of
 
 if TYPE_CHECKING:
     from crewai.llms.base_llm import BaseLLM
@@ -35,9 +34,8 @@ _HEADER: Final = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _KNOWN: Final = re.compile(
-    r"^- id=(.*?) \| scope=.*\n  content: ((?s:.*?))(?=\n\n- id=|\Z)", re.MULTILINE
+    r"^- id=.*? \| scope=.*\n  content: ((?s:.*?))(?=\n\n- id=|\Z)", re.MULTILINE
 )
-_SHOWN: Final = 200
 _FEWEST_WORDS: Final = 3
 
 
@@ -104,13 +102,7 @@ def _analysed(asked: str) -> dict[str, Any]:
 def _consolidated(asked: str) -> dict[str, Any]:
     new = _part(asked, "consolidation_user", "new_content").strip()
     known = _KNOWN.findall(_part(asked, "consolidation_user", "records_summary"))
-    return {"actions": [], "insert_new": not any(_is(new, *each) for each in known)}
-
-
-def _is(new: str, id: str, shown: str) -> bool:
-    """Say whether the record *id*, of which crewAI shows this much, has the text *new*."""
-    there = [shown] if len(new) <= _SHOWN else contents_of(id)
-    return storable(new, MAX_CONTENT) in map(str.strip, there)
+    return {"actions": [], "insert_new": storable(new, MAX_CONTENT) not in map(str.strip, known)}
 
 
 def _planned(asked: str) -> dict[str, Any]:

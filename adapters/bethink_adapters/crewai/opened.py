@@ -5,17 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import threading
-import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Final
+from contextlib import contextmanager
 
-from bethink import BethinkError, DimensionError, MemoryStore, StorageError
+from bethink import DimensionError, MemoryStore, StorageError
 
 logger = logging.getLogger(__name__)
-
-_handles: Final[weakref.WeakSet[StoreHandle]] = weakref.WeakSet()
-_noting: Final = threading.Lock()
 
 
 class StoreHandle:
@@ -28,13 +23,6 @@ class StoreHandle:
         self._store = store if isinstance(store, MemoryStore) else None
         self._location = None if isinstance(store, MemoryStore) else os.fspath(store)
         self._lock = threading.Lock()
-        with _noting:
-            _handles.add(self)
-
-    @property
-    def opened(self) -> MemoryStore | None:
-        """The store, None while it is not open."""
-        return self._store
 
     def __call__(self) -> MemoryStore:
         """Return the open store."""
@@ -51,17 +39,6 @@ class StoreHandle:
                 return
             self._store.close()
             self._store = None
-
-
-def contents_of(id: str) -> list[str]:
-    """Return what the record *id* says, in every store that a handle holds open."""
-    with _noting:
-        stores = {store for handle in _handles if (store := handle.opened) is not None}
-    found = []
-    for store in stores:
-        with suppress(BethinkError, OSError):
-            found.append(store.get(id))
-    return [record.content for record in found if record is not None]
 
 
 @contextmanager
