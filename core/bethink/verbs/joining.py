@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ..records import LOWEST_LIVE, MemoryRecord, State, different
 from .lifecycle import supersede
 from .merging import combined, is_fuller
 from .nearness import Found, Nearest
-from .rivals import outdated_texts, told_at
+from .rivals import rivalries, told_at
 
 _TAKEN: Final[tuple[State, ...]] = ("live", "superseded", "archived")
 _HERE: Final = (
@@ -188,12 +188,15 @@ class _Joined:
         return replace(record, id=self._ids[record.id], superseded_by=by and self._ids.get(by, by))
 
     def _settle(self, records: Sequence[MemoryRecord]) -> None:
-        """Supersede what gives way of texts in pieces that both stores tell otherwise."""
-        rivals = outdated_texts(self._transaction, self._backend, records, self._told)
-        for theirs, ours, head in rivals:
-            self._outdated |= {record.id: head.id for record in theirs}
-            for row, record in ours:
-                supersede(self._transaction, row, record, head.id)
+        """Have the texts that were told last stand where both stores tell something else."""
+        back: dict[str, Any] = {"state": "live", "superseded_by": None}
+        for each in rivalries(self._transaction, self._backend, records, self._told):
+            self._outdated |= {record.id: each.head.id for record in each.outdated}
+            for row, record in each.superseded:
+                supersede(self._transaction, row, record, each.head.id)
+            for row, record in each.revived:
+                after = replace(record, **back, updated_at=self._transaction.now)
+                self._transaction.change(row, record, after, {}, "merge", back)
 
     def _take(self, row: Row) -> None:
         record = row.record

@@ -5,15 +5,18 @@ A text in pieces is told as a whole: its pieces never stand among those of anoth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from ..backends import Backend
 from ..engine import Transaction
 from ..records import MemoryRecord
 from . import runs
 
-_SAID = frozenset(("content", "value"))
-_LATEST = 64  # entries: who changed nothing but a mark for so long is told when it occurred
+_Found: TypeAlias = tuple[int, MemoryRecord]
+_SAID: Final = frozenset(("content", "value"))
+_LATEST: Final = 64  # entries: who changed nothing but a mark for so long is told when it occurred
 
 
 def told_at(backend: Backend, record: MemoryRecord) -> float:
@@ -26,30 +29,46 @@ def told_at(backend: Backend, record: MemoryRecord) -> float:
     return record.occurred_at
 
 
-def outdated_texts(
+class Rivalry(NamedTuple):
+    """What a text that two stores tell in two ways makes of records, and the ``head`` of its text.
+
+    Incoming ones are ``outdated``; of those here some are ``superseded``, and some ``revived``.
+    """
+
+    head: MemoryRecord
+    outdated: Sequence[MemoryRecord] = ()
+    superseded: Sequence[_Found] = ()
+    revived: Sequence[_Found] = ()
+
+
+def rivalries(
     transaction: Transaction,
     backend: Backend,
     incoming: Iterable[MemoryRecord],
     told: Mapping[str, float],
-) -> Iterator[tuple[list[MemoryRecord], list[tuple[int, MemoryRecord]], MemoryRecord]]:
-    """Yield what gives way of each text that *incoming* and this store tell in two ways.
+) -> Iterator[Rivalry]:
+    """Yield what becomes of each text that *incoming* and this store tell in two ways.
 
-    That is incoming records, rows of this store's, and the head of the text that stays; *told* is
-    when each incoming record was told. One text that goes on where the other ends is no rival.
+    *told* is when each incoming record was told. One text that goes on where the other ends is no
+    rival, and a text that was forgotten here stays so.
     """
     for theirs in _texts(incoming).values():
         held = runs.held(transaction, theirs[0].namespace, runs.path_of(theirs[0]))
-        if len(theirs) == 1 and len(held) < 2:
-            continue
+        known = transaction.writer.find([each.id for each in theirs])
+        gone = [found for found in known.values() if found[1].state != "live"]
         ids, own = {each.id for each in theirs}, {each.id for _, each in held.values()}
-        if ids <= own or own <= ids:
+        alone = len(theirs) == 1 and len(held) < 2
+        if ids <= own or (not gone and (alone or own <= ids)):
             continue
-        ours = [(row, each) for row, each in held.values() if each.id not in ids]
-        latest = max(told_at(backend, each) for _, each in held.values())
-        if max(told[each.id] for each in theirs) > latest:
-            yield [], ours, theirs[0]
+        fresh = [each for each in theirs if each.id not in known]
+        latest = max((told_at(backend, each) for _, each in held.values()), default=math.inf)
+        whole = all(each.state != "erased" for _, each in gone)
+        if whole and max(told[each.id] for each in theirs) > latest:
+            ours = [(row, each) for row, each in held.values() if each.id not in ids]
+            yield Rivalry(theirs[0], superseded=ours, revived=gone)
         else:
-            yield [each for each in theirs if each.id not in own], [], next(iter(held.values()))[1]
+            head = next((each for _, each in held.values()), theirs[0])
+            yield Rivalry(head, outdated=fresh)
 
 
 def _texts(records: Iterable[MemoryRecord]) -> dict[tuple[str, str], Sequence[MemoryRecord]]:

@@ -79,3 +79,60 @@ def test_a_text_that_goes_on_where_the_other_ends_is_taken_over(
     mine.append("/log", "two\n")
     ours.merge_from(theirs)
     assert mine.read("/log") == "start\none\ntwo\n"
+
+
+def test_a_text_that_wins_after_it_had_lost_comes_back_whole(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    mine, other = Files(ours), Files(theirs)
+    mine.write("/a", "one\n")
+    theirs.merge_from(ours)
+    clock.now += 1.0
+    mine.write("/a", "ONE\n")
+    ours.merge_from(theirs)
+    clock.now += 1.0
+    other.append("/a", "two\n")
+    ours.merge_from(theirs)
+    assert mine.read("/a") == other.read("/a") == "one\ntwo\n"
+    assert ours.verify().problems == ()
+
+
+def test_what_was_cut_off_here_comes_back_with_the_text_that_was_told_last(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    mine, other = Files(ours), Files(theirs)
+    for line in ("one\n", "two\n"):
+        mine.append("/a", line)
+    theirs.merge_from(ours)
+    clock.now += 1.0
+    other.write("/a", "one\n")
+    clock.now += 1.0
+    mine.append("/a", "three\n")
+    theirs.merge_from(ours)
+    assert other.read("/a") == mine.read("/a") == "one\ntwo\nthree\n"
+    assert other.append("/a", "four\n") == len("one\ntwo\nthree\n")
+
+
+def test_a_text_that_was_deleted_here_stays_so(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    mine, other = Files(ours), Files(theirs)
+    mine.write("/a", "one\n")
+    theirs.merge_from(ours)
+    mine.delete("/a")
+    clock.now += 1.0
+    other.append("/a", "two\n")
+    ours.merge_from(theirs)
+    assert not mine.exists("/a")
+    assert ours.count(namespace=mine.namespace) == 0
+
+
+def test_a_value_that_is_set_back_arrives(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    for state in ("on", "off", "on"):
+        clock.now += 1.0
+        KeyedMemory(ours).remember("lamp", state)
+        clock.now += 1.0
+        theirs.merge_from(ours)
+        assert KeyedMemory(theirs).recall("lamp") == state
