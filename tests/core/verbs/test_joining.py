@@ -37,18 +37,6 @@ EMBEDDER = HashEmbedder(32)
 LONG = "the nightly backup of the billing database runs on the small server in the cellar"
 
 
-@pytest.fixture
-def ours(path: Path, clock: Clock) -> Iterator[MemoryStore]:
-    with MemoryStore(path, clock=clock, embedder=EMBEDDER, durability="normal") as store:
-        yield store
-
-
-@pytest.fixture
-def theirs(tmp_path: Path, clock: Clock) -> Iterator[MemoryStore]:
-    with MemoryStore(tmp_path / "other.db", clock=clock, embedder=EMBEDDER) as store:
-        yield store
-
-
 def without_update(records: dict[str, MemoryRecord]) -> dict[str, MemoryRecord]:
     return {id: replace(record, updated_at=0.0) for id, record in records.items()}
 

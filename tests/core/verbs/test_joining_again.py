@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from bethink import HashEmbedder, MemoryStore
 
@@ -13,18 +10,6 @@ from ..clock import Clock
 
 EMBEDDER = HashEmbedder(32)
 LONG = "the nightly backup of the billing database runs on the small server in the cellar"
-
-
-@pytest.fixture
-def ours(path: Path, clock: Clock) -> Iterator[MemoryStore]:
-    with MemoryStore(path, clock=clock, embedder=EMBEDDER, durability="normal") as store:
-        yield store
-
-
-@pytest.fixture
-def theirs(tmp_path: Path, clock: Clock) -> Iterator[MemoryStore]:
-    with MemoryStore(tmp_path / "other.db", clock=clock, embedder=EMBEDDER) as store:
-        yield store
 
 
 def test_of_two_stores_that_absorb_from_each_other_neither_loses_what_both_say(

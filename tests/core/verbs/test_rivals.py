@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from bethink import HashEmbedder, MemoryStore
+from bethink import MemoryStore
 from bethink.files import Files
 from bethink.working import KeyedMemory
 
 from ..clock import Clock
-
-
-@pytest.fixture
-def ours(path: Path, clock: Clock) -> Iterator[MemoryStore]:
-    with MemoryStore(path, clock=clock, embedder=HashEmbedder(16), durability="normal") as store:
-        yield store
-
-
-@pytest.fixture
-def theirs(tmp_path: Path, clock: Clock) -> Iterator[MemoryStore]:
-    with MemoryStore(tmp_path / "other.db", clock=clock, embedder=HashEmbedder(16)) as store:
-        yield store
 
 
 def test_what_a_fact_came_to_say_last_is_what_counts(
