@@ -73,7 +73,7 @@ def to_content(hit: RecallResult) -> MemoryContent:
         "created_at": memory.created_at,
         "explanation": {"signals": dict(why.signals), "contributions": dict(why.contributions)},
     }
-    told = {name: getattr(memory, name) for name in _TOLD if getattr(memory, name) is not None}
+    told = {name: found for name in _TOLD if (found := getattr(memory, name)) is not None}
     metadata = told | metadata
     mime = metadata.pop("mime_type", _TEXT)
     content: str | dict[str, Any] = memory.content

@@ -153,7 +153,7 @@ class ChatMessageHistory(_Base):
             return False
         found = self.log.messages(None if gone else len(values))
         left = [record.value for record in found if record.id not in gone]
-        return left[len(left) - len(values) :] == values if len(left) >= len(values) else False
+        return left[len(left) - len(values) :] == values
 
 
 def message_history_factory(

@@ -159,7 +159,8 @@ class _Joined:
 
     def take(self, rows: Sequence[Row]) -> Merged:
         """Write *rows* and the links; return what became of them."""
-        for _ in range(2):  # once to find out what is known there by an id that was made for it
+        self._ids = {row.record.id: self._id_here(row.record) for row in rows}
+        if self._own:  # some may be known there by an id that was made for them
             self._ids = {row.record.id: self._id_here(row.record) for row in rows}
         self._told = {self._ids[id]: at for id, at in self._incoming.told.items()}
         named = [replace(row, record=self._named(row.record)) for row in rows]
@@ -243,11 +244,8 @@ class _Joined:
 
     def _has_taken_in(self, record: MemoryRecord, kept: MemoryRecord) -> bool:
         """Tell whether the other store had *record* supersede the very record *kept* here."""
-        seen, by = {kept.id}, self._successors.get(kept.id)
-        while by is not None and by != record.id and by not in seen:
-            seen.add(by)
-            by = self._successors.get(by)
-        return by == record.id
+        first = self._successors.get(kept.id)
+        return _leads_to(first, record.id, self._successors.get)
 
     def _held_by(self, record: MemoryRecord) -> str | None:
         """Let the later of two facts hold their key; return the id of the holder if it stays."""
@@ -293,12 +291,12 @@ class _Joined:
         """Tell whether *theirs* is superseded, and not by what the same record supersedes here."""
         if theirs.state != "superseded":
             return False
-        seen, by = {theirs.id}, theirs.superseded_by
-        while by is not None and by not in seen:
-            seen.add(by)
-            found = self._writer.find([by]).get(by)
-            by = found[1].superseded_by if found else None
-        return by != theirs.id
+
+        def successor(id: str) -> str | None:
+            found = self._writer.find([id]).get(id)
+            return found[1].superseded_by if found else None
+
+        return not _leads_to(theirs.superseded_by, theirs.id, successor)
 
     def _link(self, link: Link) -> None:
         """Link the two records here as they are linked there."""
@@ -308,6 +306,15 @@ class _Joined:
         found = self._writer.find([source, target])
         if source != target and not any(found[end][1].state == "erased" for end in found):
             self._transaction.link(found[source][1], link.kind, target, holds=True)
+
+
+def _leads_to(id: str | None, target: str, successor: Callable[[str], str | None]) -> bool:
+    """Tell whether a chain of successors that begins with *id* comes to *target*."""
+    seen = set[str]()
+    while id is not None and id != target and id not in seen:
+        seen.add(id)
+        id = successor(id)
+    return id == target
 
 
 def _said(record: MemoryRecord) -> tuple[object, ...]:
