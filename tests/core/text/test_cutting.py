@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.text import stems, terms, words
+from bethink.text.cutting import LONGEST_IDENTIFIER
 
 ANY_SCRIPT = st.text(
     st.characters(max_codepoint=0x3FF)
@@ -73,6 +74,14 @@ def test_identifier_gives_its_parts_and_the_whole(name: str) -> None:
 )
 def test_compounds_are_cut_where_a_reader_would(text: str, expected: str) -> None:
     assert words(text) == expected.split()
+
+
+@pytest.mark.parametrize("long", [LONGEST_IDENTIFIER, LONGEST_IDENTIFIER + 1])
+def test_only_what_is_short_enough_to_be_a_name_is_cut_like_one(long: int) -> None:
+    joined, humps = "x" * 31 + "-" + "y" * (long - 32), "Ab" * 31 + "C" * (long - 62)
+    is_name = long == LONGEST_IDENTIFIER
+    assert (joined.replace("-", "") in words(joined)) is is_name
+    assert ("ab" in words(humps)) is is_name
 
 
 @pytest.mark.parametrize(
