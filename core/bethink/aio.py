@@ -181,6 +181,14 @@ class AsyncFiles:
         self.sync = Files(_synchronous(store), namespace)
         self.namespace = self.sync.namespace
 
+    async def as_of(self, when: When) -> AsyncFiles:
+        """Return the files as they were at a moment, to be awaited."""
+        past = AsyncFiles(self.sync.store, self.namespace)
+        past.sync = await _in_thread(self.sync.as_of, when)
+        return past
+
+    update_wrapper(as_of, Files.as_of)
+
     read = _awaitable(Files.read)
     read_range = _awaitable(Files.read_range)
     view = _awaitable(Files.view)

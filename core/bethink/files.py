@@ -23,11 +23,12 @@ from .errors import (
     PathTakenError,
     ValidationError,
 )
+from .history import When
 from .namespaces import check_namespace
 from .paths import ROOT, above, normalised
 from .records import MemoryRecord
 from .store import MemoryStore
-from .verbs import runs
+from .verbs import reading, runs
 
 AROUND: Final = 2
 """How many lines before and after a change an edit shows."""
@@ -52,15 +53,21 @@ class Files:
     nothing is ``NotFoundError``. A text that is given to ``create`` and the edits has at most
     ``fields.MAX_CONTENT`` characters.
 
-    ``store.audit(path, namespace=files.namespace)`` tells what a file said when; what was deleted
-    is restored by the id that it tells. Of a file in pieces that is the first one; the others have
-    their own histories (see ``verbs.runs`` for their keys).
+    What was changed or deleted can be read ``as_of`` a moment before, and written again.
+    ``store.audit(path, namespace=files.namespace)`` tells when a file said what; of one in pieces
+    that is the first piece (see ``verbs.runs`` for the keys of the others).
     """
 
     def __init__(self, store: MemoryStore, namespace: str = "files") -> None:
         self.store = store
         self.namespace = check_namespace(namespace)
         self._engine = store._engine
+
+    def as_of(self, when: When) -> Files:
+        """Return the files as they were at a moment, as in ``MemoryStore.as_of``, to be read."""
+        past = Files(self.store, self.namespace)
+        past._engine = self.store._engine_at(when)
+        return past
 
     def read(self, path: str) -> str:
         """Return the text of a file."""
@@ -228,7 +235,7 @@ class Files:
         return runs.rewrite(self._engine, self.namespace, name, change)
 
     def _is_file(self, name: str) -> bool:
-        return self.store.get(namespace=self.namespace, key=name) is not None
+        return reading.by_key(self._engine, self.namespace, name) is not None
 
     def _is_folder(self, name: str) -> bool:
         return bool(runs.heads(self._engine, self.namespace, name, last=True))

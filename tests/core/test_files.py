@@ -498,6 +498,7 @@ def test_the_awaitable_verbs_do_what_the_verbs_do() -> None:
             assert sorted((await files.read("/a")).split()) == list("01234")
             assert await files.rename("/a", "/b") == 1
             assert await AsyncFiles(store.sync, "f").exists("/b")
+            assert await (await files.as_of(1)).read("/a") == ""
             assert files.sync.namespace == files.namespace == "f"
 
     asyncio.run(live())

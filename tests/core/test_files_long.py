@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import (
+    FileEntry,
     Files,
     HashEmbedder,
     IsAFolderError,
@@ -129,6 +130,22 @@ def test_an_append_can_be_undone(files: Files) -> None:
     files.store.undo(2)
     assert files.append("/log", "three\n") == 4
     assert files.read("/log") == "one\nthree\n"
+
+
+def test_a_file_is_read_and_written_again_as_it_was(files: Files) -> None:
+    text = LINE * 300
+    files.write("/a/b", text)
+    files.store.snapshot("whole")
+    files.append("/a/b", "more")
+    files.delete("/a")
+    past = files.as_of("whole")
+    assert past.read("/a/b") == text
+    assert (past.exists("/a/b"), files.exists("/a/b")) == (True, False)
+    assert past.list("/a") == (FileEntry("/a/b", len(text.encode())),)
+    with pytest.raises(ValidationError, match="the past cannot be changed"):
+        past.delete("/a")
+    files.write("/a/b", past.read("/a/b"))
+    assert files.read("/a/b") == text
 
 
 def test_what_stands_across_two_pieces_can_be_replaced(files: Files) -> None:
