@@ -67,6 +67,7 @@ class StrandsStore:
         self.include_own = include_own
         self.writable = writable
         self.extraction = writable and _each_turn() if extraction is None else extraction
+        self._run = uuid4().hex
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
         """Return the memories relevant to *query*, best first."""
@@ -98,19 +99,24 @@ class StrandsStore:
     async def add_messages(
         self, messages: Sequence[Message], context: AddMessagesContext | None = None
     ) -> None:
-        """Remember what was said; a batch that comes again adds nothing."""
-        numbers = (context.sequence_numbers if context else None) or [0] * len(messages)
+        """Remember what was said; a batch that comes again adds nothing.
+
+        What an agent said under one number, it said once; another agent says it anew.
+        """
+        numbers = (context.sequence_numbers if context else None) or []
+        places = [f"{self._run} {number}" for number in numbers] or ["0"] * len(messages)
         items = []
-        for message, sequence in zip(messages, numbers, strict=True):
+        for message, place in zip(messages, places, strict=True):
             text = "\n".join(_texts(message["content"]))
-            key = _digest(self.thread, str(sequence), message["role"], text)
+            key = _digest(self.thread, place, message["role"], text)
             item = {"author": storable(message["role"], MAX_LABEL), "key": f"said:{key}"}
             item |= {"content": storable(text, MAX_CONTENT), "thread": self.thread}
             items += [item] if text.strip() else []
         await asyncio.to_thread(remember_new, self.store, items, self.namespace)
 
     async def initialize(self) -> None:
-        """Do nothing: the store is open."""
+        """Begin the run of an agent, which numbers its messages from 0 again."""
+        self._run = uuid4().hex
 
     def get_tools(self) -> list[AgentTool]:
         """Return no tools besides the manager's own."""

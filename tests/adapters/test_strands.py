@@ -102,6 +102,15 @@ def test_a_batch_that_comes_again_adds_nothing(store: MemoryStore) -> None:
     assert contents(store) == ["ok", "ok", "Fine."]
 
 
+@pytest.mark.parametrize("shared", [False, True], ids=["named", "shared"])
+def test_what_a_later_agent_hears_again_is_kept_again(store: MemoryStore, shared: bool) -> None:
+    memory, told = StrandsStore(store, thread="t"), ["In Graz.", "In Lyon.", "In Graz."]
+    for text in told:
+        agent, _ = agent_with(memory if shared else StrandsStore(store, thread="t"), "Noted.")
+        agent(text)
+    assert contents(store) == [each for text in told for each in (text, "Noted.")]
+
+
 def test_messages_without_words_are_left_out(store: MemoryStore) -> None:
     called: Any = {"role": "assistant", "content": [{"toolUse": {"name": "f", "input": {}}}]}
     asyncio.run(StrandsStore(store).add_messages([called, *said(" ", "Hello \udc80")]))
