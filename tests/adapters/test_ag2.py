@@ -105,12 +105,13 @@ def test_the_block_stands_before_the_last_request_and_in_no_stream(store: Memory
     assert read(asyncio.run(stream_of(reply))) == ["Hello.", "Hi.", QUESTION, "There."]
 
 
-def test_what_a_tool_returned_recalls_too(store: MemoryStore) -> None:
+@pytest.mark.parametrize("returned", ["pralines", {"dessert": "pralines"}, ["pralines"]])
+def test_what_a_tool_returned_recalls_too(store: MemoryStore, returned: Any) -> None:
     store.store("Pralines contain hazelnuts.")
 
-    def dessert() -> str:
+    def dessert() -> Any:
         """Tell what is for dessert."""
-        return "pralines"
+        return returned
 
     model = Scripted(ToolCallEvent("dessert"), "Better not.")
     ask(

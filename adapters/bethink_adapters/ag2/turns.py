@@ -56,7 +56,7 @@ class RecallPolicy:
             return prompts, events
         place = requests[-1]
         asked = [events[place], *(event for event in events[place:] if hasattr(event, "results"))]
-        query = "\n".join(_said(asked))
+        query = "\n".join(text for event in asked for text in (*_said([event]), *_data(event)))
         packed = await self._recalling.asafely(query, {text.strip() for text in _said(events)})
         if packed.text:
             block = ModelRequest.ensure_request([packed.text])
@@ -113,6 +113,15 @@ def _said(events: Sequence[Any]) -> Iterator[str]:
         for part in (*getattr(event, "parts", ()), *_returned(event)):
             if isinstance(told := getattr(part, "content", None), str):
                 yield told
+
+
+def _data(event: Any) -> Iterator[str]:
+    """Yield what *event* holds that is no text: a tool that returns a dict hands back data."""
+    from ag2.events import DataInput
+
+    for part in (*getattr(event, "parts", ()), *_returned(event)):
+        if isinstance(part, DataInput):
+            yield str(part.data)
 
 
 def _returned(event: Any) -> Iterator[Any]:
