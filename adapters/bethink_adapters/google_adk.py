@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
@@ -100,13 +101,16 @@ class MemoryService(_Base):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Remember *memories*; one whose id is known takes the place of the earlier one."""
+        """Remember *memories*; one whose id is known takes the place of the earlier one.
+
+        A timestamp that is not ISO 8601 counts as none.
+        """
         items = []
         for entry in memories:
             metadata = {**(custom_metadata or {}), **entry.custom_metadata}
             item = _told(entry.content, entry.author) | {"metadata": metadata}
-            if entry.timestamp is not None:
-                item["occurred_at"] = datetime.fromisoformat(entry.timestamp).astimezone(UTC)
+            with suppress(ValueError, OverflowError):  # ISO 8601 is preferred, no more
+                item["occurred_at"] = datetime.fromisoformat(entry.timestamp or "").astimezone(UTC)
             items.append(item | {"key": entry.id or uuid4().hex})
         place = self.namespace_of(app_name, user_id)
         await asyncio.to_thread(self.store.store_many, items, namespace=place)
@@ -132,7 +136,7 @@ class MemoryService(_Base):
         """Forget the memory with the id that a search gave; an unknown one is no error."""
         place = self.namespace_of(app_name, user_id)
         if memory_id:
-            where = {"key": memory_id}
+            where = {"$or": [{"key": memory_id}, {"key": None, "id": memory_id}]}
             await asyncio.to_thread(self.store.forget, namespace=place, where=where)
 
 
@@ -160,7 +164,7 @@ def _entry(record: MemoryRecord) -> MemoryEntry:
     from google.adk.memory.memory_entry import MemoryEntry
 
     return MemoryEntry(
-        id=record.key,
+        id=record.key or record.id,
         content=_content(record),
         author=record.author,
         timestamp=datetime.fromtimestamp(record.occurred_at, UTC).isoformat(),
@@ -169,11 +173,12 @@ def _entry(record: MemoryRecord) -> MemoryEntry:
 
 
 def _content(record: MemoryRecord) -> Content:
-    """Return what was said, of a memory that somebody else stored its text."""
+    """Return what was said; its text where that was changed since, or somebody else stored it."""
     from google.genai.types import Content, Part
     from pydantic import ValidationError
 
-    try:
-        return Content.model_validate(record.value)
-    except ValidationError:
-        return Content(parts=[Part(text=record.content)])
+    with suppress(ValidationError):
+        content = Content.model_validate(record.value)
+        if storable(_text(content), MAX_CONTENT) == record.content:
+            return content
+    return Content(parts=[Part(text=record.content)])

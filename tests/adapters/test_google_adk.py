@@ -150,6 +150,16 @@ def test_memories_of_ones_own_are_kept_and_replaced_by_id(store: MemoryStore) ->
     assert kept.custom_metadata == {"n": 1, "source": "form"}
 
 
+def test_a_memory_whose_time_is_no_iso_time_is_remembered(store: MemoryStore) -> None:
+    service = MemoryService(store)
+    entries = [
+        MemoryEntry(content=Content(parts=[Part(text=f"Oat milk, {told}.")]), timestamp=told)
+        for told in ("last Tuesday", "", "0001-01-01T00:00:00+14:00")
+    ]
+    asyncio.run(service.add_memory(app_name="app", user_id="ann", memories=entries))
+    assert len(found(service, "oat milk")) == 3
+
+
 def test_pictures_beside_a_text_come_back(store: MemoryStore) -> None:
     event = said("My parrot.")
     assert event.content
@@ -163,7 +173,19 @@ def test_what_others_store_about_a_user_is_found_by_its_text(store: MemoryStore)
     service = MemoryService(store)
     place = service.namespace_of("app", "ann")
     store.store("Ann likes tea.", value={"drink": "tea"}, namespace=place)
-    assert texts(found(service, "tea")) == ["Ann likes tea."]
+    store.store("Ann likes green tea.", value={}, namespace=place)
+    memories = found(service, "tea")
+    assert sorted(texts(memories)) == ["Ann likes green tea.", "Ann likes tea."]
+    for each in memories:
+        asyncio.run(service.delete_memory(app_name="app", user_id="ann", memory_id=each.id))
+    assert found(service, "tea") == []
+
+
+def test_what_was_corrected_in_the_store_is_found_as_corrected(store: MemoryStore) -> None:
+    service = taken_in(store, session(said("My parrot is called Polly.")))
+    (record,) = store.all(namespace=EVERYWHERE)
+    store.update(record.id, content="My parrot is called Quetzal.")
+    assert texts(found(service, "parrot")) == ["My parrot is called Quetzal."]
 
 
 def test_no_two_users_of_no_two_apps_share_a_namespace(store: MemoryStore) -> None:

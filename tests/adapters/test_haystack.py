@@ -9,8 +9,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 from typing import Any, ClassVar
 
 import pytest
@@ -26,10 +29,11 @@ from haystack.core.serialization import allow_deserialization_module
 from haystack.dataclasses import ByteStream, ChatMessage, SparseEmbedding, ToolCall
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
+from haystack.errors import FilterError
 from haystack.tools.tool import Tool
 from haystack.utils.filters import document_matches_filter
 
-from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError, segment
+from bethink import MemoryRecord, MemoryStore, StoreClosedError, Subtree, ValidationError, segment
 from bethink.packing.context import INTRODUCTION
 from bethink_adapters.haystack import (
     BethinkDocumentStore,
@@ -142,6 +146,19 @@ def test_what_the_conversation_holds_in_parts_is_not_shown(store: MemoryStore) -
     run(memory_hooks(store), [told])
     _, prompts = run(memory_hooks(store), [told, *said("Where is my key?")])
     assert prompts == [["My key is hidden.\nIt is under a mat.", "Where is my key?"]]
+
+
+def test_what_haystack_puts_for_what_it_took_out_is_no_question(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.")
+    note = ChatMessage.from_user(
+        "[3 earlier messages were removed.]",
+        meta={"context_compaction": {"strategy": "sliding_window"}},
+    )
+    _, prompts = run(memory_hooks(store), [*said("Which pizza?"), note])
+    block, *rest = prompts[0]
+    assert "Margherita" in block
+    assert rest == ["Which pizza?", note.text]
+    assert [each.content for each in store.all()][1:] == ["Which pizza?", "Noted."]
 
 
 def test_what_is_said_is_remembered_once(store: MemoryStore) -> None:
@@ -302,6 +319,45 @@ def test_documents_are_written_all_or_none(documents: BethinkDocumentStore) -> N
     assert documents.filter_documents() == [two, new]
 
 
+@pytest.mark.parametrize("nothing", [{}, None])
+def test_filters_that_say_nothing_change_nothing(
+    documents: BethinkDocumentStore, nothing: Any
+) -> None:
+    document = Document(content="Tea.")
+    documents.write_documents([document])
+    with pytest.raises(FilterError):
+        documents.delete_by_filter(nothing)
+    with pytest.raises(FilterError):
+        documents.update_by_filter(nothing, {"lang": "en"})
+    assert documents.filter_documents() == [document]
+
+
+def test_of_documents_written_at_once_one_is_new() -> None:
+    class Meeting(MemoryStore):
+        def all(self, *args: Any, **kwargs: Any) -> list[MemoryRecord]:
+            found = super().all(*args, **kwargs)
+            with suppress(BrokenBarrierError):
+                both_have_read.wait(0.2)
+            return found
+
+    both_have_read = Barrier(2)
+    with Meeting() as store, ThreadPoolExecutor(2) as pool:
+        documents = BethinkDocumentStore(store)
+        skip = DuplicatePolicy.SKIP
+        pair = [[Document(id="1", content=text)] for text in "ab"]
+        written = list(pool.map(lambda each: documents.write_documents(each, skip), pair))
+        assert sorted(written) == [0, 1]
+
+
+def test_a_retriever_keeps_its_filters_when_a_run_gives_empty_ones(
+    documents: BethinkDocumentStore,
+) -> None:
+    documents.write_documents([Document(content="Tea.", meta={"of": user}) for user in "ab"])
+    mine = {"field": "meta.of", "operator": "==", "value": "a"}
+    (found,) = BethinkRetriever(documents, filters=mine).run("tea", filters={})["documents"]
+    assert found.meta == {"of": "a"}
+
+
 def test_documents_are_found_by_words_and_by_vectors(documents: BethinkDocumentStore) -> None:
     tea = Document(content="Tea is at four.", embedding=[1.0, 0.0], meta={"lang": "en"})
     tee = Document(content="Tee gibt es um vier.", embedding=[0.0, 1.0], meta={"lang": "de"})
@@ -348,6 +404,17 @@ def test_memories_are_documents_too(store: MemoryStore) -> None:
     store.store("Without a key.", namespace="ann", category="user")
     memories.delete_documents([document.id for document in memories.filter_documents()])
     assert memories.count_documents() == 0
+
+
+def test_a_memory_written_back_is_there_once(store: MemoryStore) -> None:
+    store.store("Without a key.", namespace="ann")
+    memories = BethinkDocumentStore(store, namespace="ann")
+    (found,) = memories.filter_documents()
+    with pytest.raises(DuplicateDocumentError):
+        memories.write_documents([found])
+    assert memories.write_documents([found], DuplicatePolicy.SKIP) == 0
+    assert memories.write_documents([found], DuplicatePolicy.OVERWRITE) == 1
+    assert [each.id for each in memories.filter_documents()] == [found.id]
 
 
 def test_a_memory_about_a_document_is_not_taken_for_one(store: MemoryStore) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryRecord, ValidationError
 from bethink.namespaces import check_namespace
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from haystack.document_stores.types import DuplicatePolicy
 
 Filters = Mapping[str, Any] | None
+
+_writing: Final = threading.Lock()  # of two writes at once both would find an id free
 
 
 class BethinkDocumentStore(MetaFields):
@@ -52,30 +55,37 @@ class BethinkDocumentStore(MetaFields):
         from haystack.document_stores.types import DuplicatePolicy
 
         new = _checked(documents)
-        if policy is not DuplicatePolicy.OVERWRITE:
-            new = self._new(new, skip=policy is DuplicatePolicy.SKIP)
-        items = {document.id: to_item(document, self._vectors) for document in new}
-        self.store.store_many(items.values(), namespace=self.namespace)
+        with _writing:
+            gone = list[str]()
+            ids = [document.id for document in new]
+            if policy is DuplicatePolicy.OVERWRITE:
+                gone = [record.id for record in self._there(_keyless(ids))]
+            else:
+                known = {record.key or record.id for record in self._there(_of(ids))}
+                new = _unknown(new, known, skip=policy is DuplicatePolicy.SKIP)
+            items = {document.id: to_item(document, self._vectors) for document in new}
+            self.store.store_many(items.values(), forget=gone, namespace=self.namespace)
         return len(new)
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Forget the documents with these ids; an unknown one is passed over."""
-        named = {"$in": list(document_ids)}
-        where = {"$or": [{"key": named}, {"key": {"$exists": False}, "id": named}]}
-        self.store.forget(namespace=self.namespace, where=where)
+        self.store.forget(namespace=self.namespace, where=_of(document_ids))
 
     def delete_all_documents(self) -> None:
         """Forget all documents."""
         self.store.forget(namespace=self.namespace)
 
     def delete_by_filter(self, filters: Mapping[str, Any]) -> int:
-        """Forget the documents that pass *filters*; return how many."""
-        ids = [record.id for record, _ in self._passing(filters)]
+        """Forget the documents that pass *filters*, which must say something; return how many."""
+        ids = [record.id for record, _ in self._passing(_filled(filters))]
         return self.store.forget(ids) if ids else 0
 
     def update_by_filter(self, filters: Mapping[str, Any], meta: Mapping[str, Any]) -> int:
-        """Set *meta* fields of the documents that pass *filters*; return how many."""
-        found = [record for record, _ in self._passing(filters)]
+        """Set *meta* fields of the documents that pass *filters*; return how many.
+
+        The *filters* must say something.
+        """
+        found = [record for record, _ in self._passing(_filled(filters))]
         for record in found:
             self.store.update(record.id, metadata=record.metadata | dict(meta))
         return len(found)
@@ -120,30 +130,17 @@ class BethinkDocumentStore(MetaFields):
 
         return default_from_dict(cls, data)
 
+    def _there(self, where: Mapping[str, Any] | None) -> list[MemoryRecord]:
+        return self.store.all(namespace=self.namespace, where=where)
+
     def _passing(self, filters: Filters) -> list[tuple[MemoryRecord, Document]]:
         from haystack.utils.filters import document_matches_filter
 
-        records = self.store.all(namespace=self.namespace, where=narrowed(filters))
-        pairs = [(record, to_document(record)) for record in records]
+        pairs = [(record, to_document(record)) for record in self._there(narrowed(filters))]
         if not filters:
             return pairs
         asked = dict(filters)
         return [pair for pair in pairs if document_matches_filter(asked, pair[1])]
-
-    def _new(self, documents: list[Document], *, skip: bool) -> list[Document]:
-        """Return the documents whose ids are not there; without *skip*, refuse the others."""
-        from haystack.document_stores.errors import DuplicateDocumentError
-
-        where = {"key": {"$in": [document.id for document in documents]}}
-        known = {record.key for record in self.store.all(namespace=self.namespace, where=where)}
-        new = []
-        for document in documents:
-            if document.id not in known:
-                new.append(document)
-                known.add(document.id)
-            elif not skip:
-                raise DuplicateDocumentError(f"there is a document {document.id!r} already")
-        return new
 
     count_documents_async = awaitable(count_documents)
     filter_documents_async = awaitable(filter_documents)
@@ -153,6 +150,39 @@ class BethinkDocumentStore(MetaFields):
     delete_by_filter_async = awaitable(delete_by_filter)
     update_by_filter_async = awaitable(update_by_filter)
     search_async = awaitable(search)
+
+
+def _of(document_ids: Sequence[str]) -> dict[str, Any]:
+    """Return the filter of the documents with these ids."""
+    return {"$or": [{"key": {"$in": list(document_ids)}}, _keyless(document_ids)]}
+
+
+def _keyless(document_ids: Sequence[str]) -> dict[str, Any]:
+    """Return the filter of the memories whose own ids these are, for they have no key."""
+    return {"key": {"$exists": False}, "id": {"$in": list(document_ids)}}
+
+
+def _unknown(documents: list[Document], known: set[str], *, skip: bool) -> list[Document]:
+    """Return the documents whose ids are not *known*; without *skip*, refuse the others."""
+    from haystack.document_stores.errors import DuplicateDocumentError
+
+    new = []
+    for document in documents:
+        if document.id not in known:
+            new.append(document)
+            known.add(document.id)
+        elif not skip:
+            raise DuplicateDocumentError(f"there is a document {document.id!r} already")
+    return new
+
+
+def _filled(filters: Filters) -> Mapping[str, Any]:
+    """Return *filters* unless they are empty, as they are when something went wrong."""
+    from haystack.errors import FilterError
+
+    if not filters:
+        raise FilterError("filters must not be empty; delete_all_documents() forgets all documents")
+    return filters
 
 
 def _checked(documents: object) -> list[Document]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _logger: Final = logging.getLogger(__name__)
 
 _MARK: Final = "bethink"
+_COMPACTED: Final = "context_compaction"  # Haystack's mark of what stands for what it took out
 _SPEAKERS: Final = ("user", "assistant")
 
 
@@ -157,7 +158,9 @@ class RememberHook(_OnStore):
             turns = [
                 turn("\n".join(message.texts), message.name or message.role.value, thread)
                 for message in messages
-                if message.role.value in _SPEAKERS and "".join(message.texts).strip()
+                if message.role.value in _SPEAKERS
+                and _COMPACTED not in message.meta
+                and "".join(message.texts).strip()
             ]
             remember_new(self.store, turns, self.namespace if namespace is None else namespace)
         except Exception:
@@ -196,7 +199,8 @@ def _conversation(state: State) -> list[ChatMessage]:
 
 
 def _is_question(message: ChatMessage) -> bool:
-    return message.role.value == "user" and not _is_shown(message)
+    is_said = not _is_shown(message) and _COMPACTED not in message.meta
+    return message.role.value == "user" and is_said
 
 
 def _is_shown(message: ChatMessage) -> bool:

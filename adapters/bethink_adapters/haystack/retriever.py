@@ -41,7 +41,7 @@ class _Retriever:
     ) -> dict[str, Any]:
         return {
             "embedding": query_embedding,
-            "filters": self.filters if filters is None else filters,
+            "filters": filters or self.filters,
             "top_k": self.top_k if top_k is None else top_k,
             "mode": self.mode,
         }
