@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryStore, MessageLog
@@ -164,10 +165,13 @@ class MemoryRecall(_Context):
 
 
 def _append(log: MessageLog, items: Sequence[Mapping[str, Any]]) -> None:
-    """Add those of *items* that come after what *log* ends with."""
-    known = [_identity(record.value) for record in log.messages(len(items))]
+    """Add those of *items* that come after the whole *log*, or else after what it ends with."""
+    known = [_identity(record.value) for record in log.messages(len(items) + 1)]
     given = [_identity(item["value"]) for item in items]
-    again = next((n for n in range(len(known), 0, -1) if known[-n:] == given[:n]), 0)
+    size = len(known)  # more than are given if they cannot be the whole
+    wholes = (n + size for n in range(len(given) - size + 1) if given[n : n + size] == known)
+    ends = (n for n in range(size, 0, -1) if known[-n:] == given[:n])
+    again = next(chain(wholes, ends), 0)
     if again == 1 and _is_bare_question(items[0]["value"]):
         again = 0
     log.append(items[again:])

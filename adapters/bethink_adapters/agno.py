@@ -119,7 +119,8 @@ class MemoryLearning:
         place = self.namespace_of(user_id)
         if place is None:
             return
-        spoken = [(_field(message, "role"), _text(message)) for message in messages]
+        kept = [message for message in messages if _is_kept(message)]
+        spoken = [(_field(message, "role"), _text(message)) for message in kept]
         turns = [
             turn(text, role, session_id) for role, text in spoken if text and role in _SPEAKERS
         ]
@@ -168,6 +169,11 @@ class MemoryLearning:
 
 def _field(message: object, name: str) -> Any:
     return message.get(name) if isinstance(message, Mapping) else getattr(message, name, None)
+
+
+def _is_kept(message: object) -> bool:
+    """Tell whether Agno keeps a message, too: not what is for this request to the model only."""
+    return _field(message, "add_to_agent_memory") is not False and not _field(message, "temporary")
 
 
 def _text(message: object) -> str:

@@ -21,3 +21,21 @@ def awaitable(
         return await asyncio.to_thread(verb, self, *args, **kwargs)
 
     return run
+
+
+async def settled(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run *verb* in a worker thread; who cancels it waits until it is through.
+
+    So what comes after a cancelled write finds it done or not done, and never overtakes it.
+    """
+    task = asyncio.ensure_future(asyncio.to_thread(verb, *args, **kwargs))
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = cancelled or error
+    if cancelled is not None:
+        task.exception()  # or else asyncio warns that nobody asked for it
+        raise cancelled
+    return task.result()

@@ -20,6 +20,7 @@ from bethink import MemoryRecord, MemoryStore, MessageLog
 from bethink.fields import MAX_CONTENT, MAX_LABEL
 from bethink.namespaces import Scope, check_scope
 
+from .awaiting import settled
 from .recalling import Recalling
 from .texts import storable
 
@@ -61,16 +62,16 @@ class MemorySession:
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add *items*, all of them or none."""
         records = [_record(cast("Mapping[str, Any]", item)) for item in items]
-        await asyncio.to_thread(self.log.append, records)
+        await settled(self.log.append, records)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove and return the newest item; None when there is none."""
-        record = await asyncio.to_thread(self.log.pop)
+        record = await settled(self.log.pop)
         return None if record is None else _item(record)
 
     async def clear_session(self) -> None:
         """Forget all items of this session."""
-        await asyncio.to_thread(self.log.clear)
+        await settled(self.log.clear)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(session_id={self.session_id!r})"

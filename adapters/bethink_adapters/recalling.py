@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from bethink import MemoryStore
+from bethink import MemoryStore, RecallResult
 from bethink.fields import integer, number
 from bethink.namespaces import Scope, check_scope
 from bethink.packing import Budget, Packed, TokenCounter, pack
@@ -21,6 +21,9 @@ from .awaiting import awaitable
 from .texts import askable
 
 _logger: Final = logging.getLogger(__name__)
+
+_MANY: Final = 1024
+"""Once more than so many were asked for, what there is is enough."""
 
 NOTHING: Final = Packed("", 0, (), ())
 
@@ -55,21 +58,13 @@ class Recalling:
     ) -> Packed:
         """Return what *query* recalls without what is *said* already, each a stripped text.
 
-        *namespace* takes the place of the usual one, *where* is as in ``recall``. What is in the
-        block counts as accessed.
+        What one author said several times is in it once. *namespace* takes the place of the usual
+        one, *where* is as in ``recall``. What is in the block counts as accessed.
         """
         if not query.strip():
             return NOTHING
         scope = self.namespace if namespace is None else namespace
-        found = self.store.recall(
-            askable(query),
-            k=self.k + len(said),
-            namespace=scope,
-            where=where,
-            min_score=self.min_score,
-            touch=False,
-        )
-        fresh = [hit for hit in found if hit.memory.content.strip() not in said][: self.k]
+        fresh = self._fresh(askable(query), said, scope, where)
         packed = pack(fresh, Budget(self.budget_tokens, self.count_tokens))
         if packed.results:
             self.store.touch([hit.memory.id for hit in packed.results])
@@ -86,3 +81,23 @@ class Recalling:
             return NOTHING
 
     asafely = awaitable(safely)
+
+    def _fresh(
+        self, query: str, said: Collection[str], scope: Scope, where: Where
+    ) -> list[RecallResult]:
+        """Return the best that are not *said*, each text of an author once.
+
+        What was said often is recalled as often, so more are asked for until there are enough.
+        """
+        most = self.k + len(said)
+        while True:
+            found = self.store.recall(
+                query, k=most, namespace=scope, where=where, min_score=self.min_score, touch=False
+            )
+            fresh: dict[tuple[str | None, str], RecallResult] = {}
+            for hit in found:
+                if (text := hit.memory.content.strip()) not in said:
+                    fresh.setdefault((hit.memory.author, text), hit)
+            if len(fresh) >= self.k or len(found) < most or most > _MANY:
+                return list(fresh.values())[: self.k]
+            most *= 4

@@ -104,6 +104,14 @@ def test_a_conversation_that_is_handed_over_whole_is_kept_once(store: MemoryStor
     ]
 
 
+def test_a_conversation_that_begins_before_the_history_is_kept_once(store: MemoryStore) -> None:
+    history = MemoryHistory(store)
+    run("Who am I?", "s", history, reply="Ann.")
+    run([Message("system", ["Be kind."]), *kept(history, "s"), "Am I Ann?"], "s", history)
+    told = ["Who am I?", "Ann.", "Am I Ann?", "Noted."]
+    assert [message.text for message in kept(history, "s")] == told
+
+
 def test_a_question_may_be_asked_again(store: MemoryStore) -> None:
     history = MemoryHistory(store, store_outputs=False)
     for _ in range(2):
@@ -181,6 +189,15 @@ def test_what_a_history_in_front_shows_is_not_recalled(store: MemoryStore) -> No
         asyncio.run(agent.run(text, session=session))
     assert len(store.all()) == 3
     assert ["oat milk" in text for text in client.prompts[-1]] == [True, False, False]
+
+
+def test_what_is_said_in_many_sessions_leaves_room_for_the_rest(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.")
+    recall = MemoryRecall(store, remember="default")
+    for number in range(9):
+        shown = run("Which pizza do I like?", f"session {number}", recall, reply="Pizza? Any.")
+        assert "Ann likes pizza Margherita." in shown[0]
+        assert shown[0].count("Pizza? Any.") == (number > 0)
 
 
 def test_instructions_are_not_remembered(store: MemoryStore) -> None:

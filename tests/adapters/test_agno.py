@@ -122,6 +122,15 @@ def test_an_answer_is_remembered_with_the_next_turn(store: MemoryStore) -> None:
     ]
 
 
+def test_what_is_not_for_the_memory_is_not_remembered(store: MemoryStore) -> None:
+    for flags in ({"add_to_agent_memory": False}, {"temporary": True}):
+        example = Message(role="user", content="I live in Oslo.", **flags)
+        agent, model = agent_with(MemoryLearning(store), additional_input=[example])
+        agent.run("I am Ann.", user_id="ann", session_id="s")
+        assert ("user", "I live in Oslo.") in model.prompts[-1]
+    assert contents(store) == ["I am Ann."]
+
+
 def test_the_hook_remembers_the_last_answer_once(store: MemoryStore) -> None:
     machine = LearningMachine(custom_stores={"memory": MemoryLearning(store)})
     agent = Agent(

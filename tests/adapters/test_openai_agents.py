@@ -7,6 +7,7 @@ import json
 import logging
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from operator import attrgetter
 from pathlib import Path
@@ -112,6 +113,28 @@ def test_a_run_with_tools_is_kept_in_order(store: MemoryStore) -> None:
         "tool",
         "assistant",
     ]
+
+
+def test_nothing_overtakes_a_write_that_is_cancelled(tmp_path: Path) -> None:
+    started, gate = threading.Event(), threading.Event()
+
+    class Slow(MemoryStore):
+        def store_many(self, *args: Any, **kwargs: Any) -> Any:
+            started.set()
+            assert gate.wait(30)
+            return super().store_many(*args, **kwargs)
+
+    async def cancelled(session: MemorySession) -> list[Any]:
+        writing = asyncio.ensure_future(session.add_items([{"role": "user", "content": "Hi."}]))
+        await asyncio.to_thread(started.wait, 30)
+        writing.cancel()
+        asyncio.get_running_loop().call_later(0.05, gate.set)
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        return await session.get_items()
+
+    with Slow(str(tmp_path / "m.db")) as store:
+        assert len(asyncio.run(cancelled(MemorySession(store, "s")))) == 1
 
 
 def test_the_settings_limit_what_a_run_is_shown(store: MemoryStore) -> None:

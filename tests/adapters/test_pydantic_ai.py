@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("pydantic_ai.capabilities")
 
-from pydantic_ai import Agent, BinaryContent, ModelRetry
+from pydantic_ai import Agent, BinaryContent, ModelRetry, ToolReturn
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import (
     ModelMessage,
@@ -110,6 +110,21 @@ def test_all_requests_of_a_run_show_the_same_block(store: MemoryStore) -> None:
     first, second = (prompt[0] for prompt in calling.prompts)
     assert first == second
     assert "Margherita" not in str(result.all_messages())
+
+
+def test_what_a_tool_shows_is_neither_asked_nor_said_by_the_user(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.", namespace="users/ann")
+
+    def look() -> ToolReturn:
+        return ToolReturn(return_value="done", content="Ann hates pizza Margherita, says a page.")
+
+    scripted = Scripted(ToolCallPart("look", {}), "Noted.")
+    recall = MemoryRecall(store, namespace="users/ann", remember="said")
+    run("Which pizza?", scripted, recall, tools=[look])
+    first, second = scripted.prompts
+    assert second[: len(first)] == first
+    assert "Ann likes pizza Margherita." in first[0]
+    assert [record.content for record in store.all(namespace="said")] == ["Which pizza?", "Noted."]
 
 
 def test_the_next_run_recalls_anew(store: MemoryStore) -> None:

@@ -17,7 +17,7 @@ from bethink.packing import Packed
 from ..recalling import Recalling
 from ..subclassing import on_base
 from ..texts import storable
-from .spoken import prompt_text, spoken
+from .spoken import prompt_text, spoken, without_tools
 
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
@@ -93,7 +93,7 @@ class MemoryRecall(_Base):
     ) -> ModelResponse:
         """Put what the last question recalls in front of it, in this request only."""
         messages = list(request_context.messages)
-        place, query = _question(messages)
+        place, query = _question([without_tools(message, ctx.prompt) for message in messages])
         if query not in self._known:
             scope = check_scope(self.namespace(ctx)) if callable(self.namespace) else None
             said = {text.strip() for _, text in spoken(messages)}
@@ -111,9 +111,10 @@ class MemoryRecall(_Base):
             return result
         place = self.remember(ctx) if callable(self.remember) else self.remember
         thread = storable(ctx.conversation_id or "", MAX_LABEL)
+        new = [without_tools(message, ctx.prompt) for message in result.new_messages()]
         items = [
             {"content": storable(text, MAX_CONTENT), "author": author, "key": f"{ctx.run_id}:{n}"}
-            for n, (author, text) in enumerate(spoken(result.new_messages()))
+            for n, (author, text) in enumerate(spoken(new))
         ]
         try:
             await asyncio.to_thread(self.store.store_many, items, namespace=place, thread=thread)

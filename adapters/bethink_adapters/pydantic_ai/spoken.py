@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, UserPromptPart
@@ -17,6 +18,22 @@ def prompt_text(part: UserPromptPart) -> str:
         each if isinstance(each, str) else getattr(each, "content", "") for each in part.content
     )
     return "\n".join(text for text in texts if isinstance(text, str) and text)
+
+
+def without_tools(message: ModelMessage, prompt: Any) -> ModelMessage:
+    """Return *message* without the prompts that tools wrote: those beside what they returned.
+
+    There a user writes none but the *prompt* of the run.
+    """
+    from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
+
+    if not isinstance(message, ModelRequest):
+        return message
+    parts = message.parts
+    if not any(isinstance(part, ToolReturnPart) for part in parts):
+        return message
+    ours = [p for p in parts if not isinstance(p, UserPromptPart) or p.content == prompt]
+    return replace(message, parts=ours)
 
 
 def spoken(messages: Iterable[ModelMessage]) -> Iterator[tuple[str, str]]:
