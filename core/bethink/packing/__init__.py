@@ -143,9 +143,20 @@ class _Packing:
         alone = self._weight + self._entry[self._group]
         able = (alone <= room) & (self._scores > 0.0)
         able[: best + 1] = False
-        places = np.flatnonzero(able)
-        memories = (self._ranked[place].memory for place in (best, *places.tolist()))
-        return places[~np.array(repeats(memories)[1:], dtype=np.bool_)]
+        able[best] = True
+        places: list[int] = np.flatnonzero(able).tolist()
+        repeated = repeats(self._ranked[place].memory for place in places)
+        first = {self._shown(place): place for place in reversed(places)}
+        new = [
+            place
+            for place, again in zip(places, repeated, strict=True)
+            if not again and first[self._shown(place)] == place
+        ]
+        return np.array(new[1:], dtype=np.int64)
+
+    def _shown(self, place: int) -> tuple[int, str]:
+        """Return what a reader sees of a memory, whatever else sets it apart, such as its key."""
+        return self._layout.groups[place], self._layout.lines[place]
 
     def _filled(self) -> frozenset[int]:
         """Fill the room, and as long as the block is not as large as its pieces say, again."""

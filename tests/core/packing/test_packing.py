@@ -174,6 +174,14 @@ def test_a_repetition_is_left_out_and_another_number_is_not() -> None:
     assert (packed.results, packed.left_out) == ((hits[0], hits[2]), (hits[1],))
 
 
+def test_no_two_lines_of_a_block_are_the_same() -> None:
+    hits = [
+        hit(number, "Ann is in Graz.", 0.9 - number / 10, key=f"key {number}", thread=thread)
+        for number, thread in enumerate((None, None, "monday"))
+    ]
+    assert packed_into(hits, 500).results == (hits[0], hits[2])
+
+
 def test_what_scores_nothing_takes_no_room() -> None:
     hits = [hit(0, "a", 0.5), hit(1, "b", 0.0), hit(2, "c", -0.5)]
     assert packed_into(hits, 500).results == (hits[0],)
