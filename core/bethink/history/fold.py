@@ -69,15 +69,17 @@ def record_of(fields: Mapping[str, Any]) -> MemoryRecord:
 def _told(story: Story) -> Then | None:
     """Return the record that *story* tells of, None if some of it has been erased."""
     fields: dict[str, Any] = {}
-    counted = row = 0
+    said = dict.fromkeys(_ACCESSES, 0)  # by which entry last
+    row = 0
     for entry in story.told:
         changes = entry.changes if entry.whole is None else entry.whole
         if changes is None:
             return None
         fields = folded(fields, changes, entry.at)
         row = entry.row or row
-        if not _ACCESSES.isdisjoint(changes):
-            counted = entry.seq
-    if story.accessed is not None and story.accessed[0] > counted:
-        fields["access_count"], fields["last_accessed_at"] = story.accessed[1:]
+        said |= dict.fromkeys(_ACCESSES & changes.keys(), entry.seq)
+    if story.accessed is not None:
+        seq, *accessed = story.accessed
+        told = zip(("access_count", "last_accessed_at"), accessed, strict=True)
+        fields |= {name: value for name, value in told if seq > said[name]}
     return Then(row, record_of(fields), story.current)

@@ -63,10 +63,12 @@ class Merged:
 class Incoming:
     """The rows and links of another store, and the embedder that made its vectors.
 
-    ``told`` is when each live record with a key last came to say something else.
+    ``told`` is when each live record with a key last came to say something else. ``gone`` are the
+    ids of what the other store does not show any more.
     """
 
     rows: Sequence[Row]
+    gone: Sequence[str]
     links: Sequence[Link]
     embedder: str | None
     told: Mapping[str, float]
@@ -74,16 +76,18 @@ class Incoming:
     @classmethod
     def of(cls, backend: Backend, now: float, current: Current = lambda record: record) -> Incoming:
         """Read all that *backend* would show; *current* counts accesses in."""
+        rows: list[Row] = []
+        gone: list[str] = []
         with backend.chronicle.everything() as everything:
-            rows = [
-                replace(row, record=current(row.record))
-                for row in everything.records()
-                if row.record.state in _TAKEN and not row.record.expired(now)
-            ]
+            for row in everything.records():
+                if row.record.state in _TAKEN and not row.record.expired(now):
+                    rows.append(replace(row, record=current(row.record)))
+                else:
+                    gone.append(row.record.id)
         links = backend.chronicle.links([row.record.id for row in rows], backend.head())
         keyed = [row.record for row in rows if row.record.state == "live" and row.record.key]
         told = {record.id: told_at(backend, record) for record in keyed}
-        return cls(rows, links, backend.fact("embedder"), told)
+        return cls(rows, gone, links, backend.fact("embedder"), told)
 
 
 def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged:
@@ -159,6 +163,8 @@ class _Joined:
 
     def take(self, rows: Sequence[Row]) -> Merged:
         """Write *rows* and the links; return what became of them."""
+        for id, (_, ours) in self._writer.find(self._incoming.gone).items():
+            self._own[_derived(id, ours)] = id  # by which it is kept there if it says another text
         self._ids = {row.record.id: self._id_here(row.record) for row in rows}
         if self._own:  # some may be known there by an id that was made for them
             self._ids = {row.record.id: self._id_here(row.record) for row in rows}

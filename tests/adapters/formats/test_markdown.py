@@ -118,6 +118,21 @@ def test_one_that_superseded_several_still_does(
     assert [one and one.superseded_by for one in gone] == [*[keep.id] * 3, keyed.id]
 
 
+@pytest.mark.parametrize("id", ["1", "2", "3", "4"])
+def test_a_fact_whose_key_was_anothers_holds_it(
+    store: MemoryStore, other: MemoryStore, vault: Path, id: str
+) -> None:
+    old = store.store("in Lyon", key="office", id="old")
+    left = store.store("in Graz", key="office")
+    store.update(left.id, key="old office")
+    now = store.store("in Wien", key="office", id=id)
+    assert export_markdown(store, vault, history=True) == 3
+    assert import_from(other, read_markdown(vault)).imported == 3
+    assert {record.id for record in other.all()} == {left.id, now.id}
+    gone = other.get(old.id)
+    assert gone and gone.superseded_by == left.id
+
+
 def test_what_was_superseded_in_another_namespace_has_a_note(
     store: MemoryStore, other: MemoryStore, vault: Path
 ) -> None:

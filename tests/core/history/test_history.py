@@ -214,6 +214,22 @@ def test_accesses_stay_counted_when_something_else_changes(store: MemoryStore) -
     assert [each and each.access_count for each in found] == [0, 1, 1, 1, 2]
 
 
+def test_what_a_merge_leaves_as_it_was_stays_counted(
+    store: MemoryStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bethink.backends.sqlite.writer.WHOLE_IN_256", 0)
+    one, other = store.store_many(["The parrot is green", "The parrot is green!"])
+    for id in (other.id, one.id):
+        clock.now += 1
+        store.touch(id)
+        store.snapshot(f"after {id}")
+    store.consolidate()  # tells a higher number of accesses, but of no later one
+    moment = store.log(limit=1)[0].seq
+    then = store.get(one.id)
+    store.update(one.id, importance=0.9)
+    assert store.as_of(moment).get(one.id) == then
+
+
 def test_asking_the_past_touches_nothing(store: MemoryStore) -> None:
     store.store("a cat")
     store.recall("cat", as_of=1)

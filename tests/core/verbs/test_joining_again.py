@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bethink import HashEmbedder, MemoryStore
 
 from ..clock import Clock
@@ -58,6 +60,21 @@ def test_a_copy_that_comes_home_is_known(
         theirs.merge_from(ours)
     for store in (ours, theirs):
         assert sorted(record.content for record in store.all()) == ["I said boats", "I said trains"]
+
+
+@pytest.mark.parametrize("verb", ["forget", "erase"])
+def test_a_copy_is_known_when_the_record_that_took_its_id_is_gone(
+    ours: MemoryStore, theirs: MemoryStore, verb: str
+) -> None:
+    turn = ours.store("I said boats", thread="chat")
+    theirs.merge_from(ours)
+    theirs.update(turn.id, content="I said trains")
+    theirs.merge_from(ours)
+    getattr(theirs, verb)(turn.id)
+    assert ours.merge_from(theirs).added == 0
+    ours.forget(turn.id)
+    ours.merge_from(theirs)
+    assert ours.all() == []
 
 
 def test_a_clock_that_is_ahead_does_not_take_back_what_was_merged(

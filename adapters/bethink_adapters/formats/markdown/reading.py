@@ -120,9 +120,13 @@ def _connect(notes: Iterable[Note]) -> None:
 
 
 def in_order(notes: Iterable[Note]) -> Iterator[Note]:
-    """Yield every note once, those that it supersedes first."""
-    met: set[str] = set()
-    for note in notes:
+    """Yield every note once, those that it supersedes first.
+
+    Whatever is superseded comes before what is not, which may have been given its key since.
+    """
+    given, met = list(notes), set[str]()
+    superseded = {older.place for note in given for older in note.older}
+    for note in sorted(given, key=lambda one: (one.place not in superseded, not one.older)):
         waiting = [] if note.place in met else [note]
         met.add(note.place)
         while waiting:
