@@ -27,7 +27,7 @@ from bethink.namespaces import Scope, check_namespace
 from .recalling import Recalling
 from .remembering import remember_new, turn
 from .subclassing import on_base
-from .texts import storable
+from .texts import jsonable, storable
 
 if TYPE_CHECKING:
     from agent_framework import AgentSession, Message, SessionContext
@@ -87,7 +87,7 @@ class MemoryHistory(_History):
         Those that it ends with already are not added again: a conversation may be handed over whole
         with each question. A lone question is, unless it has an id.
         """
-        items = [_item(message) | {"value": message.to_dict()} for message in messages]
+        items = [_item(message) | {"value": jsonable(message.to_dict())} for message in messages]
         await asyncio.to_thread(_append, self._log(session_id), items)
 
     async def clear(self, session_id: str | None) -> None:

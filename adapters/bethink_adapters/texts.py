@@ -1,9 +1,10 @@
-"""Texts of a framework as a record can hold them, and a recall can ask."""
+"""What a framework gives as a record can hold it, and a recall can ask."""
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from bethink.fields import MAX_CONTENT
 
@@ -20,3 +21,8 @@ def askable(query: Query) -> Query:
 def storable(text: str, limit: int) -> str:
     """Return the first *limit* characters of *text*, lone surrogates replaced."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text[:limit])
+
+
+def jsonable(value: Any) -> Any:
+    """Return *value* as JSON has it; a number that is not finite becomes its name."""
+    return json.loads(json.dumps(value), parse_constant=str)

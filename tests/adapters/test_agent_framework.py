@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -110,6 +111,14 @@ def test_a_conversation_that_begins_before_the_history_is_kept_once(store: Memor
     run([Message("system", ["Be kind."]), *kept(history, "s"), "Am I Ann?"], "s", history)
     told = ["Who am I?", "Ann.", "Am I Ann?", "Noted."]
     assert [message.text for message in kept(history, "s")] == told
+
+
+def test_what_json_cannot_hold_loses_no_turn(store: MemoryStore) -> None:
+    history = MemoryHistory(store)
+    odd = Message("user", ["Hi."], additional_properties={"score": math.nan, "at": {1: math.inf}})
+    run([odd], "s", history)
+    first, _ = kept(history, "s")
+    assert first.additional_properties == {"score": "NaN", "at": {"1": "Infinity"}}
 
 
 def test_a_question_may_be_asked_again(store: MemoryStore) -> None:

@@ -242,3 +242,4 @@ def test_all_texts_are_added_or_none(documents: BethinkVectorStore, store: Memor
             documents.add_texts(["one", "two"], **wrong)
     assert documents.add_texts([]) == []
     assert store.count(namespace="documents") == 0
+    assert len(documents.add_texts(["one"], [], ids=[])) == 1

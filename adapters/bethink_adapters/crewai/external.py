@@ -44,7 +44,7 @@ class CrewExternalStorage:
         store = self._store()
         if content.strip() and store.get(namespace=self._namespace, key=key) is None:
             kept = {name: item for name, item in (metadata or {}).items() if name != "messages"}
-            plain = json.loads(json.dumps(kept, default=str))
+            plain = json.loads(json.dumps(kept, default=str), parse_constant=str)
             text = storable(content, MAX_CONTENT)
             store.store(text, namespace=self._namespace, key=key, metadata=plain)
 

@@ -7,7 +7,6 @@ for stays in `value`, because crewAI prints every metadata key into the agent's 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +16,7 @@ import numpy as np
 from bethink import MemoryRecord
 from bethink.fields import MAX_CONTENT, MAX_LABEL
 
-from ..texts import storable
+from ..texts import jsonable, storable
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord as CrewRecord
@@ -58,7 +57,7 @@ def to_fields(record: CrewRecord, namespace: str) -> dict[str, Any]:
         "thread": _label(thread),
         "importance": record.importance,
         "source": source,
-        "metadata": json.loads(json.dumps(record.metadata), parse_constant=str),
+        "metadata": jsonable(record.metadata),
         "occurred_at": seconds(record.created_at),
         "value": {**value, **whole},
     }

@@ -36,10 +36,10 @@ class BethinkKeyValueStore(_Base):
 
     def mget(self, keys: Sequence[str]) -> list[Any]:
         """Return the values of *keys*, None for one that is not there."""
-        where = {"key": {"$in": list(keys)}}
-        found = self.store.all(namespace=self.namespace, where=where)
+        names = list(keys)
+        found = self.store.all(namespace=self.namespace, where={"key": {"$in": names}})
         values = {each.key: decode(each.value["value"]) for each in found}
-        return [values.get(key) for key in keys]
+        return [values.get(name) for name in names]
 
     def mset(self, key_value_pairs: Sequence[tuple[str, Any]]) -> None:
         """Set these values, all or none."""

@@ -111,7 +111,7 @@ class BethinkVectorStore(_Base):
         """Add *texts*, all or none; return their ids, made where none are given."""
         contents = list(texts)
         for name, given in (("metadatas", metadatas), ("ids", ids)):
-            if given is not None and len(given) != len(contents):
+            if given and len(given) != len(contents):
                 raise ValidationError(f"{len(contents)} texts, but {len(given)} {name}")
         if not contents:
             return []

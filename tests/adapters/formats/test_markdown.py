@@ -130,7 +130,8 @@ def test_a_fact_whose_key_was_anothers_holds_it(
     assert import_from(other, read_markdown(vault)).imported == 3
     assert {record.id for record in other.all()} == {left.id, now.id}
     gone = other.get(old.id)
-    assert gone and gone.superseded_by == left.id
+    assert gone
+    assert gone.superseded_by == left.id
 
 
 def test_what_was_superseded_in_another_namespace_has_a_note(
@@ -191,6 +192,19 @@ def test_a_fact_that_was_superseded_since_does_not_come_back(
     export_markdown(store, vault)
     import_from(other, read_markdown(vault))
     assert exact(other) == exact(store)
+
+
+def test_a_note_of_what_went_elsewhere_takes_no_key(
+    store: MemoryStore, other: MemoryStore, vault: Path
+) -> None:
+    gone = store.store("in Lyon", key="office", namespace="team")
+    export_markdown(store, vault, namespace="team")
+    store.update(gone.id, namespace="archive")
+    store.store("in Graz", key="office", namespace="team")
+    export_markdown(store, vault, namespace="team")
+    assert texts(vault) == ["in Graz"]
+    import_from(other, read_markdown(vault))
+    assert [record.content for record in other.all(namespace="team")] == ["in Graz"]
 
 
 def test_notes_of_what_is_not_exported_are_left(store: MemoryStore, vault: Path) -> None:

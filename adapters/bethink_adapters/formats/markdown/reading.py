@@ -47,6 +47,7 @@ class Note:
 
     place: str
     id: str | None
+    namespace: object
     key: object
     links: list[str]
     exported: bool
@@ -108,7 +109,8 @@ def _note(place: str, properties: Mapping[str, Any]) -> Note:
     links = _LINK.findall(str(properties.get("supersedes") or ""))
     id = properties.get("id")
     known = None if id is None else identifier("id", id)
-    return Note(place, known, properties.get("key"), links, properties.keys() >= _EXPORTED)
+    namespace, key = properties.get("namespace"), properties.get("key")
+    return Note(place, known, namespace, key, links, properties.keys() >= _EXPORTED)
 
 
 def _connect(notes: Iterable[Note]) -> None:

@@ -48,9 +48,9 @@ def export_markdown(
     the content; a fact's key is an alias. With *history* there are notes of what those records
     superseded, too, linked both ways. A folder that leads out of *folder* raises ``StorageError``.
 
-    A note takes the place of those that former exports wrote of the same record. Of what is no
-    longer live in *store*, in whatever namespace, they are removed, unless a note that is there
-    says that it supersedes it. All other notes are left.
+    A note takes the place of those that former exports wrote of the same record. Of what has
+    another namespace or key by now, or is no longer live in *store*, they are removed, unless a
+    note that is there says that it supersedes it. All other notes are left.
     """
     root = Path(folder)
     root.mkdir(parents=True, exist_ok=True)
@@ -110,14 +110,15 @@ def _remove_former(store: MemoryStore, root: Path, written: Mapping[str, Path]) 
 
 
 def _is_former(store: MemoryStore, root: Path, note: Note, written: Mapping[str, Path]) -> bool:
-    """Tell whether a note is *written* elsewhere by now, or of what is no longer live."""
+    """Tell whether a note is *written* elsewhere by now, or of what is live there no longer."""
     if not note.exported or note.id is None:
         return False
     if note.id in written:
         return not written[note.id].samefile(root / note.place)
     record = store.get(note.id)
-    is_live = record is not None and record.state == "live"
-    return not is_live and bool(store.log(limit=1, id=note.id))
+    if record is not None and record.state == "live":
+        return (record.namespace, record.key) != (note.namespace, note.key)
+    return bool(store.log(limit=1, id=note.id))
 
 
 def _properties(version: _Version) -> dict[str, Any]:
