@@ -107,6 +107,26 @@ def test_a_full_block_is_saved_at_once(path: Path) -> None:
         assert spans(path) == [("default", 1, BLOCK)]
 
 
+def test_a_segment_of_others_is_not_taken_for_one_that_was_read(path: Path) -> None:
+    def run() -> None:
+        with opened(path) as store:
+            store.recall("whale", touch=False)
+            fill(store, 4)
+
+    for _ in range(7):
+        run()
+    with opened(path) as other:
+        other.recall("whale", touch=False)
+        run()
+        assert len(spans(path)) == 1  # eight became one
+        other.recall("whale", touch=False)
+        for _ in range(7):
+            run()
+    with opened(path) as store:
+        assert store.verify().ok
+        assert len(loaded(store).loose) == 0
+
+
 def test_the_rest_is_saved_at_the_end(path: Path) -> None:
     with opened(path) as store:
         fill(store, BLOCK + 9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from itertools import chain
 from mmap import mmap
@@ -135,7 +136,8 @@ def _data(connection: sqlite3.Connection, number: int, size: int) -> bytes | mem
 def save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int | None:
     """Insert *segment* in place of those it replaces and of unusable ones.
 
-    Do nothing if another writer covered its rows, or erased some since it was true.
+    Do nothing if another writer covered its rows, or erased some since it was true. Its number is
+    drawn: one that was used before would pass for the segment that others have read by it.
     """
     erased = read_number(connection, ERASED)
     if erased is not None and segment.head < erased:
@@ -152,6 +154,7 @@ def save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int 
     if overlapping or present != len(segment.replaces):
         return None
     connection.execute(f"DELETE FROM segments WHERE number IN {GIVEN}", (replaced,))
+    number = int.from_bytes(os.urandom(7))
     columns = (
         SEGMENT_FORMAT,
         segment.namespace,
@@ -161,7 +164,7 @@ def save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int 
         segment.head,
     )
     return connection.execute(
-        "INSERT INTO segments (format, namespace, first, last, count, head, checksum, data) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (*columns, codes.checksum(columns, segment.data), segment.data),
+        "INSERT INTO segments (number, format, namespace, first, last, count, head, checksum, data) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (number, *columns, codes.checksum(columns, segment.data), segment.data),
     ).lastrowid
