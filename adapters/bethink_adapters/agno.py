@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from bethink import MemoryRecord, MemoryStore, context_block, segment
+from bethink import MemoryRecord, MemoryStore, segment
 from bethink.fields import MAX_LABEL
 from bethink.namespaces import check_namespace
 from bethink.packing import Packed
@@ -29,7 +29,7 @@ from bethink.packing import Packed
 from .awaiting import awaitable
 from .recalling import Recalling
 from .remembering import remember_new, turn
-from .texts import askable, storable
+from .texts import storable
 
 _logger: Final = logging.getLogger(__name__)
 
@@ -143,8 +143,7 @@ class MemoryLearning:
 
         def recall(query: str) -> str:
             """Search the long-term memory for what is known about something."""
-            found = self.store.recall(askable(query), k=self._recalling.k, namespace=place)
-            return context_block(found) or "Nothing is known about that."
+            return self._recalling.answer(query, namespace=place)
 
         def remember(content: str) -> str:
             """Keep one fact, in a sentence that makes sense by itself, in the long-term memory."""

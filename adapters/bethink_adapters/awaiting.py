@@ -23,6 +23,18 @@ def awaitable(
     return run
 
 
+def lasting(
+    verb: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    """Return *verb*, which writes, as a coroutine method; see ``settled``."""
+
+    @wraps(verb)
+    async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await settled(verb, self, *args, **kwargs)
+
+    return run
+
+
 async def settled(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
     """Run *verb* in a worker thread; who cancels it waits until it is through.
 

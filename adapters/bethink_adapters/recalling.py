@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from bethink import MemoryStore, RecallResult
+from bethink import MemoryStore, RecallResult, context_block
 from bethink.fields import integer, number
 from bethink.namespaces import Scope, check_scope
 from bethink.packing import Budget, Packed, TokenCounter, pack
@@ -64,7 +64,7 @@ class Recalling:
         if not query.strip():
             return NOTHING
         scope = self.namespace if namespace is None else namespace
-        fresh = self._fresh(askable(query), said, scope, where)
+        fresh = self.best(askable(query), said, namespace=scope, where=where)
         packed = pack(fresh, Budget(self.budget_tokens, self.count_tokens))
         if packed.results:
             self.store.touch([hit.memory.id for hit in packed.results])
@@ -82,13 +82,25 @@ class Recalling:
 
     asafely = awaitable(safely)
 
-    def _fresh(
-        self, query: str, said: Collection[str], scope: Scope, where: Where
+    def answer(self, query: str, *, namespace: Scope | None = None) -> str:
+        """Return the best as what a tool tells the model that asked; they count as accessed."""
+        found = self.best(askable(query), namespace=namespace)
+        self.store.touch([hit.memory.id for hit in found])
+        return context_block(found) or "Nothing is known about that."
+
+    def best(
+        self,
+        query: str,
+        said: Collection[str] = (),
+        *,
+        namespace: Scope | None = None,
+        where: Where = None,
     ) -> list[RecallResult]:
-        """Return the best that are not *said*, each text of an author once.
+        """Return the best *k* that are not *said*, each text of an author once.
 
         What was said often is recalled as often, so more are asked for until there are enough.
         """
+        scope = self.namespace if namespace is None else namespace
         most = self.k + len(said)
         while True:
             found = self.store.recall(

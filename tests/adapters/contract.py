@@ -70,6 +70,41 @@ async def cancel_at_gate(store: GatedStore, call: Coroutine[Any, Any, object]) -
         store.gate.set()
 
 
+class SlowStore(MemoryStore):
+    """A real store whose first write waits until `cancel_in_write` has cancelled it."""
+
+    def __init__(self, location: str = ":memory:") -> None:
+        super().__init__(location)
+        self.begun, self.gate = threading.Event(), threading.Event()
+
+    def _wait(self) -> None:
+        if not self.begun.is_set():
+            self.begun.set()
+            assert self.gate.wait(30), "nobody opened the gate"
+
+    def store(self, *args: Any, **kwargs: Any) -> MemoryRecord:
+        self._wait()
+        return super().store(*args, **kwargs)
+
+    def store_many(self, *args: Any, **kwargs: Any) -> list[MemoryRecord]:
+        self._wait()
+        return super().store_many(*args, **kwargs)
+
+
+async def cancel_in_write(
+    store: SlowStore, first: Coroutine[Any, Any, object], then: Coroutine[Any, Any, object]
+) -> None:
+    """Cancel *first* while it writes, run *then*; see that neither is still under way."""
+    task = asyncio.ensure_future(first)
+    assert await asyncio.to_thread(store.begun.wait, 30), "the call never wrote"
+    task.cancel()
+    asyncio.get_running_loop().call_later(0.1, store.gate.set)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await then
+    await asyncio.sleep(0.2)
+
+
 class AdapterContract(ABC):
     """The twelve points; a subclass supplies the framework."""
 

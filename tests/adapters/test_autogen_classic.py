@@ -181,6 +181,24 @@ def test_speakers_of_a_group_share_what_is_remembered(store: MemoryStore) -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    "note",
+    [
+        "exitcode: 0 (execution succeeded)\nCode output: \n42 keys lie here\n",
+        "exitcode: 1 (execution failed)\nCode output: ",
+        "[Handing off to expert]",
+    ],
+)
+def test_what_agents_write_by_themselves_is_no_question(store: MemoryStore, note: str) -> None:
+    store.store(FACT)
+    agent = Agent(MemoryCapability(store))
+    agent.ask(QUESTION, "```python\nlook()\n```")
+    prompt = agent.ask(note, "There.")
+    places = [at for at, message in enumerate(prompt) if "cobalt" in str(message["content"])]
+    assert places == [1]
+    assert note not in [text for _, text in told(store)]
+
+
 # -- what is remembered
 
 

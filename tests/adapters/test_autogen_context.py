@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("autogen_agentchat")
 
 from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.base import Handoff
 from autogen_core.model_context import (
     BufferedChatCompletionContext,
     ChatCompletionContext,
@@ -155,6 +156,14 @@ def test_the_same_words_of_a_user_are_a_question(store: MemoryStore) -> None:
     store.store("The report says: skipped 3 messages.")
     messages = shown(MemoryModelContext(store), user("Skipped 3 messages."))
     assert sources(messages) == ["memory", "user"]
+
+
+def test_who_takes_over_is_asked_what_was_asked_before(store: MemoryStore) -> None:
+    store.store(FACT)
+    handed = UserMessage(content=Handoff(target="expert").message, source="helper")
+    messages = shown(MemoryModelContext(store, k=1), user(QUESTION), handed)
+    assert sources(messages) == ["memory", "user", "helper"]
+    assert "cobalt flowerpot" in str(messages[0].content)
 
 
 def test_nothing_is_recalled_for_nobody(store: MemoryStore) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from autogen_core.memory import MemoryContent, MemoryMimeType
 
 from bethink import MemoryStore
 from bethink_adapters.autogen import AgentMemory
+
+from .contract import SlowStore, cancel_in_write
 
 TOLD = {"author": "Ann", "thread": "s1", "occurred_at": 1.7e9}
 
@@ -94,3 +97,26 @@ def test_any_text_is_a_question(store: MemoryStore) -> None:
     asyncio.run(memory.add(content("The kiln is electric.")))
     (found,) = asyncio.run(memory.query("kiln \udc80 " * 90_000)).results
     assert found.content == "The kiln is electric."
+
+
+def test_a_time_without_a_zone_is_utc(store: MemoryStore) -> None:
+    memory, noon = AgentMemory(store), datetime(2026, 5, 1, 12)
+    asyncio.run(memory.add(content("The kiln is electric.", occurred_at=noon)))
+    try:
+        message = TextMessage(content="I like pizza.", source="ann", created_at=noon)
+    except TypeError:  # AutoGen 0.4 knows no times
+        message = TextMessage(content="I like pizza.", source="ann")
+    asyncio.run(memory.record(TaskResult(messages=[message])))
+    said = store.all()[0]
+    assert said.occurred_at == noon.replace(tzinfo=UTC).timestamp()
+    assert not hasattr(message, "created_at") or store.all()[1].occurred_at == said.occurred_at
+
+
+def test_what_was_cleared_is_not_back_by_an_add_that_was_cancelled() -> None:
+    async def clearing(slow: SlowStore) -> None:
+        memory = AgentMemory(slow)
+        await cancel_in_write(slow, memory.add(content("Pizza.")), memory.clear())
+
+    with SlowStore() as slow:
+        asyncio.run(clearing(slow))
+        assert slow.count() == 0

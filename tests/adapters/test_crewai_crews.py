@@ -15,7 +15,7 @@ import pytest
 from bethink import EVERYWHERE, MemoryStore, StorageError, StoreClosedError, segment
 from bethink_adapters.crewai import CrewExternalStorage, CrewStorage, crew_memory
 
-from .contract import AdapterContract, GatedStore, cancel_at_gate
+from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
 from .crewai_offline import (
     RELEASE,
     OfflineLLM,
@@ -506,3 +506,14 @@ class TestExternal:
         memory = external_memory_on(old)
         crew(llm, "When?", external_memory=memory).reset_memories("external")
         assert old.search("launch") == []
+
+
+@unified
+def test_nothing_overtakes_a_save_that_is_cancelled() -> None:
+    async def deleting(slow: SlowStore) -> None:
+        storage = CrewStorage(slow)
+        await cancel_in_write(slow, storage.asave([record("Old.")]), storage.adelete())
+
+    with SlowStore() as slow:
+        asyncio.run(deleting(slow))
+        assert slow.count(namespace=EVERYWHERE) == 0

@@ -103,7 +103,7 @@ class TestNames:
             factory.set_memory_storage_factory(None)
 
 
-@pytest.mark.parametrize("spec", ["bethink:", "lancedb", "bethink:#/a"])
+@pytest.mark.parametrize("spec", ["bethink:", "lancedb", "bethink:#/a", "bethink:crew.db#"])
 def test_what_is_no_name_is_refused(spec: str) -> None:
     with pytest.raises(ValidationError):
         storage_of(spec)

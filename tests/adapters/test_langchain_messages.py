@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from dataclasses import dataclass
@@ -35,8 +36,10 @@ from pydantic import BaseModel
 
 from bethink import MemoryStore, Subtree
 from bethink.fields import MAX_CONTENT
-from bethink_adapters.langchain import ChatMessageHistory
+from bethink_adapters.langchain import ChatMessageHistory, ConversationMemory
 from bethink_adapters.langchain.messages import decode, encode
+
+from .contract import SlowStore, cancel_in_write
 
 
 class Place(BaseModel):
@@ -223,3 +226,21 @@ def test_a_record_that_is_no_message_breaks_nothing(
     roles = [getattr(message, "role", message.type) for message in history.messages]
     assert roles == ["human", "hologram", "human", *["unknown"] * 3, "ai", "unknown", "ai"]
     assert caplog.text.count("shown as its text") == 5 * 2
+
+
+def test_nothing_overtakes_a_write_that_is_cancelled() -> None:
+    async def overtaking(store: SlowStore) -> list[Any]:
+        history = ChatMessageHistory(store, "s")
+        first, second = (history.aadd_messages([HumanMessage(text)]) for text in "ab")
+        await cancel_in_write(store, first, second)
+        return [message.content for message in await history.aget_messages()]
+
+    async def clearing(store: SlowStore) -> list[Any]:
+        history = ConversationMemory(store, "s")
+        first = history.asave_context({"input": "a"}, {"output": "b"})
+        await cancel_in_write(store, first, history.aclear())
+        return store.all(namespace="messages/s")
+
+    with SlowStore() as store, SlowStore() as other:
+        assert asyncio.run(overtaking(store)) == ["a", "b"]
+        assert asyncio.run(clearing(other)) == []

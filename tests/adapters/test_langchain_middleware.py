@@ -17,7 +17,11 @@ import pytest
 pytest.importorskip("langchain.agents.middleware")
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    HumanInTheLoopMiddleware,
+    PIIMiddleware,
+)
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
@@ -288,6 +292,23 @@ def test_what_a_summary_takes_away_is_remembered(store: MemoryStore) -> None:
         store.forget(namespace="default")
 
 
+@pytest.mark.parametrize("order", [list, reversed])
+def test_what_is_redacted_before_the_model_reads_it_is_not_stored(
+    store: MemoryStore, order: Callable[[Any], Any]
+) -> None:
+    @tool
+    def look(at: str) -> str:
+        """Look at something."""
+        return "seen"
+
+    model = Model(replies=[calling("look", at="a"), "Done."])
+    before = order([MemoryMiddleware(store), PIIMiddleware("email", strategy="redact")])
+    agent: Any = create_agent(model, [look], middleware=[*before, Compacting()])
+    agent.invoke(asked("I am ann@example.com"))
+    said = [record.content for record in store.all()]
+    assert said == ["I am [REDACTED_EMAIL]", "Done."]
+
+
 def test_a_summary_is_not_asked(store: MemoryStore) -> None:
     store.store("The harbour of Kiel is closed on Sunday")
     summary = HumanMessage("Weather.", additional_kwargs={"lc_source": "summarization"})
@@ -381,6 +402,14 @@ def test_tools_keep_to_the_namespace_of_the_run(store: MemoryStore, call: str) -
     else:
         asyncio.run(agent.ainvoke(asked("Keep that."), context={"user": "bob"}))
     assert store.namespaces() == {"bob": 1}
+
+
+def test_the_tool_tells_what_is_said_often_once(store: MemoryStore) -> None:
+    store.store(FACT)
+    for _ in range(6):
+        store.store(QUESTION, author="human")
+    found = memory_tools(store)[0].invoke({"query": QUESTION})
+    assert (found.count(FACT), found.count(QUESTION)) == (1, 1)
 
 
 def test_a_failing_store_is_the_tools_answer(store: MemoryStore) -> None:

@@ -26,6 +26,8 @@ from bethink import EVERYWHERE, HashEmbedder, MemoryStore, StaticEmbedder, Valid
 from bethink.testing import FrozenClock
 from bethink_adapters.langchain import BethinkCache, BethinkEmbeddings, BethinkKeyValueStore
 
+from .contract import SlowStore, cancel_in_write
+
 CALL: Any = {"id": "1", "name": "look", "args": {"at": "door"}, "type": "tool_call"}
 
 
@@ -156,3 +158,12 @@ def test_embeddings_can_be_pickled() -> None:
     again = pickle.loads(pickle.dumps(embeddings))
     assert type(again) is type(embeddings)
     assert again.embed_query("two") == embeddings.embed_query("two")
+
+
+def test_nothing_overtakes_a_write_that_is_cancelled() -> None:
+    async def overtaking(values: BethinkKeyValueStore, store: SlowStore) -> list[Any]:
+        await cancel_in_write(store, values.amset([("k", 1)]), values.amset([("k", 2)]))
+        return await values.amget(["k"])
+
+    with SlowStore() as store:
+        assert asyncio.run(overtaking(BethinkKeyValueStore(store), store)) == [2]

@@ -26,6 +26,8 @@ from bethink.testing import FrozenClock
 from bethink_adapters.langgraph import BethinkStore
 from bethink_adapters.langgraph.conformance import ExpiryContract, SearchContract, StoreContract
 
+from .contract import SlowStore, cancel_in_write
+
 NS = ("users", "ann")
 MEMORIES = {
     "theme": {"theme": "dark mode in every editor"},
@@ -545,3 +547,13 @@ def test_the_same_puts_leave_the_same_items(
 def held(store: BaseStore, prefix: tuple[str, ...], filter: Any) -> dict[Any, Any]:
     found = store.search(prefix, filter=filter, limit=100)
     return {(item.namespace, item.key): item.value for item in found}
+
+
+def test_nothing_overtakes_a_put_that_is_cancelled() -> None:
+    async def overtaking(slow: SlowStore) -> Any:
+        memory = BethinkStore(slow)
+        await cancel_in_write(slow, memory.aput(NS, "k", {"n": 1}), memory.aput(NS, "k", {"n": 2}))
+        return await memory.aget(NS, "k")
+
+    with SlowStore() as slow:
+        assert asyncio.run(overtaking(slow)).value == {"n": 2}

@@ -26,7 +26,7 @@ from langgraph.types import Command, interrupt
 from bethink import EVERYWHERE, MemoryStore, StoreClosedError, Subtree, ValidationError
 from bethink_adapters.langgraph import BethinkSaver
 
-from .contract import LOOKALIKES
+from .contract import LOOKALIKES, SlowStore, cancel_in_write
 
 
 class Talk(TypedDict):
@@ -449,3 +449,14 @@ def test_all_threads_are_listed_newest_first(store: MemoryStore) -> None:
         return [each.metadata["step"] async for each in saver.alist(of("t1"), limit=1)]
 
     assert asyncio.run(listed()) == [3]
+
+
+def test_a_deleted_thread_is_not_back_by_a_put_that_was_cancelled() -> None:
+    async def deleting(slow: SlowStore) -> None:
+        saver = BethinkSaver(slow)
+        put = saver.aput(of("t"), empty_checkpoint(), {}, {})
+        await cancel_in_write(slow, put, saver.adelete_thread("t"))
+
+    with SlowStore() as slow:
+        asyncio.run(deleting(slow))
+        assert slow.count(namespace=EVERYWHERE) == 0

@@ -31,7 +31,14 @@ from bethink import EVERYWHERE, MemoryRecord, MemoryStore, StoreClosedError, Sub
 from bethink.packing.context import INTRODUCTION
 from bethink_adapters.llama_index import BethinkChatStore, BethinkDBChatStore, RecallBlock
 
-from .contract import QUESTION, AdapterContract, GatedStore, cancel_at_gate
+from .contract import (
+    QUESTION,
+    AdapterContract,
+    GatedStore,
+    SlowStore,
+    cancel_at_gate,
+    cancel_in_write,
+)
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llama_index_chat.py"
 
@@ -536,3 +543,14 @@ def test_the_example_remembers_across_conversations(tmp_path: Path) -> None:
         [sys.executable, str(EXAMPLE)], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert "- user: I always take my coffee with oat milk." in done.stdout
+
+
+def test_nothing_overtakes_a_message_whose_adding_is_cancelled() -> None:
+    async def overtaking(slow: SlowStore) -> list[str | None]:
+        chats = BethinkDBChatStore(store=slow)
+        first, second = (chats.add_messages("s", said(text)) for text in "ab")
+        await cancel_in_write(slow, first, second)
+        return texts(await chats.get_messages("s"))
+
+    with SlowStore() as slow:
+        assert asyncio.run(overtaking(slow)) == ["a", "b"]

@@ -7,7 +7,6 @@ import json
 import logging
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from operator import attrgetter
 from pathlib import Path
@@ -25,7 +24,14 @@ from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError, seg
 from bethink.packing.context import INTRODUCTION
 from bethink_adapters.openai_agents import MemorySession, recall_filter
 
-from .contract import QUESTION, AdapterContract, GatedStore, cancel_at_gate
+from .contract import (
+    QUESTION,
+    AdapterContract,
+    GatedStore,
+    SlowStore,
+    cancel_at_gate,
+    cancel_in_write,
+)
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "openai_agents_chat.py"
 
@@ -115,26 +121,15 @@ def test_a_run_with_tools_is_kept_in_order(store: MemoryStore) -> None:
     ]
 
 
-def test_nothing_overtakes_a_write_that_is_cancelled(tmp_path: Path) -> None:
-    started, gate = threading.Event(), threading.Event()
+def test_nothing_overtakes_a_write_that_is_cancelled() -> None:
+    async def written(slow: SlowStore) -> list[Any]:
+        session = MemorySession(slow, "s")
+        first, second = ({"role": "user", "content": text} for text in "ab")
+        await cancel_in_write(slow, session.add_items([first]), session.add_items([second]))
+        return await session.get_items(None)
 
-    class Slow(MemoryStore):
-        def store_many(self, *args: Any, **kwargs: Any) -> Any:
-            started.set()
-            assert gate.wait(30)
-            return super().store_many(*args, **kwargs)
-
-    async def cancelled(session: MemorySession) -> list[Any]:
-        writing = asyncio.ensure_future(session.add_items([{"role": "user", "content": "Hi."}]))
-        await asyncio.to_thread(started.wait, 30)
-        writing.cancel()
-        asyncio.get_running_loop().call_later(0.05, gate.set)
-        with pytest.raises(asyncio.CancelledError):
-            await writing
-        return await session.get_items()
-
-    with Slow(str(tmp_path / "m.db")) as store:
-        assert len(asyncio.run(cancelled(MemorySession(store, "s")))) == 1
+    with SlowStore() as slow:
+        assert [each["content"] for each in asyncio.run(written(slow))] == ["a", "b"]
 
 
 def test_the_settings_limit_what_a_run_is_shown(store: MemoryStore) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 from uuid import uuid4
@@ -33,6 +34,11 @@ __all__ = ["MemoryCapability"]
 
 _logger: Final = logging.getLogger(__name__)
 _SPOKEN: Final = ("user", "assistant")
+# What agents write by themselves when they ran code, or hand over.
+_WRITTEN: Final = re.compile(
+    r"exitcode: -?\d+ \(execution (?:succeeded|failed)\)\nCode output: .*|\[Handing off to .+\]",
+    re.DOTALL,
+)
 
 
 class MemoryCapability:
@@ -86,7 +92,7 @@ class MemoryCapability:
 
     def shown(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return *messages* with what the last user message recalls in front of it."""
-        places = (at for at in reversed(range(len(messages))) if messages[at].get("role") == "user")
+        places = (at for at in reversed(range(len(messages))) if _asks(messages[at]))
         place = next(places, None)
         if place is None:
             return messages
@@ -110,7 +116,11 @@ class MemoryCapability:
     def _turns(self, messages: Sequence[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
         for message in messages:
             role = message.get("role", "assistant")
-            if role in _SPOKEN and (text := _text(message)).strip():
+            if (
+                role in _SPOKEN
+                and (text := _text(message)).strip()
+                and not _WRITTEN.fullmatch(text)
+            ):
                 author = storable(str(message.get("name") or role), MAX_LABEL)
                 yield turn(text, author, self.thread)
 
@@ -128,6 +138,10 @@ def _without_blocks(reply: Callable[..., Any]) -> Callable[..., Any]:
         return reply(agent, said, *args, **options)
 
     return to_said
+
+
+def _asks(message: Mapping[str, Any]) -> bool:
+    return message.get("role") == "user" and not _WRITTEN.fullmatch(_text(message))
 
 
 def _text(message: Mapping[str, Any]) -> str:

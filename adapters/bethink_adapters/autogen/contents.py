@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bethink import RecallResult, ValidationError
@@ -54,6 +54,8 @@ def to_item(content: MemoryContent) -> dict[str, Any]:
     if mime != _TEXT or value is not None or "mime_type" in metadata:
         metadata["mime_type"] = mime
     told = {name: metadata.pop(name) for name, kind in _TOLD.items() if _is(metadata, name, kind)}
+    if isinstance(told.get("occurred_at"), datetime):
+        told["occurred_at"] = _aware(told["occurred_at"])
     key = f"content:{_digest(mime, text, value, *told.values())}"
     return {"content": text, "value": value, "metadata": metadata, "key": key, **told}
 
@@ -104,11 +106,16 @@ def to_items(result: TaskResult, thread: str | None) -> list[dict[str, Any]]:
             "key": storable(f"message:{id}", MAX_LABEL),
             "thread": thread or storable(ids[0], MAX_LABEL),
             "author": storable(message.source, MAX_LABEL),
-            "occurred_at": getattr(message, "created_at", None),
+            "occurred_at": _aware(getattr(message, "created_at", None)),
             "metadata": dict(message.metadata),
         }
         for id, (message, text) in zip(ids, spoken, strict=True)
     ]
+
+
+def _aware(when: datetime | None) -> datetime | None:
+    """Return *when*; without a time zone it is UTC, as AutoGen's own times are."""
+    return when.replace(tzinfo=UTC) if when is not None and when.tzinfo is None else when
 
 
 def _spoken(message: Any) -> str:

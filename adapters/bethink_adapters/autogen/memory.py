@@ -7,12 +7,13 @@ import functools
 import logging
 import os
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bethink import MemoryStore, Subtree, ValidationError
 from bethink.namespaces import covers
 
+from ..awaiting import settled
 from ..texts import askable
 from .contents import to_content, to_item, to_items
 from .settings import Settings
@@ -106,7 +107,8 @@ class AgentMemory(Settings, _Memory):
         options = self._options(**kwargs)
         if not text.strip():
             return MemoryQueryResult(results=[])
-        hits = await _run(cancellation_token, self.store.recall, askable(text), **options)
+        recalling = asyncio.to_thread(self.store.recall, askable(text), **options)
+        hits = await _run(cancellation_token, recalling)
         return MemoryQueryResult(results=[to_content(hit) for hit in hits])
 
     async def add(
@@ -116,7 +118,7 @@ class AgentMemory(Settings, _Memory):
 
         An image or bytes are found by the text in their metadata's "description".
         """
-        await _run(cancellation_token, self._put, to_item(content))
+        await _run(cancellation_token, settled(self._put, to_item(content)))
 
     async def record(
         self,
@@ -130,11 +132,11 @@ class AgentMemory(Settings, _Memory):
         Recording a run again adds nothing. *thread* names the conversation; by default each run is
         one. (Messages of AutoGen 0.4 have no id; there a run is known by its texts.)
         """
-        return await _run(cancellation_token, self._put_turns, to_items(result, thread))
+        return await _run(cancellation_token, settled(self._put_turns, to_items(result, thread)))
 
     async def clear(self) -> None:
         """Forget every memory of this namespace; the namespaces below it stay."""
-        await asyncio.to_thread(self.store.forget, namespace=self.namespace)
+        await settled(self.store.forget, namespace=self.namespace)
 
     def _options(
         self,
@@ -169,11 +171,9 @@ class AgentMemory(Settings, _Memory):
         return super()._configuration() | {"name": self.name}
 
 
-async def _run(
-    token: CancellationToken | None, call: Callable[..., _T], *args: Any, **kwargs: Any
-) -> _T:
-    """Run a blocking *call* in a thread; cancelling *token* cancels the waiting."""
-    future = asyncio.ensure_future(asyncio.to_thread(call, *args, **kwargs))
+async def _run(token: CancellationToken | None, call: Coroutine[Any, Any, _T]) -> _T:
+    """Run *call*; cancelling *token* cancels it."""
+    future = asyncio.ensure_future(call)
     if token is not None:
         token.link_future(future)
     return await future

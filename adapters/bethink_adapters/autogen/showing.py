@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 # What a HeadAndTailChatCompletionContext puts, as a message of "System", where it leaves some out.
 _SKIPPED: Final = re.compile(r"Skipped \d+ messages\.")
+# What an agent says as it hands over, unless its Handoff has a message of its own.
+_HANDED: Final = re.compile(r"Transferred to (.+), adopting the role of \1 immediately\.")
 
 
 class ContextView:
@@ -51,10 +53,17 @@ def _asked_at(messages: Sequence[LLMMessage]) -> int:
 
 
 def _of_a_user(message: LLMMessage) -> bool:
-    """Tell whether *message* is a user's, and not in place of messages that a context skipped."""
+    """Tell whether *message* is a user's, and not AutoGen's own note.
+
+    One stands in place of messages that a context skipped, one where an agent hands over: who takes
+    over is still asked what was asked before.
+    """
     if message.type != "UserMessage":
         return False
-    return message.source != "System" or not _SKIPPED.fullmatch(str(message.content))
+    if message.source == "user":
+        return True
+    note = _SKIPPED if message.source == "System" else _HANDED
+    return not note.fullmatch(str(message.content))
 
 
 def question(messages: Sequence[LLMMessage]) -> str:

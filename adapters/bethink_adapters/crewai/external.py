@@ -12,6 +12,7 @@ from typing import Any
 from bethink import MemoryStore, RecallResult, Subtree
 from bethink.fields import MAX_CONTENT
 
+from ..awaiting import settled
 from ..texts import askable, storable
 from .opened import StoreHandle, crew_errors
 
@@ -71,7 +72,7 @@ class CrewExternalStorage:
 
     async def asave(self, value: Any, metadata: Mapping[str, Any] | None = None) -> None:
         """Remember *value* without blocking the event loop."""
-        await asyncio.to_thread(self.save, value, metadata)
+        await settled(self.save, value, metadata)
 
     async def asearch(
         self, query: str, limit: int = 3, score_threshold: float = 0.35

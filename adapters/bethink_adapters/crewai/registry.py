@@ -32,8 +32,8 @@ def storage_of(spec: str) -> CrewStorage:
     "bethink:crew.db#/users/ann" is bound to that root. The same file is the same storage, so that
     ``storage_of(spec).embedder`` is the embedder to give to ``Memory`` beside the name.
     """
-    location, _, root = spec.removeprefix(SCHEME).partition("#")
-    if not spec.startswith(SCHEME) or not location:
+    location, bound, root = spec.removeprefix(SCHEME).partition("#")
+    if not spec.startswith(SCHEME) or not location or (bound and not root):
         raise ValidationError(f"a storage is named as in 'bethink:crew.db', not {spec!r}")
     storage = _storage_at(location)
     return storage.bound(root) if root else storage

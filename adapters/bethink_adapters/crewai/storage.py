@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
 
-from ..awaiting import awaitable
+from ..awaiting import awaitable, lasting
 from .embedder import Embed, RememberingEmbedder
 from .finding import Finder, conditions_of
 from .opened import StoreHandle, check_dimension, crew_errors
@@ -273,9 +273,9 @@ class CrewStorage:
 
     # -- without blocking the event loop
 
-    asave = awaitable(save)
+    asave = lasting(save)
     asearch = awaitable(search)
-    adelete = awaitable(delete)
+    adelete = lasting(delete)
 
     # -- the view's records
 

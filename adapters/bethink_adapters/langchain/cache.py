@@ -11,6 +11,7 @@ from bethink import MemoryStore
 from bethink.fields import number
 from bethink.namespaces import check_namespace
 
+from ..awaiting import lasting, settled
 from ..subclassing import on_base
 from .documents import part
 from .messages import as_message, decode, encode, to_item
@@ -67,6 +68,12 @@ class BethinkCache(_Base):
     def clear(self, **kwargs: Any) -> None:
         """Erase all answers."""
         self.store.erase(namespace=self.namespace)
+
+    aupdate = lasting(update)
+
+    async def aclear(self, **kwargs: Any) -> None:
+        """Erase all answers."""
+        await settled(self.clear, **kwargs)
 
 
 def _key(prompt: str, llm_string: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from bethink import MemoryStore, ValidationError
 from bethink.fields import integer
 
+from ..awaiting import settled
 from .history import ChatMessageHistory
 from .messages import role_of, text_item, text_of
 
@@ -80,11 +81,11 @@ class ConversationMemory:
 
     async def asave_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
         """Add one exchange: what went in and what came out."""
-        await asyncio.to_thread(self.save_context, inputs, outputs)
+        await settled(self.save_context, inputs, outputs)
 
     async def aclear(self) -> None:
         """Forget the conversation."""
-        await asyncio.to_thread(self.clear)
+        await settled(self.clear)
 
     def _transcript(self) -> str:
         records = self.chat_memory.log.messages(self.chat_memory.last)

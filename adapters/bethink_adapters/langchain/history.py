@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink import MemoryStore, MessageLog, NotFoundError, ValidationError, segment
 from bethink.fields import integer
 
+from ..awaiting import settled
 from .messages import as_message, langchain, to_item, to_message
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class ChatMessageHistory(_Base):
 
     async def aadd_messages(self, messages: Sequence[BaseMessage | str]) -> None:
         """Add *messages* in one transaction; see ``add_messages``."""
-        await asyncio.to_thread(self.add_messages, list(messages))
+        await settled(self.add_messages, list(messages))
 
     def add_message(self, message: BaseMessage | str) -> None:
         """Add one message."""
@@ -108,7 +109,7 @@ class ChatMessageHistory(_Base):
 
     async def aclear(self) -> None:
         """Forget all messages of the session."""
-        await asyncio.to_thread(self.clear)
+        await settled(self.clear)
 
     def __str__(self) -> str:
         text: str = langchain().get_buffer_string(self.messages)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from bethink import MemoryStore
 from bethink.namespaces import check_namespace
 
+from ..awaiting import lasting
 from ..subclassing import on_base
 from .documents import part
 from .messages import decode, encode
@@ -49,6 +50,9 @@ class BethinkKeyValueStore(_Base):
     def mdelete(self, keys: Sequence[str]) -> None:
         """Forget these *keys*; an unknown one is passed over."""
         self.store.forget(namespace=self.namespace, where={"key": {"$in": list(keys)}})
+
+    amset = lasting(mset)
+    amdelete = lasting(mdelete)
 
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
         """Yield the keys, or those that begin with *prefix*, in the order of their values."""

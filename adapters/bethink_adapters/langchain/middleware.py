@@ -32,6 +32,7 @@ from bethink.fields import one_of
 from bethink.namespaces import check_namespace
 from bethink.packing import TokenCounter
 
+from ..awaiting import settled
 from ..recalling import Recalling
 from ..remembering import remember_new, turn
 from ..subclassing import on_base
@@ -112,8 +113,7 @@ class MemoryMiddleware(_Base):
 
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
         """Recall what the last human message asks for."""
-        asked = [each for each in _turn(state["messages"]) if each.type == "human"]
-        return {self._slot: self._recalled(state, runtime), self._asked: asked}
+        return {self._slot: self._recalled(state, runtime)}
 
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
         """Do what ``before_agent`` does."""
@@ -128,6 +128,15 @@ class MemoryMiddleware(_Base):
     ) -> Any:
         """Do what ``wrap_model_call`` does."""
         return await handler(await asyncio.to_thread(self._shown, request))
+
+    def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        """Note what was asked, as the model read it: a summary may take it away before the end."""
+        asked = [each for each in _turn(state["messages"]) if each.type == "human"]
+        return {self._asked: asked} if asked else None
+
+    async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        """Do what ``after_model`` does."""
+        return self.after_model(state, runtime)
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         """Store what was said in this run; what is stored already is not stored again."""
@@ -145,7 +154,7 @@ class MemoryMiddleware(_Base):
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         """Do what ``after_agent`` does."""
-        await asyncio.to_thread(self.after_agent, state, runtime)
+        await settled(self.after_agent, state, runtime)
 
     def _recalled(self, state: Any, runtime: Any) -> str:
         messages = state["messages"]

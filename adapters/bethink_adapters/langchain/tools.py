@@ -7,11 +7,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from bethink import BethinkError, MemoryStore, context_block
-from bethink.fields import integer
+from bethink import BethinkError, MemoryStore
 from bethink.namespaces import check_namespace
 
-from ..texts import askable
+from ..recalling import Recalling
 from .documents import part
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def memory_tools(
     The model cannot choose the *namespace*: that is a name, or a function that makes one of the
     ``Runtime`` of the LangGraph run. A store that fails is told to the model as the tool's error.
     """
-    most = integer("k", k, 1)
+    recalling = Recalling(store, k=k)
     place = namespace if callable(namespace) else check_namespace(namespace)
 
     def where() -> str:
@@ -38,8 +37,7 @@ def memory_tools(
 
     def recall(query: str) -> str:
         """Search the long-term memory for what is known about something."""
-        found = store.recall(askable(query), k=most, namespace=where())
-        return context_block(found) or "Nothing is known about that."
+        return recalling.answer(query, namespace=where())
 
     def remember(content: str) -> str:
         """Keep one fact, in a sentence that makes sense by itself, in the long-term memory."""

@@ -14,6 +14,7 @@ from bethink.fields import one_of, vector
 from bethink.namespaces import check_namespace
 from bethink.recall import Mode
 
+from ..awaiting import settled
 from ..subclassing import on_base
 from ..texts import askable
 from .documents import part, to_document, to_item, where_of
@@ -134,6 +135,21 @@ class BethinkVectorStore(_Base):
         where = None if ids is None else {"key": {"$in": list(ids)}}
         self.store.forget(namespace=self.namespace, where=where)
         return True
+
+    async def aadd_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Do what ``add_texts`` does."""
+        return await settled(self.add_texts, texts, metadatas, ids=ids, **kwargs)
+
+    async def adelete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:
+        """Do what ``delete`` does."""
+        return await settled(self.delete, ids, **kwargs)
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the documents with these *ids* that are there, in their order."""

@@ -73,6 +73,10 @@ class Batches:
         self._renew(read)
         return results
 
+    def writes(self, ops: Sequence[Op]) -> bool:
+        """Tell whether any of *ops* changes an item."""
+        return next(_puts(ops), None) is not None
+
     def record(self, namespace: Iterable[str], key: object) -> MemoryRecord | None:
         """Return the record that holds the item."""
         return self.store.get(namespace=self.places.of(namespace), key=to_key(key))

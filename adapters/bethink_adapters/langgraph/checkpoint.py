@@ -25,7 +25,7 @@ from bethink import (
 )
 from bethink.namespaces import check_namespace
 
-from ..awaiting import awaitable
+from ..awaiting import awaitable, lasting
 from ..subclassing import on_base
 from . import threads
 from .checkpoints import (
@@ -228,12 +228,12 @@ class BethinkSaver(_Base):
 
     aget_tuple = awaitable(get_tuple)
     aget_delta_channel_history = awaitable(get_delta_channel_history)
-    aput = awaitable(put)
-    aput_writes = awaitable(put_writes)
-    adelete_thread = awaitable(delete_thread)
-    adelete_for_runs = awaitable(delete_for_runs)
-    acopy_thread = awaitable(copy_thread)
-    aprune = awaitable(prune)
+    aput = lasting(put)
+    aput_writes = lasting(put_writes)
+    adelete_thread = lasting(delete_thread)
+    adelete_for_runs = lasting(delete_for_runs)
+    acopy_thread = lasting(copy_thread)
+    aprune = lasting(prune)
 
     def _dump(self, value: Any) -> Sequence[str]:
         return to_text(self.serde.dumps_typed(value))

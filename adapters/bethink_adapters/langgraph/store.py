@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from bethink import MemoryStore, WhyNot
 from bethink.fields import number, one_of
 
+from ..awaiting import settled
 from ..subclassing import on_base
 from .batches import Batches
 from .embedding import Index
@@ -95,7 +96,9 @@ class BethinkStore(_Base):
         batches = self._batches
         asked = batches.checked(ops)
         vectors = await batches.index.avectors(batches.documents(asked), batches.queries(asked))
-        return await asyncio.to_thread(batches.answer, asked, vectors)
+        if not batches.writes(asked):
+            return await asyncio.to_thread(batches.answer, asked, vectors)
+        return await settled(batches.answer, asked, vectors)
 
     # -- expiry
 

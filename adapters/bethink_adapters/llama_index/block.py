@@ -11,6 +11,7 @@ from bethink import MemoryStore
 from bethink.namespaces import Scope, check_namespace
 from bethink.packing import Budget, Packed, pack
 
+from ..awaiting import settled
 from ..recalling import Recalling
 from ..remembering import remember_new, turn
 
@@ -84,7 +85,7 @@ class RecallBlock(_Block):
             if message.content and message.content.strip()
         ]
         try:
-            await asyncio.to_thread(remember_new, self.store, turns, self.namespace)
+            await settled(remember_new, self.store, turns, self.namespace)
         except Exception:
             if not from_short_term_memory:
                 raise

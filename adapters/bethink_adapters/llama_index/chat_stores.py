@@ -16,6 +16,7 @@ from bethink import MemoryRecord, MemoryStore, MessageLog, NotFoundError
 from bethink.fields import MAX_CONTENT, MAX_LABEL
 from bethink.namespaces import check_namespace
 
+from ..awaiting import settled
 from ..texts import storable
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class BethinkDBChatStore(_DBChatStore):
         status: MessageStatus = _ACTIVE,
     ) -> None:
         """Add *messages*, all of them or none."""
-        await asyncio.to_thread(self._kept(key).add, messages, status)
+        await settled(self._kept(key).add, messages, status)
 
     async def set_messages(
         self,
@@ -90,23 +91,23 @@ class BethinkDBChatStore(_DBChatStore):
         status: MessageStatus = _ACTIVE,
     ) -> None:
         """Put *messages* in the place of all that the conversation had."""
-        await asyncio.to_thread(self._kept(key).replace, messages, status)
+        await settled(self._kept(key).replace, messages, status)
 
     async def delete_message(self, key: str, idx: int) -> ChatMessage | None:
         """Forget the active message at position *idx* and return it; None if there is none."""
-        return _first(await asyncio.to_thread(self._kept(key).take_at, idx, _ACTIVE))
+        return _first(await settled(self._kept(key).take_at, idx, _ACTIVE))
 
     async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
         """Forget the messages of a conversation, or those of one status."""
-        await asyncio.to_thread(self._kept(key).forget, status)
+        await settled(self._kept(key).forget, status)
 
     async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
         """Forget the oldest *n* active messages and return them."""
-        return _messages(await asyncio.to_thread(self._kept(key).take, _ACTIVE, n))
+        return _messages(await settled(self._kept(key).take, _ACTIVE, n))
 
     async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
         """Archive the oldest *n* active messages and return them."""
-        return _messages(await asyncio.to_thread(self._kept(key).archive, n))
+        return _messages(await settled(self._kept(key).archive, n))
 
     async def get_keys(self) -> list[str]:
         """Return the keys of all conversations, sorted."""

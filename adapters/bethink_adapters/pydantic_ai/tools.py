@@ -6,11 +6,10 @@ Pydantic AI reads the types of a tool's arguments, so here annotations are what 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bethink import BethinkError, MemoryStore, MissingExtraError, context_block
-from bethink.fields import integer
+from bethink import BethinkError, MemoryStore, MissingExtraError
 from bethink.namespaces import check_namespace
 
-from ..texts import askable
+from ..recalling import Recalling
 
 if TYPE_CHECKING:
     from pydantic_ai import FunctionToolset, RunContext
@@ -32,16 +31,15 @@ def memory_tools(
         from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
     except ImportError as error:
         raise MissingExtraError("pydantic-ai-slim", "pydantic-ai") from error
-    most = integer("k", k, 1)
+    recalling = Recalling(store, k=k)
     place = namespace if callable(namespace) else check_namespace(namespace)
 
     def recall(ctx: RunContext[Any], query: str) -> str:
         """Search the long-term memory for what is known about something."""
         try:
-            found = store.recall(askable(query), k=most, namespace=_at(place, ctx))
+            return recalling.answer(query, namespace=_at(place, ctx))
         except BethinkError as error:
             raise ModelRetry(f"The memory failed, go on without it: {error}") from error
-        return context_block(found) or "Nothing is known about that."
 
     def remember(ctx: RunContext[Any], content: str) -> str:
         """Keep one fact, in a sentence that makes sense by itself, in the long-term memory."""

@@ -164,7 +164,8 @@ def save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int 
         segment.head,
     )
     return connection.execute(
-        "INSERT INTO segments (number, format, namespace, first, last, count, head, checksum, data) "
+        "INSERT INTO segments "
+        "(number, format, namespace, first, last, count, head, checksum, data) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (number, *columns, codes.checksum(columns, segment.data), segment.data),
     ).lastrowid
