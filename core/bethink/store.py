@@ -193,8 +193,8 @@ class MemoryStore(View):
 
         No byte of any version of their texts, values, fields and vectors remains in the file, its
         log or the copies that upgrades made, which are removed; there is no way back. What stays is
-        a tombstone: id, namespace, and when it was stored and erased. The whole file is written
-        anew, so erase at once what is to go. Criteria are those of ``forget``.
+        a tombstone: id, namespace, and when it was stored, accessed and erased. The whole file is
+        written anew, so erase at once what is to go. Criteria are those of ``forget``.
 
         ``StoreBusyError`` says that another process kept reading an older state: nothing finds the
         records any more, but bytes are left until the next ``erase`` or opening goes on.

@@ -132,6 +132,22 @@ def test_an_append_can_be_undone(files: Files) -> None:
     assert files.read("/log") == "one\nthree\n"
 
 
+def test_undoing_leaves_no_hole_in_a_file(files: Files) -> None:
+    for text in ("one\n", "two\n", "three\n"):
+        files.append("/log", text)
+    for seq in (1, 2):
+        with pytest.raises(ValidationError, match="a hole in the text at '/log'"):
+            files.store.undo(seq)
+    files.delete("/log")
+    files.append("/log", "another\n")
+    with pytest.raises(ValidationError, match="a hole"):
+        files.store.undo(5)
+    files.delete("/log")
+    for seq in (4, 5, 6):
+        files.store.undo(seq)
+    assert files.read("/log") == "one\ntwo\nthree\n"
+
+
 def test_a_file_is_read_and_written_again_as_it_was(files: Files) -> None:
     text = LINE * 300
     files.write("/a/b", text)

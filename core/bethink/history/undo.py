@@ -14,6 +14,7 @@ from ..records import LogEntry, MemoryRecord, State, different
 from ..verbs.lifecycle import check_key_free
 from ..verbs.links import LINKING
 from ..verbs.links import undo as undo_link
+from ..verbs.runs import leaves_whole, path_of
 from .fold import SILENT, Then, said_differently, then
 
 _BACK: Final[Mapping[State, str]] = {
@@ -170,6 +171,11 @@ def _take_back(
             f"entry {step.seq} cannot be undone: its record is {now.state}{first}"
         )
     back = replace(now, **step.back, updated_at=transaction.now)
+    if "state" in step.back and back.key is not None and not leaves_whole(transaction, back):
+        raise ValidationError(
+            f"entry {step.seq} cannot be undone: it would leave a hole in the text at "
+            f"{path_of(back)!r}; undo what was appended after it first"
+        )
     told = {**step.back, "undoes": step.seq}
     if back.state == "live":
         check_key_free(transaction, back)

@@ -83,6 +83,18 @@ def is_of_pieces(transaction: Transaction, record: MemoryRecord) -> bool:
     return bool(transaction.writer.span(record.namespace, *span, transaction.now, last=True))
 
 
+def leaves_whole(transaction: Transaction, record: MemoryRecord) -> bool:
+    """Tell whether a text has no hole once *record* is live, or is not, as its state says.
+
+    A piece may come only where its text ends, and a part go only if nothing follows it.
+    """
+    namespace, path = record.namespace, path_of(record)
+    if record.state == "live":
+        return record.key == path or place_of(record) == _end_of(transaction, namespace, path)
+    after = _span(path, place_of(record) + 1)
+    return not transaction.writer.span(namespace, *after, transaction.now, last=True)
+
+
 def held(transaction: Transaction, namespace: str, path: str) -> dict[str, _Found]:
     """Return by key the records of a text with their rows, the head first."""
     writer, now = transaction.writer, transaction.now
