@@ -123,7 +123,8 @@ def test_an_answer_is_remembered_with_the_next_turn(store: MemoryStore) -> None:
 
 
 def test_what_is_not_for_the_memory_is_not_remembered(store: MemoryStore) -> None:
-    for flags in ({"add_to_agent_memory": False}, {"temporary": True}):
+    unkept: list[Any] = [{"add_to_agent_memory": False}, {"temporary": True}]
+    for flags in unkept:
         example = Message(role="user", content="I live in Oslo.", **flags)
         agent, model = agent_with(MemoryLearning(store), additional_input=[example])
         agent.run("I am Ann.", user_id="ann", session_id="s")

@@ -124,8 +124,8 @@ def test_a_run_with_tools_is_kept_in_order(store: MemoryStore) -> None:
 def test_nothing_overtakes_a_write_that_is_cancelled() -> None:
     async def written(slow: SlowStore) -> list[Any]:
         session = MemorySession(slow, "s")
-        first, second = ({"role": "user", "content": text} for text in "ab")
-        await cancel_in_write(slow, session.add_items([first]), session.add_items([second]))
+        items: Any = [[{"role": "user", "content": text}] for text in "ab"]
+        await cancel_in_write(slow, *map(session.add_items, items))
         return await session.get_items(None)
 
     with SlowStore() as slow:
