@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from bethink import MemoryStore
@@ -35,7 +35,7 @@ class BethinkKeyValueStore(_Base):
         self.store = store
         self.namespace = check_namespace(namespace)
 
-    def mget(self, keys: Sequence[str]) -> list[Any]:
+    def mget(self, keys: Iterable[str]) -> list[Any]:
         """Return the values of *keys*, None for one that is not there."""
         names = list(keys)
         found = self.store.all(namespace=self.namespace, where={"key": {"$in": names}})
