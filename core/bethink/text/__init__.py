@@ -3,7 +3,8 @@
 from .cutting import stems, terms, words
 from .dates import date_words, utc
 from .kinds import ends_asking, instructs, tells_time
-from .queries import STOP_WORDS, Query, read_query
+from .queries import Query, read_query
+from .stop_words import STOP_WORDS
 from .synonyms import Synonym
 from .tokens import estimate_tokens, rough_tokens
 

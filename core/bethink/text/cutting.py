@@ -13,6 +13,7 @@ What is stored and what is asked both go through here, so that they meet:
 - Words in Latin letters are stemmed as English is, and their first eight letters count; of words
   in other letters the first four, in Arabic those after the article. So most forms of a word meet,
   and a German compound meets its first part. Words with digits are left as they are.
+- What would meet a stop word by its stem is kept apart: "use" from "us", "one" from "on".
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from .stemming import stem
+from .stop_words import STOP_WORDS
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -149,7 +151,13 @@ def chunk_terms(chunk: str) -> tuple[str, ...]:
 
 
 def _cut(chunk: str) -> tuple[str, ...]:
-    return tuple(map(_common_part, _chunk_stems(chunk)))
+    common = map(_common_part, _chunk_stems(chunk))
+    return tuple(map(_apart, chunk_words(chunk), common))
+
+
+def _apart(word: str, term: str) -> str:
+    """Return *term*, marked if it is a stop word and *word* is none."""
+    return f"{term}_" if term in STOP_WORDS and word not in STOP_WORDS else term
 
 
 def _common_part(word: str) -> str:

@@ -57,6 +57,22 @@ def test_apostrophes_leave_the_word_behind(text: str, expected: str) -> None:
     assert words(text) == expected.split()
 
 
+@pytest.mark.parametrize(
+    ("forms", "stop"),
+    [
+        ("use used uses using", "us"),
+        ("one ones", "on"),
+        ("ate", "at"),
+        ("herring herrings", "her"),
+        ("willing willed", "will"),
+        ("mines mining", "mine"),
+    ],
+)
+def test_no_word_meets_a_stop_word_by_its_stem(forms: str, stop: str) -> None:
+    (form,) = set(terms(forms))
+    assert [form] != terms(stop)
+
+
 @pytest.mark.parametrize("name", ["max-retries", "max_retries", "maxRetries", "MAX_RETRIES"])
 def test_identifier_gives_its_parts_and_the_whole(name: str) -> None:
     assert words(name) == ["max", "retries", "maxretries"]

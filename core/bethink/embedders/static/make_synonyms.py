@@ -145,7 +145,7 @@ def words_by_term() -> Mapping[str, Sequence[str]]:
     for word in vocabulary()[FIRST_WORD:]:
         if len(word) >= _SHORTEST and word.isascii() and word.isalpha():
             (term,) = terms(word)
-            if not (term in silent or tells_time([term])):
+            if not (term.rstrip("_") in silent or tells_time([term])):
                 found[term].append(word)
     return found
 
