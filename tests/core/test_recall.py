@@ -398,7 +398,7 @@ def test_a_short_turn_is_found_by_the_turn_before_it(store: MemoryStore) -> None
     store.store_many(["which paint for the boat?", "the blue one", "unrelated"], thread="s")
     store.store("the blue one")
     found = store.recall("paint for the boat", k=9)
-    assert [hit.memory.id for hit in found][:2] == ["000000", "000001"]
+    assert {hit.memory.id for hit in found[:2]} == {"000000", "000001"}
     assert "000003" not in [hit.memory.id for hit in found]
 
 
@@ -407,6 +407,13 @@ def test_an_answer_comes_before_its_question(store: MemoryStore) -> None:
     store.store_many(turns, thread="s")
     found = store.recall("how long have Ann and Bo been married", mode="keyword")
     assert [hit.memory.id for hit in found] == ["000001", "000000"]
+
+
+def test_a_turn_that_says_little_comes_after_one_that_says_something(store: MemoryStore) -> None:
+    talk = ["I left the hospital", "Wow!", "The night shifts were killing me, I hardly slept"]
+    store.store_many(talk, thread="s")
+    found = store.recall("why did Ann leave the hospital?", mode="keyword")
+    assert [hit.memory.id for hit in found] == ["000000", "000002", "000001"]
 
 
 def test_a_name_finds_what_its_owner_wrote_before_what_others_told_them(store: MemoryStore) -> None:

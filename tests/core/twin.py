@@ -32,11 +32,13 @@ from bethink.index.document import ASSISTANT, STANDING, UNASKED, document, embed
 from bethink.index.keyword import authored
 from bethink.index.threads import (
     BORROW_WORDS,
+    ENOUGH,
     KEEP_ASKED,
     LEND_ANSWER,
     LEND_BACK,
     LEND_ONWARD,
     REACH,
+    SLIGHT,
     THREAD_BONUS,
 )
 from bethink.index.weighing import K1, NAME, SYNONYM, B
@@ -237,6 +239,7 @@ def keyword_scores(records: Sequence[MemoryRecord], query: Query) -> list[float]
         attained = [sum + weight * (1 - lack) for sum, lack in zip(attained, lacking, strict=True)]
     scores = [each / attainable if attainable else 0.0 for each in attained]
     scores = lifted(handed_over(scores, records, threads), threads)
+    scores = lowered(scores, records, threads)
     for at, (record, count) in enumerate(zip(records, counts, strict=True)):
         if not query.of_replies and any(authored(name) in count for name in ASSISTANT):
             scores[at] *= UNASKED
@@ -329,3 +332,16 @@ def lifted(scores: Sequence[float], threads: Sequence[Sequence[int]]) -> list[fl
             if scores[turn] > 0:
                 raised[turn] = 1 - (1 - scores[turn]) * (1 - THREAD_BONUS * best)
     return raised
+
+
+def lowered(
+    scores: Sequence[float], records: Sequence[MemoryRecord], threads: Sequence[Sequence[int]]
+) -> list[float]:
+    """Lower every turn that says little, unless it answers a brief question."""
+    told = list(scores)
+    for turns in threads:
+        for at, turn in enumerate(turns):
+            lacking = max(ENOUGH - document(records[turn]).telling, 0)
+            if not (at and document(records[turns[at - 1]]).asks):
+                told[turn] *= 1 - SLIGHT * lacking
+    return told

@@ -22,6 +22,7 @@ TYPES: Final[Mapping[str, type[np.generic]]] = {
     "alive": np.bool_,
     "length": np.int32,  # terms in the keyword index
     "words": np.int32,  # words of the content
+    "telling": np.int32,  # distinct words of the content, without stop words
     "asks": np.bool_,  # whether it is a brief question
     "tells_time": np.bool_,  # whether its content says when something was or how long it took
     "instructs": np.bool_,  # whether it is a standing instruction

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from ..records import MemoryRecord
-from ..text import date_words, ends_asking, instructs, tells_time, terms
+from ..text import date_words, ends_asking, instructs, telling, tells_time, terms
 from .keyword import authored
 
 BRIEF: Final = 30
@@ -27,11 +27,13 @@ STANDING: Final = 0.1
 class Document(NamedTuple):
     """A record as the keyword index sees it: its terms, and what its content is.
 
-    ``words`` counts those of the content. It ``asks`` if it is a brief question.
+    ``words`` counts those of the content, ``telling`` the distinct ones that are no stop words. It
+    ``asks`` if it is a brief question.
     """
 
     terms: list[str]
     words: int
+    telling: int
     asks: bool
     tells_time: bool
     instructs: bool
@@ -48,7 +50,12 @@ def document(record: MemoryRecord) -> Document:
     content, words = terms(record.content), len(record.content.split())
     asks = words <= BRIEF and ends_asking(record.content)
     return Document(
-        date + author + content, words, asks, tells_time(content), instructs(record.content)
+        date + author + content,
+        words,
+        telling(content),
+        asks,
+        tells_time(content),
+        instructs(record.content),
     )
 
 

@@ -306,6 +306,7 @@ class ScopeIndex:
             alive=True,
             length=lengths,
             words=[each.words for each in documents],
+            telling=[each.telling for each in documents],
             asks=[each.asks for each in documents],
             tells_time=[each.tells_time for each in documents],
             instructs=[each.instructs for each in documents],

@@ -12,7 +12,7 @@ from .columns import MUTABLE, Column
 from .keyword import Block
 
 STORED = (
-    *("row", "ordinal", "alive", "length", "words", "asks", "tells_time", "instructs"),
+    *("row", "ordinal", "alive", "length", "words", "telling", "asks", "tells_time", "instructs"),
     *("thread", "occurred", *MUTABLE),
 )
 

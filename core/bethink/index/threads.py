@@ -4,7 +4,8 @@ A short turn ("yes, the blue one") is found by the words said around it. Every q
 spreads to the turns up to three steps before and after in the same thread, damped for long turns,
 and combines as independent evidence does: 1 - product of (1 - part). A brief question lends more to
 the turn after it, its answer, and keeps less itself. Who wrote a turn is evidence for that turn
-only. The best turn of a thread then lifts its whole thread.
+only. The best turn of a thread then lifts its whole thread. A turn that says next to nothing
+("that's huge!") and answers no brief question counts less.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ KEEP_ASKED: Final = 0.7
 REACH: Final = 3
 BORROW_WORDS: Final = 100
 THREAD_BONUS: Final = 0.2
+ENOUGH: Final = 6
+"""With so many telling words a turn counts in full, with fewer ..."""
+SLIGHT: Final = 0.1
+"""... by this less for each that is missing, unless it answers a brief question."""
 _THREAD_BYTES: Final = 200  # a name and its places in a dict and a list; measured
 
 
@@ -109,6 +114,7 @@ class Threads:
         if self.codes:
             self._hand_over(scores)
             self._lift(scores)
+            self._lower_slight(scores)
         return scores
 
     def _gather(self, terms: Iterable[Term], scores: Floats) -> None:
@@ -162,6 +168,15 @@ class Threads:
         best = np.zeros(len(self.codes))
         np.maximum.at(best, threads[hit], scores[hit])
         scores[hit] = 1 - (1 - scores[hit]) * (1 - THREAD_BONUS * best[threads[hit]])
+
+    def _lower_slight(self, scores: Floats) -> None:
+        """Lower the turns that say little, but for answers to a brief question."""
+        columns = self._columns
+        before, telling = columns["before"], columns["telling"]
+        slight = np.flatnonzero((telling < ENOUGH) & (scores > 0) & (columns["thread"] >= 0))
+        answers = (before[slight] >= 0) & columns["asks"][before[slight]]
+        slight = slight[~answers]
+        scores[slight] *= 1 - SLIGHT * (ENOUGH - telling[slight])
 
 
 def _damping(words: Column) -> Floats:

@@ -2,7 +2,7 @@
 
 from .cutting import stems, terms, words
 from .dates import date_words, utc
-from .kinds import ends_asking, instructs, tells_time
+from .kinds import ends_asking, instructs, telling, tells_time
 from .queries import Query, read_query
 from .stop_words import STOP_WORDS
 from .synonyms import Synonym
@@ -19,6 +19,7 @@ __all__ = [
     "read_query",
     "rough_tokens",
     "stems",
+    "telling",
     "tells_time",
     "terms",
     "utc",

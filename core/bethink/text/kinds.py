@@ -1,4 +1,4 @@
-"""What kind of thing a text says: whether it asks, tells a time, or instructs."""
+"""What kind of thing a text says: whether it asks, tells a time or much else, or instructs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 
 from .cutting import terms
 from .dates import MONTHS
+from .stop_words import STOP_WORDS
 
 _QUESTION_MARKS: Final = ("?", "\uff1f", "\u061f")
 _CLOSING_MARKS: Final = " \t\r\n!\"'\u201d\u2019)]*_~`"
@@ -18,6 +19,7 @@ _TIMES: Final = frozenset(
         "monday tuesday wednesday thursday friday saturday sunday " + " ".join(MONTHS)
     )
 )
+_SILENT: Final = frozenset(terms(" ".join(STOP_WORDS)))
 _PAST: Final = (
     "been|felt|forgot|had|heard|knew|liked|lost|loved|met|mind|missed|needed|saw|seen|thought|told|"
     "tried|wanted|was|went|were|wished|worked"
@@ -40,6 +42,11 @@ def tells_time(found: Iterable[str]) -> bool:
     A number may be a year, a day or an hour.
     """
     return any(term in _TIMES or term[0].isdigit() for term in found)
+
+
+def telling(found: Iterable[str]) -> int:
+    """Count the distinct of these search terms, without those of stop words."""
+    return len(set(found) - _SILENT)
 
 
 def instructs(text: str) -> bool:

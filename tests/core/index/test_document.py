@@ -46,4 +46,5 @@ def test_a_brief_question_asks(content: str, asking: bool) -> None:
 
 
 def test_the_words_of_the_content_are_counted() -> None:
-    assert document(stored("Anna paints a boat", author="Anna Bell", occurred_at=0.0)).words == 4
+    found = document(stored("Anna paints a boat", author="Anna Bell", occurred_at=0.0))
+    assert (found.words, found.telling) == (4, 3)

@@ -11,10 +11,12 @@ from bethink import MemoryStore
 from bethink.index.columns import Columns
 from bethink.index.threads import (
     BORROW_WORDS,
+    ENOUGH,
     KEEP_ASKED,
     LEND_ANSWER,
     LEND_BACK,
     LEND_ONWARD,
+    SLIGHT,
     THREAD_BONUS,
     Threads,
 )
@@ -100,11 +102,13 @@ def scores(
     share: dict[int, float],
     asking: Sequence[int] = (),
     times: Sequence[float] | None = None,
+    telling: Sequence[int] | None = None,
 ) -> np.ndarray:
     """Return the scores of one thread whose turn at each key has a share of the only term."""
     columns, size = Columns(), len(words)
     append(columns, [(0, at) for at in times or map(float, range(size))])
     columns["words"][:], columns["asks"][:] = words, np.isin(np.arange(size), asking)
+    columns["telling"][:] = ENOUGH if telling is None else telling
     links = Threads(columns)
     links.code(NAMES[0])
     links.rebuild()
@@ -165,7 +169,7 @@ def test_evidence_from_several_turns_adds_up_as_chances_do() -> None:
 def test_who_wrote_and_what_is_said_add_up_as_chances_do(code: list[tuple[str, str]]) -> None:
     columns = Columns()
     append(columns, [(-1, 0.0), (-1, 1.0)])
-    columns["words"][:], columns["asks"][:] = 1, False
+    columns["words"][:], columns["telling"][:], columns["asks"][:] = 1, ENOUGH, False
     links = Threads(columns)
     for name in code:
         links.code(name)
@@ -173,6 +177,18 @@ def test_who_wrote_and_what_is_said_add_up_as_chances_do(code: list[tuple[str, s
     named = {0: Written(np.array([0, 1]), 0.6)}
     term = Weighed([2.0], [1], np.array([0]), np.array([0.5]), 0, named)
     assert links.score(term) == pytest.approx(np.array([0.8, 0.6]))
+
+
+@pytest.mark.parametrize("telling", [0, 1, ENOUGH - 1, ENOUGH, ENOUGH + 1])
+def test_a_turn_that_says_little_counts_less(telling: int) -> None:
+    found = scores([1], {0: 0.5}, telling=[telling])
+    assert found[0] == pytest.approx(lifted(0.5, 0.5) * min(1, 1 - SLIGHT * (ENOUGH - telling)))
+
+
+def test_an_answer_may_say_little() -> None:
+    full, slight = (scores([1] * 3, {0: 0.5}, [0], telling=[9, n, n]) for n in (ENOUGH, 1))
+    assert slight[:2].tolist() == full[:2].tolist()
+    assert slight[2] == pytest.approx(full[2] * (1 - SLIGHT * (ENOUGH - 1)))
 
 
 def test_a_turn_without_a_thread_gets_nothing_from_others() -> None:

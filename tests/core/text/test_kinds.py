@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bethink.text import ends_asking, instructs, tells_time, terms
+from bethink.text import ends_asking, instructs, telling, tells_time, terms
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,14 @@ def test_a_text_tells_time_by_its_words_and_numbers(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "we met", "a weekly color42", "always and often", "東京"])
 def test_other_texts_tell_none(text: str) -> None:
     assert not tells_time(terms(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("", 0), ("That's it! Why?", 0), ("painting, painted, paints", 1), ("a blue boat", 2)],
+)
+def test_the_words_that_tell_something_are_counted(text: str, count: int) -> None:
+    assert telling(terms(text)) == count
 
 
 @pytest.mark.parametrize(
