@@ -47,16 +47,22 @@ def document(record: MemoryRecord) -> Document:
     dated = record.occurred_at != record.created_at
     date = date_words(record.occurred_at) if dated else []
     author = [authored(term) for term in terms(record.author or "")]
-    content, words = terms(record.content), len(record.content.split())
-    asks = words <= BRIEF and ends_asking(record.content)
+    content, said = terms(record.content), _said(record)
+    words = len(said.split())
     return Document(
         date + author + content,
         words,
-        telling(content),
-        asks,
+        telling(content if said == record.content else terms(said)),
+        words <= BRIEF and ends_asking(said),
         tells_time(content),
-        instructs(record.content),
+        instructs(said),
     )
+
+
+def _said(record: MemoryRecord) -> str:
+    """Return the content without the author's name in front of it, as in "Ann: I moved"."""
+    name, colon, said = record.content.partition(": ")
+    return said if colon and name == record.author else record.content
 
 
 def embedded_text(record: MemoryRecord) -> str:

@@ -8,7 +8,7 @@ What is stored and what is asked both go through here, so that they meet:
   query has of a Korean word only the first, since particles follow.
 - Identifiers give their parts and the whole: ``gen-itgc``, ``gen_itgc`` and ``genItgc`` all give
   ``gen``, ``itgc`` and ``genitgc``; for the same reason ``wi-fi`` meets ``wifi``.
-- Numbers stay whole: ``3.5``, ``1,000`` (as ``1000``), ``3.11.7``.
+- Numbers stay whole: ``3.5``, ``1,000`` (as ``1000``), ``3.11.7``. The term of ``3rd`` is ``3``.
 - "Anna's" is ``anna`` and "I'll" is ``i`` (not ``ill``); "don't" is ``dont``, like no other word.
 - Words in Latin letters are stemmed as English is, and their first eight letters count; of words
   in other letters the first four, in Arabic those after the article. So most forms of a word meet,
@@ -78,6 +78,7 @@ LONGEST_IDENTIFIER = 64
 _LATIN_LETTERS, _OTHER_LETTERS = 8, 4
 _ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0628\u0643\u0641]?\u0627\u0644|\u0644\u0644)(?=..)")
 _DIGIT = re.compile(r"\d")
+_ORDINAL = re.compile(r"\d+(?=(?:st|nd|rd|th)$)")
 
 
 def words(text: str) -> list[str]:
@@ -163,7 +164,9 @@ def _apart(word: str, term: str) -> str:
 def _common_part(word: str) -> str:
     """Cut a stem to what most forms of the word have in common."""
     if word.isascii():
-        return word[:_LATIN_LETTERS] if word.isalpha() else word
+        if word.isalpha():
+            return word[:_LATIN_LETTERS]
+        return ordinal[0] if (ordinal := _ORDINAL.match(word)) else word
     return word if _DIGIT.search(word) else _ARABIC_ARTICLE.sub("", word)[:_OTHER_LETTERS]
 
 

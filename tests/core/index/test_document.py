@@ -48,3 +48,11 @@ def test_a_brief_question_asks(content: str, asking: bool) -> None:
 def test_the_words_of_the_content_are_counted() -> None:
     found = document(stored("Anna paints a boat", author="Anna Bell", occurred_at=0.0))
     assert (found.words, found.telling) == (4, 3)
+
+
+def test_the_name_of_the_author_in_front_is_not_said() -> None:
+    asked, said = "Always paint boats blue?", document(stored("Always paint boats blue?"))
+    named = document(stored(f"Anna: {asked}", author="Anna"))
+    assert named._replace(terms=said.terms) == said
+    other = document(stored(f"Anna: {asked}", author="Bob"))
+    assert (other.words, other.telling, other.instructs) == (5, 5, False)

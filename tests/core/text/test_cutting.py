@@ -128,6 +128,7 @@ def test_terms_are_stems_of_plain_words_only() -> None:
         ("المدرسة والمدرسة مدرستي للمدرسة", "مدرس مدرس مدرس مدرس"),
         ("वर्षों वर्ष", "वर्ष वर्ष"),
         ("Жюль2024 1234567890", "жюль2024 1234567890"),
+        ("1st 22nd 3rd 111th 12th1", "1 22 3 111 12th1"),
     ],
 )
 def test_terms_are_what_most_forms_of_a_word_have_in_common(text: str, expected: str) -> None:

@@ -51,8 +51,8 @@ def test_query_drops_repeats_and_words_that_say_nothing(query: str, expected: st
     [
         ("What happened in May 2023?", "happen mai 2023"),
         ("when is 8 may", "8 mai"),
-        ("the 8th may", "8th mai"),
-        ("what is on may 8th", "mai 8th"),
+        ("the 8th may", "8 mai"),
+        ("what is on may 8th", "mai 8"),
         ("Will it rain", "rain"),
         ("May we start", "start"),
         ("ask Will", "ask will"),
