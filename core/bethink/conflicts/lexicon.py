@@ -95,7 +95,12 @@ _OPPOSITES = """
     internal external; keep discard; keep delete; save delete; safe dangerous; ascending descending;
     maximum minimum; max min; above below; agree disagree; male female;
     man woman; boy girl; remember forget; sunny rainy; busy free; cheap expensive;
-    follow ignore; sleep awake; together apart; major minor; temporary permanent
+    pause run; pause resume; stop run; broken fixed; broken work; fail work; fixed unresolved;
+    pending done; pending complete; open resolved; open merged; draft published; full part;
+    active paused; active expired; valid expired; rent own; passing broken; beginner advanced;
+    hourly daily; hourly weekly; hourly monthly; hourly yearly; daily weekly; daily monthly;
+    daily yearly; weekly monthly; weekly yearly; monthly yearly; follow ignore;
+    sleep awake; together apart; major minor; temporary permanent
 """
 
 
@@ -176,14 +181,27 @@ UNITS = {
 }
 """Units by the kind of value they make of a number."""
 
+TIMES = frozenset(("year", "month", "day", "weekday"))
+"""Kinds of values that tell when something is so."""
+
 COUNTED = frozenset(("number", *UNITS.values()))
 """Kinds of values that count something."""
 
 MEASURES = UNITS.keys() | MONEY | SHARES | word_set("time times k")
 """Units, which say how much but not of what."""
 
+MEASURE_TERMS = frozenset(map(stem, MEASURES))
+ADDING = word_set("also additionally another besides")
+BESIDES = (" too", " as well")
+"""How it is said, anywhere and at the end, that something comes to what was there."""
+
 QUESTIONS = word_set("can could would do does did what how why where which who any should")
 """First words of what asks and does not state."""
+
+AUXILIARIES = BEING | word_set(
+    "has have had will shall may might must hasnt havent wont dont doesnt didnt"
+)
+"""First words of what may state or ask."""
 
 JOINTS = word_set("so and but also or")
 TURNS = word_set("on off in into onto out up down over under before after with without from")
@@ -198,9 +216,18 @@ MANNER = word_set(
     "plan plans planned almost nearly hardly barely scarcely only merely partly mostly rarely "
     "seldom sometimes often usually always generally probably possibly perhaps maybe likely "
     "unlikely supposedly reportedly allegedly apparently seemingly former future this these those "
-    "last next previous yesterday today tomorrow tonight too about"
+    "last next previous yesterday today tomorrow tonight too about "
+    "fail fails failed refuse refuses refused forget forgets forgot unable lack lacks lacked avoid "
+    "avoids avoided skip skips skipped miss misses missed lose loses lost postpone postpones "
+    "postponed"
 )
 """Words with which a statement is another one, though it tells of the same."""
+_SHORT = """
+    cannot can; cant can; wont will; ll will; shant shall; didnt did; hadnt had; wasnt was;
+    were was; werent was; wouldnt would; shouldnt should; couldnt could; mustnt must; mightnt might
+"""
+SHORT = {short: word for short, word in map(str.split, _SHORT.split(";"))}
+"""Short and other forms of words of MANNER, by the forms that count."""
 _TOLD_APART = DENIALS | HOURS | WEEKDAYS.keys() | MONTHS.keys() | NUMBERS.keys()
 SILENT = STOP_WORDS | _EMPTY | SELVES | _TOLD_APART
 """Words that say nothing about the subject of a statement."""

@@ -30,40 +30,64 @@ _CEASED = re.compile(
     r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!be )\bused to\b|\bno longer\b"
     r"|\b(?:stop(?:s|ped)?|quit|ceased) (?=\w+ing\b)"
 )
+# These deny, too, but each of another kind.
+_ENDED = re.compile(
+    r"\b(?:gave|giv(?:e|es|en|ing)) up (?=\w+ing\b)|\b(?:called|broke) off\b|\bbroke up with\b"
+    r"|\b(?:(?:got|was|been) )?(?:laid off|fired|resigned|retired|discharged) from\b"
+    r"|\b(?:fail(?:s|ed)?|refuse[sd]?|forg[eo]ts?|(?:is|are|was|were) unable) to\b"
+    r"|\black(?:s|ed)?\b|\b(?:avoid(?:s|ed)?|skip(?:s|ped)?|put off) (?=\w+ing\b)"
+    r"|\bgot rid of\b|\bsold (?=(?:my|our|his|her|their)\b)"
+)
 _OFF = re.compile(r"\b(?:is|are|was|were|be|turned|switched|set to|kept?) off\b")
 _ENDS = re.compile(
-    r"[.!?;\n]+(?=\s|$)|[\u3002\uff01\uff1f\uff1b\n]+| [-\u2013\u2014] |,? but "
+    r"[.!;\n]+(?=\s|$)|(?<=\?)(?=\s)|[\u3002\uff01\uff1f\uff1b\n]+| [-\u2013\u2014] |,? but "
     r"|, (?=(?:and|so|or|because|since|although|though|while|i|we|he|she|it|they|you|can|could|do"
     r"|also|especially|how|what) )| because | although "
 )
 _TOKENS = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[%$\u20ac\u00a3\u00a5]")
 # Not the words of a heading, which are all written like names.
 _NAMES = re.compile(r"(?:\b[^\W\d_A-Z]\w*'?|[,'\"]) ((?:[A-Z][^\W\d_]+ ?)+)")
+_OWNED = re.compile(r"\W*(?:my|our|(?:the )?user's) ")
+_CONDITION = re.compile(r"\W*(?:if|when|whenever|unless|for|in|on|during) [^,]*, ")
+# "Order 12 is", "Q1 sales", but not "Python 3.9 is" and "v2 is".
+_LABEL = re.compile(
+    r"\W*(?:(?:the|our|my) )?(?:(?!v\d)[^\W\d_]+\d+(?= )"
+    r"|[^\W\d_]+[ #]+\d+(?= (?:is|are|was|were|has|had|will|ends|starts)\b))"
+)
 _UNSPACED_DENIAL = re.compile(lex.UNSPACED_DENIALS)
+_DATE = re.compile(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])-([0-3]\d)\b")
+_MONTHS = tuple(dict.fromkeys(lex.MONTHS.values()))
 _SINGLE = re.compile(r"\ba single\b")
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number, date or time, the term it counts (``head``) and the terms ``near`` it."""
+    """A number, date or time, the term it counts (``head``) and the terms ``near`` it.
+
+    ``per``: the time that it is counted in, as in "per minute".
+    """
 
     kind: str
     amount: str
     head: str
     near: frozenset[str]
+    per: str
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One statement: its telling terms in order, and how it is made.
 
-    ``scope`` are the terms after the denial, ``before`` the term right before each term. ``vague``:
-    about nobody in particular; ``event``: it is going on; ``personal``: about the speaker or user;
-    ``being``: it tells what or where something is.
+    ``first`` is the first but for "new", ``scope`` are those after the denial, ``before`` has the
+    term right before each. ``vague``: about nobody in particular; ``event``: it is going on;
+    ``personal``: about the speaker or user; ``being``: it tells what or where something is;
+    ``owned``: it is about what they have; ``label``: the numbered thing it is about; ``added``: it
+    says something besides; ``condition``: the terms of "if" or "for" with which it begins.
     """
 
     terms: tuple[str, ...]
+    first: str
     bag: frozenset[str]
     scope: frozenset[str]
     before: Mapping[str, str]
@@ -74,6 +98,10 @@ class Statement:
     event: bool
     personal: bool
     being: bool
+    owned: bool
+    label: str
+    added: bool
+    condition: frozenset[str]
 
     @property
     def amounts(self) -> list[tuple[str, str]]:
@@ -148,11 +176,16 @@ def _statements(lower: str) -> Iterator[Statement]:
 def _plainly(lower: str) -> str:
     """Put one word for some turns of phrase."""
     lower = _CEASED.sub(" never ", _IDIOMS.sub(" ", lower))
-    return _SINGLE.sub(" 1 ", _OFF.sub(" not ", lower))
+    return _DATE.sub(_spelled_out, _SINGLE.sub(" 1 ", _OFF.sub(" not ", lower)))
+
+
+def _spelled_out(date: re.Match[str]) -> str:
+    return f"{_MONTHS[int(date[2]) - 1]} {int(date[3])} {date[1]}"
 
 
 def _spoken(lower: str) -> str:
     """Leave out blocks of code, unless there is nothing else."""
+    lower = _ENDED.sub(" never ", lower)
     spoken = _FENCED.sub(" . ", lower)
     return spoken if spoken.strip(" .\n") else lower
 
@@ -160,7 +193,7 @@ def _spoken(lower: str) -> str:
 def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
     hidden = not part.isascii() and _UNSPACED_DENIAL.search(part) is not None
     tokens = list(_tokens(_UNSPACED_DENIAL.sub("", part) if hidden else part))
-    if not tokens or _asks(tokens):
+    if not tokens or _asks(tokens, part.endswith("?")):
         return None
     terms = [_term(token) for token in tokens]
     told = tuple(filter(None, terms))
@@ -174,6 +207,7 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
     denial = next((i for i, token in enumerate(tokens) if token in lex.DENIALS), None)
     return Statement(
         terms=told,
+        first=next((term for term in told if term != "new"), ""),
         bag=frozenset(told),
         scope=frozenset(told if denial is None else filter(None, terms[denial:])),
         before={t: b for b, t in pairwise(terms) if b and t and b not in lex.CHANGES},
@@ -184,7 +218,16 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
         event=_is_event(tokens),
         personal=personal,
         being=being,
+        owned=_OWNED.match(part) is not None,
+        label=_begins(_LABEL, part),
+        condition=frozenset(filter(None, map(_term, _tokens(_begins(_CONDITION, part))))),
+        added=not lex.ADDING.isdisjoint(tokens) or part.rstrip(" .!").endswith(lex.BESIDES),
     )
+
+
+def _begins(pattern: re.Pattern[str], part: str) -> str:
+    found = pattern.match(part)
+    return found.group() if found else ""
 
 
 def _tokens(part: str) -> Iterator[str]:
@@ -210,10 +253,12 @@ def _words_by_term(text: str) -> dict[str, str]:
     return {_term(token): token for token in _tokens(text[:_LONGEST].casefold())}
 
 
-def _asks(tokens: list[str]) -> bool:
-    """Tell "do you" and "what is" from "do not"."""
+def _asks(tokens: list[str], marked: bool) -> bool:
+    """Tell "do you" and "what is" from "do not"; with a question mark, "is it", too."""
     first = next((i for i, token in enumerate(tokens) if token not in lex.JOINTS), 0)
-    return tokens[first] in lex.QUESTIONS and lex.DENIALS.isdisjoint(tokens[first + 1 : first + 2])
+    if tokens[first] in lex.QUESTIONS:
+        return lex.DENIALS.isdisjoint(tokens[first + 1 : first + 2])
+    return marked and tokens[first] in lex.AUXILIARIES
 
 
 def _figure(token: str) -> str:
@@ -261,7 +306,16 @@ def _values(tokens: list[str], terms: list[str], last: tuple[str, ...]) -> Itera
     for i, kind, amount in named:
         near = frozenset([*filter(None, told[:i])][-_NEAR:] + [*filter(None, told[i:])][:_NEAR])
         head = next(filter(None, told[i + 1 : i + 3]), "") if kind in lex.COUNTED else ""
-        yield Value(kind, amount, head, near if len(near) > 1 else near.union(last))
+        near = near if len(near) > 1 else near.union(last)
+        yield Value(kind, amount, head, near, _per(tokens, i))
+
+
+def _per(tokens: list[str], i: int) -> str:
+    """Return the unit in which what stands at a place is counted, or an empty string."""
+    for per, unit in pairwise(tokens[i + 1 : i + 5]):
+        if per in ("per", "a", "an", "each", "every") and unit in lex.UNITS:
+            return stem(unit)
+    return ""
 
 
 def _named(tokens: list[str], i: int) -> tuple[str, str] | None:
@@ -281,14 +335,23 @@ def _named(tokens: list[str], i: int) -> tuple[str, str] | None:
     if (month := _month(tokens, i)) and len(amount) < 3:
         return "day", f"{month} {amount}"
     if after in lex.HOURS:
-        return "time", f"{amount} {after}"
+        return "time", _clock(token, after)
     if before in lex.MONEY or after in lex.MONEY:
         return "money", amount
     if len(token) == 4 and token.isdigit() and token[:2] in ("19", "20"):
         return "year", token
     if ":" in token:
-        return "time", amount
+        return "time", _clock(token, "")
     return "percent" if after in lex.SHARES else lex.UNITS.get(after, "number"), amount
+
+
+def _clock(token: str, half: str) -> str:
+    """Give a time of day as a clock of 24 hours has it."""
+    hour, _, rest = token.partition(":")
+    if not hour.isdecimal():
+        return token
+    hours = int(hour) % 12 + 12 * (half == "pm") if half in ("am", "pm") else int(hour)
+    return f"{hours}:{rest or '00'}"
 
 
 def _month(tokens: list[str], i: int) -> str:

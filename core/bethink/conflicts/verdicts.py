@@ -21,6 +21,7 @@ Signals: TypeAlias = Mapping[str, float | str]
 
 MOST: Final = 0.75
 HALF: Final = 0.5
+_DATED: Final = frozenset((*lex.TIMES, "time", "change"))
 _TOLD: Final = 3  # so many words tell what a statement is about, wherever they stand
 
 
@@ -63,8 +64,8 @@ def differ(a: Traits, b: Traits) -> bool:
     # "From Oslo to Rome" is not "to Oslo from Rome".
     if any(a.roles[word] != b.roles[word] for word in a.roles.keys() & b.roles.keys()):
         return True
-    # "Ann owes Bob" is not "Bob owes Ann", but may be "Bob is owed by Ann".
-    return one == other and a.words != b.words and a.passive == b.passive
+    # "Ann owes Bob" is neither "Bob owes Ann" nor "Ann is owed by Bob", but "Bob is owed by Ann".
+    return one == other and (a.words == b.words) == (a.passive != b.passive)
 
 
 def _findings(a: Traits, b: Traits) -> Iterator[_Finding]:
@@ -75,21 +76,53 @@ def _findings(a: Traits, b: Traits) -> Iterator[_Finding]:
         if not valued and x.bag.isdisjoint(y.bag):
             continue
         pair = _Pair(x, y, a, b, x.bag & y.bag)
-        if _other_subjects(pair):
+        if _other_subjects(pair) or _other_conditions(pair):
             continue
-        for rule in (_denial,) if x.denied != y.denied else _BOTH_SAY:
-            if (found := rule(pair)) is not None:
-                yield found
-        if valued:
-            yield from _values(pair)
+        found = _found(pair, valued)
+        if any(signal not in _DATED for _, signal, _ in found) and _other_times(pair):
+            found = [("possible", signal, measure) for _, signal, measure in found]
+        yield from found
+
+
+def _found(pair: _Pair, valued: bool) -> list[_Finding]:
+    rules = (_denial,) if pair.x.denied != pair.y.denied else _BOTH_SAY
+    found = [each for rule in rules if (each := rule(pair)) is not None]
+    return [*found, *_values(pair)] if valued else found
+
+
+def _other_times(pair: _Pair) -> bool:
+    """Tell what was in January from what was in June."""
+    x, y = _times(pair.x), _times(pair.y)
+    return any(x[kind].isdisjoint(y[kind]) for kind in x.keys() & y.keys())
+
+
+def _times(statement: Statement) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for value in statement.values:
+        if value.kind in lex.TIMES:
+            found.setdefault(value.kind, set()).add(value.amount)
+    return found
 
 
 def _other_subjects(pair: _Pair) -> bool:
-    """Tell "Ann likes tea" from "Bob likes tea": the first terms are foreign to each other."""
+    """Tell "Ann likes tea" from "Bob likes tea": the first terms are foreign to each other.
+
+    Of what the user has, that is "my cat" and "my dog".
+    """
     x, y = pair.x, pair.y
-    if x.vague or y.vague or x.personal or y.personal or not (x.terms and y.terms):
+    if x.vague or y.vague or not (x.terms and y.terms):
         return False
-    return x.terms[0] not in y.bag and y.terms[0] not in x.bag and lex.POSTS.isdisjoint(pair.common)
+    if x.label and y.label and x.label != y.label and lex.POSTS.isdisjoint(pair.common):
+        return x.bag != y.bag or lex.EXCLUSIVE.isdisjoint(pair.common)
+    if (x.personal or y.personal) and not (x.owned and y.owned):
+        return False
+    return x.first not in y.bag and y.first not in x.bag and lex.POSTS.isdisjoint(pair.common)
+
+
+def _other_conditions(pair: _Pair) -> bool:
+    """Tell "if it rains, we stay" from "if it is dry, we go"."""
+    x, y = pair.x.condition, pair.y.condition
+    return bool(x and y and x - pair.y.bag and y - pair.x.bag)
 
 
 def _other_things(pair: _Pair, shared: frozenset[str]) -> bool:
@@ -156,7 +189,12 @@ def _swap(pair: _Pair) -> _Finding | None:
     """Find one thing in the place of another in statements that otherwise agree."""
     terms, others = _not_new(pair.x.terms), _not_new(pair.y.terms)
     one, two, start = _exchanged(terms, others)
-    if not one or not two or pair.x.vague or pair.y.vague:
+    if not one or not two or pair.x.vague or pair.y.vague or pair.x.added or pair.y.added:
+        return None
+    measures = lex.MEASURE_TERMS.issuperset(one + two)
+    if measures and pair.x.amounts != pair.y.amounts:  # the numbers tell
+        return None
+    if sorted(one) == sorted(two) and not _turned(pair, one):
         return None
     kept = len(terms) - len(one)
     exclusive = _one_at_a_time(terms, start, start + len(one))
@@ -172,9 +210,15 @@ def _swap(pair: _Pair) -> _Finding | None:
     return ("likely" if exclusive or names or kept >= _TOLD else "possible"), "value", named
 
 
+def _turned(pair: _Pair, terms: tuple[str, ...]) -> bool:
+    """Say whether one of *terms* has another role: "from Oslo to Rome", "tea over coffee"."""
+    one, other = pair.a.roles, pair.b.roles
+    return any(one.get(term) != other.get(term) for term in terms)
+
+
 def _not_new(terms: tuple[str, ...]) -> tuple[str, ...]:
     """Leave out what says no more than that there was another: "my new car"."""
-    return tuple(term for term in terms if term != "new")
+    return tuple(term for term in terms if term != "new") if "new" in terms else terms
 
 
 def _told_of(pair: _Pair, exclusive: bool, names: bool, changed: tuple[str, ...]) -> bool:
@@ -273,6 +317,8 @@ def _value_tier(pair: _Pair, v: Value, w: Value) -> Tier | None:
 
 def _of_other_things(pair: _Pair, v: Value, w: Value, shared: frozenset[str]) -> bool:
     """Say whether two values count different things, or belong to different names."""
+    if v.per and w.per and v.per != w.per:
+        return True
     if v.head and w.head and v.head not in w.near and w.head not in v.near:
         return True
     named = (v.near - pair.b.bag) & pair.a.names and (w.near - pair.a.bag) & pair.b.names

@@ -19,9 +19,10 @@ import numpy as np
 from ..backends import EMBEDDED, Vector
 from ..conflicts import Reading, are_duplicates
 from ..conflicts.duplicates import about
-from ..conflicts.lexicon import MANNER, TOWARDS
+from ..conflicts.lexicon import BEING, MANNER, NUMBERS, SHORT, TOWARDS
 from ..engine import Engine
 from ..index.vectors import Floats, cosines, directions
+from ..text.stemming import stem
 
 Similarity: TypeAlias = Callable[[str, str], float]
 """Tells the cosine of the vectors of two records by their ids."""
@@ -29,6 +30,8 @@ Similarity: TypeAlias = Callable[[str, str], float]
 _KEPT: Final = 1 << 22  # numbers of vectors: 32 MB
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _APOSTROPHES: Final = re.compile("['\u2019]")
+_SHORTENED: Final = re.compile("['\u2019](?=(?:m|re|ve|ll)\\b)")
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Numbers with their sign and unit, letters that stand for a thing ("plan B"), and signs.
 _SIGNS: Final = re.compile(
     r"!=|(?:(?<![^\s(])[-+\u2212])?\d+(?:[.,:]\d+)*[^\W\d_]*|(?<=[a-z] )[A-Z](?![\w'\u2019])"
@@ -54,14 +57,32 @@ def say_the_same(a: Reading, b: Reading, similarity: float) -> bool:
 
 def _in_one_manner(one: str, other: str) -> bool:
     way, ways = _towards(one), _towards(other)
-    return (way <= ways or ways <= way) and _manner(one) == _manner(other)
+    if not (way <= ways or ways <= way) or _manner(one) != _manner(other):
+        return False
+    tenses, others = _tenses(one), _tenses(other)
+    return all(tenses[word] == others[word] for word in tenses.keys() & others.keys())
 
 
 def _manner(text: str) -> tuple[str, ...]:
-    """Return the words that turn what the others tell, and the signs, sorted."""
-    words = _WORDS.findall(_APOSTROPHES.sub("", text.casefold()))
-    turning = ("was" if word == "were" else word for word in words if word in MANNER)
-    return tuple(sorted((*turning, *map(str.casefold, _SIGNS.findall(text)))))
+    """Return the words that turn what the others tell, the numbers and the signs, sorted."""
+    words = _WORDS.findall(_APOSTROPHES.sub("", _SHORTENED.sub(" ", text.casefold())))
+    turning = (form for word in words if (form := SHORT.get(word, word)) in MANNER)
+    numbers = (NUMBERS[word] for word in words if word in NUMBERS)
+    signs = _SIGNS.findall(_THOUSANDS.sub("", text))
+    return tuple(sorted((*turning, *numbers, *map(str.casefold, signs))))
+
+
+def _tenses(text: str) -> dict[str, bool]:
+    """Tell of words, by their stems, whether they are of the past ("lived") or not ("lives").
+
+    "Is used" and "using" are of any time.
+    """
+    words = _WORDS.findall(text.casefold())
+    return {
+        stem(word): word.endswith("ed")
+        for i, word in enumerate(words)
+        if not word.endswith("ing") and BEING.isdisjoint(words[max(0, i - 2) : i])
+    }
 
 
 def _towards(text: str) -> frozenset[str]:
