@@ -17,6 +17,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -103,6 +104,20 @@ async def cancel_in_write(
         await task
     await then
     await asyncio.sleep(0.2)
+
+
+class MeetingStore(MemoryStore):
+    """A real store whose first reads by two threads wait for each other, for a moment."""
+
+    def __init__(self, location: str = ":memory:") -> None:
+        super().__init__(location)
+        self._both_have_read = threading.Barrier(2)
+
+    def all(self, *args: Any, **kwargs: Any) -> list[MemoryRecord]:
+        found = super().all(*args, **kwargs)
+        with suppress(threading.BrokenBarrierError):
+            self._both_have_read.wait(0.2)
+        return found
 
 
 class AdapterContract(ABC):

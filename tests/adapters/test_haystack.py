@@ -10,10 +10,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from threading import Barrier, BrokenBarrierError
 from typing import Any, ClassVar
 
 import pytest
@@ -33,7 +31,7 @@ from haystack.errors import FilterError
 from haystack.tools.tool import Tool
 from haystack.utils.filters import document_matches_filter
 
-from bethink import MemoryRecord, MemoryStore, StoreClosedError, Subtree, ValidationError, segment
+from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError, segment
 from bethink.packing.context import INTRODUCTION
 from bethink_adapters.haystack import (
     BethinkDocumentStore,
@@ -44,7 +42,7 @@ from bethink_adapters.haystack import (
 )
 from bethink_adapters.haystack.documents import narrowed
 
-from .contract import AdapterContract, GatedStore, cancel_at_gate
+from .contract import AdapterContract, GatedStore, MeetingStore, cancel_at_gate
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "haystack_agent.py"
 
@@ -333,15 +331,7 @@ def test_filters_that_say_nothing_change_nothing(
 
 
 def test_of_documents_written_at_once_one_is_new() -> None:
-    class Meeting(MemoryStore):
-        def all(self, *args: Any, **kwargs: Any) -> list[MemoryRecord]:
-            found = super().all(*args, **kwargs)
-            with suppress(BrokenBarrierError):
-                both_have_read.wait(0.2)
-            return found
-
-    both_have_read = Barrier(2)
-    with Meeting() as store, ThreadPoolExecutor(2) as pool:
+    with MeetingStore() as store, ThreadPoolExecutor(2) as pool:
         documents = BethinkDocumentStore(store)
         skip = DuplicatePolicy.SKIP
         pair = [[Document(id="1", content=text)] for text in "ab"]

@@ -9,9 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
-from threading import Barrier, BrokenBarrierError
 from typing import Any, ClassVar
 
 import pytest
@@ -35,6 +33,7 @@ from .contract import (
     QUESTION,
     AdapterContract,
     GatedStore,
+    MeetingStore,
     SlowStore,
     cancel_at_gate,
     cancel_in_write,
@@ -388,15 +387,7 @@ def test_setting_messages_replaces_all(chats: BethinkDBChatStore) -> None:
 
 
 def test_of_messages_set_at_once_one_set_stays() -> None:
-    class Meeting(MemoryStore):
-        def all(self, *args: Any, **kwargs: Any) -> list[MemoryRecord]:
-            found = super().all(*args, **kwargs)
-            with suppress(BrokenBarrierError):
-                both_have_read.wait(0.2)
-            return found
-
-    both_have_read = Barrier(2)
-    with Meeting() as store, ThreadPoolExecutor(2) as pool:
+    with MeetingStore() as store, ThreadPoolExecutor(2) as pool:
         chats = BethinkChatStore(store=store)
         list(pool.map(lambda text: chats.set_messages("s", said(text, text)), "ab"))
         assert texts(chats.get_messages("s")) in (["a", "a"], ["b", "b"])
