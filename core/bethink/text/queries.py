@@ -22,9 +22,11 @@ from .cutting import (
     pairs,
     word_set,
 )
+from .dates import MONTHS
 from .stop_words import STOP_WORDS
 from .synonyms import Synonym, synonyms
 
+_ISO_DATE: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 _SINGLE = re.compile(f"[{HAN}]|^[\uac00-\ud7a3]")
 
 _ADDRESSING: Final = word_set("you your yours yourself we us our ours ourselves assistant ai")
@@ -115,11 +117,18 @@ def _said(chunk: str) -> _Said:
     words, terms = chunk_words(chunk), chunk_terms(chunk)
     if not chunk.isascii():
         return _Said(terms, terms, -1)
+    day = _day(chunk)
     telling = [term for word, term in zip(words, terms, strict=True) if word not in STOP_WORDS]
     head, elided, _ = chunk.lower().partition("'")
     foreign = chunk.lower() in _FOREIGN or (elided and head in ELISIONS)
     leaning = bool(words and words[0] in STOP_WORDS) - bool(foreign)
-    return _Said(terms, telling, leaning, not _ADDRESSING.isdisjoint(words))
+    return _Said([*terms, *day], [*telling, *day], leaning, not _ADDRESSING.isdisjoint(words))
+
+
+def _day(chunk: str) -> list[str]:
+    """Spell the day and month of an ISO date as they stand beside a memory."""
+    found = _ISO_DATE.fullmatch(chunk)
+    return [str(int(found[2])), *chunk_terms(MONTHS[int(found[1]) - 1])] if found else []
 
 
 _known = lru_cache(maxsize=1 << 14)(_said)

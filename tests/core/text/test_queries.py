@@ -83,6 +83,11 @@ def test_other_languages_keep_words_that_look_english(query: str, kept: str) -> 
     assert set(terms(kept)) <= set(read_query(query).terms)
 
 
+def test_an_iso_date_also_asks_for_the_day_that_stands_beside_a_memory() -> None:
+    assert read_query("on 2024-06-03?").terms == ["2024", "06", "03", "3", "june"]
+    assert read_query("2024-13-03").terms == ["2024", "13", "03"]
+
+
 def test_as_many_words_of_english_as_of_others_make_an_english_query() -> None:
     assert read_query("the und report").terms == ["und", "report"]
 
