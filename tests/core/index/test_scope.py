@@ -281,12 +281,13 @@ def test_the_dead_of_segments_are_left_out_on_loading() -> None:
 @pytest.mark.parametrize("count", [0, 10, 500])
 def test_the_bytes_told_are_about_those_taken(count: int) -> None:
     rows = [row(number, f"text {number} about {number % 7}") for number in range(count)]
-    loaded(rows)
-    tracemalloc.start()
-    index = loaded(rows)
-    taken, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert 0.6 * taken < index.nbytes < 1.4 * taken
+    taken = []
+    for _ in range(3):  # what other threads, or caches, take meanwhile is not the index's
+        tracemalloc.start()
+        index = loaded(rows)
+        taken.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+    assert 0.6 * min(taken) < index.nbytes < 1.4 * min(taken)
 
 
 def test_a_filter_is_looked_up_once_and_then_known_of_what_comes(
