@@ -63,8 +63,7 @@ class Recalling:
         """
         if not query.strip():
             return NOTHING
-        scope = self.namespace if namespace is None else namespace
-        fresh = self.best(askable(query), said, namespace=scope, where=where)
+        fresh = self.best(query, said, namespace=namespace, where=where)
         packed = pack(fresh, Budget(self.budget_tokens, self.count_tokens))
         if packed.results:
             self.store.touch([hit.memory.id for hit in packed.results])
@@ -84,7 +83,7 @@ class Recalling:
 
     def answer(self, query: str, *, namespace: Scope | None = None) -> str:
         """Return the best as what a tool tells the model that asked; they count as accessed."""
-        found = self.best(askable(query), namespace=namespace)
+        found = self.best(query, namespace=namespace)
         self.store.touch([hit.memory.id for hit in found])
         return context_block(found) or "Nothing is known about that."
 
@@ -100,11 +99,12 @@ class Recalling:
 
         What was said often is recalled as often, so more are asked for until there are enough.
         """
+        asked = askable(query)
         scope = self.namespace if namespace is None else namespace
         most = self.k + len(said)
         while True:
             found = self.store.recall(
-                query, k=most, namespace=scope, where=where, min_score=self.min_score, touch=False
+                asked, k=most, namespace=scope, where=where, min_score=self.min_score, touch=False
             )
             fresh: dict[tuple[str | None, str], RecallResult] = {}
             for hit in found:

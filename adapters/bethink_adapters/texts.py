@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from bethink.fields import MAX_CONTENT
@@ -26,3 +27,8 @@ def storable(text: str, limit: int) -> str:
 def jsonable(value: Any) -> Any:
     """Return *value* as JSON has it; a number that is not finite becomes its name."""
     return json.loads(json.dumps(value), parse_constant=str)
+
+
+def aware(when: datetime) -> datetime:
+    """Return *when*, in UTC if it tells no time zone."""
+    return when.replace(tzinfo=UTC) if when.tzinfo is None else when

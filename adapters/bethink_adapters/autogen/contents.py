@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bethink import RecallResult, ValidationError
 from bethink.fields import MAX_CONTENT, MAX_LABEL
 
-from ..texts import storable
+from ..texts import aware, storable
 from .showing import texts
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def to_item(content: MemoryContent) -> dict[str, Any]:
         metadata["mime_type"] = mime
     told = {name: metadata.pop(name) for name, kind in _TOLD.items() if _is(metadata, name, kind)}
     if isinstance(told.get("occurred_at"), datetime):
-        told["occurred_at"] = _aware(told["occurred_at"])
+        told["occurred_at"] = aware(told["occurred_at"])
     key = f"content:{_digest(mime, text, value, *told.values())}"
     return {"content": text, "value": value, "metadata": metadata, "key": key, **told}
 
@@ -106,16 +106,11 @@ def to_items(result: TaskResult, thread: str | None) -> list[dict[str, Any]]:
             "key": storable(f"message:{id}", MAX_LABEL),
             "thread": thread or storable(ids[0], MAX_LABEL),
             "author": storable(message.source, MAX_LABEL),
-            "occurred_at": _aware(getattr(message, "created_at", None)),
+            "occurred_at": (at := getattr(message, "created_at", None)) and aware(at),
             "metadata": dict(message.metadata),
         }
         for id, (message, text) in zip(ids, spoken, strict=True)
     ]
-
-
-def _aware(when: datetime | None) -> datetime | None:
-    """Return *when*; without a time zone it is UTC, as AutoGen's own times are."""
-    return when.replace(tzinfo=UTC) if when is not None and when.tzinfo is None else when
 
 
 def _spoken(message: Any) -> str:

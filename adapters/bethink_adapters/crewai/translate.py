@@ -8,7 +8,7 @@ for stays in `value`, because crewAI prints every metadata key into the agent's 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from bethink import MemoryRecord
 from bethink.fields import MAX_CONTENT, MAX_LABEL
 
-from ..texts import jsonable, storable
+from ..texts import aware, jsonable, storable
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord as CrewRecord
@@ -29,7 +29,7 @@ _LAST: Final = 253_402_300_799.0  # the year 9999
 
 def seconds(when: datetime) -> float:
     """Return *when* as Unix seconds; a naive datetime, crewAI's habit, is UTC."""
-    return (when.replace(tzinfo=UTC) if when.tzinfo is None else when).timestamp()
+    return aware(when).timestamp()
 
 
 def naive(unix: float) -> datetime:

@@ -184,7 +184,7 @@ def _spelled_out(date: re.Match[str]) -> str:
 
 
 def _spoken(lower: str) -> str:
-    """Leave out blocks of code, unless there is nothing else."""
+    """Put one word for what ended, too, and leave out code, unless there is nothing else."""
     lower = _ENDED.sub(" never ", lower)
     spoken = _FENCED.sub(" . ", lower)
     return spoken if spoken.strip(" .\n") else lower
