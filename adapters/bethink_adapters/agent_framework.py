@@ -21,6 +21,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryStore, MessageLog
+from bethink.awaiting import settled
 from bethink.fields import MAX_CONTENT, MAX_LABEL
 from bethink.namespaces import Scope, check_namespace
 
@@ -88,11 +89,11 @@ class MemoryHistory(_History):
         with each question. A lone question is, unless it has an id.
         """
         items = [_item(message) | {"value": jsonable(message.to_dict())} for message in messages]
-        await asyncio.to_thread(_append, self._log(session_id), items)
+        await settled(_append, self._log(session_id), items)
 
     async def clear(self, session_id: str | None) -> None:
         """Forget the messages of a session."""
-        await asyncio.to_thread(self._log(session_id).clear)
+        await settled(self._log(session_id).clear)
 
     def _log(self, session_id: str | None) -> MessageLog:
         return MessageLog(self.store, session_id or "", namespace=self.namespace)
@@ -159,7 +160,7 @@ class MemoryRecall(_Context):
             if message.role in _SPEAKERS and message.text.strip()
         ]
         try:
-            await asyncio.to_thread(remember_new, self.store, turns, self.remember)
+            await settled(remember_new, self.store, turns, self.remember)
         except Exception:
             _logger.exception("what was said could not be remembered; the run goes on")
 

@@ -22,11 +22,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from bethink import MemoryRecord, MemoryStore, segment
+from bethink.awaiting import awaitable, lasting
 from bethink.fields import MAX_LABEL
 from bethink.namespaces import check_namespace
 from bethink.packing import Packed
 
-from .awaiting import awaitable
 from .recalling import Recalling
 from .remembering import remember_new, turn
 from .texts import storable
@@ -158,7 +158,7 @@ class MemoryLearning:
         return self.get_tools(**kwargs)
 
     arecall = awaitable(recall)
-    aprocess = awaitable(process)
+    aprocess = lasting(process)
 
     def _tell(self) -> None:
         if not self._is_told:

@@ -14,6 +14,7 @@ Runs on anthropic 1.8 to 2.12.
 
 from __future__ import annotations
 
+import asyncio
 import posixpath
 from collections.abc import Callable, Coroutine
 from functools import wraps
@@ -29,6 +30,7 @@ from bethink import (
     PathTakenError,
     ValidationError,
 )
+from bethink.awaiting import settled
 from bethink.files import numbered
 from bethink.paths import ROOT, normalised
 
@@ -92,14 +94,21 @@ class MemoryTool(_Sync):
         return _clear(self.files)
 
 
-def _awaitable(verb: Callable[..., str]) -> Callable[..., Coroutine[Any, Any, str]]:
-    """Return *verb* run in a worker thread, of asyncio or of trio, as the client is."""
+def _awaitable(
+    verb: Callable[..., str], *, writes: bool = True
+) -> Callable[..., Coroutine[Any, Any, str]]:
+    """Return *verb* run in a worker thread, of asyncio or of trio, as the client is.
+
+    Who cancels one that *writes* waits until it is through.
+    """
 
     @wraps(verb)
     async def run(self: Any, *args: Any) -> str:
-        from anyio.to_thread import run_sync
+        from anyio import get_cancelled_exc_class, to_thread
 
-        return await run_sync(verb, self, *args, abandon_on_cancel=True)
+        if writes and get_cancelled_exc_class() is asyncio.CancelledError:
+            return await settled(verb, self, *args)
+        return await to_thread.run_sync(verb, self, *args, abandon_on_cancel=not writes)
 
     return run
 
@@ -119,7 +128,7 @@ class AsyncMemoryTool(_Async):
         super().__init__(cache_control=cache_control)
         self.files = Files(store, namespace)
 
-    view = _awaitable(MemoryTool.view)
+    view = _awaitable(MemoryTool.view, writes=False)
     create = _awaitable(MemoryTool.create)
     str_replace = _awaitable(MemoryTool.str_replace)
     insert = _awaitable(MemoryTool.insert)

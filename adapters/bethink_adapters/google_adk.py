@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from bethink import MemoryRecord, MemoryStore, segment
+from bethink.awaiting import settled
 from bethink.fields import MAX_CONTENT, MAX_LABEL, integer, number
 from bethink.namespaces import check_namespace
 
@@ -91,7 +92,7 @@ class MemoryService(_Base):
             for event in events
             if _text(event.content)
         ]
-        await asyncio.to_thread(remember_new, self.store, items, place)
+        await settled(remember_new, self.store, items, place)
 
     async def add_memory(
         self,
@@ -113,7 +114,7 @@ class MemoryService(_Base):
                 item["occurred_at"] = datetime.fromisoformat(entry.timestamp or "").astimezone(UTC)
             items.append(item | {"key": entry.id or uuid4().hex})
         place = self.namespace_of(app_name, user_id)
-        await asyncio.to_thread(self.store.store_many, items, namespace=place)
+        await settled(self.store.store_many, items, namespace=place)
 
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
@@ -137,7 +138,7 @@ class MemoryService(_Base):
         place = self.namespace_of(app_name, user_id)
         if memory_id:
             where = {"$or": [{"key": memory_id}, {"key": None, "id": memory_id}]}
-            await asyncio.to_thread(self.store.forget, namespace=place, where=where)
+            await settled(self.store.forget, namespace=place, where=where)
 
 
 def _told(content: Content | None, author: str | None) -> dict[str, Any]:

@@ -17,10 +17,10 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from bethink import MemoryRecord, MemoryStore, MessageLog
+from bethink.awaiting import settled
 from bethink.fields import MAX_CONTENT, MAX_LABEL
 from bethink.namespaces import Scope, check_scope
 
-from .awaiting import settled
 from .recalling import Recalling
 from .texts import storable
 

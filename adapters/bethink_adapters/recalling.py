@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from bethink import MemoryStore, RecallResult, context_block
+from bethink.awaiting import awaitable
 from bethink.fields import integer, number
 from bethink.namespaces import Scope, check_scope
 from bethink.packing import Budget, Packed, TokenCounter, pack
 from bethink.view import Where
 
-from .awaiting import awaitable
 from .texts import askable
 
 _logger: Final = logging.getLogger(__name__)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from bethink import MemoryRecord, MemoryStore
+from bethink.awaiting import settled
 from bethink.fields import MAX_CONTENT, MAX_LABEL, integer, label, number
 from bethink.namespaces import Scope, check_namespace, check_scope
 
@@ -94,7 +95,7 @@ class StrandsStore:
             "metadata": dict(metadata or {}),
             "key": f"added:{_digest(content)}",
         }
-        await asyncio.to_thread(self._add, item)
+        await settled(self._add, item)
 
     async def add_messages(
         self, messages: Sequence[Message], context: AddMessagesContext | None = None
@@ -112,7 +113,7 @@ class StrandsStore:
             item = {"author": storable(message["role"], MAX_LABEL), "key": f"said:{key}"}
             item |= {"content": storable(text, MAX_CONTENT), "thread": self.thread}
             items += [item] if text.strip() else []
-        await asyncio.to_thread(remember_new, self.store, items, self.namespace)
+        await settled(remember_new, self.store, items, self.namespace)
 
     async def initialize(self) -> None:
         """Begin the run of an agent, which numbers its messages from 0 again."""

@@ -1,6 +1,7 @@
 """AsyncMemoryStore, AsyncPast, AsyncKeyedMemory and AsyncFiles: the same verbs, awaitable.
 
-Each runs in a worker thread, so no event loop is ever blocked.
+Each runs in a worker thread, so no event loop is ever blocked. Who cancels a verb that writes waits
+until it is through, so that nothing overtakes it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from functools import update_wrapper, wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
+from .awaiting import awaitable, in_thread, lasting, settled
 from .files import Files
 from .history import Past, When
 from .store import MemoryStore
@@ -29,37 +31,40 @@ class _Face(Protocol[S_co]):
     def sync(self) -> S_co: ...
 
 
-async def _in_thread(call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-    from asyncio import to_thread  # whoever awaits has it; to import it takes long
-
-    return await to_thread(call, *args, **kwargs)
-
-
-def _awaitable(
+def _reads(
     verb: Callable[Concatenate[S, P], R],
 ) -> Callable[Concatenate[_Face[S], P], Coroutine[Any, Any, R]]:
-    """Return *verb* as a coroutine method of the same signature."""
+    """Return *verb* of what is behind a face as a coroutine method of the face."""
+    return awaitable(_behind(verb))
 
+
+def _writes(
+    verb: Callable[Concatenate[S, P], R],
+) -> Callable[Concatenate[_Face[S], P], Coroutine[Any, Any, R]]:
+    """Return *verb*, which writes, as a coroutine method of the face."""
+    return lasting(_behind(verb))
+
+
+def _behind(verb: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[_Face[S], P], R]:
     @wraps(verb)
-    async def run(self: _Face[S], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await _in_thread(verb, self.sync, *args, **kwargs)
+    def call(self: _Face[S], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return verb(self.sync, *args, **kwargs)
 
-    return run
+    return call
 
 
 class _AsyncView:
-    get = _awaitable(View.get)
-    all = _awaitable(View.all)
-    count = _awaitable(View.count)
-    namespaces = _awaitable(View.namespaces)
-    related = _awaitable(View.related)
+    get = _reads(View.get)
+    all = _reads(View.all)
+    count = _reads(View.count)
+    namespaces = _reads(View.namespaces)
+    related = _reads(View.related)
 
 
 class AsyncMemoryStore(_AsyncView):
     """A ``MemoryStore`` whose verbs are awaitable; ``sync`` is the store itself.
 
-    It is bound to no event loop: one store serves any number of loops. A cancelled verb still
-    finishes in its thread, so the store stays consistent.
+    It is bound to no event loop: one store serves any number of loops.
     """
 
     def __init__(self, location: str | os.PathLike[str] = ":memory:", **options: Any) -> None:
@@ -72,47 +77,47 @@ class AsyncMemoryStore(_AsyncView):
         wrapped.sync = store
         return wrapped
 
-    store = _awaitable(MemoryStore.store)
-    store_many = _awaitable(MemoryStore.store_many)
-    update = _awaitable(MemoryStore.update)
-    forget = _awaitable(MemoryStore.forget)
-    restore = _awaitable(MemoryStore.restore)
-    erase = _awaitable(MemoryStore.erase)
-    expire = _awaitable(MemoryStore.expire)
-    archive = _awaitable(MemoryStore.archive)
-    unarchive = _awaitable(MemoryStore.unarchive)
-    reinforce = _awaitable(MemoryStore.reinforce)
-    record_outcome = _awaitable(MemoryStore.record_outcome)
-    mark_useful = _awaitable(MemoryStore.mark_useful)
-    mark_useless = _awaitable(MemoryStore.mark_useless)
-    outcomes = _awaitable(MemoryStore.outcomes)
-    drift = _awaitable(MemoryStore.drift)
-    conflicts = _awaitable(MemoryStore.conflicts)
-    resolve = _awaitable(MemoryStore.resolve)
-    consolidate = _awaitable(MemoryStore.consolidate)
-    relate = _awaitable(MemoryStore.relate)
-    unrelate = _awaitable(MemoryStore.unrelate)
-    recall = _awaitable(MemoryStore.recall)
-    why_not = _awaitable(MemoryStore.why_not)
-    pack = _awaitable(MemoryStore.pack)
-    touch = _awaitable(MemoryStore.touch)
-    vectors = _awaitable(MemoryStore.vectors)
-    dimension = _awaitable(MemoryStore.dimension)
-    log = _awaitable(MemoryStore.log)
-    snapshot = _awaitable(MemoryStore.snapshot)
-    snapshots = _awaitable(MemoryStore.snapshots)
-    diff = _awaitable(MemoryStore.diff)
-    audit = _awaitable(MemoryStore.audit)
-    undo = _awaitable(MemoryStore.undo)
-    export = _awaitable(MemoryStore.export)
-    import_ = _awaitable(MemoryStore.import_)
-    verify = _awaitable(MemoryStore.verify)
-    repair = _awaitable(MemoryStore.repair)
-    close = _awaitable(MemoryStore.close)
+    store = _writes(MemoryStore.store)
+    store_many = _writes(MemoryStore.store_many)
+    update = _writes(MemoryStore.update)
+    forget = _writes(MemoryStore.forget)
+    restore = _writes(MemoryStore.restore)
+    erase = _writes(MemoryStore.erase)
+    expire = _writes(MemoryStore.expire)
+    archive = _writes(MemoryStore.archive)
+    unarchive = _writes(MemoryStore.unarchive)
+    reinforce = _writes(MemoryStore.reinforce)
+    record_outcome = _writes(MemoryStore.record_outcome)
+    mark_useful = _writes(MemoryStore.mark_useful)
+    mark_useless = _writes(MemoryStore.mark_useless)
+    outcomes = _reads(MemoryStore.outcomes)
+    drift = _reads(MemoryStore.drift)
+    conflicts = _reads(MemoryStore.conflicts)
+    resolve = _writes(MemoryStore.resolve)
+    consolidate = _writes(MemoryStore.consolidate)
+    relate = _writes(MemoryStore.relate)
+    unrelate = _writes(MemoryStore.unrelate)
+    recall = _reads(MemoryStore.recall)
+    why_not = _reads(MemoryStore.why_not)
+    pack = _reads(MemoryStore.pack)
+    touch = _writes(MemoryStore.touch)
+    vectors = _reads(MemoryStore.vectors)
+    dimension = _reads(MemoryStore.dimension)
+    log = _reads(MemoryStore.log)
+    snapshot = _writes(MemoryStore.snapshot)
+    snapshots = _reads(MemoryStore.snapshots)
+    diff = _reads(MemoryStore.diff)
+    audit = _reads(MemoryStore.audit)
+    undo = _writes(MemoryStore.undo)
+    export = _writes(MemoryStore.export)
+    import_ = _writes(MemoryStore.import_)
+    verify = _reads(MemoryStore.verify)
+    repair = _writes(MemoryStore.repair)
+    close = _writes(MemoryStore.close)
 
     async def as_of(self, when: When) -> AsyncPast:
         """Return what the store held at a moment, to be awaited."""
-        return AsyncPast(await _in_thread(self.sync.as_of, when))
+        return AsyncPast(await in_thread(self.sync.as_of, when))
 
     update_wrapper(as_of, MemoryStore.as_of)
 
@@ -121,7 +126,7 @@ class AsyncMemoryStore(_AsyncView):
     ) -> Merged:
         """Bring in what another store holds, which may be awaitable, too."""
         source = other.sync if isinstance(other, AsyncMemoryStore) else other
-        return await _in_thread(self.sync.merge_from, source)
+        return await settled(self.sync.merge_from, source)
 
     update_wrapper(merge_from, MemoryStore.merge_from)
 
@@ -161,17 +166,17 @@ class AsyncKeyedMemory:
     ) -> None:
         self.sync = KeyedMemory(_synchronous(store), namespace=namespace)
 
-    remember = _awaitable(KeyedMemory.remember)
-    recall = _awaitable(KeyedMemory.recall)
-    recent = _awaitable(KeyedMemory.recent)
-    update = _awaitable(KeyedMemory.update)
-    increment = _awaitable(KeyedMemory.increment)
-    compare_and_set = _awaitable(KeyedMemory.compare_and_set)
-    forget = _awaitable(KeyedMemory.forget)
-    clear = _awaitable(KeyedMemory.clear)
-    keys = _awaitable(KeyedMemory.keys)
-    items = _awaitable(KeyedMemory.items)
-    count = _awaitable(KeyedMemory.count)
+    remember = _writes(KeyedMemory.remember)
+    recall = _reads(KeyedMemory.recall)
+    recent = _reads(KeyedMemory.recent)
+    update = _writes(KeyedMemory.update)
+    increment = _writes(KeyedMemory.increment)
+    compare_and_set = _writes(KeyedMemory.compare_and_set)
+    forget = _writes(KeyedMemory.forget)
+    clear = _writes(KeyedMemory.clear)
+    keys = _reads(KeyedMemory.keys)
+    items = _reads(KeyedMemory.items)
+    count = _reads(KeyedMemory.count)
 
 
 class AsyncFiles:
@@ -184,20 +189,20 @@ class AsyncFiles:
     async def as_of(self, when: When) -> AsyncFiles:
         """Return the files as they were at a moment, to be awaited."""
         past = AsyncFiles(self.sync.store, self.namespace)
-        past.sync = await _in_thread(self.sync.as_of, when)
+        past.sync = await in_thread(self.sync.as_of, when)
         return past
 
     update_wrapper(as_of, Files.as_of)
 
-    read = _awaitable(Files.read)
-    read_range = _awaitable(Files.read_range)
-    view = _awaitable(Files.view)
-    exists = _awaitable(Files.exists)
-    list = _awaitable(Files.list)
-    create = _awaitable(Files.create)
-    write = _awaitable(Files.write)
-    append = _awaitable(Files.append)
-    str_replace = _awaitable(Files.str_replace)
-    insert = _awaitable(Files.insert)
-    delete = _awaitable(Files.delete)
-    rename = _awaitable(Files.rename)
+    read = _reads(Files.read)
+    read_range = _reads(Files.read_range)
+    view = _reads(Files.view)
+    exists = _reads(Files.exists)
+    list = _reads(Files.list)
+    create = _writes(Files.create)
+    write = _writes(Files.write)
+    append = _writes(Files.append)
+    str_replace = _writes(Files.str_replace)
+    insert = _writes(Files.insert)
+    delete = _writes(Files.delete)
+    rename = _writes(Files.rename)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from bethink import EVERYWHERE, MemoryRecord, MemoryStore, RecallResult, StoreClosedError
+from bethink import EVERYWHERE, Files, MemoryRecord, MemoryStore, RecallResult, StoreClosedError
 
 FACT = "The spare key lies under the cobalt flowerpot."
 QUESTION = "Where does the spare key lie?"
@@ -78,18 +78,33 @@ class SlowStore(MemoryStore):
         super().__init__(location)
         self.begun, self.gate = threading.Event(), threading.Event()
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
+        """Let the first who comes here wait."""
         if not self.begun.is_set():
             self.begun.set()
             assert self.gate.wait(30), "nobody opened the gate"
 
     def store(self, *args: Any, **kwargs: Any) -> MemoryRecord:
-        self._wait()
+        self.wait()
         return super().store(*args, **kwargs)
 
     def store_many(self, *args: Any, **kwargs: Any) -> list[MemoryRecord]:
-        self._wait()
+        self.wait()
         return super().store_many(*args, **kwargs)
+
+
+class SlowFiles(Files):
+    """Files in a `SlowStore`, of which the first write waits, too."""
+
+    store: SlowStore
+
+    def create(self, path: str, text: str) -> MemoryRecord:
+        self.store.wait()
+        return super().create(path, text)
+
+    def append(self, path: str, text: str) -> int:
+        self.store.wait()
+        return super().append(path, text)
 
 
 async def cancel_in_write(

@@ -31,6 +31,8 @@ from bethink import MemoryStore, ValidationError
 from bethink.files import path_of
 from bethink_adapters.ag2 import BethinkKnowledgeStore
 
+from .contract import SlowFiles, SlowStore, cancel_in_write
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ag2_knowledge.py"
 APPENDING = """
 import asyncio, sys
@@ -276,21 +278,15 @@ def test_a_log_may_be_longer_than_any_record(
     assert hit.memory.content == '{"text": "A cobalt whale was seen."}\n'
 
 
-def test_a_cancelled_append_is_whole_or_not_there(files: BethinkKnowledgeStore) -> None:
-    text = "line\n" * 2_000
+def test_a_cancelled_append_is_waited_for() -> None:
+    async def appending(slow: SlowStore) -> str | None:
+        files = BethinkKnowledgeStore(slow)
+        files.files = SlowFiles(slow)
+        await cancel_in_write(slow, files.append("/log/x", "old "), files.append("/log/x", "new"))
+        return await files.read("/log/x")
 
-    async def main() -> None:
-        task = asyncio.ensure_future(files.append("/log/x", text))
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        begin = await files.append("/log/x", "end")
-        assert begin in (0, len(text))
-        while (there := await files.read("/log/x")) not in (text + "end", "end" + text):
-            assert there == "end"
-
-    asyncio.run(main())
+    with SlowStore() as slow:
+        assert asyncio.run(appending(slow)) == "old new"
 
 
 def test_the_example_finds_the_line(tmp_path: Path) -> None:

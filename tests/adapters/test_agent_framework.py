@@ -31,7 +31,14 @@ from bethink import MemoryStore, Subtree, ValidationError, segment
 from bethink.packing.context import INTRODUCTION
 from bethink_adapters.agent_framework import MemoryHistory, MemoryRecall
 
-from .contract import QUESTION, AdapterContract, GatedStore, cancel_at_gate
+from .contract import (
+    QUESTION,
+    AdapterContract,
+    GatedStore,
+    SlowStore,
+    cancel_at_gate,
+    cancel_in_write,
+)
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "agent_framework_chat.py"
 
@@ -137,6 +144,17 @@ def test_a_session_can_be_cleared(store: MemoryStore) -> None:
         asyncio.run(history.save_messages(session_id, [Message(role="user", contents=["Hi."])]))
     asyncio.run(history.clear("s"))
     assert (len(kept(history, "s")), len(kept(history, None))) == (0, 1)
+
+
+def test_a_cancelled_save_does_not_overtake_a_clearing() -> None:
+    async def clearing(slow: SlowStore) -> None:
+        history = MemoryHistory(slow)
+        save = history.save_messages("s", [Message(role="user", contents=["Old."])])
+        await cancel_in_write(slow, save, history.clear("s"))
+
+    with SlowStore() as slow:
+        asyncio.run(clearing(slow))
+        assert kept(MemoryHistory(slow), "s") == []
 
 
 def test_the_options_of_the_framework_are_kept(store: MemoryStore) -> None:

@@ -29,7 +29,7 @@ from bethink import EVERYWHERE, MemoryRecord, MemoryStore, StoreClosedError, Val
 from bethink.packing.context import INTRODUCTION
 from bethink_adapters.agno import MemoryLearning
 
-from .contract import AdapterContract, GatedStore, cancel_at_gate
+from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
 
 in_memory: Any = InMemoryDb  # it has no types
 EXAMPLE = Path(__file__).parents[2] / "examples" / "agno_agent.py"
@@ -189,6 +189,17 @@ def test_what_is_said_by_two_threads_at_once_is_remembered_once() -> None:
         memory, said = MemoryLearning(store), [Message(role="user", content="It rains.")]
         list(pool.map(lambda _: memory.process(said, user_id="ann"), range(2)))
         assert [entry.action for entry in store.log()] == ["store"]
+
+
+def test_what_a_cancelled_call_remembers_does_not_overtake_what_follows() -> None:
+    async def forgetting(slow: SlowStore) -> None:
+        memory, message = MemoryLearning(slow, per_user=False), {"role": "user", "content": "Old."}
+        forget = asyncio.to_thread(slow.forget, namespace=memory.namespace)
+        await cancel_in_write(slow, memory.aprocess(messages=[message]), forget)
+
+    with SlowStore() as slow:
+        asyncio.run(forgetting(slow))
+        assert contents(slow) == []
 
 
 def test_only_words_of_people_and_models_are_remembered(store: MemoryStore) -> None:

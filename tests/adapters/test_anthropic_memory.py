@@ -25,11 +25,18 @@ from anthropic.tools.memory import (
     BetaLocalFilesystemMemoryTool,
 )
 
-from bethink import Files, MemoryStore, segment
+from bethink import EVERYWHERE, Files, MemoryStore, segment
 from bethink.files import FileEntry
 from bethink_adapters.anthropic_memory import AsyncMemoryTool, MemoryTool
 
-from .contract import LOOKALIKES, GatedStore, cancel_at_gate
+from .contract import (
+    LOOKALIKES,
+    GatedStore,
+    SlowFiles,
+    SlowStore,
+    cancel_at_gate,
+    cancel_in_write,
+)
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "anthropic_notes.py"
 CREATE = {"command": "create", "path": "/memories/ann.md", "file_text": "Ann takes oat milk."}
@@ -297,6 +304,18 @@ def test_a_cancelled_call_leaves_the_store_usable(tmp_path: Path) -> None:
         view = {"command": "view", "path": "/memories"}
         asyncio.run(cancel_at_gate(store, tool.call(view)))  # type: ignore[arg-type, unused-ignore]
         assert asyncio.run(tool.clear_all_memory()) == "All memory cleared"
+
+
+def test_a_cancelled_command_does_not_overtake_the_next() -> None:
+    async def clearing(slow: SlowStore) -> None:
+        tool = AsyncMemoryTool(slow)
+        tool.files = SlowFiles(slow, "memories")
+        create = tool.call(CREATE)  # type: ignore[arg-type, unused-ignore]
+        await cancel_in_write(slow, create, tool.clear_all_memory())
+
+    with SlowStore() as slow:
+        asyncio.run(clearing(slow))
+        assert not slow.count(namespace=EVERYWHERE)
 
 
 def test_the_example_keeps_notes(tmp_path: Path) -> None:

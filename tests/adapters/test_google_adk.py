@@ -30,7 +30,7 @@ from pydantic import PrivateAttr
 from bethink import EVERYWHERE, MemoryStore, ValidationError
 from bethink_adapters.google_adk import MemoryService
 
-from .contract import AdapterContract, GatedStore, cancel_at_gate
+from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -148,6 +148,18 @@ def test_memories_of_ones_own_are_kept_and_replaced_by_id(store: MemoryStore) ->
     assert texts([kept]) == ["Ann takes oat milk."]
     assert kept.timestamp == "2026-02-01T10:00:00+00:00"
     assert kept.custom_metadata == {"n": 1, "source": "form"}
+
+
+def test_a_cancelled_call_does_not_bring_back_what_was_deleted() -> None:
+    async def deleting(slow: SlowStore) -> None:
+        memory, ann = MemoryService(slow), {"app_name": "app", "user_id": "ann"}
+        entry = MemoryEntry(id="1", content=Content(parts=[Part(text="Old.")]))
+        add = memory.add_memory(**ann, memories=[entry])
+        await cancel_in_write(slow, add, memory.delete_memory(**ann, memory_id="1"))
+
+    with SlowStore() as slow:
+        asyncio.run(deleting(slow))
+        assert not slow.count(namespace=EVERYWHERE)
 
 
 def test_a_memory_whose_time_is_no_iso_time_is_remembered(store: MemoryStore) -> None:

@@ -31,7 +31,7 @@ from haystack.errors import FilterError
 from haystack.tools.tool import Tool
 from haystack.utils.filters import document_matches_filter
 
-from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError, segment
+from bethink import EVERYWHERE, MemoryStore, StoreClosedError, Subtree, ValidationError, segment
 from bethink.packing.context import INTRODUCTION
 from bethink_adapters.haystack import (
     BethinkDocumentStore,
@@ -42,7 +42,14 @@ from bethink_adapters.haystack import (
 )
 from bethink_adapters.haystack.documents import narrowed
 
-from .contract import AdapterContract, GatedStore, MeetingStore, cancel_at_gate
+from .contract import (
+    AdapterContract,
+    GatedStore,
+    MeetingStore,
+    SlowStore,
+    cancel_at_gate,
+    cancel_in_write,
+)
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "haystack_agent.py"
 
@@ -337,6 +344,17 @@ def test_of_documents_written_at_once_one_is_new() -> None:
         pair = [[Document(id="1", content=text)] for text in "ab"]
         written = list(pool.map(lambda each: documents.write_documents(each, skip), pair))
         assert sorted(written) == [0, 1]
+
+
+def test_a_cancelled_write_does_not_overtake_a_deletion() -> None:
+    async def deleting(slow: SlowStore) -> None:
+        documents = BethinkDocumentStore(slow)
+        write = documents.write_documents_async([Document(content="Old.")])
+        await cancel_in_write(slow, write, documents.delete_all_documents_async())
+
+    with SlowStore() as slow:
+        asyncio.run(deleting(slow))
+        assert not slow.count(namespace=EVERYWHERE)
 
 
 def test_a_retriever_keeps_its_filters_when_a_run_gives_empty_ones(

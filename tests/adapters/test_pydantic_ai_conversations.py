@@ -38,7 +38,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from bethink import EVERYWHERE, MemoryStore, ValidationError, segment
 from bethink_adapters.pydantic_ai import MemoryConversations, MemoryRecall
 
-from .contract import AdapterContract, GatedStore, cancel_at_gate
+from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
 
 now = asyncio.run
 
@@ -204,6 +204,17 @@ def test_deleting_forgets_what_nobody_shares(store: MemoryStore) -> None:
     now(kept.delete("fork"))
     assert contents(store) == []
     assert now(kept.list_conversations()) == []
+
+
+def test_a_cancelled_save_does_not_overtake_a_deletion() -> None:
+    async def deleting(slow: SlowStore) -> None:
+        kept, conversation = MemoryConversations(slow), Conversation(conversation_id="c")
+        conversation.messages += [asked("Old.")]
+        await cancel_in_write(slow, kept.save(conversation), kept.delete("c"))
+
+    with SlowStore() as slow:
+        now(deleting(slow))
+        assert contents(slow) == []
 
 
 def test_deleting_a_fork_leaves_what_it_came_from(store: MemoryStore) -> None:

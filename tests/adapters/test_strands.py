@@ -21,7 +21,7 @@ from strands.models.model import Model
 from bethink import EVERYWHERE, MemoryStore, Subtree, ValidationError, segment
 from bethink_adapters.strands import StrandsStore
 
-from .contract import AdapterContract, GatedStore, cancel_at_gate
+from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "strands_agent.py"
 
@@ -141,6 +141,16 @@ def test_what_was_forgotten_can_be_added_again(store: MemoryStore) -> None:
     store.forget(namespace="default")
     asyncio.run(memory.add("Ann likes tea."))
     assert contents(store) == ["Ann likes tea."]
+
+
+def test_what_a_cancelled_call_adds_does_not_overtake_what_follows() -> None:
+    async def forgetting(slow: SlowStore) -> None:
+        forget = asyncio.to_thread(slow.forget, namespace="default")
+        await cancel_in_write(slow, StrandsStore(slow).add("Old."), forget)
+
+    with SlowStore() as slow:
+        asyncio.run(forgetting(slow))
+        assert contents(slow) == []
 
 
 @pytest.mark.parametrize("query", ["tea \ud83e", "tea " * 140_000], ids=["broken", "long"])

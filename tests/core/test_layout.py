@@ -56,7 +56,7 @@ FOR_PYTEST = {
 # A module imports from its own row or from the rows above it, never from below.
 ROWS = (
     ("errors", "records"),
-    ("namespaces", "fields", "paths", "ids", "journal", "forks"),
+    ("namespaces", "fields", "paths", "ids", "journal", "forks", "awaiting"),
     ("text", "filters"),
     ("embedders", "backends", "conflicts", "ranking"),
     ("index",),

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bethink import Files, IsAFolderError, MemoryStore, NotFoundError
+from bethink.awaiting import settled
 from bethink.paths import ROOT
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 class BethinkKnowledgeStore:
     """A ``KnowledgeStore``: the files in the *namespace* of a *store*, which stays open.
 
-    Every change is one transaction, also between processes, and a cancelled one is made wholly or
-    not at all. An append costs what it adds, however long the file is. The journal has every
+    Every change is one transaction, also between processes, and who cancels one waits until it is
+    made or not. An append costs what it adds, however long the file is. The journal has every
     version of what was overwritten and deleted.
 
     A path is spelled as AG2 spells it, with slashes to spare. One that leads out or hides another
@@ -36,7 +37,7 @@ class BethinkKnowledgeStore:
 
     async def write(self, path: str, content: str) -> None:
         """Have the file at *path* say *content*; text that it begins with already stays."""
-        await asyncio.to_thread(self.files.write, _spelled(path), content)
+        await settled(self.files.write, _spelled(path), content)
 
     async def list(self, path: str = "/") -> list[str]:
         """Return the names in a folder, sorted, those of folders with a "/" at the end."""
@@ -48,7 +49,7 @@ class BethinkKnowledgeStore:
     async def delete(self, path: str) -> None:
         """Forget the file at *path*, or the folder with all below it; the root's is everything."""
         with suppress(NotFoundError):
-            await asyncio.to_thread(self._delete, _spelled(path))
+            await settled(self._delete, _spelled(path))
 
     async def exists(self, path: str) -> bool:
         """Tell whether a file or folder is at *path*."""
@@ -56,7 +57,7 @@ class BethinkKnowledgeStore:
 
     async def append(self, path: str, content: str) -> int:
         """Add *content* to the end of a file; return the byte where it begins."""
-        return await asyncio.to_thread(self.files.append, _spelled(path), content)
+        return await settled(self.files.append, _spelled(path), content)
 
     async def read_range(self, path: str, start: int, end: int | None = None) -> str:
         """Return bytes *start* to before *end* of a file, "" where there is none.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryStore
+from bethink.awaiting import settled
 from bethink.fields import MAX_LABEL
 from bethink.namespaces import Scope, check_namespace
 
@@ -97,7 +97,7 @@ def remembering(store: MemoryStore, *, namespace: str = "default") -> Middleware
                 context: Any,
             ) -> ModelResponse:
                 response = await call_next(event, context)
-                await asyncio.to_thread(remember, event, response, context)
+                await settled(remember, event, response, context)
                 return response
 
         return Remembering(event, context)

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from bethink import MemoryStore, RecallResult, Subtree
+from bethink.awaiting import settled
 from bethink.fields import MAX_CONTENT
 
-from ..awaiting import settled
 from ..texts import askable, storable
 from .opened import StoreHandle, crew_errors
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryRecord, ValidationError
+from bethink.awaiting import awaitable, lasting
 from bethink.namespaces import check_namespace
 from bethink.recall import Mode
 
-from ..awaiting import awaitable
 from ..texts import askable
 from .documents import narrowed, to_document, to_item
 from .locations import Location, opened, path_of
@@ -144,11 +144,11 @@ class BethinkDocumentStore(MetaFields):
 
     count_documents_async = awaitable(count_documents)
     filter_documents_async = awaitable(filter_documents)
-    write_documents_async = awaitable(write_documents)
-    delete_documents_async = awaitable(delete_documents)
-    delete_all_documents_async = awaitable(delete_all_documents)
-    delete_by_filter_async = awaitable(delete_by_filter)
-    update_by_filter_async = awaitable(update_by_filter)
+    write_documents_async = lasting(write_documents)
+    delete_documents_async = lasting(delete_documents)
+    delete_all_documents_async = lasting(delete_all_documents)
+    delete_by_filter_async = lasting(delete_by_filter)
+    update_by_filter_async = lasting(update_by_filter)
     search_async = awaitable(search)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from bethink import ValidationError
+from bethink.awaiting import settled
 from bethink.namespaces import Scope, check_namespace
 from bethink.packing import Packed
 
@@ -168,7 +168,7 @@ class RememberHook(_OnStore):
 
     async def run_async(self, state: State) -> None:
         """Remember what was said, without keeping the event loop waiting."""
-        await asyncio.to_thread(self.run, state)
+        await settled(self.run, state)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what makes this hook again."""

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..awaiting import awaitable
+from bethink.awaiting import awaitable
+
 from .documents import unique
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryStore, MessageLog, NotFoundError, ValidationError, segment
+from bethink.awaiting import settled
 from bethink.fields import integer
 
-from ..awaiting import settled
 from .messages import as_message, langchain, to_item, to_message
 
 if TYPE_CHECKING:

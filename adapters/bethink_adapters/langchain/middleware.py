@@ -28,11 +28,11 @@ from typing import (
 )
 
 from bethink import MemoryStore, MissingExtraError
+from bethink.awaiting import settled
 from bethink.fields import one_of
 from bethink.namespaces import check_namespace
 from bethink.packing import TokenCounter
 
-from ..awaiting import settled
 from ..recalling import Recalling
 from ..remembering import remember_new, turn
 from ..subclassing import on_base

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from bethink import BethinkError, MemoryStore
+from bethink.awaiting import settled
 from bethink.namespaces import check_namespace
 
 from ..recalling import Recalling
@@ -60,7 +60,7 @@ def _tool(verb: Callable[[str], str]) -> BaseTool:
 
     @wraps(verb)
     async def awaited(*args: str, **given: str) -> str:
-        return await asyncio.to_thread(called, *args, **given)
+        return await settled(called, *args, **given)
 
     made: BaseTool = tools.StructuredTool.from_function(
         called, awaited, name=verb.__name__, description=verb.__doc__, handle_tool_error=True

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bethink import MemoryRecord, MemoryStore, ValidationError
+from bethink.awaiting import settled
 from bethink.fields import one_of, vector
 from bethink.namespaces import check_namespace
 from bethink.recall import Mode
 
-from ..awaiting import settled
 from ..subclassing import on_base
 from ..texts import askable
 from .documents import part, to_document, to_item, where_of

@@ -23,9 +23,9 @@ from bethink import (
     ValidationError,
     segment,
 )
+from bethink.awaiting import awaitable, lasting
 from bethink.namespaces import check_namespace
 
-from ..awaiting import awaitable, lasting
 from ..subclassing import on_base
 from . import threads
 from .checkpoints import (

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from bethink import MemoryStore
+from bethink.awaiting import settled
 from bethink.namespaces import Scope, check_namespace
 from bethink.packing import Budget, Packed, pack
 
-from ..awaiting import settled
 from ..recalling import Recalling
 from ..remembering import remember_new, turn
 

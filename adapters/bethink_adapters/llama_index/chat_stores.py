@@ -13,10 +13,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from bethink import MemoryRecord, MemoryStore, MessageLog, NotFoundError
+from bethink.awaiting import settled
 from bethink.fields import MAX_CONTENT, MAX_LABEL
 from bethink.namespaces import check_namespace
 
-from ..awaiting import settled
 from ..texts import storable
 
 if TYPE_CHECKING:

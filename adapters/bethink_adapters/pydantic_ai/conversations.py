@@ -22,6 +22,7 @@ from bethink import (
     ValidationError,
     segment,
 )
+from bethink.awaiting import settled
 from bethink.fields import MAX_CONTENT, MAX_LABEL
 from bethink.namespaces import check_namespace
 
@@ -87,11 +88,11 @@ class MemoryConversations(_Base):
         expected_revision: str | None,
     ) -> None:
         """Store what is known of a conversation, and its new messages: all of it or nothing."""
-        await asyncio.to_thread(self._write, record, new_entries, expected_revision)
+        await settled(self._write, record, new_entries, expected_revision)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
         """Forget a conversation, and its messages where no other conversation has them."""
-        await asyncio.to_thread(self._delete, conversation_id, expected_revision)
+        await settled(self._delete, conversation_id, expected_revision)
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
         """Return a message."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import logging
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, cast
 
 from bethink import MemoryStore, MissingExtraError
+from bethink.awaiting import settled
 from bethink.fields import MAX_CONTENT, MAX_LABEL
 from bethink.namespaces import Scope, check_namespace, check_scope
 from bethink.packing import Packed
@@ -117,7 +117,7 @@ class MemoryRecall(_Base):
             for n, (author, text) in enumerate(spoken(new))
         ]
         try:
-            await asyncio.to_thread(self.store.store_many, items, namespace=place, thread=thread)
+            await settled(self.store.store_many, items, namespace=place, thread=thread)
         except Exception:
             _logger.exception("what was said could not be remembered; the run goes on")
         return result

@@ -1,38 +1,51 @@
-"""The asynchronous twin of a method: the same, run in a worker thread, bound to no event loop."""
+"""The asynchronous twin of a method: the same, run in a worker thread, bound to no event loop.
+
+Whoever awaits has imported asyncio; others need not wait for that.
+"""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
 
 P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
 
 
 def awaitable(
-    verb: Callable[Concatenate[Any, P], R],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    verb: Callable[Concatenate[S, P], R],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
     """Return *verb* as a coroutine method of the same signature."""
 
     @wraps(verb)
-    async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.to_thread(verb, self, *args, **kwargs)
+    async def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await in_thread(verb, self, *args, **kwargs)
 
     return run
 
 
 def lasting(
-    verb: Callable[Concatenate[Any, P], R],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    verb: Callable[Concatenate[S, P], R],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
     """Return *verb*, which writes, as a coroutine method; see ``settled``."""
 
     @wraps(verb)
-    async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await settled(verb, self, *args, **kwargs)
 
     return run
+
+
+async def in_thread(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run *verb* in a worker thread; who cancels it does not wait for it."""
+    from asyncio import to_thread
+
+    return await to_thread(verb, *args, **kwargs)
 
 
 async def settled(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -40,6 +53,8 @@ async def settled(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) ->
 
     So what comes after a cancelled write finds it done or not done, and never overtakes it.
     """
+    import asyncio
+
     task = asyncio.ensure_future(asyncio.to_thread(verb, *args, **kwargs))
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
