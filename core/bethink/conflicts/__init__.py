@@ -23,10 +23,11 @@ SAME: Final = 0.92
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A record with what its content states."""
+    """A record with what its content states, and its ``age``: of two the older has the lesser."""
 
     record: MemoryRecord
     traits: Traits
+    age: tuple[float, float, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ class Conflict:
 
 def read(record: MemoryRecord) -> Reading:
     """Read what a record states; to be kept and compared with many."""
-    return Reading(record, traits(record.content))
+    age = record.occurred_at, record.created_at, record.id
+    return Reading(record, traits(record.content), age)
 
 
 def find_conflict(a: Reading, b: Reading) -> Conflict | None:
@@ -71,7 +73,7 @@ def find_conflict(a: Reading, b: Reading) -> Conflict | None:
     """
     if not _comparable(a, b):
         return None
-    older, newer = (a, b) if _age(a) <= _age(b) else (b, a)
+    older, newer = (a, b) if a.age <= b.age else (b, a)
     found = compare(older.traits, newer.traits)
     if found is None:
         return None
@@ -108,11 +110,6 @@ def _comparable(a: Reading, b: Reading) -> bool:
     if one.author is None or other.author is None or one.author == other.author:
         return True
     return not (a.traits.personal and b.traits.personal)
-
-
-def _age(reading: Reading) -> tuple[float, float, str]:
-    record = reading.record
-    return record.occurred_at, record.created_at, record.id
 
 
 def _day(timestamp: float) -> str:

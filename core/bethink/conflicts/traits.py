@@ -79,16 +79,18 @@ class Value:
 class Statement:
     """One statement: its telling terms in order, and how it is made.
 
-    ``first`` is the first but for "new", ``scope`` are those after the denial, ``before`` has the
-    term right before each. ``vague``: about nobody in particular; ``event``: it is going on;
-    ``personal``: about the speaker or user; ``being``: it tells what or where something is;
-    ``owned``: it is about what they have; ``label``: the numbered thing it is about; ``added``: it
-    says something besides; ``condition``: the terms of "if" or "for" with which it begins.
+    ``first`` is the first but for "new", ``opposed`` are terms that exclude one of them, ``scope``
+    those after the denial; ``before`` has the term right before each. ``vague``: about nobody in
+    particular; ``event``: it is going on; ``personal``: about the speaker or user; ``being``: it
+    tells what or where something is; ``owned``: it is about what they have; ``label``: the numbered
+    thing it is about; ``added``: it says something besides; ``condition``: the terms of "if" or
+    "for" with which it begins.
     """
 
     terms: tuple[str, ...]
     first: str
     bag: frozenset[str]
+    opposed: frozenset[str]
     scope: frozenset[str]
     before: Mapping[str, str]
     values: tuple[Value, ...]
@@ -209,6 +211,7 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
         terms=told,
         first=next((term for term in told if term != "new"), ""),
         bag=frozenset(told),
+        opposed=frozenset().union(*map(_opposed, told)),
         scope=frozenset(told if denial is None else filter(None, terms[denial:])),
         before={t: b for b, t in pairwise(terms) if b and t and b not in lex.CHANGES},
         values=values,
@@ -266,6 +269,20 @@ def _figure(token: str) -> str:
     if token[0].isdigit():
         return _amount(token)
     return lex.NUMBERS.get(token) or lex.WEEKDAYS.get(token) or lex.MONTHS.get(token, "")
+
+
+def excluded(term: str) -> frozenset[str]:
+    """Return the terms that exclude *term*: its opposites, and it with a prefix more or less."""
+    longer = {prefix + term for prefix in lex.PREFIXES if len(term) > 3}
+    return _opposed(term) | longer
+
+
+@lru_cache(maxsize=1 << 14)
+def _opposed(term: str) -> frozenset[str]:
+    """Return what ``excluded`` does, but not what is longer: the other's are shorter, then."""
+    cut = {term.removeprefix(prefix) for prefix in lex.PREFIXES}
+    shorter = {rest for rest in cut if 3 < len(rest) < len(term)}
+    return lex.OPPOSITES.get(term, frozenset()) | shorter
 
 
 @lru_cache(maxsize=1 << 14)

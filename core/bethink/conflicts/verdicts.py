@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from typing import Final, Literal, TypeAlias
 
 from . import lexicon as lex
-from .traits import Statement, Traits, Value
+from .traits import Statement, Traits, Value, excluded
 
 Tier: TypeAlias = Literal["likely", "possible"]
 Signals: TypeAlias = Mapping[str, float | str]
@@ -22,6 +21,7 @@ Signals: TypeAlias = Mapping[str, float | str]
 MOST: Final = 0.75
 HALF: Final = 0.5
 _DATED: Final = frozenset((*lex.TIMES, "time", "change"))
+_SWAPPED: Final = 4  # so many words at most can stand for one thing
 _TOLD: Final = 3  # so many words tell what a statement is about, wherever they stand
 
 
@@ -165,31 +165,28 @@ def _denial(pair: _Pair) -> _Finding | None:
 
 def _opposite(pair: _Pair) -> _Finding | None:
     """Find a word on one side that excludes a word on the other."""
-    only_x, only_y = pair.x.bag - pair.common, pair.y.bag - pair.common
-    found = next((term for term in sorted(only_x) if not _excluded(term).isdisjoint(only_y)), None)
+    x, y = pair.x, pair.y
+    if x.opposed.isdisjoint(y.bag) and y.opposed.isdisjoint(x.bag):
+        return None
+    only_x, only_y = x.bag - pair.common, y.bag - pair.common
+    found = next((term for term in sorted(only_x) if not excluded(term).isdisjoint(only_y)), None)
     if found is None:
         return None
-    named = f"{found} / {min(_excluded(found) & only_y)}"
+    named = f"{found} / {min(excluded(found) & only_y)}"
     rest = min(len(pair.x.bag), len(pair.y.bag)) - 1
     if len(pair.common) >= MOST * rest and not _passing(pair):
         return "likely", "opposite", named
     return ("possible", "opposite", named) if len(pair.common) >= HALF * rest else None
 
 
-@lru_cache(maxsize=1 << 14)
-def _excluded(term: str) -> frozenset[str]:
-    """Return the terms that exclude *term*: its opposites, and it with a prefix more or less."""
-    longer = {prefix + term for prefix in lex.PREFIXES if len(term) > 3}
-    cut = {term.removeprefix(prefix) for prefix in lex.PREFIXES}
-    shorter = {rest for rest in cut if 3 < len(rest) < len(term)}
-    return lex.OPPOSITES.get(term, frozenset()) | longer | shorter
-
-
 def _swap(pair: _Pair) -> _Finding | None:
     """Find one thing in the place of another in statements that otherwise agree."""
-    terms, others = _not_new(pair.x.terms), _not_new(pair.y.terms)
+    x, y = pair.x, pair.y
+    if max(len(x.bag), len(y.bag)) > len(pair.common) + _SWAPPED + 1:  # one may be "new"
+        return None
+    terms, others = _not_new(x.terms), _not_new(y.terms)
     one, two, start = _exchanged(terms, others)
-    if not one or not two or pair.x.vague or pair.y.vague or pair.x.added or pair.y.added:
+    if not one or not two or x.vague or y.vague or x.added or y.added:
         return None
     measures = lex.MEASURE_TERMS.issuperset(one + two)
     if measures and pair.x.amounts != pair.y.amounts:  # the numbers tell
@@ -204,7 +201,7 @@ def _swap(pair: _Pair) -> _Finding | None:
     if not exclusive and (start == 0 or _passing(pair) or pair.x.amounts != pair.y.amounts):
         return None
     unspaced = not one[0].isascii() and len(one[0]) <= 2
-    if max(len(one), len(two)) > (1 + (names or exclusive) + 2 * unspaced):
+    if max(len(one), len(two)) > min(1 + (names or exclusive) + 2 * unspaced, _SWAPPED):
         return None
     named = f"{' '.join(one)} / {' '.join(two)}"
     return ("likely" if exclusive or names or kept >= _TOLD else "possible"), "value", named
