@@ -9,13 +9,13 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pytest
 
 pytest.importorskip("pydantic_ai.capabilities")
 
-from pydantic_ai import Agent, BinaryContent, ModelRetry, ToolReturn
+from pydantic_ai import Agent, BinaryContent, ModelRetry, ToolReturn, messages
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import (
     ModelMessage,
@@ -158,6 +158,35 @@ def test_what_is_said_is_remembered_where_asked(store: MemoryStore) -> None:
     told = store.all(namespace="users/ann")
     assert [each.author for each in told] == ["user", "assistant"] * 2
     assert told[0].thread == told[1].thread != told[2].thread
+
+
+@pytest.mark.skipif(not hasattr(messages, "SpeechPart"), reason="this release knows no speech")
+def test_what_is_spoken_is_asked_said_and_remembered_like_text(store: MemoryStore) -> None:
+    def speech(speaker: Literal["user", "assistant"], text: str) -> Any:
+        return messages.SpeechPart(speaker=speaker, transcript=text)
+
+    store.store("Ann likes pizza Margherita.", namespace="users/ann")
+    store.store("I like pizza.", namespace="users/ann")
+    prompts: list[list[str]] = []
+
+    def answer(told: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        prompts.append(prompts_in(told))
+        return ModelResponse(parts=[speech("assistant", "Margherita!")])
+
+    recall = MemoryRecall(store, namespace="users/ann", remember="said")
+    asked: list[ModelMessage] = [
+        messages.ModelRequest(parts=[speech("user", "I like pizza.")]),
+        ModelResponse(parts=[speech("assistant", "Noted.")]),
+        messages.ModelRequest(parts=[speech("user", "Which pizza?")]),
+    ]
+    agent = Agent(FunctionModel(answer), capabilities=[recall])
+    asyncio.run(agent.run(message_history=asked))
+    said, noted, block, question = prompts[0]
+    assert (said, noted, question) == ("I like pizza.", "Noted.", "Which pizza?")
+    assert "Ann likes pizza Margherita." in block
+    assert "I like pizza." not in block
+    told = [(each.author, each.content) for each in store.all(namespace="said")]
+    assert told == [("assistant", "Margherita!")]
 
 
 def test_the_namespace_may_come_from_the_run(store: MemoryStore) -> None:

@@ -28,6 +28,7 @@ from pydantic_ai.messages import (
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
+    SpeechPart,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
@@ -96,6 +97,9 @@ def test_messages_come_back_as_they_went_in(store: MemoryStore) -> None:
         ModelResponse(parts=[ToolCallPart("weather", {"city": "Zürich"}, tool_call_id="1")]),
         ModelRequest(parts=[ToolReturnPart("weather", {"rain": [1.5, None]}, tool_call_id="1")]),
         ModelResponse(parts=[TextPart("It rains.")]),
+        ModelRequest(parts=[SpeechPart(speaker="user", transcript="Und morgen?")]),
+        ModelResponse(parts=[SpeechPart(speaker="assistant", transcript="Sonne.")]),
+        ModelRequest(parts=[SpeechPart(speaker="user", audio=sound)]),
     ]
     kept = MemoryConversations(store)
     now(kept.save(Conversation(conversation_id="c", messages=list(messages))))
@@ -108,6 +112,9 @@ def test_messages_come_back_as_they_went_in(store: MemoryStore) -> None:
         ("", None),
         ("", None),
         ("It rains.", "assistant"),
+        ("Und morgen?", "user"),
+        ("Sonne.", "assistant"),
+        ("", None),
     ]
 
 

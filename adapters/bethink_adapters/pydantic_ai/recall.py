@@ -17,7 +17,7 @@ from bethink.packing import Packed
 from ..recalling import Recalling
 from ..subclassing import on_base
 from ..texts import storable
-from .spoken import prompt_text, spoken, without_tools
+from .spoken import is_prompt, prompt_text, spoken, without_tools
 
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
@@ -125,10 +125,8 @@ class MemoryRecall(_Base):
 
 def _question(messages: list[ModelMessage]) -> tuple[int, str]:
     """Return where the last prompt of a user stands, and its text."""
-    from pydantic_ai.messages import UserPromptPart
-
     for place in reversed(range(len(messages))):
-        asked = [part for part in messages[place].parts if isinstance(part, UserPromptPart)]
+        asked = [part for part in messages[place].parts if is_prompt(part)]
         if asked:
             return place, prompt_text(asked[-1])
     return 0, ""
@@ -139,6 +137,6 @@ def _with_block(message: ModelRequest, block: str) -> ModelRequest:
     from pydantic_ai.messages import UserPromptPart
 
     parts: list[ModelRequestPart] = list(message.parts)
-    prompts = [n for n, part in enumerate(parts) if isinstance(part, UserPromptPart)]
+    prompts = [n for n, part in enumerate(parts) if is_prompt(part)]
     parts.insert(prompts[-1], UserPromptPart(content=block))
     return replace(message, parts=parts)

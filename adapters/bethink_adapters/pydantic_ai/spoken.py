@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage, UserPromptPart
+    from pydantic_ai.messages import (
+        ModelMessage,
+        ModelRequestPart,
+        ModelResponsePart,
+        SpeechPart,
+        UserPromptPart,
+    )
 
 
-def prompt_text(part: UserPromptPart) -> str:
+def is_prompt(
+    part: ModelRequestPart | ModelResponsePart,
+) -> TypeGuard[UserPromptPart | SpeechPart]:
+    """Tell whether *part* of a message is what a user wrote or, in newer releases, spoke."""
+    if part.part_kind == "speech":
+        return part.speaker == "user"
+    return part.part_kind == "user-prompt"
+
+
+def prompt_text(part: UserPromptPart | SpeechPart) -> str:
     """Return the words of a prompt, without its images and files."""
     if isinstance(part.content, str):
         return part.content
@@ -38,13 +53,11 @@ def without_tools(message: ModelMessage, prompt: Any) -> ModelMessage:
 
 def spoken(messages: Iterable[ModelMessage]) -> Iterator[tuple[str, str]]:
     """Yield who says what in *messages*: users and the model; tools and instructions do not."""
-    from pydantic_ai.messages import TextPart, UserPromptPart
-
     for message in messages:
         for part in message.parts:
-            if isinstance(part, UserPromptPart):
+            if is_prompt(part):
                 said = "user", prompt_text(part)
-            elif isinstance(part, TextPart):
+            elif part.part_kind == "text" or part.part_kind == "speech":
                 said = "assistant", part.content
             else:
                 continue
