@@ -14,6 +14,7 @@ from ..engine import Engine, Transaction
 from ..errors import NotFoundError, ValidationError
 from ..fields import identifier, text
 from ..records import LogEntry, MemoryRecord
+from .lifecycle import found_live
 
 Way: TypeAlias = Literal["out", "in"]
 Direction: TypeAlias = Literal["both"] | Way
@@ -48,13 +49,10 @@ def relate(engine: Engine, source: str, target: str, kind: str) -> bool:
     """Link *source* to *target*; tell whether that is new."""
     _check_two(source, target)
     with engine.writing() as transaction:
-        found = transaction.writer.find([source, target])
-        for id in (source, target):
-            if id not in found or not _shows(found[id][1], transaction.now):
-                raise NotFoundError("live record", id)
+        (_, record), _ = (found_live(transaction, id) for id in (source, target))
         new = not transaction.writer.linked(source, kind, target)
         if new:
-            transaction.link(found[source][1], kind, target, holds=True)
+            transaction.link(record, kind, target, holds=True)
     return new
 
 
@@ -77,7 +75,9 @@ def related(engine: Engine, id: str, kind: str | None, direction: Direction) -> 
     found = backend.get([id, *(_other(link, id) for link in held)])
     if id not in found:
         raise NotFoundError("record", id)
-    live = {end: record for end, record in found.items() if _shows(record, now)}
+    live = {
+        end: each for end, each in found.items() if each.state == "live" and not each.expired(now)
+    }
     return [
         Relation(engine.current(live[_other(link, id)]), link.kind, way, link.seq, link.at)
         for link in held
@@ -112,10 +112,6 @@ def _known(transaction: Transaction, source: str, target: str) -> MemoryRecord:
         if id not in found or found[id][1].state == "erased":
             raise NotFoundError("record", id)
     return found[source][1]
-
-
-def _shows(record: MemoryRecord, now: float) -> bool:
-    return record.state == "live" and not record.expired(now)
 
 
 def _other(link: Link, id: str) -> str:
