@@ -117,7 +117,7 @@ class _Packing:
         return self._filled()
 
     def _fits(self, chosen: frozenset[int]) -> bool:
-        return self._counted(chosen) <= self._budget.tokens
+        return self.block(chosen)[1] <= self._budget.tokens
 
     def block(self, chosen: frozenset[int]) -> tuple[str, float]:
         """Return the block of what is *chosen*, and what it counts."""
@@ -125,9 +125,6 @@ class _Packing:
             text = self._layout.block(chosen)
             self._last = chosen, (text, self._budget.count(text))
         return self._last[1]
-
-    def _counted(self, chosen: frozenset[int]) -> float:
-        return self.block(chosen)[1]
 
     def _weigh(self) -> None:
         """Count every piece by itself."""
@@ -167,7 +164,7 @@ class _Packing:
             if chosen in tried:
                 break
             tried.add(chosen)
-            counted = self._counted(chosen)
+            _, counted = self.block(chosen)
             left = self._budget.tokens - counted
             if left >= 0:
                 known = max(known, chosen, key=self._worth)
