@@ -93,12 +93,9 @@ class ResidentIndex:
     def touch(self, found: Sequence[tuple[int, MemoryRecord]], at: float) -> None:
         """Count an access *at* of each row and record before it is written."""
         self.touches.add((record.id for _, record in found), at)
-        by_namespace: dict[str, list[int]] = {}
-        for row, record in found:
-            by_namespace.setdefault(record.namespace, []).append(row)
-        for namespace, rows in by_namespace.items():
-            for index in self._covering({namespace}):
-                index.touch(rows, 1, at)
+        rows = [row for row, _ in found]
+        for index in self._covering({record.namespace for _, record in found}):
+            index.touch(rows, 1, at)
 
     def save(self, *, closing: bool = False) -> None:
         """Keep sealed blocks in the file for a faster start; when *closing*, tails as well."""
