@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..text import STOP_WORDS
 from ..text.cutting import word_set
+from ..text.dates import MONTHS as _MONTHS
 from ..text.stemming import stem
 
 
@@ -119,11 +120,7 @@ OPPOSITES = _opposites()
 PREFIXES = ("un", "in", "im", "ir", "dis", "non", "de", "mis")
 """What turns a word into its opposite."""
 
-_MONTHS = """
-    january jan; february feb; march mar; april apr; may; june jun; july jul; august aug;
-    september sep sept; october oct; november nov; december dec
-"""
-MONTHS = {name: names.split()[0] for names in _MONTHS.split(";") for name in names.split()}
+MONTHS = {form: name for name in _MONTHS for form in (name, name[:3])} | {"sept": "september"}
 """Names of months by all their forms."""
 _WEEKDAYS = word_set("monday tuesday wednesday thursday friday saturday sunday")
 WEEKDAYS = {form: name for name in _WEEKDAYS for form in (name, name + "s")}

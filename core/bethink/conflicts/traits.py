@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from ..text import words
+from ..text.dates import MONTHS
 from ..text.stemming import stem
 from . import lexicon as lex
 
@@ -56,7 +57,6 @@ _LABEL = re.compile(
 )
 _UNSPACED_DENIAL = re.compile(lex.UNSPACED_DENIALS)
 _DATE = re.compile(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])-([0-3]\d)\b")
-_MONTHS = tuple(dict.fromkeys(lex.MONTHS.values()))
 _SINGLE = re.compile(r"\ba single\b")
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 
@@ -182,7 +182,7 @@ def _plainly(lower: str) -> str:
 
 
 def _spelled_out(date: re.Match[str]) -> str:
-    return f"{_MONTHS[int(date[2]) - 1]} {int(date[3])} {date[1]}"
+    return f"{MONTHS[int(date[2]) - 1]} {int(date[3])} {date[1]}"
 
 
 def _spoken(lower: str) -> str:
