@@ -23,6 +23,7 @@ from bethink import MemoryRecord, MemoryStore, segment
 from bethink.awaiting import settled
 from bethink.fields import MAX_CONTENT, MAX_LABEL, integer, number
 from bethink.namespaces import check_namespace
+from bethink.store import check_store
 
 from .remembering import remember_new
 from .subclassing import on_base
@@ -55,7 +56,7 @@ class MemoryService(_Base):
     def __init__(
         self, store: MemoryStore, *, namespace: str = "adk", k: int = 10, min_score: float = 0.0
     ) -> None:
-        self.store = store
+        self.store = check_store(store)
         self.namespace = check_namespace(namespace)
         self.k = integer("k", k, 1)
         self.min_score = number("min_score", min_score, -1e9, 1e9)

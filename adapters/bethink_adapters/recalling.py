@@ -16,6 +16,7 @@ from bethink.awaiting import awaitable
 from bethink.fields import integer, number
 from bethink.namespaces import Scope, check_scope
 from bethink.packing import Budget, Packed, TokenCounter, pack
+from bethink.store import check_store
 from bethink.view import Where
 
 from .texts import askable
@@ -43,6 +44,7 @@ class Recalling:
     count_tokens: TokenCounter | None = None
 
     def __post_init__(self) -> None:
+        check_store(self.store)
         integer("k", self.k, 1)
         number("min_score", self.min_score, -1e9, 1e9)
         check_scope(self.namespace)

@@ -21,6 +21,7 @@ from bethink import MemoryRecord, MemoryStore
 from bethink.awaiting import settled
 from bethink.fields import MAX_CONTENT, MAX_LABEL, integer, label, number
 from bethink.namespaces import Scope, check_namespace, check_scope
+from bethink.store import check_store
 
 from .remembering import remember_new
 from .texts import askable, storable
@@ -57,7 +58,7 @@ class StrandsStore:
         writable: bool = True,
         extraction: Any = None,
     ) -> None:
-        self.store = store
+        self.store = check_store(store)
         self.name = label("name", name)
         self.namespace = check_namespace(namespace)
         self.scope = self.namespace if scope is None else check_scope(scope)

@@ -27,7 +27,7 @@ from .history import When
 from .namespaces import check_namespace
 from .paths import ROOT, above, normalised
 from .records import MemoryRecord
-from .store import MemoryStore
+from .store import MemoryStore, check_store
 from .verbs import reading, runs
 
 AROUND: Final = 2
@@ -59,7 +59,7 @@ class Files:
     """
 
     def __init__(self, store: MemoryStore, namespace: str = "files") -> None:
-        self.store = store
+        self.store = check_store(store)
         self.namespace = check_namespace(namespace)
         self._engine = store._engine
 

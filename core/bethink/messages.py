@@ -9,7 +9,7 @@ from . import fields
 from .errors import ValidationError
 from .namespaces import Subtree, check_namespace, segment, unsegment
 from .records import MemoryRecord
-from .store import MemoryStore
+from .store import MemoryStore, check_store
 
 
 class MessageLog:
@@ -20,7 +20,7 @@ class MessageLog:
     """
 
     def __init__(self, store: MemoryStore, session: str, *, namespace: str = "messages") -> None:
-        self.store = store
+        self.store = check_store(store)
         self.session = session
         self.namespace = check_namespace(f"{namespace}/{segment(session)}")
         self.thread = _thread(session)

@@ -585,3 +585,11 @@ class MemoryStore(View):
 
     def __repr__(self) -> str:
         return f"MemoryStore({self.location!r})"
+
+
+def check_store(store: object) -> MemoryStore:
+    """Return *store*; raise ``ValidationError`` if it is none, such as the path of one."""
+    if isinstance(store, MemoryStore):
+        return store
+    what = type(store).__name__
+    fields.fail(f"store must be a MemoryStore, not {what}; MemoryStore(path) opens one")

@@ -162,7 +162,7 @@ asyncio.run(main())
         self, store: MemoryStore, user: str, query: str, budget: int, counter: Callable[[str], int]
     ) -> str:
         memory = self.memory(store, user)
-        memory.budget_tokens, memory.token_counter, memory.k = budget, counter, 40
+        memory.budget_tokens, memory.count_tokens, memory.k = budget, counter, 40
         context = UnboundedChatCompletionContext([UserMessage(content=query, source="user")])
         asyncio.run(memory.update_context(context))
         return "".join(str(m.content) for m in asyncio.run(context.get_messages())[:-1])

@@ -176,6 +176,13 @@ def test_wrong_settings_are_refused(store: MemoryStore) -> None:
         remembering(store, namespace="")
 
 
+def test_a_path_is_no_store() -> None:
+    path: Any = "agent.db"
+    for taking in (RecallPolicy, remembering):
+        with pytest.raises(ValidationError, match="must be a MemoryStore, not str"):
+            taking(path)
+
+
 def place(user: str) -> str:
     return f"users/{segment(user)}"
 

@@ -549,9 +549,9 @@ def test_a_memory_without_a_file_cannot_be_dumped(memory: AgentMemory, store: Me
     assert "secret" not in str(error.value)
 
 
-def test_dumping_warns_of_a_token_counter_left_out(tmp_path: Path) -> None:
-    memory = AgentMemory(tmp_path / "memory.db", token_counter=len)
-    with pytest.warns(UserWarning, match="token_counter"):
+def test_dumping_warns_of_what_is_left_out(tmp_path: Path) -> None:
+    memory = AgentMemory(tmp_path / "memory.db", count_tokens=len)
+    with pytest.warns(UserWarning, match="count_tokens"):
         memory.dump_component()
     asyncio.run(memory.close())
 

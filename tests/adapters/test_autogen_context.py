@@ -98,7 +98,7 @@ asyncio.run(main())
     def block_within(
         self, store: MemoryStore, user: str, query: str, budget: int, counter: Callable[[str], int]
     ) -> str:
-        options = {"k": 40, "budget_tokens": budget, "token_counter": counter}
+        options = {"k": 40, "budget_tokens": budget, "count_tokens": counter}
         context = self.context(store, user, **options)
         message = UserMessage(content=query, source="user")
         return "".join(str(each.content) for each in shown(context, message)[:-1])
@@ -218,7 +218,7 @@ def test_only_a_store_of_its_own_is_closed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"k": 0}, {"min_score": "0"}, {"budget_tokens": -1}, {"token_counter": 3}]
+    "options", [{"k": 0}, {"min_score": "0"}, {"budget_tokens": -1}, {"count_tokens": 3}]
 )
 def test_wrong_arguments_are_refused_before_a_file_is_made(
     tmp_path: Path, options: dict[str, Any]

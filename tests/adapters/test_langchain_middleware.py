@@ -348,6 +348,13 @@ def test_wrong_arguments_are_refused(store: MemoryStore) -> None:
             MemoryMiddleware(store, **wrong)
 
 
+def test_a_path_is_no_store(tmp_path: Path) -> None:
+    path: Any = str(tmp_path / "agent.db")
+    for taking in (MemoryMiddleware, memory_tools):
+        with pytest.raises(ValidationError, match="must be a MemoryStore, not str"):
+            taking(path)
+
+
 def test_a_store_that_fails_while_writing_is_logged(
     known: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -181,6 +181,12 @@ def test_wrong_settings_are_refused(store: MemoryStore) -> None:
             StrandsStore(store, **wrong)
 
 
+def test_a_path_is_no_store() -> None:
+    path: Any = "agent.db"
+    with pytest.raises(ValidationError, match="must be a MemoryStore, not str"):
+        StrandsStore(path)
+
+
 def place(user: str) -> str:
     return f"users/{segment(user)}"
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from bethink import (
     BethinkError,
     DimensionError,
     EmbedderMismatchError,
+    Files,
     HashEmbedder,
+    KeyedMemory,
     MemoryStore,
+    MessageLog,
     StoreClosedError,
     Subtree,
     ValidationError,
@@ -326,3 +330,9 @@ def test_a_wrong_ranking_is_refused_before_the_file_is_made(tmp_path: Path) -> N
     with pytest.raises(ValidationError):
         MemoryStore(tmp_path / "m.db", ranking="best first")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("taking", [Files, KeyedMemory, partial(MessageLog, session="s")])
+def test_the_path_of_a_store_is_no_store(taking: Callable[[Any], object]) -> None:
+    with pytest.raises(ValidationError, match="must be a MemoryStore, not str"):
+        taking("agent.db")

@@ -10,6 +10,7 @@ from bethink import MemoryStore
 from bethink.awaiting import settled
 from bethink.fields import MAX_LABEL
 from bethink.namespaces import Scope, check_namespace
+from bethink.store import check_store
 
 from ..recalling import Recalling
 from ..remembering import remember_new, turn
@@ -70,6 +71,7 @@ def remembering(store: MemoryStore, *, namespace: str = "default") -> Middleware
     The stream is the thread; each text of a thread is remembered once. A store that fails is
     logged, and the run goes on.
     """
+    check_store(store)
     check_namespace(namespace)
 
     def remember(event: BaseEvent, response: ModelResponse, context: Any) -> None:

@@ -5,9 +5,10 @@
     result = await agent.run(task="Which pizza do I like?")
     await memory.record(result)          # AutoGen never writes to a memory by itself
 
-What was recalled stands in front of the last user message while the model answers, and nowhere
-else: it neither piles up nor ends in a saved state. ``AgentMemory`` recalls once a turn and says
-what; ``MemoryModelContext`` recalls before every call of the model, in whatever takes a context.
+What was recalled stands in front of the last user message while the model answers, and is in no
+context: it neither piles up nor ends in an agent's saved state. ``AgentMemory`` recalls once a turn
+and says what, by an event that the saved state of a team keeps; ``MemoryModelContext`` recalls
+before every call of the model, in whatever takes a context, and says nothing.
 
 Runs on autogen-agentchat 0.4.9 to 0.7.5, which is also what pyautogen 0.10 installs. An AutoGen
 newer than that loads dumped components only from packages it trusts: there, set

@@ -41,7 +41,7 @@ class MemoryModelContext(Settings, _Context):
         k: int = 5,
         min_score: float = 0.0,
         budget_tokens: int = 800,
-        token_counter: Callable[[str], int] | None = None,
+        count_tokens: Callable[[str], int] | None = None,
         inject_as: Literal["user", "system"] = "user",
     ) -> None:
         from autogen_core.model_context import UnboundedChatCompletionContext
@@ -52,7 +52,7 @@ class MemoryModelContext(Settings, _Context):
             k=k,
             min_score=min_score,
             budget_tokens=budget_tokens,
-            token_counter=token_counter,
+            count_tokens=count_tokens,
             inject_as=inject_as,
         )
         self.context = UnboundedChatCompletionContext() if context is None else context

@@ -41,7 +41,7 @@ class AgentMemory(Settings, _Memory):
     *store* is a `MemoryStore`, which stays the caller's to close, or the path of a file to open.
     Before each turn the best *k* memories that score at least *min_score*, and that the
     conversation does not hold word for word already, are shown to the model: as many as fit into
-    *budget_tokens*, frame included, by *token_counter* (default: an estimate). *inject_as* "user"
+    *budget_tokens*, frame included, by *count_tokens* (default: an estimate). *inject_as* "user"
     puts them in front of the last user message, which every model client accepts, "system" right
     behind the system message. *name* stands in log messages.
     """
@@ -54,7 +54,7 @@ class AgentMemory(Settings, _Memory):
         k: int = 5,
         min_score: float = 0.0,
         budget_tokens: int = 800,
-        token_counter: Callable[[str], int] | None = None,
+        count_tokens: Callable[[str], int] | None = None,
         inject_as: Literal["user", "system"] = "user",
         name: str = "memory",
     ) -> None:
@@ -64,7 +64,7 @@ class AgentMemory(Settings, _Memory):
             k=k,
             min_score=min_score,
             budget_tokens=budget_tokens,
-            token_counter=token_counter,
+            count_tokens=count_tokens,
             inject_as=inject_as,
         )
         self.name = name

@@ -32,15 +32,15 @@ class Settings:
         k: int,
         min_score: float,
         budget_tokens: int,
-        token_counter: Callable[[str], int] | None,
+        count_tokens: Callable[[str], int] | None,
         inject_as: Literal["user", "system"],
     ) -> None:
         self.inject_as = one_of("inject_as", inject_as, ("user", "system"))
         self.namespace = Subtree(namespace).path
         self.k = integer("k", k, 1)
         self.min_score = number("min_score", min_score, -_BIG, _BIG)
-        self.budget_tokens = Budget(budget_tokens, token_counter).tokens
-        self.token_counter = token_counter
+        self.budget_tokens = Budget(budget_tokens, count_tokens).tokens
+        self.count_tokens = count_tokens
         self._owns_store = not isinstance(store, MemoryStore)
         self.store = store if isinstance(store, MemoryStore) else MemoryStore(store)
 
@@ -56,7 +56,7 @@ class Settings:
             self.k,
             self.min_score,
             self.budget_tokens,
-            self.token_counter,
+            self.count_tokens,
         )
 
     def _message(self, text: str) -> LLMMessage:
@@ -71,8 +71,8 @@ class Settings:
         location = self.store.location
         if location == ":memory:" or "://" in location:
             raise ValidationError(f"only a memory in a file can be dumped, not {location[:12]!r}")
-        if self.token_counter is not None:
-            warnings.warn("the token_counter is not dumped; set it after loading", stacklevel=4)
+        if self.count_tokens is not None:
+            warnings.warn("count_tokens is not dumped; set it after loading", stacklevel=4)
         kept = ("namespace", "k", "min_score", "budget_tokens", "inject_as")
         path = str(Path(location).absolute())
         return {"location": path} | {field: getattr(self, field) for field in kept}

@@ -25,7 +25,7 @@ from ..fields import plain
 from ..filters import RELATIONS, parse
 from ..namespaces import check_namespace
 from ..records import MemoryRecord
-from ..store import MemoryStore
+from ..store import MemoryStore, check_store
 from ..verbs import lifecycle
 from ..verbs.lifecycle import UNCHANGED
 from .base import Memory, MemoryItem
@@ -52,7 +52,7 @@ class KeyedMemory(Memory):
     """
 
     def __init__(self, store: MemoryStore, *, namespace: str = "working") -> None:
-        self.store = store
+        self.store = check_store(store)
         self.namespace = check_namespace(namespace)
         self._engine = store._engine
 
