@@ -7,11 +7,13 @@ conflict for someone to judge. No two records are both.
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
 from ..records import MemoryRecord
-from ..text import utc
+from ..text import is_english, utc
+from .lexicon import NUMBERS
 from .traits import Traits, spelled, traits
 from .verdicts import Signals, Tier, compare, differ
 
@@ -19,6 +21,8 @@ __all__ = ["SAME", "Conflict", "Reading", "Tier", "are_duplicates", "find_confli
 
 SAME: Final = 0.92
 """The cosine from which two texts may be duplicates."""
+
+_PUNCTUATION: Final = ".,;:!?\u2026\u3002\uff01\uff0c\u3001\u060c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +98,23 @@ def are_duplicates(a: Reading, b: Reading, similarity: float) -> bool:
     """Say whether two records say the same; *similarity* is the cosine of their vectors.
 
     Records that differ in a number, a denial or a word of each never do, nor do records of
-    different keys, values or speakers. One may say a little more than the other.
+    different keys, values or speakers. In English one may say a little more than the other; of
+    other languages the little words are not known, so there both have the same words.
     """
     one, other = a.record, b.record
     if similarity < SAME or one.key != other.key or one.value != other.value:
         return False
-    return _comparable(a, b) and not differ(a.traits, b.traits) and find_conflict(a, b) is None
+    if not _comparable(a, b) or differ(a.traits, b.traits) or find_conflict(a, b) is not None:
+        return False
+    texts = one.content, other.content
+    return any(map(is_english, texts)) or len(set(map(_words, texts))) == 1
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words in order, accents and all; numbers as digits, without punctuation."""
+    words = unicodedata.normalize("NFC", text).lower().split()
+    bare = (word.strip(_PUNCTUATION) for word in words)
+    return tuple(NUMBERS.get(word, word) for word in bare if word)
 
 
 def _comparable(a: Reading, b: Reading) -> bool:

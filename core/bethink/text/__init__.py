@@ -3,7 +3,7 @@
 from .cutting import stems, terms, words
 from .dates import date_words, utc
 from .kinds import ends_asking, instructs, telling, tells_time
-from .queries import Query, read_query
+from .queries import Query, is_english, read_query
 from .stop_words import STOP_WORDS
 from .synonyms import Synonym
 from .tokens import estimate_tokens, rough_tokens
@@ -16,6 +16,7 @@ __all__ = [
     "ends_asking",
     "estimate_tokens",
     "instructs",
+    "is_english",
     "read_query",
     "rough_tokens",
     "stems",

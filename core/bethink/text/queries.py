@@ -57,6 +57,13 @@ _FOREIGN: Final = (
     | word_set("het een van ik je wat waar wie wanneer hoe niet met zijn naar och inte jag vad var")
 ) - STOP_WORDS
 
+# Stop words that are words of these or other languages, too.
+_SHARED: Final = word_set(
+    "a am an as at be by do for had has have he i in is it me no of on or over so than then to us "
+    "was we will"
+)
+_GOING_ON: Final = re.compile(r"\b(?:am|is|was|be) (?:\w+ly )?\w+ing\b", re.ASCII)
+
 
 class Query(NamedTuple):
     """What a query is after: its distinct search ``terms``, in order.
@@ -93,7 +100,7 @@ def read_query(text: str) -> Query:
     left.
     """
     cut = chunks(text)
-    said = [_known(chunk) if len(chunk) <= LONGEST_IDENTIFIER else _said(chunk) for chunk in cut]
+    said = [_read(chunk) for chunk in cut]
     telling = [
         term
         for place, (every, some, *_) in enumerate(said)
@@ -108,6 +115,16 @@ def read_query(text: str) -> Query:
         of_times=_AFTER_TIMES.search(" ".join(cut).lower()) is not None,
         synonyms={term: like for term in found if leaning >= 0 and (like := synonyms(term))},
     )
+
+
+def is_english(text: str) -> bool:
+    """Tell whether a text is surely English: by little words, or forms, that only English has."""
+    own = (_read(chunk).leaning for chunk in chunks(text) if chunk.lower() not in _SHARED)
+    return sum(own) + (_GOING_ON.search(text.lower()) is not None) > 0
+
+
+def _read(chunk: str) -> _Said:
+    return _known(chunk) if len(chunk) <= LONGEST_IDENTIFIER else _said(chunk)
 
 
 def _said(chunk: str) -> _Said:

@@ -69,7 +69,7 @@ def test_what_may_be_another_fact_is_kept(one: str, other: str) -> None:
 
 
 def test_a_memory_that_says_more_is_kept() -> None:
-    short, long = "Ann prefers dark mode everywhere", "Ann prefers dark blue mode everywhere"
+    short, long = "Ann likes the dark mode everywhere", "Ann likes the dark blue mode everywhere"
     assert not is_repeated(record(short), record(long))
     assert is_repeated(record(long), record(short))
 
@@ -89,7 +89,11 @@ def test_facts_learned_on_two_days_are_one_fact() -> None:
 
 
 def test_a_repetition_hides_nothing_itself() -> None:
-    contents = ["b c d e f g h i j k", "c d e f g h i j k", "d e f g h i j k"]
+    contents = [
+        "the blue cats dance every Friday near green hills inside Jericho",
+        "the cats dance every Friday near green hills inside Jericho",
+        "the dance every Friday near green hills inside Jericho",
+    ]
     assert repeats(record(content) for content in contents) == [False, True, False]
 
 

@@ -135,6 +135,23 @@ def test_the_like_of_a_record_is_found_as_if_all_were_asked(
         assert (found and (-found[1], found[0].record.id)) == min(every, default=None)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Anna juo kahvia", "Anna ei juo kahvia"),
+        ("Saya makan daging", "Saya tidak makan daging"),
+        ("Server chal raha hai", "Server nahin chal raha hai"),
+        ("Ali kahve içer", "Ali asla kahve içer"),
+        ("Jag äter kött", "Jag äter ej kött"),
+        ("Ana come pescado", "Ana a veces come pescado"),
+        ("Er mag die Bank", "Er mag die Bänke"),
+    ],
+)
+def test_in_other_languages_a_word_or_an_accent_more_keeps_them_apart(one: str, other: str) -> None:
+    assert not say_the_same(reading(one), reading(other, "b"), 1.0)
+    assert say_the_same(reading(one), reading(f"{one}.", "b"), 1.0)
+
+
 @pytest.mark.parametrize(("fuller", "briefer"), [(0, 1), (1, 0)])
 def test_a_text_with_a_word_more_is_found_both_ways(fuller: int, briefer: int) -> None:
     told = (
