@@ -255,6 +255,19 @@ def test_another_form_of_a_word_finds_it(memory: str, question: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("memory", "question"),
+    [
+        ("Der Schlüssel für den Keller liegt unter der Matte", "Wo sind die Kellerschlüssel?"),
+        ("Mötet flyttades till onsdag", "När är mötena?"),
+        ("Sono allergico alle arachidi", "Che allergie ho?"),
+    ],
+)
+def test_short_words_in_latin_letters_are_found_in_another_form(memory: str, question: str) -> None:
+    others = ["Ann moved to Oslo", "Bob sold a boat", "Ein Zug fährt um sechs"]
+    assert recalled([memory, *others], [question]) == [memory]
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "متى الاجتماع",

@@ -7,11 +7,12 @@ compact arrays; eight blocks of one size class merge into one of the next, up to
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from itertools import compress
+from itertools import compress, islice
 from typing import Final
 
 import numpy as np
@@ -48,12 +49,19 @@ class Block:
     counts: Column
     saved: tuple[int, ...] = ()
     settled: bool = False
+    _order: list[str] = field(default_factory=list, init=False, compare=False)
 
     @property
     def nbytes(self) -> int:
         """About how many bytes it takes."""
         arrays = self.starts.nbytes + self.documents.nbytes + self.counts.nbytes
         return arrays + _TERM_BYTES * len(self.terms)
+
+    def order(self) -> list[str]:
+        """Return the terms in order; sorted on first use."""
+        if not self._order:
+            self._order[:] = sorted(self.terms)
+        return self._order
 
 
 class KeywordIndex:
@@ -66,6 +74,7 @@ class KeywordIndex:
         self.signed = False
         self.blocks: list[Block] = []
         self._tail: dict[str, tuple[array[int], array[int]]] = {}
+        self._order: list[str] = []
         self._postings = 0
         self._sealed_bytes = 0
         self._start = 0
@@ -151,7 +160,8 @@ class KeywordIndex:
 
     def _seal_as(self, block: Block) -> None:
         self.blocks.append(block)
-        self._tail, self._postings, self._start = {}, 0, block.start + block.size
+        self._tail, self._order, self._postings = {}, [], 0
+        self._start = block.start + block.size
         self._end = self._start
         while run := _mergeable(self.blocks):
             self.blocks[run] = [_merged(self.blocks[run])]
@@ -183,6 +193,17 @@ class KeywordIndex:
         lists = [np.concatenate([_NONE, *(part for part, _ in postings)]) for postings in found]
         common = partial(np.intersect1d, assume_unique=True)
         return reduce(common, sorted(lists, key=len)) if lists else _NONE
+
+    def beginning(self, head: str) -> list[str]:
+        """Return the terms, of dead documents too, that begin with *head*."""
+        if len(self._order) < len(self._tail):
+            fresh = islice(self._tail, len(self._order), None)
+            self._order = sorted([*self._order, *fresh])
+        found: dict[str, None] = {}
+        for terms in (*(block.order() for block in self.blocks), self._order):
+            start, end = bisect_left(terms, head), bisect_left(terms, f"{head}\U0010ffff")
+            found.update(dict.fromkeys(terms[start:end]))
+        return sorted(found)
 
     def found(self, terms: Iterable[str]) -> list[Postings]:
         """Return where each of *terms* occurs and how often, in each block and the tail."""

@@ -210,7 +210,7 @@ class ScopeIndex:
         """Return every position's keyword score for *query*, in [0, 1]."""
         columns = self.columns
         documents = Bm25(self.keyword, columns["length"], columns["alive"], self.live, self.total)
-        weighed = documents.weigh(query.terms, query.synonyms)
+        weighed = documents.weigh(query.terms, query.synonyms, query.forms)
         if weighed is None:
             return np.zeros(self.size)
         scores = self.threads.score(weighed)

@@ -1,7 +1,8 @@
 """BM25: how much each term of a query weighs, where it occurs, and how saturated it is there.
 
 Statistics (documents, lengths, document frequencies) are exact for the live documents at every
-moment. A name weighs for those who wrote. A rare word of the query is also found in its synonyms.
+moment. A name weighs for those who wrote. A rare word of the query is also found in its synonyms
+or, where the query is not known to be English, in words that begin alike.
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ SYNONYM: Final = 0.5
 RARE: Final = 1 / 32
 FEW: Final = 8
 """A word in at most so many memories, or in RARE of them, has synonyms and may be one."""
+
+HEAD: Final = 4
+"""Words that begin with the same so many letters may be forms of one."""
+
+ALIKE: Final = 0.8
+"""How alike such words count, as synonyms do."""
 
 _NONE: Final = np.empty(0, dtype=np.int32)
 _NO_SYNONYMS: Final[Mapping[str, Sequence[Synonym]]] = MappingProxyType({})
@@ -110,10 +117,18 @@ class Bm25:
     total: int
 
     def weigh(
-        self, terms: Sequence[str], synonyms: Mapping[str, Sequence[Synonym]] = _NO_SYNONYMS
+        self,
+        terms: Sequence[str],
+        synonyms: Mapping[str, Sequence[Synonym]] = _NO_SYNONYMS,
+        forms: bool = False,
     ) -> Weighed | None:
-        """Return what BM25 says of the *terms*, None if none of them or their *synonyms* occurs."""
+        """Return what BM25 says of the *terms*, None if none of them or their *synonyms* occurs.
+
+        With *forms*, words that begin like one of the terms count as its synonyms.
+        """
         near = [(at, *each) for at, term in enumerate(terms) for each in synonyms.get(term, ())]
+        if forms:
+            near += [(at, *each) for at, term in enumerate(terms) for each in self._forms(term)]
         found = self.index.found([*terms, *(term for _, term, _ in near)])
         own, named = found[: len(terms)], self._named(terms)
         words = [[_Word(postings)] for postings in own]
@@ -121,6 +136,12 @@ class Bm25:
             if postings and at not in named and self._rare(postings) and self._rare(own[at]):
                 words[at].append(_Word(postings, SYNONYM * likeness**2))
         return self._weighed(words, named)
+
+    def _forms(self, term: str) -> list[Synonym]:
+        """Return what may be other forms of a word in Latin letters; others are cut as short."""
+        if len(term) < HEAD or not (term.isascii() and term.isalpha()):
+            return []
+        return [Synonym(each, ALIKE) for each in self.index.beginning(term[:HEAD]) if each != term]
 
     def _weighed(
         self, words: Sequence[Sequence[_Word]], named: Mapping[int, Column]
