@@ -2,7 +2,7 @@
 
 Statistics (documents, lengths, document frequencies) are exact for the live documents at every
 moment. A name weighs for those who wrote. A rare word of the query is also found in its synonyms
-or, where the query is not known to be English, in words that begin alike.
+or, where the query looks like another language than English, in words that begin alike.
 """
 
 from __future__ import annotations

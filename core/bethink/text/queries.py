@@ -70,8 +70,8 @@ class Query(NamedTuple):
 
     ``of_replies`` tells whether it may be after what an assistant said: it speaks to one, or is not
     known to be English. ``of_times`` tells whether it asks, in English, when or how long.
-    ``synonyms`` are those of its terms, unless it looks like another language. With ``forms`` it is
-    not known to be English, and its terms may have forms that the stems do not bring together.
+    ``synonyms`` are those of its terms, unless it looks like another language. With ``forms`` it
+    does, and its terms may have forms that the stems do not bring together.
     """
 
     terms: Sequence[str]
@@ -116,7 +116,7 @@ def read_query(text: str) -> Query:
         of_replies=leaning <= 0 or any(each.addressing for each in said),
         of_times=_AFTER_TIMES.search(" ".join(cut).lower()) is not None,
         synonyms={term: like for term in found if leaning >= 0 and (like := synonyms(term))},
-        forms=leaning <= 0,
+        forms=leaning < 0,
     )
 
 
