@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from functools import lru_cache, partial
 from typing import Any, Final
 
@@ -155,11 +154,8 @@ class SQLiteInspection:
         for (found,) in self._connection.execute(f"PRAGMA integrity_check({_MOST})"):
             if found != "ok":
                 yield Problem("file", self._path, found)
-        here, wanted = _schema(self._connection), _wanted()
-        for name in sorted(here.keys() | wanted.keys()):
-            if here.get(name) != wanted.get(name):
-                what = "changed" if name in here and name in wanted else "missing"
-                yield Problem("file", name, what if name in wanted else "not of bethink's making")
+        for name, what in schema.altered(self._connection):
+            yield Problem("file", name, what)
 
     def _journal(self) -> Iterator[Problem]:
         previous, last, before, stored = START, 0, -float("inf"), 0
@@ -348,18 +344,3 @@ def _size(dimension: Any) -> int | None:
 
 def _finite(blob: bytes) -> bool:
     return not len(blob) % 4 and bool(np.isfinite(np.frombuffer(blob, dtype="<f4")).all())
-
-
-def _schema(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return the statements that made the tables, indexes and triggers, by name."""
-    return dict(
-        connection.execute(
-            "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
-        )
-    )
-
-
-def _wanted() -> dict[str, str]:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(";\n".join(schema.MIGRATIONS))
-        return _schema(connection)

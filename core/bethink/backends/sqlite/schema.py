@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -162,6 +164,35 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
         if connection.in_transaction:  # SQLite itself ends it when the disk is full
             connection.execute("ROLLBACK")
         raise
+
+
+def altered(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """Yield the name of each table, index and trigger that is not as made here, and what it is."""
+    here, wanted = _statements(connection), _wanted()
+    for each in sorted(here.keys() | wanted.keys()) if here != wanted else ():
+        if here.get(each) != wanted.get(each):
+            what = "changed" if each in here and each in wanted else "missing"
+            yield each[0], what if each in wanted else "not of bethink's making"
+
+
+def _statements(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """Return the statements that made the tables, indexes and triggers, by name and type.
+
+    A trigger may be called like a table. SQLite's own statistics are left out.
+    """
+    found = connection.execute("SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {
+        (name, kind): sql
+        for name, kind, sql in found
+        if kind != "table" or not str(name).startswith("sqlite_stat")
+    }
+
+
+@cache
+def _wanted() -> dict[tuple[str, str], str]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(";\n".join(MIGRATIONS))
+        return _statements(connection)
 
 
 def remove_backups(path: str) -> None:

@@ -21,6 +21,7 @@ from ..anchors import Anchor
 from .codes import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, RECORD, KeyedCodes, mark
 from .connection import Connections
 from .reading import read_entries, read_fact
+from .schema import altered
 from .writer import SQLiteWriter
 
 KEYED: Final = "keyed"
@@ -42,6 +43,7 @@ class Seal:
         self._connections = connections
         self._path = connections.path
         self._anchor = anchor
+        self._checked: tuple[sqlite3.Connection | None, int] = None, 0
         self._store, self.codes = _codes(connections, key)
         known = self.known()
         problems = self._seen_with(known)
@@ -57,9 +59,21 @@ class Seal:
 
     def _seen_with(self, known: str | None) -> list[Problem]:
         with self._connections.snapshot() as connection:
+            self._check_schema(connection)
             self._seen = _last(connection)[:2]
             self._noted = bool(read_fact(connection, ANCHORED))
             return list(self.problems(connection, known))
+
+    def _check_schema(self, connection: sqlite3.Connection) -> None:
+        """Refuse a trigger that would change what is written before its code is made of it.
+
+        As long as the version is the one that *connection* knows, it goes by what was checked.
+        """
+        (version,) = connection.execute("PRAGMA schema_version").fetchone()
+        if self._checked[0] is not connection or self._checked[1] != version:
+            for name, what in altered(connection):
+                raise TamperedError(self._path, f"{name}: {what}")
+            self._checked = connection, version
 
     @contextmanager
     def write(self) -> Iterator[KeyedWriter]:
@@ -68,6 +82,7 @@ class Seal:
         What each of the threads that share a commit wrote is anchored before it goes on.
         """
         with self._connections.writing() as connection:
+            self._check_schema(connection)
             writer = KeyedWriter(connection, self.codes)
             seq, link = self._seen
             if writer.place != self._seen and seq and _link(connection, seq) != link:
