@@ -30,6 +30,18 @@ def test_where_a_row_is_in_no_segment_all_rows_are_loose(backend: Backend, missi
     assert [row.row for row in loading.loose] == ([4, 5] if whole else [1, 2, 3, 4, 5])
 
 
+def test_where_a_row_is_in_two_segments_all_rows_are_loose(backend: Backend) -> None:
+    rows = insert(backend, *(record(f"r{n}") for n in range(3)))
+    backend.save([segment(rows, 3)])
+    with backend.write() as writer:
+        writer._connection.execute(  # type: ignore[attr-defined]
+            "INSERT INTO segments SELECT number + 1, format, namespace, first, last, count, head, "
+            "checksum, data FROM segments"
+        )
+    loading = backend.load("default")
+    assert (loading.segments, [row.row for row in loading.loose]) == ((), [1, 2, 3])
+
+
 def test_an_end_without_segments_is_loose_as_far_as_is_asked(backend: Backend) -> None:
     assert backend.load("default", loose=2).loose == ()
     insert(backend, *(record(f"r{n}") for n in range(3)), record("other", namespace="b"))

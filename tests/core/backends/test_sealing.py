@@ -235,6 +235,9 @@ OPENS = {
     "the seal": "DELETE FROM facts WHERE name = 'seal'",
     "a snapshot": "UPDATE snapshots SET seq = 1",
     "a snapshot less": "DELETE FROM snapshots",
+    "an index less": "DROP INDEX records_key",
+    "a trigger": "CREATE TRIGGER spy AFTER INSERT ON records BEGIN "
+    "UPDATE records SET content = 'Trust Eve' WHERE row = new.row; END",
 }
 
 
@@ -278,6 +281,27 @@ def test_a_write_does_not_make_good_what_lies_where_it_writes(filled: Path) -> N
         store.store("A bee hums", id="bee")
         with pytest.raises(TamperedError):
             store.vectors("bee", "mine")
+
+
+@pytest.mark.parametrize("name", ["spy", "sqlites", "records"])
+def test_a_write_does_not_vouch_for_what_a_trigger_makes_of_it(filled: Path, name: str) -> None:
+    with keyed(filled) as store:
+        alter(
+            filled,
+            f"CREATE TRIGGER {name} AFTER INSERT ON records BEGIN "
+            "UPDATE records SET content = 'Trust Eve' WHERE row = new.row; END",
+        )
+        with pytest.raises(TamperedError, match=f"{name}: not of bethink's making"):
+            store.store("A bee hums", id="bee")
+        assert store.get("bee") is None
+        assert not store.verify().ok
+
+
+def test_statistics_of_sqlite_are_nobodys_edit(filled: Path) -> None:
+    alter(filled, "ANALYZE")
+    with keyed(filled) as store:
+        store.store("A bee hums")
+        assert store.verify().ok
 
 
 def test_a_repair_does_not_make_good_what_was_changed(filled: Path) -> None:
@@ -325,6 +349,18 @@ def test_a_segment_is_bound_to_the_key(path: Path) -> None:
     alter(path, "UPDATE segments SET head = head + 1")
     with keyed(path) as store:
         assert len(store.recall("whales", k=600)) == 600  # the damaged one is read anew
+
+
+def test_a_segment_that_is_there_twice_makes_no_memory_two(path: Path) -> None:
+    with keyed(path) as store:
+        store.store_many(f"memory {n} of whales" for n in range(600))
+    alter(
+        path,
+        "INSERT INTO segments SELECT number + 1, format, namespace, first, last, count, head, "
+        "checksum, data FROM segments",
+    )
+    with keyed(path) as store:
+        assert len({hit.memory.id for hit in store.recall("whales", k=600)}) == 600
 
 
 Anchored: TypeAlias = tuple[Path, Kept, Path]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from itertools import chain
+from itertools import chain, pairwise
 from mmap import mmap
 from typing import Final
 
@@ -80,7 +80,7 @@ def _segments(
 ) -> tuple[Segment, ...]:
     """Return the namespace's segments from row *start* on.
 
-    None at all, if one of them is damaged, of another format or missing.
+    None at all, if one of them is damaged, of another format, missing or there twice.
     """
     found = connection.execute(
         "SELECT checksum, format, length(data), first, last, count, head, number FROM segments "
@@ -94,6 +94,8 @@ def _segments(
         if (codes.checksum(columns, data), SEGMENT_FORMAT) != (checksum, kind):
             return ()
         segments.append(Segment(namespace, first, last, count, head, data, number))
+    if any(one.last >= other.first for one, other in pairwise(segments)):
+        return ()
     return () if _leave_out(connection, namespace, start, segments) else tuple(segments)
 
 
