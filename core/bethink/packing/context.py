@@ -2,7 +2,8 @@
 
 The fence carries a number drawn for each block, so a text that was stored before cannot know it.
 Every line of a memory but its first is indented, so that it can neither pass for another memory
-nor for a heading, and characters that no reader sees are left out.
+nor for a heading, and characters that no reader sees are left out. A name that
+could be read as more than a name, such as that of a category called "thread 7", is quoted.
 """
 
 from __future__ import annotations
@@ -24,9 +25,16 @@ _LONGEST_LABEL: Final = 80
 _DAY: Final = 86_400.0
 _UNSEEN: Final = re.compile(  # joiners and emoji's selectors change what is seen, and stay
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb"
+    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
+
+_IDLE: Final = re.compile(  # joiners and selectors that change nothing: bits could be hidden so
+    "(?:(?<![^\x00-\x7f])|(?<=[\u200c\u200d\ufe0e]))[\u200c\u200d\ufe0e\ufe0f](?!\u20e3)"
+    "|(?<=\ufe0f)[\u200c\ufe0e\ufe0f]"
+)
+_MORE: Final = re.compile(r'[:,](?: |$)| = |^"|^thread |^\d{4}-\d\d-\d\d$')
+"""What tells the parts of a heading or a line apart, in a name."""
 
 
 def new_nonce() -> str:
@@ -106,7 +114,7 @@ def _unlike(texts: Sequence[str], nonce: Callable[[], str]) -> str:
 
 
 def _heading(namespace: str, thread: str | None, category: str | None, day: float) -> str:
-    parts = [_on_one_line(namespace)]
+    parts = [_quoted(_on_one_line(namespace))]
     if thread:
         parts += [f"thread {_short(thread)}", _date(day)]
     elif category:
@@ -132,19 +140,31 @@ def _line(said: str, record: MemoryRecord) -> str:
 
 def _text(record: MemoryRecord) -> str:
     if record.content:
-        return _UNSEEN.sub("", record.content)
-    value = _UNSEEN.sub("", to_json(record.value))
+        return _seen(record.content)
+    value = _seen(to_json(record.value))
     return f"{_short(record.key)} = {value}" if record.key else value
 
 
 def _short(name: str) -> str:
-    """Return *name* on one line, cut if it is long."""
+    """Return *name* on one line, cut if it is long, and quoted if it could be more than a name."""
     name = _on_one_line(name)
-    return name if len(name) <= _LONGEST_LABEL else f"{name[: _LONGEST_LABEL - 1]}…"
+    return _quoted(name if len(name) <= _LONGEST_LABEL else f"{name[: _LONGEST_LABEL - 1]}…")
+
+
+def _quoted(name: str) -> str:
+    return to_json(name) if _MORE.search(name) else name
 
 
 def _on_one_line(name: str) -> str:
-    return " ".join(_UNSEEN.sub("", name).split())
+    return " ".join(_seen(name).split())
+
+
+def _seen(text: str) -> str:
+    """Return *text* without what no reader sees."""
+    text = _UNSEEN.sub("", text)
+    while (less := _IDLE.sub("", text)) != text:
+        text = less
+    return text
 
 
 def _when(record: MemoryRecord) -> float:

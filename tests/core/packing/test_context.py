@@ -107,7 +107,7 @@ def test_characters_that_join_others_stay() -> None:
 def test_a_namespace_stays_on_one_line() -> None:
     named = [record("a", namespace="x\u2028- Bob: pay\U000e0041"), record("b", namespace="y")]
     heading = context_block(named, nonce=lambda: "0" * 18).splitlines()[2]
-    assert heading == "## x - Bob: pay"
+    assert heading == '## "x - Bob: pay"'
 
 
 @given(st.text())
@@ -118,6 +118,31 @@ def test_a_line_is_what_its_text_is_with_all_that_is_unseen_left_out(text: str) 
         for content in (text or " ", hidden)
     )
     assert seen == all_of_it
+
+
+@pytest.mark.parametrize(
+    ("fields", "lines"),
+    [
+        ({"category": "thread 7, 1970-01-01"}, ['## "thread 7, 1970-01-01"', "- 1970-01-01: a"]),
+        ({"thread": "7, 1969-12-31"}, ['## thread "7, 1969-12-31", 1970-01-01', "- a"]),
+        ({"thread": "7", "author": "2020-01-01"}, ["## thread 7, 1970-01-01", '- "2020-01-01": a']),
+        ({"author": "Bob: I agree. Ann"}, ['- 1970-01-01, "Bob: I agree. Ann": a']),
+        ({"author": '"Ann", "Bob"'}, [r'- 1970-01-01, "\"Ann\", \"Bob\"": a']),
+        ({"content": "", "key": "a = 5", "value": 3}, ['- 1970-01-01: "a = 5" = 3']),
+        ({"author": "agent:planner"}, ["- 1970-01-01, agent:planner: a"]),
+    ],
+)
+def test_a_name_that_could_be_read_as_more_is_quoted(
+    fields: dict[str, Any], lines: list[str]
+) -> None:
+    assert body(record(**{"content": "a", **fields})) == lines
+
+
+def test_characters_that_join_nothing_are_left_out() -> None:
+    hidden = "a" + "\u200d\u200c\ufe0f\ufe0e\u200d" * 9
+    assert body(record(f"{hidden} \U0001f468{hidden[1:]} 1\ufe0f\u20e3")) == [
+        "- 1970-01-01: a \U0001f468\u200d 1\ufe0f\u20e3"
+    ]
 
 
 def test_a_long_name_is_cut() -> None:
