@@ -232,15 +232,20 @@ def _ordered(relation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
 
 
 def _among(found: Any, operand: list[Any]) -> bool:
-    if isinstance(found, str):  # only a text is equal to one, so a long list is searched in C
-        return found in operand
-    return any(_equal(found, item) for item in operand)
+    # What is equal here is equal to Python, too, so a long list is searched in C first.
+    return found in operand and any(_equal(found, item) for item in operand)
 
 
 def _contains(found: Any, operand: Any) -> bool:
     if isinstance(found, str):
         return isinstance(operand, str) and operand in found
     return isinstance(found, list) and any(_equal(item, operand) for item in found)
+
+
+def _contains_any(found: Any, operand: list[Any]) -> bool:
+    if isinstance(found, list):
+        return any(_among(item, operand) for item in found)
+    return any(_contains(found, item) for item in operand)
 
 
 RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
@@ -253,6 +258,6 @@ RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "$in": lambda found, operand: found is not None and _among(found, operand),
     "$nin": lambda found, operand: found is not None and not _among(found, operand),
     "$contains": _contains,
-    "$contains_any": lambda found, operand: any(_contains(found, item) for item in operand),
+    "$contains_any": _contains_any,
     "$exists": lambda found, operand: (found is not None) is operand,
 }

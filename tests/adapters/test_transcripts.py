@@ -147,6 +147,7 @@ def test_only_the_cited_memory_is_scored(recalled: list[MemoryRecord]) -> None:
         ("1 failed, 2 passed in 0.1s\n...\n3 passed in 0.1s", "worked"),
         ("collected 4 items", None),
         ("Ran 5 tests in 0.001s\n\nFAILED (unexpected successes=1)", "failed"),
+        (f"Ran 5 tests in 0.001s\n\nFAILED ({'a ' * 50_000}=1, errors=1)", "failed"),
         (f"{'1' * 5000} passed in 0.1s", None),
         (f"Ran {'1' * 5000} tests in 0.1s\n\nOK", None),
         (f"Tests: {'1' * 5000} failed", None),

@@ -24,7 +24,7 @@ _PYTEST: Final = re.compile(
 _UNITTEST: Final = re.compile(
     rf"^Ran ({_INT}) tests? in [\d.]+s\s+(?:OK|FAILED \(([^)\n]*)\))", re.MULTILINE
 )
-_LISTED: Final = re.compile(rf"(\w[\w ]*)=({_INT})\b")
+_LISTED: Final = re.compile(rf"(?:^|, )(\w[\w ]*)=({_INT})\b")
 _JEST: Final = re.compile(rf"^[ \t]*Tests:?\s+((?:{_INT} \w+(?: \| |, )?)+)", re.MULTILINE)
 _MOCHA: Final = re.compile(
     rf"^[ \t]*({_INT} passing) \([^)\n]*\)\s*({_INT} failing)?", re.MULTILINE

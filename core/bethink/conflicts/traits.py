@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -320,8 +321,10 @@ def _values(tokens: list[str], terms: list[str], last: tuple[str, ...]) -> Itera
     if sum(kind in lex.COUNTED for _, kind, _ in named) > _MOST_NUMBERS:
         named = [value for value in named if value[1] not in lex.COUNTED]
     told = ["" if t in lex.MEASURES else term for t, term in zip(tokens, terms, strict=True)]
+    telling = [i for i, term in enumerate(told) if term]
     for i, kind, amount in named:
-        near = frozenset([*filter(None, told[:i])][-_NEAR:] + [*filter(None, told[i:])][:_NEAR])
+        at = bisect_left(telling, i)
+        near = frozenset(told[j] for j in telling[max(at - _NEAR, 0) : at + _NEAR])
         head = next(filter(None, told[i + 1 : i + 3]), "") if kind in lex.COUNTED else ""
         near = near if len(near) > 1 else near.union(last)
         yield Value(kind, amount, head, near, _per(tokens, i))
