@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -301,6 +302,7 @@ def test_links_and_hidden_files_are_not_read(
     (vault / "link.md").symlink_to(tmp_path / "secret.md")
     (vault / "folder").symlink_to(tmp_path)
     (vault / "picture.png").write_bytes(b"\x89PNG")
+    os.mkfifo(vault / "pipe.md")
     assert import_from(store, read_markdown(vault)).imported == 0
 
 

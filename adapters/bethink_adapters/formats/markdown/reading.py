@@ -90,7 +90,8 @@ def _places(root: Path) -> Iterator[str]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(above, name)
-            if name.endswith(".md") and not name.startswith(".") and not path.is_symlink():
+            hidden = name.startswith(".") or path.is_symlink()
+            if name.endswith(".md") and not hidden and path.is_file():  # a pipe would never end
                 yield path.relative_to(root).as_posix()
 
 
