@@ -2,8 +2,8 @@
 
 The fence carries a number drawn for each block, so a text that was stored before cannot know it.
 Every line of a memory but its first is indented, so that it can neither pass for another memory
-nor for a heading, and characters that no reader sees are left out. A name that
-could be read as more than a name, such as that of a category called "thread 7", is quoted.
+nor for a heading, and characters that no reader sees are left out. A name that could be read as
+more than a name, such as that of a category called "thread 7", is quoted.
 """
 
 from __future__ import annotations
