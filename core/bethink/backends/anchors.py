@@ -82,7 +82,10 @@ class FileAnchor:
         lock = os.open(f"{self.path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+            try:
+                yield
+            finally:
+                fcntl.flock(lock, fcntl.LOCK_UN)  # a child forked meanwhile has it open, too
         finally:
             os.close(lock)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from bethink import MemoryStore
+from bethink.backends.anchors import FileAnchor
 from bethink.ids import IdFactory
 
 from .processes import Child, Say, ask, forks
@@ -250,3 +252,26 @@ def test_a_relative_path_means_the_same_file_in_a_child(
 
         assert Child(go_on).result() == 2
     assert contents(tmp_path / "memory.db") == {"parent", "child"}
+
+
+def test_a_child_born_while_the_anchor_is_written_does_not_keep_it_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anchor, sync = FileAnchor(tmp_path / "anchor"), os.fsync
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slow(file: int) -> None:
+        inside.set()
+        go_on.wait()
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    with ThreadPoolExecutor(2) as threads:
+        written = threads.submit(anchor.write, "1")
+        inside.wait()
+        with Child(ask) as child:
+            child.wait_for_question()
+            go_on.set()
+            written.result(timeout=10)
+            threads.submit(anchor.write, "2").result(timeout=10)
+    assert anchor.read() == "2"
