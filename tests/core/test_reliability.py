@@ -308,6 +308,16 @@ def test_nothing_is_written_to_a_file_that_is_no_longer_there(
         assert [record.id for record in found.all()] == ["r3"] * replaced
 
 
+def test_nothing_is_written_to_a_file_that_moved_behind_a_link(
+    store: MemoryStore, path: Path, tmp_path: Path
+) -> None:
+    moved = tmp_path / "moved.db"
+    path.rename(moved)
+    path.symlink_to(moved)  # others would keep their log beside what it leads to
+    with pytest.raises(StorageError, match="is gone"):
+        store.store("a lost whale")
+
+
 def test_accesses_outlast_a_write_that_fails(store: MemoryStore) -> None:
     for _ in range(3):
         store.touch("r1")

@@ -68,6 +68,7 @@ class Connections:
         self._synchronous = durability.upper()
         self._closed = False
         with opening, explained(path):
+            self._place = os.path.realpath(self.path)  # beside which SQLite keeps the log
             self._file = None if path == MEMORY else _identity(path)
             if path != MEMORY and not (self._file and _opened[self._file]):
                 prepare(path)
@@ -94,7 +95,10 @@ class Connections:
 
     def _check_there(self) -> None:
         """Refuse to go on when the file is no longer where others would find what is written."""
-        if self._file and _identity(self.path) != self._file:
+        if not self._file:
+            return
+        here = _identity(self._place, follow=False) == self._file
+        if not here or (self.path != self._place and _identity(self.path) != self._file):
             raise StorageError(self.path, "is gone, or another file is in its place")
 
     def _renew_locks(self) -> None:
@@ -377,10 +381,10 @@ def _locked(lock: threading.RLock, *, blocking: bool = True) -> bool:
         raise
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def _identity(path: str, *, follow: bool = True) -> tuple[int, int] | None:
     """Return what names the file whatever its path, None if there is none."""
     try:
-        found = os.stat(path)
+        found = os.stat(path, follow_symlinks=follow)
     except OSError:
         return None
     return found.st_dev, found.st_ino
