@@ -242,6 +242,8 @@ def test_a_word_of_one_character_is_found_in_any_company(
         ("المدرسة تفتح في سبتمبر", "متى تبدأ مدرسة الأطفال؟"),
         ("موعد الطبيب غدا", "متى نذهب للطبيب؟"),
         ("اشترى عمي سيارة جديدة", "ما لون السيارة؟"),
+        ("הפגישה עם הרופא ביום שלישי", "מתי הולכים לרופא?"),
+        ("ירושלים קרה בחורף", "מה חדש בירושלים?"),
         ("किताबें अलमारी में रखी हैं", "किताब किसने ली?"),
         ("Das Geburtstagsgeschenk ist ein Buch", "Wann ist Geburtstag?"),
         ("Die Versicherungen laufen im Juni aus", "Welche Versicherung ist es?"),

@@ -11,8 +11,9 @@ What is stored and what is asked both go through here, so that they meet:
 - Numbers stay whole: ``3.5``, ``1,000`` (as ``1000``), ``3.11.7``. The term of ``3rd`` is ``3``.
 - "Anna's" is ``anna`` and "I'll" is ``i`` (not ``ill``); "don't" is ``dont``, like no other word.
 - Words in Latin letters are stemmed as English is, and their first eight letters count; of words
-  in other letters the first four, in Arabic those after the article. So most forms of a word meet,
-  and a German compound meets its first part. Words with digits are left as they are.
+  in other letters the first four, in Arabic those after the article, in Hebrew those after what is
+  written to a word. So most forms of a word meet, and a German compound meets its first part. Words
+  with digits are left as they are.
 - What would meet a stop word by its stem is kept apart: "use" from "us", "one" from "on".
 """
 
@@ -77,6 +78,7 @@ LONGEST_IDENTIFIER = 64
 
 _LATIN_LETTERS, _OTHER_LETTERS = 8, 4
 _ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0628\u0643\u0641]?\u0627\u0644|\u0644\u0644)(?=..)")
+_HEBREW_PREFIXES = re.compile("^[\u05d1\u05d4\u05d5\u05db\u05dc\u05de\u05e9]+(?=[\u05d0-\u05ea]{3})")
 _DIGIT = re.compile(r"\d")
 _ORDINAL = re.compile(r"\d+(?=(?:st|nd|rd|th)$)")
 
@@ -167,7 +169,9 @@ def _common_part(word: str) -> str:
         if word.isalpha():
             return word[:_LATIN_LETTERS]
         return ordinal[0] if (ordinal := _ORDINAL.match(word)) else word
-    return word if _DIGIT.search(word) else _ARABIC_ARTICLE.sub("", word)[:_OTHER_LETTERS]
+    if _DIGIT.search(word):
+        return word
+    return _HEBREW_PREFIXES.sub("", _ARABIC_ARTICLE.sub("", word))[:_OTHER_LETTERS]
 
 
 def _split(chunk: str) -> tuple[str, ...]:
