@@ -83,15 +83,14 @@ class MemoryService(_Base):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Take in those of *events* that say something and are not known yet."""
+        """Take in those of *events* that say something, aloud too, and are not known yet."""
         place = self.namespace_of(app_name, user_id)
         shared = {"metadata": dict(custom_metadata or {})} | _thread(session_id)
         items = [
-            _told(event.content, event.author)
-            | {"key": event.id, "occurred_at": event.timestamp}
-            | shared
+            _told(content, author) | {"key": event.id, "occurred_at": event.timestamp} | shared
             for event in events
-            if _text(event.content)
+            for content, author in [_spoken(event)]
+            if _text(content)
         ]
         await settled(remember_new, self.store, items, place)
 
@@ -140,6 +139,19 @@ class MemoryService(_Base):
         if memory_id:
             where = {"$or": [{"key": memory_id}, {"key": None, "id": memory_id}]}
             await settled(self.store.forget, namespace=place, where=where)
+
+
+def _spoken(event: Event) -> tuple[Content | None, str]:
+    """Return what *event* says, be it in the words that were heard, and who says it."""
+    from google.genai.types import Content, Part
+
+    if event.content or event.partial:
+        return event.content, event.author
+    if (heard := event.input_transcription) and heard.text:
+        return Content(role="user", parts=[Part(text=heard.text)]), "user"
+    if (heard := event.output_transcription) and heard.text:
+        return Content(role="model", parts=[Part(text=heard.text)]), event.author
+    return None, event.author
 
 
 def _told(content: Content | None, author: str | None) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService, Session
 from google.adk.tools.preload_memory_tool import preload_memory_tool
-from google.genai.types import Content, FunctionCall, Part
+from google.genai.types import Content, FunctionCall, Part, Transcription
 from pydantic import PrivateAttr
 
 from bethink import EVERYWHERE, MemoryStore, ValidationError
@@ -107,6 +107,21 @@ def test_events_that_say_nothing_are_left_out(store: MemoryStore) -> None:
     thought.content.parts[0].thought = True
     service = taken_in(store, session(said("Python."), silent, called, thought))
     assert [entry.id for entry in found(service, "Python")] == ["e1"]
+
+
+def test_what_was_heard_is_taken_in_by_who_said_it(store: MemoryStore) -> None:
+    def heard(id: str, **words: Any) -> Event:
+        return Event(id=id, author="helper", timestamp=5.0, invocation_id="i", **words)
+
+    question, answer = "What is my parrot called?", "Quetzal, you said."
+    talk = session(
+        heard("e1", input_transcription=Transcription(text=question, finished=True)),
+        heard("e2", output_transcription=Transcription(text="Quet"), partial=True),
+        heard("e3", output_transcription=Transcription(text=answer, finished=True)),
+    )
+    entries = found(taken_in(store, talk), "parrot Quetzal")
+    told = {entry.author: texts([entry]) for entry in entries}
+    assert told == {"user": [question], "helper": [answer]}
 
 
 def test_a_session_may_be_taken_in_again_and_again(store: MemoryStore) -> None:

@@ -78,7 +78,9 @@ LONGEST_IDENTIFIER = 64
 
 _LATIN_LETTERS, _OTHER_LETTERS = 8, 4
 _ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0628\u0643\u0641]?\u0627\u0644|\u0644\u0644)(?=..)")
-_HEBREW_PREFIXES = re.compile("^[\u05d1\u05d4\u05d5\u05db\u05dc\u05de\u05e9]+(?=[\u05d0-\u05ea]{3})")
+_HEBREW_PREFIXES = re.compile(
+    "^[\u05d1\u05d4\u05d5\u05db\u05dc\u05de\u05e9]+(?=[\u05d0-\u05ea]{3})"
+)
 _DIGIT = re.compile(r"\d")
 _ORDINAL = re.compile(r"\d+(?=(?:st|nd|rd|th)$)")
 
