@@ -196,8 +196,9 @@ class MemoryStore(View):
         a tombstone: id, namespace, and when it was stored, accessed and erased. The whole file is
         written anew, so erase at once what is to go. Criteria are those of ``forget``.
 
-        ``StoreBusyError`` says that another process kept reading an older state: nothing finds the
-        records any more, but bytes are left until the next ``erase`` or opening goes on.
+        ``StoreBusyError`` says that another process kept reading an older state, ``StorageError``
+        that the disk is full: nothing finds the records any more, but bytes are left until the next
+        ``erase`` or opening goes on.
         """
         scope = None if namespace is None else check_scope(namespace)
         return erasure.erase(
