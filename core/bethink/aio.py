@@ -91,7 +91,7 @@ class AsyncMemoryStore(_AsyncView):
     mark_useful = _writes(MemoryStore.mark_useful)
     mark_useless = _writes(MemoryStore.mark_useless)
     outcomes = _reads(MemoryStore.outcomes)
-    drift = _reads(MemoryStore.drift)
+    drift = _writes(MemoryStore.drift)
     conflicts = _reads(MemoryStore.conflicts)
     resolve = _writes(MemoryStore.resolve)
     consolidate = _writes(MemoryStore.consolidate)

@@ -16,6 +16,7 @@ from bethink import (
     StoreClosedError,
     ValidationError,
 )
+from bethink.verbs.outcomes import UNUSED
 
 VERBS = [
     name
@@ -158,5 +159,34 @@ def test_who_cancels_a_write_waits_until_it_is_through() -> None:
                 await writing
             assert await store.count() == 1
             assert len(await store.log()) == 1
+
+    asyncio.run(live())
+
+
+def test_who_cancels_the_drift_of_outcomes_waits_until_it_is_through() -> None:
+    now, reached, go = 1.0, threading.Event(), threading.Event()
+
+    def clock() -> float:
+        if now > 1.0:
+            reached.set()
+            go.wait(20)
+        return now
+
+    async def live() -> None:
+        nonlocal now
+        async with AsyncMemoryStore(clock=clock) as store:
+            failed = await store.record_outcome((await store.store("x")).id, "failed")
+            now += UNUSED
+            drifting = asyncio.create_task(store.drift())
+            await asyncio.to_thread(reached.wait, 20)
+            drifting.cancel()
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert not drifting.done()
+            go.set()
+            with pytest.raises(asyncio.CancelledError):
+                await drifting
+            told = await store.outcomes(failed.id)
+            assert [entry.action for entry in told] == ["failed", "drift"]
 
     asyncio.run(live())
