@@ -21,6 +21,8 @@ from langchain_core.vectorstores import VectorStore
 from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError
 from bethink_adapters.langchain import BethinkVectorStore, MemoryStoreRetriever
 
+from .contract import SlowStore, cancel_in_write
+
 
 class Letters(Embeddings):
     """A vector of how often a, b and c stand in a text."""
@@ -143,6 +145,21 @@ def test_documents_can_be_there_from_the_start(store: MemoryStore, embedding: An
     assert texts(asyncio.run(awaited).get_by_ids(["2", "3"])) == ["cab", "abc"]
     alone = asyncio.run(BethinkVectorStore.afrom_texts(["cab"], embedding, [{"n": 1}], ids=["1"]))
     assert alone.get_by_ids(["1"]) == given[:1]
+
+
+@pytest.mark.parametrize("made", ["texts", "documents"])
+def test_nothing_overtakes_a_cancelled_start_with_documents(made: str) -> None:
+    async def overtaking(store: SlowStore) -> None:
+        if made == "texts":
+            start = BethinkVectorStore.afrom_texts(["cab"], ids=["1"], store=store)
+        else:
+            given = [Document(page_content="cab", id="1")]
+            start = BethinkVectorStore.afrom_documents(given, store=store)
+        await cancel_in_write(store, start, BethinkVectorStore(store).adelete(["1"]))
+
+    with SlowStore() as store:
+        asyncio.run(overtaking(store))
+        assert store.count(namespace="documents") == 0
 
 
 def test_words_and_vectors_find_a_document(documents: BethinkVectorStore) -> None:

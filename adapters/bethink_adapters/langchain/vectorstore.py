@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
@@ -94,12 +93,12 @@ class BethinkVectorStore(_Base):
     @classmethod
     async def afrom_texts(cls, *args: Any, **options: Any) -> Self:
         """Do what ``from_texts`` does."""
-        return await asyncio.to_thread(cls.from_texts, *args, **options)
+        return await settled(cls.from_texts, *args, **options)
 
     @classmethod
     async def afrom_documents(cls, *args: Any, **options: Any) -> Self:
         """Do what ``from_documents`` does."""
-        return await asyncio.to_thread(cls.from_documents, *args, **options)
+        return await settled(cls.from_documents, *args, **options)
 
     def add_texts(
         self,
