@@ -18,6 +18,7 @@ keeps those values as attributes, and survives pickling (so it crosses process p
     ├── RateLimitError (RuntimeError)           too many of one kind of call
     ├── StoreClosedError (RuntimeError)         the store was closed
     ├── StorageError (OSError)                  the file cannot be used
+    │   ├── NotAnchoredError                    it is written, but its anchor is not
     │   ├── NotABethinkFileError
     │   ├── CorruptStoreError
     │   │   └── TamperedError                   somebody without the key changed it

@@ -73,6 +73,11 @@ def test_every_class_has_an_example() -> None:
     assert classes == {type(error) for error, _, _ in EXAMPLES}
 
 
+def test_every_class_has_its_place_in_the_tree() -> None:
+    tree = errors.__doc__ or ""
+    assert [each for error, *_ in EXAMPLES if (each := type(error).__name__) not in tree] == []
+
+
 def test_values_are_kept_as_attributes() -> None:
     busy = errors.StoreBusyError("m.db", "locked")
     new = errors.SchemaTooNewError(9, 1, "m.db")
