@@ -158,9 +158,18 @@ def test_integration_runs_the_test_command_of_the_readme() -> None:
     assert readme_test in commands
 
 
+def heading_ids(text: str) -> set[str]:
+    """Return what a link to a heading of *text* may name, as GitHub makes it of the words."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}
+
+
 @pytest.mark.parametrize("name", ["README.md", "docs/guide.md", "docs/adapters.md"])
 def test_links_lead_somewhere(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
-    links = re.findall(r"\]\((?!http)([^)#]+)", text)
+    links = re.findall(r"\]\((?!http)([^)#]*)(?:#([^)]+))?\)", text)
     assert links
-    assert [link for link in links if not (ROOT / name).parent.joinpath(link).exists()] == []
+    for link, heading in links:
+        target = (ROOT / name).parent / link if link else ROOT / name
+        assert target.exists(), link
+        assert not heading or heading in heading_ids(target.read_text(encoding="utf-8")), heading
