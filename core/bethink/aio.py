@@ -1,7 +1,7 @@
 """AsyncMemoryStore, AsyncPast, AsyncKeyedMemory and AsyncFiles: the same verbs, awaitable.
 
-Each runs in a worker thread, so no event loop is ever blocked. Who cancels a verb that writes waits
-until it is through, so that nothing overtakes it.
+Each runs in a worker thread, so no verb blocks the event loop; only opening a store does, for a
+moment. Who cancels a verb that writes waits until it is through, so that nothing overtakes it.
 """
 
 from __future__ import annotations

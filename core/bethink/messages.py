@@ -15,8 +15,8 @@ from .store import MemoryStore, check_store
 class MessageLog:
     """The messages of one *session*: records of a namespace of their own, oldest first.
 
-    Any text is a session, the empty one too, and no session sees another's messages. Making a log
-    reads and writes nothing.
+    Any text is a session, the empty one too, if a namespace has room for it (1,024 characters,
+    quoted). No session sees another's messages. Making a log reads and writes nothing.
     """
 
     def __init__(self, store: MemoryStore, session: str, *, namespace: str = "messages") -> None:

@@ -84,7 +84,8 @@ def covers(scope: Scope, namespace: str) -> bool:
 def segment(text: str) -> str:
     """Quote any *text* into one valid segment; different texts give different segments.
 
-    Percent-encodes "/", "%", control characters and lone surrogates; the empty text becomes "%".
+    Percent-encodes "/", "%", control characters and lone surrogates; the empty text becomes "%". A
+    whole namespace has at most ``MAX_NAMESPACE`` characters: a name may be too long for one.
     """
     if not isinstance(text, str):
         raise ValidationError(f"segment needs a str, not {type(text).__name__}")
