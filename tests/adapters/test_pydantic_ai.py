@@ -31,7 +31,7 @@ from bethink import MemoryStore, MissingExtraError, Subtree, ValidationError, se
 from bethink.packing.context import INTRODUCTION
 from bethink_adapters.pydantic_ai import MemoryConversations, MemoryRecall, memory_tools
 
-from .contract import AdapterContract, GatedStore, cancel_at_gate
+from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pydantic_ai_agent.py"
 
@@ -287,6 +287,17 @@ def test_the_tools_tell_the_model_what_failed(store: MemoryStore) -> None:
     assert str(scripted.prompts[-1]).count("The memory failed") == 2
 
 
+def test_what_a_cancelled_tool_writes_does_not_overtake_what_follows() -> None:
+    async def forgetting(slow: SlowStore) -> None:
+        remember: Any = memory_tools(slow).tools["remember"].function
+        forget = asyncio.to_thread(slow.forget, namespace="default")
+        await cancel_in_write(slow, remember(None, "Ann likes pizza."), forget)
+
+    with SlowStore() as slow:
+        asyncio.run(forgetting(slow))
+        assert slow.count() == 0
+
+
 def place(user: str) -> str:
     return f"users/{segment(user)}"
 
@@ -294,7 +305,8 @@ def place(user: str) -> str:
 def use(store: MemoryStore, user: str, tool: str, argument: str) -> str:
     """Call a tool as the framework would."""
     verb: Any = memory_tools(store, namespace=place(user), k=50).tools[tool].function
-    return str(verb(None, argument))
+    answer = verb(None, argument)
+    return str(asyncio.run(answer) if asyncio.iscoroutine(answer) else answer)
 
 
 class TestContract(AdapterContract):

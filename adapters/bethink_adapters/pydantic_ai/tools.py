@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bethink import BethinkError, MemoryStore, MissingExtraError
+from bethink.awaiting import settled
 from bethink.namespaces import check_namespace
 
 from ..recalling import Recalling
@@ -41,10 +42,10 @@ def memory_tools(
         except BethinkError as error:
             raise ModelRetry(f"The memory failed, go on without it: {error}") from error
 
-    def remember(ctx: RunContext[Any], content: str) -> str:
+    async def remember(ctx: RunContext[Any], content: str) -> str:
         """Keep one fact, in a sentence that makes sense by itself, in the long-term memory."""
         try:
-            store.store(content, namespace=_at(place, ctx))
+            await settled(store.store, content, namespace=_at(place, ctx))
         except BethinkError as error:
             raise ModelRetry(f"The memory failed, go on without it: {error}") from error
         return "Remembered."
