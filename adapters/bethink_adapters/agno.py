@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import wraps
 from typing import Any, Final
 
 from bethink import MemoryRecord, MemoryStore, segment
-from bethink.awaiting import awaitable, lasting
+from bethink.awaiting import awaitable, lasting, settled
 from bethink.fields import MAX_LABEL
 from bethink.namespaces import check_namespace
 from bethink.packing import Packed
@@ -153,9 +154,10 @@ class MemoryLearning:
 
         return [recall, remember]
 
-    async def aget_tools(self, **kwargs: Any) -> list[Callable[[str], str]]:
-        """Return what ``get_tools`` does."""
-        return self.get_tools(**kwargs)
+    async def aget_tools(self, **kwargs: Any) -> list[Callable[[str], Any]]:
+        """Return what ``get_tools`` does; ``remember``, if cancelled, waits for its write."""
+        tools = self.get_tools(**kwargs)
+        return [_awaited(each) if each.__name__ == "remember" else each for each in tools]
 
     arecall = awaitable(recall)
     aprocess = lasting(process)
@@ -164,6 +166,14 @@ class MemoryLearning:
         if not self._is_told:
             self._is_told = True
             _logger.warning("a run without a user_id neither recalls nor remembers anything")
+
+
+def _awaited(tool: Callable[[str], str]) -> Callable[[str], Coroutine[Any, Any, str]]:
+    @wraps(tool)
+    async def awaited(content: str) -> str:
+        return await settled(tool, content)
+
+    return awaited
 
 
 def _field(message: object, name: str) -> Any:

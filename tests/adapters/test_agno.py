@@ -191,11 +191,15 @@ def test_what_is_said_by_two_threads_at_once_is_remembered_once() -> None:
         assert [entry.action for entry in store.log()] == ["store"]
 
 
-def test_what_a_cancelled_call_remembers_does_not_overtake_what_follows() -> None:
+@pytest.mark.parametrize("by_tool", [False, True], ids=["turn", "tool"])
+def test_what_a_cancelled_call_remembers_does_not_overtake_what_follows(by_tool: bool) -> None:
     async def forgetting(slow: SlowStore) -> None:
-        memory, message = MemoryLearning(slow, per_user=False), {"role": "user", "content": "Old."}
+        memory = MemoryLearning(slow, per_user=False, tools=True)
         forget = asyncio.to_thread(slow.forget, namespace=memory.namespace)
-        await cancel_in_write(slow, memory.aprocess(messages=[message]), forget)
+        remember: Any = (await memory.aget_tools())[-1]
+        message = {"role": "user", "content": "Old."}
+        call = remember("Old.") if by_tool else memory.aprocess(messages=[message])
+        await cancel_in_write(slow, call, forget)
 
     with SlowStore() as slow:
         asyncio.run(forgetting(slow))
@@ -226,7 +230,8 @@ def test_a_run_without_a_user_remembers_nothing_unless_all_share(
     assert store.count(namespace="agno") == 2
 
 
-def test_the_model_searches_and_writes_by_itself(store: MemoryStore) -> None:
+@pytest.mark.parametrize("awaited", [False, True], ids=["sync", "async"])
+def test_the_model_searches_and_writes_by_itself(store: MemoryStore, awaited: bool) -> None:
     agent, model = agent_with(
         MemoryLearning(store, tools=True),
         {"name": "recall", "arguments": '{"query": "pizza"}'},
@@ -234,7 +239,10 @@ def test_the_model_searches_and_writes_by_itself(store: MemoryStore) -> None:
         {"name": "recall", "arguments": '{"query": "pizza"}'},
         "Done.",
     )
-    agent.run("Learn.", user_id="ann")
+    if awaited:
+        asyncio.run(agent.arun("Learn.", user_id="ann"))
+    else:
+        agent.run("Learn.", user_id="ann")
     answers = [text for role, text in model.prompts[-1] if role == "tool"]
     assert answers[:2] == ["Nothing is known about that.", "Remembered."]
     assert "Ann likes pizza." in answers[2]
