@@ -14,28 +14,27 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-S = TypeVar("S")
 
 
 def awaitable(
-    verb: Callable[Concatenate[S, P], R],
-) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
+    verb: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """Return *verb* as a coroutine method of the same signature."""
 
     @wraps(verb)
-    async def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await in_thread(verb, self, *args, **kwargs)
 
     return run
 
 
 def lasting(
-    verb: Callable[Concatenate[S, P], R],
-) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
+    verb: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """Return *verb*, which writes, as a coroutine method; see ``settled``."""
 
     @wraps(verb)
-    async def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await settled(verb, self, *args, **kwargs)
 
     return run
