@@ -40,7 +40,7 @@ EMBEDDED = ""
 SHORTEST_KEY: Final = 16
 """So many bytes an integrity key has at least."""
 
-SEGMENT_FORMAT: Final = 7
+SEGMENT_FORMAT: Final = 8
 """Raised when segments change: in layout, or in how text becomes terms. Others are not loaded."""
 
 

@@ -11,9 +11,10 @@ What is stored and what is asked both go through here, so that they meet:
 - Numbers stay whole: ``3.5``, ``1,000`` (as ``1000``), ``3.11.7``. The term of ``3rd`` is ``3``.
 - "Anna's" is ``anna`` and "I'll" is ``i`` (not ``ill``); "don't" is ``dont``, like no other word.
 - Words in Latin letters are stemmed as English is, and their first eight letters count; of words
-  in other letters the first four, in Arabic those after the article, in Hebrew those after what is
-  written to a word. So most forms of a word meet, and a German compound meets its first part. Words
-  with digits are left as they are.
+  in other letters the first four, in Arabic and Hebrew those after what is written to a word. So
+  most forms of a word meet, and a German compound meets its first part. Words with digits are left
+  as they are.
+- Persian words end where a non-joiner stands, as where others write a space.
 - What would meet a stop word by its stem is kept apart: "use" from "us", "one" from "on".
 """
 
@@ -52,10 +53,14 @@ _MARKS = (
     "\u0730-\u074a\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u0f71-\u0f84\u0f8d-\u0fbc"
 )
 _INVISIBLE = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]+")
+# Where a Persian word is joined of parts, which many write with a space between them.
+_NON_JOINER = re.compile("\u200c(?<=[\u0620-\u06ff]\u200c)")
 _APOSTROPHES_AND_HYPHENS = str.maketrans("\u2018\u2019\u02bc\u2032\u2010\u2011", "''''--")
 _PLAIN_LETTERS = str.maketrans("đłø\u0131", "dloi") | str.maketrans({"æ": "ae", "œ": "oe"})
 # Arabic and Persian letters that are written for one another, and two signs of one Hindi sound.
-_PLAIN_LETTERS |= str.maketrans("\u0629\u0649\u06cc\u06a9\u0901", "\u0647\u064a\u064a\u0643\u0902")
+_PLAIN_LETTERS |= str.maketrans(
+    "\u0629\u06c1\u06d5\u0649\u06cc\u06a9\u0901", "\u0647\u0647\u0647\u064a\u064a\u0643\u0902"
+)
 
 _LETTER = rf"(?:[^\W{_UNSPACED}]|[{_MARKS}])"
 _JOINT = r"(?:['-]|(?<=\d)[.,](?=\d))"
@@ -78,6 +83,7 @@ LONGEST_IDENTIFIER = 64
 
 _LATIN_LETTERS, _OTHER_LETTERS = 8, 4
 _ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0628\u0643\u0641]?\u0627\u0644|\u0644\u0644)(?=..)")
+_ARABIC_PREFIX = re.compile("^[\u0648\u0641\u0628\u0644](?=[\u0621-\u064a]{3,}$)")
 _HEBREW_PREFIXES = re.compile(
     "^[\u05d1\u05d4\u05d5\u05db\u05dc\u05de\u05e9]+(?=[\u05d0-\u05ea]{3})"
 )
@@ -110,7 +116,8 @@ def chunks(text: str) -> list[str]:
     """Cut text into runs of unspaced script and words with what is joined to them."""
     if text.isascii():
         return _ASCII_CHUNKS.findall(text)
-    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    text = _NON_JOINER.sub(" ", unicodedata.normalize("NFKC", text))
+    text = _INVISIBLE.sub("", text)
     return _CHUNKS.findall(text.translate(_APOSTROPHES_AND_HYPHENS))
 
 
@@ -173,7 +180,8 @@ def _common_part(word: str) -> str:
         return ordinal[0] if (ordinal := _ORDINAL.match(word)) else word
     if _DIGIT.search(word):
         return word
-    return _HEBREW_PREFIXES.sub("", _ARABIC_ARTICLE.sub("", word))[:_OTHER_LETTERS]
+    word = _ARABIC_PREFIX.sub("", _ARABIC_ARTICLE.sub("", word))
+    return _HEBREW_PREFIXES.sub("", word)[:_OTHER_LETTERS]
 
 
 def _split(chunk: str) -> tuple[str, ...]:
