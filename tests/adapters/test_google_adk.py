@@ -167,7 +167,8 @@ def test_memories_of_ones_own_are_kept_and_replaced_by_id(store: MemoryStore) ->
 
 def test_a_cancelled_call_does_not_bring_back_what_was_deleted() -> None:
     async def deleting(slow: SlowStore) -> None:
-        memory, ann = MemoryService(slow), {"app_name": "app", "user_id": "ann"}
+        memory = MemoryService(slow)
+        ann: Any = {"app_name": "app", "user_id": "ann"}
         entry = MemoryEntry(id="1", content=Content(parts=[Part(text="Old.")]))
         add = memory.add_memory(**ann, memories=[entry])
         await cancel_in_write(slow, add, memory.delete_memory(**ann, memory_id="1"))
