@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bethink import MemoryStore
+from bethink import MemoryStore, Subtree
+from bethink.backends.sqlite import SQLiteBackend
 from bethink.backends.sqlite.where import condition
 from bethink.filters import matches, parse
 
@@ -64,7 +65,7 @@ def test_what_sqlite_may_see_otherwise_is_left_open(where: dict[str, Any]) -> No
         {"author": {"$ne": 3}},
         {"author": {"$exists": False}},
         {"author": {"$in": ["Ann", "Bob"]}},
-        {"author": {"$nin": [str(n) for n in range(500)]}},
+        {"author": {"$nin": [str(n) for n in range(2000)]}},
         {"importance": {"$gte": 0.5, "$lt": 1}},
         {"importance": {"$in": [1, 0.5, "x", True]}},
         {"$not": {"$or": [{"author": "Ann"}, {"key": {"$gt": "a"}}]}},
@@ -80,7 +81,8 @@ def test_what_is_said_of_plain_columns_needs_no_second_look(where: dict[str, Any
 @pytest.mark.parametrize(
     "where",
     [
-        {"author": {"$in": [str(n) for n in range(501)]}},
+        {"author": {"$in": [f"{n}\x00" for n in range(501)]}},
+        {"importance": {"$in": list(range(501))}},
         {"author": {"$in": ["Ann", None]}},
         {"author": {"$contains": "n"}},
         {"importance": {"$lt": 2**53}},
@@ -96,3 +98,59 @@ def test_what_is_too_much_for_a_condition_is_left_open(where: dict[str, Any]) ->
 def test_a_tag_is_looked_for_in_the_file() -> None:
     found = condition(parse({"tags": {"$contains": "x"}}))
     assert ("json_each" in found.sql, found.parameters, found.exact) == (True, ("x",), False)
+
+
+@given(
+    st.lists(st.text("ab1\x00ä", min_size=1, max_size=2), unique=True, max_size=5),
+    st.lists(st.text("ab1\x00ä", max_size=2) | st.just(1), max_size=5),
+    st.sampled_from(["$in", "$nin"]),
+    st.booleans(),
+)
+def test_a_list_finds_what_it_lists(
+    keys: list[str], listed: list[Any], operator: str, turned: bool
+) -> None:
+    where: dict[str, Any] = {"key": {operator: listed}}
+    where = {"$not": where} if turned else where
+    with MemoryStore() as store:
+        stored = [store.store("", value=1, key=key) for key in keys]
+        stored.append(store.store("", value=1))
+        store.forget(store.store("", value=1, key="gone").id)
+        expected = [record for record in stored if matches(parse(where), record)]
+        for scope in ("default", Subtree("default")):
+            assert store.all(namespace=scope, where=where) == expected
+            assert store.count(namespace=scope, where=where) == len(expected)
+            assert (
+                store.all(namespace=scope, where=where, order="newest", limit=2)
+                == (expected[::-1][:2])
+            )
+
+
+@pytest.mark.parametrize("many", [2, 600])
+@pytest.mark.parametrize("field", ["id", "key"])
+@pytest.mark.parametrize("verb", ["all", "count", "forget"])
+def test_what_is_listed_is_looked_up_whatever_is_beside_it(
+    verb: str, field: str, many: int
+) -> None:
+    where = {field: {"$in": [f"k{n}" for n in range(many)]}}
+    few, most = (_steps(beside, verb, where) for beside in (100, 1000))
+    assert most < few + 100
+
+
+def _steps(beside: int, verb: str, where: dict[str, Any]) -> int:
+    """Return how many steps SQLite takes for *verb* with so many records *beside* those meant."""
+    taken = 0
+
+    def step() -> int:
+        nonlocal taken
+        taken += 1
+        return 0
+
+    with MemoryStore() as store:
+        names = [*(f"o{n}" for n in range(beside)), "k0", "k1"]
+        store.store_many([{"content": "", "value": 0, "id": each, "key": each} for each in names])
+        backend = store._engine.backend
+        assert isinstance(backend, SQLiteBackend)
+        with backend._connections.reading() as connection:
+            connection.set_progress_handler(step, 1)
+        getattr(store, verb)(namespace="default", where=where)
+        return taken

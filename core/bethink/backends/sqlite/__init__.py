@@ -136,15 +136,16 @@ class SQLiteBackend:
             *passing.parameters,
             -1 if limit is None or not paged else limit,
             offset if paged else 0,
+            using=passing.using(scope),
         )
         if paged:
             return found
         passed = (record for record in found if matches(where, record))
         return list(islice(passed, offset, None if limit is None else offset + limit))
 
-    def _records(self, sql: str, *parameters: object) -> list[MemoryRecord]:
+    def _records(self, sql: str, *parameters: object, using: str = "") -> list[MemoryRecord]:
         found = self._connections.rows(
-            f"SELECT {self._codes.columns} FROM records WHERE {sql}", *parameters
+            f"SELECT {self._codes.columns} FROM records {using} WHERE {sql}", *parameters
         )
         return [self._codes.to_record(values) for values in found]
 
@@ -154,7 +155,8 @@ class SQLiteBackend:
         passing = condition(where)
         columns = "row" if passing.exact else f"row, {self._codes.columns}"
         found = self._connections.rows(
-            f"SELECT {columns} FROM records WHERE {inside} AND state = 'live' AND ({passing.sql})",
+            f"SELECT {columns} FROM records {passing.using(scope)} "
+            f"WHERE {inside} AND state = 'live' AND ({passing.sql})",
             *parameters,
             *passing.parameters,
         )

@@ -7,22 +7,39 @@ the rest is left open.
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...filters import NUMBER_FIELDS, TIME_FIELDS, All, Any_, Compare, Filter, Not
+from ...namespaces import Scope
+from .rows import GIVEN
 
 _SYMBOLS = {"$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """An SQL condition over one row of ``records``, its parameters, and whether it says it all."""
+    """An SQL condition over one row of ``records``, its parameters, and whether it says it all.
+
+    *listed* is a column whose values it lists, so that an index finds all that it lets through.
+    """
 
     sql: str = "1"
     parameters: tuple[Any, ...] = ()
     exact: bool = True
+    listed: str | None = None
+
+    def using(self, scope: Scope, *, live: bool = True) -> str:
+        """Return the index to look in, where SQLite would read a whole namespace.
+
+        That of keys has but *live* records.
+        """
+        if self.listed == "id":
+            return "INDEXED BY sqlite_autoindex_records_1"
+        by_key = self.listed == "key" and live and isinstance(scope, str)
+        return "INDEXED BY records_key" if by_key else ""
 
 
 _OPEN = Condition(exact=False)
@@ -50,7 +67,9 @@ def condition(where: Filter | None, depth: int = _DEEPEST) -> Condition:
         case All(parts) | Any_(parts) if len(parts) > _MOST_PARTS:
             return _OPEN
         case All(parts):
-            return _joined([condition(part, depth - 1) for part in parts], " AND ", "1")
+            found = [condition(part, depth - 1) for part in parts]
+            listed = next((part.listed for part in found if part.listed), None)
+            return replace(_joined(found, " AND ", "1"), listed=listed)
         case Any_(parts):
             return _joined([condition(part, depth - 1) for part in parts], " OR ", "0")
         case Not(part):
@@ -79,16 +98,25 @@ def _on_column(column: str, operator: str, operand: Any) -> Condition:
     if not (among or operator in _SYMBOLS) or any(map(_huge, operand if among else [operand])):
         return _OPEN
     if among:
-        fitting = tuple(item for item in operand if _fits(column, item))
-        if len(fitting) > 500 or None in operand:
-            return _OPEN
-        marks = f"{'NOT ' if operator == '$nin' else ''}IN ({','.join('?' * len(fitting))})"
-        return Condition(f"{column} IS NOT NULL AND {column} {marks}", fitting)
+        return _OPEN if None in operand else _among(column, operator, operand)
     if operand is None:
         return Condition(f"{column} IS {'' if operator == '$eq' else 'NOT '}NULL")
     if not _fits(column, operand):
         return Condition(f"{column} IS NOT NULL") if operator == "$ne" else _NEVER
     return Condition(f"{column} IS NOT NULL AND {column} {_SYMBOLS[operator]} ?", (operand,))
+
+
+def _among(column: str, operator: str, operand: list[Any]) -> Condition:
+    fitting = tuple(item for item in operand if _fits(column, item))
+    among, listed = f"({','.join('?' * len(fitting))})", None
+    if fitting and all(map(_is_text, fitting)):
+        among, fitting = GIVEN, (json.dumps(fitting),)
+        listed = column if operator == "$in" and column in ("id", "key") else None
+    elif len(fitting) > 500:
+        return _OPEN
+    word = "NOT IN" if operator == "$nin" else "IN"
+    # The plus has SQLite look for the values that are listed, not for all that are not NULL.
+    return Condition(f"+{column} IS NOT NULL AND {column} {word} {among}", fitting, listed=listed)
 
 
 def _fits(column: str, operand: Any) -> bool:

@@ -91,9 +91,11 @@ class SQLiteWriter:
         """Return the rows and records that ``Backend.span`` would return."""
         return list(self._found(spanning(last=last), namespace, low, high, now))
 
-    def _found(self, sql: str, *parameters: object) -> Iterator[tuple[int, MemoryRecord]]:
+    def _found(
+        self, sql: str, *parameters: object, using: str = ""
+    ) -> Iterator[tuple[int, MemoryRecord]]:
         found = self._connection.execute(
-            f"SELECT row, {self._codes.columns} FROM records WHERE {sql}", parameters
+            f"SELECT row, {self._codes.columns} FROM records {using} WHERE {sql}", parameters
         ).fetchall()
         return ((row, self._codes.to_record(values)) for row, *values in found)
 
@@ -111,6 +113,7 @@ class SQLiteWriter:
             f"{inside} AND ({among}) AND ({passing.sql}) ORDER BY ordinal",
             *parameters,
             *passing.parameters,
+            using=passing.using(scope, live=states == LIVE),
         )
         return [pair for pair in found if passing.exact or matches(where, pair[1])]
 
