@@ -421,6 +421,19 @@ def test_a_pruned_thread_goes_on(store: MemoryStore) -> None:
         saver.prune(["a"], strategy="some")
 
 
+@pytest.mark.parametrize("strategy", ["keep_latest", "delete"])
+def test_what_many_pruned_threads_lose_is_found_by_the_database(
+    store: MemoryStore, strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saver, threads = BethinkSaver(store), [f"t{number}" for number in range(45)]
+    for thread in (*threads, *threads, "other", "other"):
+        put(saver, thread, {})
+    monkeypatch.setattr("bethink.backends.sqlite.writer.matches", None)
+    saver.prune(threads, strategy=strategy)
+    left = [len(held(saver, thread)) for thread in (*threads, "other")]
+    assert left == [1 if strategy == "keep_latest" else 0] * 45 + [2]
+
+
 def test_a_copied_thread_goes_its_own_way(store: MemoryStore) -> None:
     saver = BethinkSaver(store)
     graph = graph_of(saver, reply=reply)
