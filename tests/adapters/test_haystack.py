@@ -563,3 +563,20 @@ def test_the_example_remembers_across_conversations(tmp_path: Path) -> None:
         [sys.executable, str(EXAMPLE)], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert "user: I always take my coffee with oat milk." in done.stdout
+
+
+def test_writing_a_document_reads_no_other(store: MemoryStore) -> None:
+    steps, documents = [0], BethinkDocumentStore(store)
+
+    def step() -> int:
+        steps[-1] += 1
+        return 0
+
+    for beside in (100, 1000):
+        documents.write_documents([Document(id=f"{beside}/{n}") for n in range(beside)])
+        with store._engine.backend._connections.reading() as connection:  # type: ignore[attr-defined]
+            connection.set_progress_handler(step, 1)
+            documents.write_documents([Document(id=f"new {beside}", content="x")])
+            connection.set_progress_handler(None, 0)
+        steps.append(0)
+    assert steps[1] < steps[0] + 100

@@ -61,7 +61,8 @@ class BethinkDocumentStore(MetaFields):
             if policy is DuplicatePolicy.OVERWRITE:
                 gone = [record.id for record in self._there(_keyless(ids))]
             else:
-                known = {record.key or record.id for record in self._there(_of(ids))}
+                there = [*self._there(_keyed(ids)), *self._there(_keyless(ids))]
+                known = {record.key or record.id for record in there}
                 new = _unknown(new, known, skip=policy is DuplicatePolicy.SKIP)
             items = {document.id: to_item(document, self._vectors) for document in new}
             self.store.store_many(items.values(), forget=gone, namespace=self.namespace)
@@ -154,7 +155,12 @@ class BethinkDocumentStore(MetaFields):
 
 def _of(document_ids: Sequence[str]) -> dict[str, Any]:
     """Return the filter of the documents with these ids."""
-    return {"$or": [{"key": {"$in": list(document_ids)}}, _keyless(document_ids)]}
+    return {"$or": [_keyed(document_ids), _keyless(document_ids)]}
+
+
+def _keyed(document_ids: Sequence[str]) -> dict[str, Any]:
+    """Return the filter of the documents that were written with these ids."""
+    return {"key": {"$in": list(document_ids)}}
 
 
 def _keyless(document_ids: Sequence[str]) -> dict[str, Any]:
