@@ -139,7 +139,7 @@ class _Packing:
         room = self._room(0.0)
         alone = self._weight + self._entry[self._group]
         able = (alone <= room) & (self._scores > 0.0)
-        able[: best + 1] = False
+        able[:best] = False
         able[best] = True
         places: list[int] = np.flatnonzero(able).tolist()
         repeated = repeats(self._ranked[place].memory for place in places)

@@ -164,6 +164,13 @@ def test_a_short_form_stands_in_for_one_that_does_not_fit() -> None:
     assert packed_into([long, short], between).results == (short,)
 
 
+def test_what_fits_stands_in_for_the_same_under_a_heading_that_does_not() -> None:
+    best, plain = hit(0, "cat", 0.9), hit(2, "word " * 20, 0.7)
+    under = hit(1, "word " * 20, 0.8, category="c" * 70)
+    text = context_block([best.memory, plain.memory], nonce=lambda: "0" * 18)
+    assert packed_into([best, under, plain], estimate_tokens(text)).results == (best, plain)
+
+
 def test_a_repetition_is_left_out_and_another_number_is_not() -> None:
     hits = [
         hit(0, "The limit is 100 requests", 0.9),
@@ -194,6 +201,12 @@ CATS = [hit(number, f"cat number {number}", 0.9 - number / 100) for number in ra
 def test_a_counter_that_counts_the_whole_for_less_leaves_no_room_unused() -> None:
     packed = packed_into(CATS, 40, lambda text: (cats := text.count("cat")) and 5 * cats + 1)
     assert (len(packed.results), packed.tokens) == (7, 36)
+
+
+def test_headings_count_where_the_whole_counts_for_less() -> None:
+    hits = [hit(number, f"cat {number}", 0.9, category=f"c{number % 5}") for number in range(20)]
+    packed = packed_into(hits, 38, lambda text: math.ceil(len(text) / 16))
+    assert packed.results == tuple(hits)
 
 
 def test_a_counter_that_counts_the_whole_for_more_leaves_little_room_unused() -> None:
