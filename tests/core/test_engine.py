@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from bethink import EmbedderMismatchError, HashEmbedder, MemoryStore, ValidationError
+from bethink.backends import EMBEDDED
 from bethink.embedders import CallableEmbedder
 
 
@@ -79,6 +81,25 @@ def test_an_update_that_meets_an_emptied_record_ends() -> None:
     assert not update.is_alive()
     assert [record.author for record in store.all()] == ["Ann"]
     store.close()
+
+
+def test_what_moves_and_changes_again_in_one_write_keeps_its_place_and_vectors(
+    store: MemoryStore,
+) -> None:
+    before = store.store_many(["a red cat", "a dog"])[0]
+    moved = replace(before, content="a blue cat")
+    vector = store._engine.embed([moved])[0]
+    with store._engine.writing() as transaction:
+        for old, new, changes in (
+            (before, moved, {"content": moved.content}),
+            (moved, replace(moved, importance=0.9), {"importance": 0.9}),
+        ):
+            (row, _) = transaction.writer.find([old.id])[old.id]
+            vectors = {EMBEDDED: vector} if "content" in changes else {}
+            transaction.change(row, old, new, vectors, "update", changes)
+        (left,) = transaction.changes().live
+    assert (left.ordinal, left.record.importance) == (1, 0.9)
+    assert left.vectors[EMBEDDED].tolist() == vector.tolist()
 
 
 @pytest.mark.parametrize("reading", [5, np.float64(5), np.float32(5)])

@@ -8,6 +8,7 @@ from bethink import EVERYWHERE, HashEmbedder, MemoryStore, StorageError, Subtree
 from bethink import index as resident
 from bethink.backends import Loading
 from bethink.index import keyword, scope
+from bethink.index.touches import Pending, Touches
 from bethink.namespaces import Scope
 
 from ..twin import Asked, Twin, assert_same
@@ -358,3 +359,20 @@ def test_accesses_that_are_being_written_count_in_a_scope_that_is_loaded(path: P
                 assert accesses(store, namespace) == [1]
         for namespace in ("a", EVERYWHERE):
             assert accesses(store, namespace) == [1]
+
+
+def test_accesses_that_were_just_written_count_once_in_a_scope_that_is_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written, found = Touches.written, list[list[int]]()
+
+    def loading(self: Touches, taken: Pending) -> None:
+        found.append(accesses(store, EVERYWHERE))
+        written(self, taken)
+
+    with opened() as store:
+        fill(store, 1)
+        store.recall("red cat", namespace="a")
+        monkeypatch.setattr(Touches, "written", loading)
+        store._engine.flush()
+    assert found == [[1]]

@@ -108,14 +108,16 @@ def test_a_block_is_settled_once_and_again_after_merging() -> None:
     index = KeywordIndex()
     index.extend([["a"]] * 4)
     assert index.unsettled
+    assert index.unsaved == 4
     index.settle(0, 7)
     assert not index.unsettled
+    assert index.unsaved == 0
     assert index.blocks[0].saved == (7,)
     index.extend([["b"]] * 4)
     assert index.unsettled
     assert index.blocks[0].saved == (7,)
     index.settle(0, None)
-    assert (index.unsettled, index.blocks[0].saved) == (False, ())
+    assert (index.unsettled, index.unsaved, index.blocks[0].saved) == (False, 8, ())
 
 
 def test_an_adopted_block_comes_before_what_follows() -> None:

@@ -12,6 +12,7 @@ from bethink import EVERYWHERE, MemoryRecord, Subtree
 from bethink.backends import EMBEDDED, Loading, Row, Segment, Vector
 from bethink.filters import Compare, Filter
 from bethink.index import keyword, scope
+from bethink.index.document import UNASKED
 from bethink.index.scope import ScopeIndex
 from bethink.namespaces import Scope
 from bethink.text import Query
@@ -54,6 +55,13 @@ def test_what_is_written_one_by_one_is_as_if_loaded_at_once() -> None:
         index.apply([each], [])
     assert told(index) == pytest.approx(told(loaded(ROWS)))
     assert (index.live, index.total) == (11, loaded(ROWS).total)
+
+
+def test_where_a_time_is_asked_for_what_tells_none_counts_less() -> None:
+    index = loaded([row(1, "red cat of last Friday"), row(2, "red cat of Ann's aunt")])
+    query = Query(["cat", "red"], of_replies=True)
+    plain, timed = (index.keyword_scores(query._replace(of_times=asked)) for asked in (False, True))
+    assert timed.tolist() == (plain * [1.0, UNASKED]).tolist()
 
 
 def test_what_died_leaves_no_trace_in_the_scores() -> None:
@@ -101,11 +109,10 @@ def test_rows_have_positions_whatever_order_they_were_loaded_in() -> None:
 
 def test_an_access_counts_in_place() -> None:
     index = loaded(ROWS)
-    index.touch([2, 99], 2, 50.0)
-    index.touch([2], 1, 40.0)
-    position = index.positions([2])[0]
-    assert index.columns["accesses"][position] == 3
-    assert index.columns["accessed"][position] == 50.0
+    index.touch([1, 99], 2, 50.0)
+    index.touch([1], 1, 40.0)
+    assert index.columns["accesses"].tolist() == [3] + [0] * 10
+    assert index.columns["accessed"][0] == 50.0
 
 
 def saved(index: ScopeIndex) -> tuple[Segment, ...]:
@@ -174,8 +181,18 @@ def test_what_died_since_it_was_saved_stays_dead() -> None:
 def test_what_was_patched_since_it_was_saved_is_patched() -> None:
     index = loaded(ROWS[:6])
     patched = replace(ROWS[1], record=replace(ROWS[1].record, importance=0.9))
-    again = ScopeIndex.of("a", 2, Loading(0, saved(index), {}, (), (patched, row(50))))
+    other = replace(row(50), record=replace(row(50).record, importance=0.1))
+    again = ScopeIndex.of("a", 2, Loading(0, saved(index), {}, (), (patched, other)))
     assert again.columns["importance"].tolist() == [0.5, 0.9, 0.5, 0.5, 0.5, 0.5]
+
+
+def test_what_was_touched_is_saved_as_the_file_has_it_and_nothing_else_is() -> None:
+    index = loaded(ROWS[:3])
+    index.touch([1, 3], 1, 50.0)
+    touched = {1: ROWS[0].record, 99: replace(ROWS[2].record, access_count=7)}
+    ((_, segment),) = index.unsaved(1, touched)
+    again = loaded([], segments=(replace(segment, number=1),))
+    assert again.columns["accesses"].tolist() == [0, 0, 1]
 
 
 def test_threads_of_several_namespaces_stay_apart_in_segments() -> None:

@@ -156,6 +156,8 @@ def test_it_does_not_matter_whether_the_answer_was_stored_first() -> None:
 
 def test_a_question_without_an_answer_keeps_all() -> None:
     assert scores([1, 1], {1: 0.5}, asking=[1])[1] == pytest.approx(lifted(0.5, 0.5))
+    last, none = (scores([1, 1, 1], {0: 0.5, 2: 0.5}, asking) for asking in ([0, 2], [0]))
+    assert last.tolist() == none.tolist()
 
 
 def test_evidence_from_several_turns_adds_up_as_chances_do() -> None:
@@ -210,3 +212,13 @@ def test_a_turn_that_comes_late_is_linked_where_it_belongs() -> None:
             "the blue one",
             "the first words",
         ]
+
+
+def test_a_thread_that_begins_later_is_linked_as_well() -> None:
+    with MemoryStore() as store:
+        store.store("the first words", thread="r")
+        store.recall("boat", touch=False)
+        for text in ("paint for the boat", "the blue one"):
+            store.store(text, thread="s")
+        found = store.recall("boat paint", k=9, mode="keyword")
+        assert [hit.memory.content for hit in found] == ["paint for the boat", "the blue one"]
