@@ -398,7 +398,7 @@ def test_forgetting_narrows_by_every_criterion(store: MemoryStore) -> None:
     assert store.forget(["000", "002"], namespace="a") == 1
     assert store.forget(namespace=Subtree("a"), where={"category": "c"}) == 2
     assert store.namespaces() == {"a/b": 1, "ab": 2}
-    assert store.forget(where={"category": "c"}) == 1
+    assert store.forget(["002", "005"], where={"category": "c"}) == 1
     assert store.forget(namespace=EVERYWHERE) == 2
     assert store.count(namespace=EVERYWHERE) == 0
     assert actions(store) == ["store"] * 6 + ["forget"] * 6

@@ -50,7 +50,7 @@ def test_the_very_text_comes_before_what_is_nearly_it() -> None:
 
 def test_what_has_changed_or_gone_meanwhile_is_not_found() -> None:
     with MemoryStore(embedder=EMBEDDER) as store:
-        gone, changed, valued = store.store_many([LONG, f"{LONG} now", f"{LONG} too"])
+        gone, changed, valued = store.store_many([LONG, f"{LONG} now", f"{LONG} also"])
         (record,) = new(LONG)
         nearest = looked_for(store, [record])
         store.update(changed.id, content=f"{LONG} of 2 houses")

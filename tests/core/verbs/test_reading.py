@@ -319,6 +319,14 @@ def test_what_others_change_during_a_recall_leaves_no_gap(
         assert hit.memory.content == best
 
 
+def test_a_word_is_found_by_a_synonym_unless_words_alone_are_looked_for() -> None:
+    with MemoryStore(embedder=HashEmbedder(64)) as store:
+        store.store("the child sleeps")
+        (hit,) = store.recall("where are the kids", touch=False)
+        assert hit.explain().signals["keyword"] > 0
+        assert store.recall("where are the kids", mode="keyword") == []
+
+
 @pytest.fixture
 def cats(clock: Clock) -> Iterator[MemoryStore]:
     """Return a store of six records, each in another plight."""
@@ -356,6 +364,8 @@ def test_what_keeps_a_record_out_is_told(cats: MemoryStore, id: str, told: str) 
 def test_a_filter_is_told(cats: MemoryStore) -> None:
     found = cats.why_not("good", "red cat", where={"importance": {"$gt": 0.5}})
     assert str(found) == "good: filtered (it does not pass where)"
+    found = cats.why_not("good", "red cat", where={"importance": {"$lte": 0.5}})
+    assert (found.reason, found.rank) == ("returned", 1)
 
 
 def test_a_bar_is_told_with_what_was_reached(cats: MemoryStore) -> None:

@@ -91,6 +91,7 @@ def test_what_differs_besides_the_words_keeps_them_apart(
         ("Ann is learning Greek", "Ann gave up learning Greek"),
         ("The shop calls the bank", "The shop is called by the bank"),
         ("Ann lives in Lyon", "Ann lived in Lyon"),
+        ("Ann lives in Lyon and is glad", "Ann lived in Lyon and is glad"),
         ("The fee is 1,000 euros", "The fee is 1,100 euros"),
     ],
 )
