@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -28,6 +29,17 @@ def test_where_a_row_is_in_no_segment_all_rows_are_loose(backend: Backend, missi
     whole = missing == 3
     assert len(loading.segments) == (3 if whole else 0)
     assert [row.row for row in loading.loose] == ([4, 5] if whole else [1, 2, 3, 4, 5])
+
+
+def test_a_number_is_drawn_until_no_segment_has_it(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = insert(backend, *(record(f"r{n}") for n in range(2)))
+    drawn = iter([b"\xff" * 4, b"\xff" * 4, b"\x00\x00\x00\x0e"])
+    monkeypatch.setattr(os, "urandom", lambda size: next(drawn))
+    numbers = backend.save([segment([row], 2) for row in rows])
+    assert numbers == [2**31 - 1, 7]
+    assert [each.number for each in backend.load("default").segments] == numbers
 
 
 def test_where_a_row_is_in_two_segments_all_rows_are_loose(backend: Backend) -> None:

@@ -87,11 +87,13 @@ def _segments(
         "WHERE namespace = ? AND first >= ? ORDER BY first",
         (namespace, start),
     ).fetchall()
+    if any(kind != SEGMENT_FORMAT for _, kind, *_ in found):
+        return ()
     segments = []
     for checksum, kind, size, first, last, count, head, number in found:
         data = _data(connection, number, size)
         columns = (kind, namespace, first, last, count, head)
-        if (codes.checksum(columns, data), SEGMENT_FORMAT) != (checksum, kind):
+        if codes.checksum(columns, data) != checksum:
             return ()
         segments.append(Segment(namespace, first, last, count, head, data, number))
     if any(one.last >= other.first for one, other in pairwise(segments)):
@@ -156,7 +158,6 @@ def save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int 
     if overlapping or present != len(segment.replaces):
         return None
     connection.execute(f"DELETE FROM segments WHERE number IN {GIVEN}", (replaced,))
-    number = int.from_bytes(os.urandom(7))
     columns = (
         SEGMENT_FORMAT,
         segment.namespace,
@@ -169,5 +170,14 @@ def save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int 
         "INSERT INTO segments "
         "(number, format, namespace, first, last, count, head, checksum, data) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (number, *columns, codes.checksum(columns, segment.data), segment.data),
+        (_drawn(connection), *columns, codes.checksum(columns, segment.data), segment.data),
     ).lastrowid
+
+
+def _drawn(connection: sqlite3.Connection) -> int:
+    """Draw a number that no segment has, of 31 bits: Python 3.11.2 opens blobs by no larger one."""
+    while True:
+        number = int.from_bytes(os.urandom(4)) >> 1
+        taken = connection.execute("SELECT 1 FROM segments WHERE number = ?", (number,)).fetchone()
+        if taken is None:
+            return number
