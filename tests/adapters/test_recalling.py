@@ -1,0 +1,102 @@
+"""What every adapter shows a model and remembers of it, without a framework."""
+
+from __future__ import annotations
+
+import logging
+from itertools import count
+
+import pytest
+
+from bethink import MemoryStore, StoreClosedError, ValidationError
+from bethink_adapters.recalling import NOTHING, Recalling
+from bethink_adapters.remembering import remember_new, turn
+
+PIZZA = "Ann likes pizza Margherita."
+QUESTION = "Which pizza does Ann like?"
+
+
+def accesses(store: MemoryStore) -> list[int]:
+    return [record.access_count for record in store.all()]
+
+
+@pytest.mark.parametrize("query", ["", " \n"])
+def test_a_blank_question_recalls_nothing(store: MemoryStore, query: str) -> None:
+    store.store(PIZZA)
+    assert Recalling(store).block(query) == NOTHING
+
+
+def test_only_what_is_shown_counts_as_accessed(store: MemoryStore) -> None:
+    store.store(PIZZA)
+    store.store("Ann likes pizza Funghi, too.")
+    recalling = Recalling(store, k=1)
+    assert len(recalling.best(QUESTION)) == 1
+    assert accesses(store) == [0, 0]
+    assert recalling.block(QUESTION).text
+    assert sorted(accesses(store)) == [0, 1]
+    recalling.answer(QUESTION)
+    assert sorted(accesses(store)) == [0, 2]
+
+
+def test_a_filter_narrows_what_is_shown(store: MemoryStore) -> None:
+    store.store(PIZZA, thread="old")
+    assert not Recalling(store).block(QUESTION, where={"thread": "new"}).text
+    assert PIZZA in Recalling(store).block(QUESTION, where={"thread": "old"}).text
+
+
+def test_what_is_said_anyway_or_often_takes_no_place(store: MemoryStore) -> None:
+    for number in range(6):
+        store.store(QUESTION, author="Ann", thread=f"t{number}")
+        store.store(f" {QUESTION}\n", author="Bob", thread=f"t{number}")
+    store.store("Pizza Funghi for Ann.")
+    shown = [hit.memory.content for hit in Recalling(store, k=2).best("Which pizza?", {QUESTION})]
+    assert shown == ["Pizza Funghi for Ann."]
+    shown = [str(hit.memory.author) for hit in Recalling(store, k=2).best(QUESTION)]
+    assert sorted(shown) == ["Ann", "Bob"]
+
+
+def test_a_tool_is_told_when_nothing_is_known(store: MemoryStore) -> None:
+    assert Recalling(store).answer(QUESTION) == "Nothing is known about that."
+    store.store(PIZZA)
+    assert PIZZA in Recalling(store).answer(QUESTION)
+
+
+def test_a_store_that_fails_is_logged_or_raises(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    recalling = Recalling(store)
+    store.close()
+    with caplog.at_level(logging.ERROR):
+        assert recalling.safely(QUESTION) == NOTHING
+    assert "nothing could be recalled" in caplog.text
+    with pytest.raises(StoreClosedError):
+        recalling.block(QUESTION)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"k": 0}, {"min_score": float("nan")}, {"namespace": ""}, {"budget_tokens": -1}],
+    ids=str,
+)
+def test_wrong_settings_are_refused(store: MemoryStore, wrong: dict[str, int]) -> None:
+    with pytest.raises(ValidationError):
+        Recalling(store, **wrong)  # type: ignore[arg-type]
+
+
+def test_what_is_handed_over_again_adds_nothing_and_stays_forgotten(store: MemoryStore) -> None:
+    turns = [turn("Hello.", "user", "t"), turn("Hello.", "user", "t"), turn("Hi.", "model", "t")]
+    first = remember_new(store, turns, "default")
+    assert [(record.author, record.content) for record in first] == [
+        ("user", "Hello."),
+        ("model", "Hi."),
+    ]
+    store.forget(first[0].id)
+    assert remember_new(store, turns, "default") == []
+    assert store.count() == 1
+
+
+def test_what_a_framework_numbers_anew_is_said_again(store: MemoryStore) -> None:
+    ids = map(str, count())
+    for _ in range(2):
+        remember_new(store, [turn("Yes.", "user", "t", next(ids))], "default")
+    remember_new(store, [turn("Yes.", "user", "other")], "default")
+    assert store.count() == 3
