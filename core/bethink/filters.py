@@ -233,7 +233,9 @@ def _ordered(relation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
 
 def _among(found: Any, operand: list[Any]) -> bool:
     # What is equal here is equal to Python, too, so a long list is searched in C first.
-    return found in operand and any(_equal(found, item) for item in operand)
+    if found not in operand:
+        return False
+    return isinstance(found, str) or any(_equal(found, item) for item in operand)
 
 
 def _contains(found: Any, operand: Any) -> bool:

@@ -71,8 +71,7 @@ def word_pieces() -> WordPieces:
 @cache
 def _silent() -> frozenset[int]:
     """Return the pieces that tell nothing of a text: marks, and those without a vector."""
-    marks = [number for number, piece in enumerate(vocabulary()) if piece in punctuation]
-    return frozenset(marks).union(np.flatnonzero(_table()[1] == 0).tolist())
+    return frozenset(word_pieces()(punctuation)).union(np.flatnonzero(_table()[1] == 0).tolist())
 
 
 @cache
