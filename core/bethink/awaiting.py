@@ -20,24 +20,24 @@ def awaitable(
     verb: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """Return *verb* as a coroutine method of the same signature."""
-
-    @wraps(verb)
-    async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await in_thread(verb, self, *args, **kwargs)
-
-    return run
+    return _twin(verb, in_thread)
 
 
 def lasting(
     verb: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """Return *verb*, which writes, as a coroutine method; see ``settled``."""
+    return _twin(verb, settled)
 
+
+def _twin(
+    verb: Callable[Concatenate[Any, P], R], run: Callable[..., Coroutine[Any, Any, R]]
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     @wraps(verb)
-    async def run(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await settled(verb, self, *args, **kwargs)
+    async def twin(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await run(verb, self, *args, **kwargs)
 
-    return run
+    return twin
 
 
 async def in_thread(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

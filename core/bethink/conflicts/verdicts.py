@@ -21,7 +21,7 @@ Signals: TypeAlias = Mapping[str, float | str]
 MOST: Final = 0.75
 HALF: Final = 0.5
 _DATED: Final = frozenset((*lex.TIMES, "time", "change"))
-_SWAPPED: Final = 4  # so many words at most can stand for one thing
+_SWAPPED: Final = 4  # so many words at most stand for one thing: two, or four characters
 _TOLD: Final = 3  # so many words tell what a statement is about, wherever they stand
 
 
@@ -173,7 +173,7 @@ def _opposite(pair: _Pair) -> _Finding | None:
     if found is None:
         return None
     named = f"{found} / {min(excluded(found) & only_y)}"
-    rest = min(len(pair.x.bag), len(pair.y.bag)) - 1
+    rest = min(len(x.bag), len(y.bag)) - 1
     if len(pair.common) >= MOST * rest and not _passing(pair):
         return "likely", "opposite", named
     return ("possible", "opposite", named) if len(pair.common) >= HALF * rest else None
@@ -189,7 +189,7 @@ def _swap(pair: _Pair) -> _Finding | None:
     if not one or not two or x.vague or y.vague or x.added or y.added:
         return None
     measures = lex.MEASURE_TERMS.issuperset(one + two)
-    if measures and pair.x.amounts != pair.y.amounts:  # the numbers tell
+    if measures and x.amounts != y.amounts:  # the numbers tell
         return None
     if sorted(one) == sorted(two) and not _turned(pair, one):
         return None
@@ -198,10 +198,10 @@ def _swap(pair: _Pair) -> _Finding | None:
     names = pair.a.names.issuperset(one) and pair.b.names.issuperset(two)
     if kept < 2 and not _told_of(pair, exclusive, names, one + two):
         return None
-    if not exclusive and (start == 0 or _passing(pair) or pair.x.amounts != pair.y.amounts):
+    if not exclusive and (start == 0 or _passing(pair) or x.amounts != y.amounts):
         return None
     unspaced = not one[0].isascii() and len(one[0]) <= 2
-    if max(len(one), len(two)) > min(1 + (names or exclusive) + 2 * unspaced, _SWAPPED):
+    if max(len(one), len(two)) > 1 + (names or exclusive) + 2 * unspaced:
         return None
     named = f"{' '.join(one)} / {' '.join(two)}"
     return ("likely" if exclusive or names or kept >= _TOLD else "possible"), "value", named

@@ -108,15 +108,14 @@ def _on_column(column: str, operator: str, operand: Any) -> Condition:
 
 def _among(column: str, operator: str, operand: list[Any]) -> Condition:
     fitting = tuple(item for item in operand if _fits(column, item))
-    among, listed = f"({','.join('?' * len(fitting))})", None
-    if fitting and all(map(_is_text, fitting)):
-        among, fitting = GIVEN, (json.dumps(fitting),)
-        listed = column if operator == "$in" and column in ("id", "key") else None
-    elif len(fitting) > 500:
-        return _OPEN
-    word = "NOT IN" if operator == "$nin" else "IN"
     # The plus has SQLite look for the values that are listed, not for all that are not NULL.
-    return Condition(f"+{column} IS NOT NULL AND {column} {word} {among}", fitting, listed=listed)
+    sql = f"+{column} IS NOT NULL AND {column} {'NOT IN' if operator == '$nin' else 'IN'}"
+    if fitting and all(map(_is_text, fitting)):
+        listed = column if operator == "$in" and column in ("id", "key") else None
+        return Condition(f"{sql} {GIVEN}", (json.dumps(fitting),), listed=listed)
+    if len(fitting) > 500:
+        return _OPEN
+    return Condition(f"{sql} ({','.join('?' * len(fitting))})", fitting)
 
 
 def _fits(column: str, operand: Any) -> bool:
