@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -160,6 +161,12 @@ def test_threads_of_a_process_do_not_disturb_each_other(tmp_path: Path) -> None:
 
 def test_what_succeeded_beside_a_failure_is_not_done_again(store: MemoryStore) -> None:
     done = []
+    saved = Event()  # a failure shuts the executor down, which would drop what waits for it
+
+    class Telling(BethinkSaver):
+        def put_writes(self, *args: Any, **more: Any) -> None:
+            super().put_writes(*args, **more)
+            saved.set()
 
     def steady(state: Talk) -> dict[str, Any]:
         done.append("steady")
@@ -168,6 +175,7 @@ def test_what_succeeded_beside_a_failure_is_not_done_again(store: MemoryStore) -
     def shaky(state: Talk) -> dict[str, Any]:
         done.append("shaky")
         if done.count("shaky") == 1:
+            assert saved.wait(60)
             raise ZeroDivisionError
         return {"turns": 10}
 
@@ -175,7 +183,7 @@ def test_what_succeeded_beside_a_failure_is_not_done_again(store: MemoryStore) -
     for node in (steady, shaky):
         builder.add_node(node)
         builder.add_edge(START, node.__name__)
-    graph = builder.compile(checkpointer=BethinkSaver(store))
+    graph = builder.compile(checkpointer=Telling(store))
     with suppress(ZeroDivisionError):
         graph.invoke({"turns": 0}, of("t"))
     assert graph.invoke(None, of("t"))["turns"] == 11
