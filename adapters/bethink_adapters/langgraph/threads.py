@@ -7,13 +7,11 @@ for ever, twice with the journal, and nobody looks for the history of what they 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
 
 from .checkpoints import CHECKPOINTS, checkpoint_key, id_of, in_order, thread_place, writes_after
-
-_TOGETHER: Final = 20  # parts of one "$or" that compile to SQL; with more, records are read instead
 
 
 def copy(store: MemoryStore, root: str, source: object, target: object) -> None:
@@ -137,13 +135,5 @@ def _erase(store: MemoryStore, root: str, doomed: Mapping[str, Sequence[str] | N
         {"namespace": namespace, "key": {"$in": keys}} for namespace, keys in doomed.items() if keys
     ]
     if whole or parts:
-        where = _any_of([{"namespace": {"$in": whole}}, *parts])
+        where = {"$or": [{"namespace": {"$in": whole}}, *parts]}
         store.erase(namespace=Subtree(root), where=where)
-
-
-def _any_of(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return the filter of what passes any of *parts*, nested so that the database reads it."""
-    while len(parts) > _TOGETHER:
-        starts = range(0, len(parts), _TOGETHER)
-        parts = [{"$or": parts[start : start + _TOGETHER]} for start in starts]
-    return {"$or": parts}

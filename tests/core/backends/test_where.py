@@ -70,6 +70,7 @@ def test_what_sqlite_may_see_otherwise_is_left_open(where: dict[str, Any]) -> No
         {"importance": {"$in": [1, 0.5, "x", True]}},
         {"$not": {"$or": [{"author": "Ann"}, {"key": {"$gt": "a"}}]}},
         {"$and": [{"importance": n} for n in range(20)]},
+        {"$not": {"$or": [{"importance": n} for n in range(2000)]}},
     ],
 )
 def test_what_is_said_of_plain_columns_needs_no_second_look(where: dict[str, Any]) -> None:
@@ -86,7 +87,8 @@ def test_what_is_said_of_plain_columns_needs_no_second_look(where: dict[str, Any
         {"author": {"$in": ["Ann", None]}},
         {"author": {"$contains": "n"}},
         {"importance": {"$lt": 2**53}},
-        {"$or": [{"importance": n} for n in range(21)]},
+        {"$or": [{"importance": n} for n in range(30_001)]},
+        {"$or": [{"author": None}] * 40_000},
         {"$not": {"value.n": 1}},
     ],
 )
@@ -154,3 +156,15 @@ def _steps(beside: int, verb: str, where: dict[str, Any]) -> int:
             connection.set_progress_handler(step, 1)
         getattr(store, verb)(namespace="default", where=where)
         return taken
+
+
+@pytest.mark.parametrize("count", [1, 20, 21, 400, 401])
+def test_any_of_many_parts_finds_what_passes_one(count: int) -> None:
+    parts = [{"author": "Ann", "importance": n / count} for n in range(count)]
+    with MemoryStore() as store:
+        stored = [
+            store.store(who, author=who, importance=n) for who in ("Ann", "Bob") for n in (0, 1)
+        ]
+        assert store.all(where={"$or": parts}) == [stored[0]]
+        assert store.all(where={"$not": {"$or": parts}}) == stored[1:]
+        assert store.all(where={"$not": {"$not": {"$or": parts}}}) == [stored[0]]

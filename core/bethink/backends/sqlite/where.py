@@ -45,7 +45,9 @@ class Condition:
 _OPEN = Condition(exact=False)
 _NEVER = Condition("0")
 _DEEPEST = 10
-_MOST_PARTS = 20
+_TOGETHER = 20
+_MOST_PARAMETERS = 30_000
+_LONGEST = 500_000
 _EXACT_INTEGERS = 2**53
 _AROUND = {
     "$eq": ("BETWEEN ? AND ?", (-1, 1)),
@@ -58,13 +60,11 @@ _PLAIN = re.compile("[A-Za-z0-9_ -]+")
 
 
 def condition(where: Filter | None, depth: int = _DEEPEST) -> Condition:
-    """Compile *where*, leaving open what is nested or listed beyond what SQLite parses."""
+    """Compile *where*, leaving open what is nested or listed beyond what SQLite takes."""
     match where:
         case None:
             return Condition()
         case _ if not depth:
-            return _OPEN
-        case All(parts) | Any_(parts) if len(parts) > _MOST_PARTS:
             return _OPEN
         case All(parts):
             found = [condition(part, depth - 1) for part in parts]
@@ -82,13 +82,21 @@ def condition(where: Filter | None, depth: int = _DEEPEST) -> Condition:
 
 
 def _joined(parts: list[Condition], word: str, empty: str) -> Condition:
+    """Join *parts*, in groups of groups: SQLite parses but a thousand expressions in a row."""
     if not parts:
         return Condition(empty)
-    return Condition(
-        word.join(f"({part.sql})" for part in parts),
-        tuple(value for part in parts for value in part.parameters),
-        all(part.exact for part in parts),
-    )
+    parameters = tuple(value for part in parts for value in part.parameters)
+    texts = [part.sql for part in parts]
+    if len(parameters) > _MOST_PARAMETERS or sum(map(len, texts)) > _LONGEST:
+        return _OPEN
+    while len(texts) > _TOGETHER:
+        groups = (texts[start : start + _TOGETHER] for start in range(0, len(texts), _TOGETHER))
+        texts = [_chain(group, word) for group in groups]
+    return Condition(_chain(texts, word), parameters, all(part.exact for part in parts))
+
+
+def _chain(texts: list[str], word: str) -> str:
+    return word.join(f"({text})" for text in texts)
 
 
 def _on_column(column: str, operator: str, operand: Any) -> Condition:
