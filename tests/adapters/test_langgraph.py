@@ -112,6 +112,29 @@ def test_a_file_is_opened_and_closed_with_it(tmp_path: Path) -> None:
     assert asyncio.run(again()) == ["key"]
 
 
+def test_who_cancels_the_closing_waits_until_it_is_closed(tmp_path: Path) -> None:
+    reached, go = threading.Event(), threading.Event()
+
+    class Slow(BethinkStore):
+        def close(self) -> None:
+            reached.set()
+            assert go.wait(30)
+            super().close()
+
+    async def live() -> None:
+        memory = Slow(tmp_path / "memory.db")
+        closing = asyncio.ensure_future(memory.__aexit__())
+        assert await asyncio.to_thread(reached.wait, 30)
+        closing.cancel()
+        asyncio.get_running_loop().call_later(0.1, go.set)
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        with pytest.raises(StoreClosedError):
+            memory.get(NS, "key")
+
+    asyncio.run(live())
+
+
 def test_a_store_that_was_given_stays_open(store: MemoryStore) -> None:
     with BethinkStore(store) as memory:
         fill(memory)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import warnings
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bethink import MemoryStore, Subtree, ValidationError
+from bethink.awaiting import settled
 from bethink.fields import integer, number, one_of
 from bethink.packing import Budget
 
@@ -47,7 +47,7 @@ class Settings:
     async def close(self) -> None:
         """Close the store if it was opened here; nothing is deleted."""
         if self._owns_store:
-            await asyncio.to_thread(self.store.close)
+            await settled(self.store.close)
 
     def _recalling(self) -> Recalling:
         return Recalling(

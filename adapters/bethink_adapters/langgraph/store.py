@@ -150,4 +150,4 @@ class BethinkStore(_Base):
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await asyncio.to_thread(self.close)
+        await settled(self.close)
