@@ -77,8 +77,7 @@ def conditions_of(
     None for either asks nothing of it; None for a name in *metadata* stands for its absence.
     """
     found: list[dict[str, Any]] = [
-        {f"metadata.{key}": {"$exists": False} if value is None else {"$eq": value}}
-        for key, value in (metadata or {}).items()
+        {f"metadata.{key}": {"$eq": value}} for key, value in (metadata or {}).items()
     ]
     tagged = [] if categories is None else [{"tags": {"$contains_any": list(categories)}}]
     return found + tagged
