@@ -267,9 +267,9 @@ def nested(depth: int) -> dict[str, Any]:
     [
         *({"n": {"$gt": 1, "x": 2}}, {"$or": {"n": 1}}, {"$and": "n"}, {"$near": 1}, {"a..b": 1}),
         *({"": 1}, {3: 1}, {"n\ud800": 1}, {"n": {"$gt": [1]}}, {"n": {"$in": 3}}, [("n", 1)]),
-        *({"n": {"a": {"": 1}}}, {"n": object()}, nested(100_000)),
+        *({"n": {"a": {"": 1}}}, {"n": {3: 1}}, {"n": object()}, nested(100_000)),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_a_wrong_filter_is_refused(memory: BethinkStore, filter: Any) -> None:
     memory.put(NS, "k", {"n": 1})

@@ -245,13 +245,17 @@ def test_a_delta_channel_survives_pruning(store: MemoryStore) -> None:
 
 
 def test_a_value_that_did_not_change_is_stored_once(store: MemoryStore) -> None:
-    graph = graph_of(BethinkSaver(store), reply=reply)
+    saver = BethinkSaver(store)
+    graph = graph_of(saver, reply=reply)
     document = "All about parrots. " * 100
     graph.invoke({"messages": [HumanMessage("read")], "document": document}, of("t"))
     for turn in range(3):
         chat(graph, "t", str(turn))
     keys = [str(record.key) for record in store.all(namespace=EVERYWHERE)]
     assert sum(key.startswith("value/document/") for key in keys) == 1
+    assert not any(key.startswith("value/turns/") for key in keys)  # it is in each checkpoint
+    for record in store.all(namespace=EVERYWHERE, where={"category": "checkpoint"}):
+        assert "document" not in saver._load(record.value["checkpoint"])["channel_values"]
     assert graph.get_state(of("t")).values["document"] == document
 
 
@@ -421,7 +425,8 @@ def test_a_pruned_thread_goes_on(store: MemoryStore) -> None:
         for text in ("one", "two"):
             chat(graph, thread, text)
     other = len(held(saver, "b"))
-    saver.prune(["a", "none"])
+    saver.put_writes(of("early", checkpoint_id="1"), [("a", 1)], "task")
+    saver.prune(["a", "early", "none"])
     assert (len(held(saver, "a")), len(held(saver, "b"))) == (1, other)
     assert chat(graph, "a", "three")[-3:] == ["3 so far", "three", "5 so far"]
     saver.prune(["a", "b"], strategy="delete")
@@ -455,6 +460,14 @@ def test_a_copied_thread_goes_its_own_way(store: MemoryStore) -> None:
     ]
     assert chat(graph, "copy/1", "else")[-2:] == ["else", "3 so far"]
     assert said(graph.get_state(of("source")).values) == ["one", "1 so far"]
+
+
+def test_a_copied_run_can_be_deleted(store: MemoryStore) -> None:
+    saver = BethinkSaver(store)
+    put(saver, "source", {}, run_id="r")
+    saver.copy_thread("source", "copy")
+    saver.delete_for_runs(["r"])
+    assert held(saver, "source") == held(saver, "copy") == []
 
 
 def test_all_threads_are_listed_newest_first(store: MemoryStore) -> None:

@@ -91,7 +91,7 @@ def _matches(path: Labels, op: ListNamespacesOp) -> bool:
 
 
 def _meets(path: Labels, condition: MatchCondition) -> bool:
-    wanted = labels(condition.path)
+    wanted = condition.path
     if condition.match_type not in ("prefix", "suffix"):
         raise ValidationError(f"unknown match type {condition.match_type!r}")
     if len(wanted) > len(path):
