@@ -141,6 +141,7 @@ def test_documents_can_be_there_from_the_start(store: MemoryStore, embedding: An
     assert isinstance(made, VectorStore)
     assert made.get_by_ids(["1"]) == given[:1]
     assert made.store.count(namespace="documents") == 2
+    assert texts(made.get_by_ids(made.add_texts(["bca"]))) == ["bca"]
     awaited = BethinkVectorStore.afrom_documents(given, embedding, ids=["2", "3"])
     assert texts(asyncio.run(awaited).get_by_ids(["2", "3"])) == ["cab", "abc"]
     alone = asyncio.run(BethinkVectorStore.afrom_texts(["cab"], embedding, [{"n": 1}], ids=["1"]))
@@ -187,6 +188,8 @@ def test_a_given_embedding_returns_k_the_unlike_last(store: MemoryStore) -> None
     assert [each.page_content for each, _ in found[:2]] == ["aab", "abb"]
     assert {each.page_content for each, _ in found[2:]} == {"ccc", "b"}
     assert [score for _, score in found[2:]] == [0.0, 0.0]
+    assert texts(documents.similarity_search("a", k=3))[:2] == ["aab", "abb"]
+    assert len(documents.similarity_search("a", k=3)) == 3
     assert texts(documents.similarity_search_by_vector([0.0, 0.0, 1.0], k=1)) == ["ccc"]
     assert texts(documents.similarity_search("a", k=4, filter={"none": 1})) == []
 
@@ -238,6 +241,7 @@ def test_a_new_version_supersedes_and_a_deleted_one_is_gone(
         "a second",
     ]
     documents.delete(["1", "none"])
+    documents.delete([])
     assert texts(documents.get_by_ids(["1", "2"])) == ["a third"]
     documents.delete()
     assert store.count(namespace="documents") == 0

@@ -27,6 +27,7 @@ from langchain_core.messages import (
     FunctionMessage,
     HumanMessage,
     HumanMessageChunk,
+    RemoveMessage,
     SystemMessage,
     ToolMessage,
     message_chunk_to_message,
@@ -40,6 +41,8 @@ from bethink_adapters.langchain import ChatMessageHistory, ConversationMemory
 from bethink_adapters.langchain.messages import decode, encode
 
 from .contract import SlowStore, cancel_in_write
+
+pytestmark = pytest.mark.filterwarnings("ignore:The class `RemoveMessage` is in beta")
 
 
 class Place(BaseModel):
@@ -226,6 +229,28 @@ def test_a_record_that_is_no_message_breaks_nothing(
     roles = [getattr(message, "role", message.type) for message in history.messages]
     assert roles == ["human", "hologram", "human", *["unknown"] * 3, "ai", "unknown", "ai"]
     assert caplog.text.count("shown as its text") == 5 * 2
+
+
+def test_a_retried_write_adds_nothing_though_it_removes_again(store: MemoryStore) -> None:
+    history = ChatMessageHistory(store, "s")
+    turn = [HumanMessage("a", id="1"), AIMessage("b", id="2")]
+    history.add_messages([*turn, HumanMessage("late", id="3")])
+    history.add_messages([RemoveMessage(id="3"), *turn])
+    assert history.messages == turn
+
+
+def test_what_another_removes_meanwhile_stops_no_write(store: MemoryStore) -> None:
+    history, other = ChatMessageHistory(store, "s"), ChatMessageHistory(store, "s")
+    history.add_message(HumanMessage("old", id="1"))
+    append = history.log.append
+
+    def late(*args: Any, **more: Any) -> Any:
+        other.add_messages([RemoveMessage(id="1")])
+        return append(*args, **more)
+
+    history.log.append = late  # type: ignore[method-assign]
+    history.add_messages([RemoveMessage(id="1"), HumanMessage("new", id="2")])
+    assert [message.content for message in history.messages] == ["new"]
 
 
 def test_nothing_overtakes_a_write_that_is_cancelled() -> None:

@@ -170,6 +170,19 @@ def test_nothing_related_shows_nothing(known: MemoryStore) -> None:
     assert model.prompt == "human: zebra"
 
 
+def test_a_run_recalls_once_though_it_recalls_nothing(known: MemoryStore) -> None:
+    @tool
+    def learn() -> str:
+        """Learn something."""
+        known.store("A zebra has stripes.")
+        return "Learnt."
+
+    model = Model(replies=[calling("learn"), "Fine."])
+    agent: Any = create_agent(model, [learn], middleware=[MemoryMiddleware(known)])
+    agent.invoke(asked("zebra"))
+    assert "stripes" not in model.prompt
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_a_run_with_tools_recalls_once(known: MemoryStore, call: str) -> None:
     @tool
@@ -341,6 +354,13 @@ def test_a_finished_run_is_stored_once_and_what_was_forgotten_stays_so(store: Me
     assert store.count() == 1
 
 
+def test_neither_a_call_of_a_tool_nor_an_empty_answer_is_stored(store: MemoryStore) -> None:
+    call = AIMessage("Let me look.", tool_calls=calling("look").tool_calls)
+    said = [HumanMessage("Well?"), call, AIMessage(" ")]
+    MemoryMiddleware(store).after_agent({"messages": said}, None)
+    assert [each.content for each in store.all()] == ["Well?"]
+
+
 def test_wrong_arguments_are_refused(store: MemoryStore) -> None:
     refused: Any = ({"k": 0}, {"inject_as": "tool"}, {"namespace": "a//b"}, {"budget_tokens": -1})
     for wrong in (*refused, {"k": "5"}, {"min_score": "0"}, {"min_score": math.nan}):
@@ -409,6 +429,14 @@ def test_tools_keep_to_the_namespace_of_the_run(store: MemoryStore, call: str) -
     else:
         asyncio.run(agent.ainvoke(asked("Keep that."), context={"user": "bob"}))
     assert store.namespaces() == {"bob": 1}
+
+
+def test_tools_without_a_namespace_of_the_run_find_nothing(known: MemoryStore) -> None:
+    nowhere: Any = lambda runtime: None  # noqa: E731
+    model = Model(replies=[calling("recall", query=QUESTION), "Ok."])
+    agent: Any = create_agent(model, memory_tools(known, namespace=nowhere))
+    found = agent.invoke(asked("Search."))["messages"][-2].content
+    assert found.startswith("The memory failed")
 
 
 def test_the_tool_tells_what_is_said_often_once(store: MemoryStore) -> None:

@@ -104,6 +104,9 @@ def test_a_prompt_is_not_stored_and_an_answer_not_recalled(tmp_path: Path) -> No
         assert store.recall("Macaw", namespace=EVERYWHERE) == []
     assert b"Macaw" in path.read_bytes()
     assert b"Quetzal" not in path.read_bytes()
+    with MemoryStore(path) as store:
+        BethinkCache(store).clear()
+    assert b"Macaw" not in path.read_bytes()
 
 
 # -- key-value store
@@ -132,6 +135,7 @@ def test_keys_are_found_by_their_beginning(store: MemoryStore) -> None:
     values = BethinkKeyValueStore(store)
     values.mset([(key, 1) for key in ("a/1", "a/2", "b", "a%", "A/3")])
     assert list(values.yield_keys(prefix="a/")) == ["a/1", "a/2"]
+    assert list(values.yield_keys(prefix="b")) == ["b"]
     assert len(list(values.yield_keys())) == 5
     values.mdelete(["a/1", "unknown"])
     assert list(values.yield_keys(prefix="a/")) == ["a/2"]
