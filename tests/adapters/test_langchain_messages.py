@@ -239,13 +239,13 @@ def test_a_retried_write_adds_nothing_though_it_removes_again(store: MemoryStore
     assert history.messages == turn
 
 
-def test_what_another_removes_meanwhile_stops_no_write(store: MemoryStore) -> None:
-    history, other = ChatMessageHistory(store, "s"), ChatMessageHistory(store, "s")
+def test_what_is_erased_meanwhile_stops_no_write(store: MemoryStore) -> None:
+    history = ChatMessageHistory(store, "s")
     history.add_message(HumanMessage("old", id="1"))
     append = history.log.append
 
     def late(*args: Any, **more: Any) -> Any:
-        other.add_messages([RemoveMessage(id="1")])
+        store.erase(namespace=history.log.namespace)
         return append(*args, **more)
 
     history.log.append = late  # type: ignore[method-assign]
