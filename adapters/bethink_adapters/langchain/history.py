@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence, Set
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink import MemoryStore, MessageLog, NotFoundError, ValidationError, segment
+from bethink import MemoryStore, MessageLog, ValidationError, segment
 from bethink.awaiting import settled
 from bethink.fields import integer
 
@@ -69,13 +69,8 @@ class ChatMessageHistory(_Base):
         Messages that all carry ids and are the newest ones already are not added again.
         """
         given = [as_message(message) for message in messages]
-        while True:  # until no one else removes what is to be removed
-            items, gone = self._changed(given)
-            try:
-                self.log.append([] if self._ends_with(items, gone) else items, forget=gone)
-                break
-            except NotFoundError:
-                continue
+        items, gone = self._changed(given)
+        self.log.append([] if self._ends_with(items, gone) else items, forget=gone)
         self._as_run_began = None
 
     async def aadd_messages(self, messages: Sequence[BaseMessage | str]) -> None:
