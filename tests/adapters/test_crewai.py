@@ -343,6 +343,7 @@ class TestSearch:
         storage.save([record(f"common {n}", categories=["common"]) for n in range(60)])
         storage.save([record("rare one", categories=["rare"], embedding=[0.1, 1.0])])
         assert found(storage, categories=["rare", "unknown"], limit=5) == ["rare one"]
+        assert len(found(storage, categories=[], limit=5)) == 5
 
     def test_metadata_filter_comes_before_the_ranking(self, storage: CrewStorage) -> None:
         storage.save([record(f"fr {n}", metadata={"lang": "fr"}) for n in range(20)])

@@ -227,6 +227,14 @@ class TestBound:
         assert one.delete("/user/2") == one.delete(categories=["secret"]) == 0
         assert fields(storage.get_record("theirs")) == before
 
+    def test_what_another_deleted_is_not_brought_back(
+        self, storage: CrewStorage, one: CrewStorage
+    ) -> None:
+        storage.delete(record_ids=["theirs"])
+        with pytest.raises(ValueError, match="theirs"):
+            one.save([record("overwritten", "/user/1", id="theirs")])
+        assert storage.get_record("theirs") is None
+
     def test_writes_outside_are_refused(self, storage: CrewStorage, one: CrewStorage) -> None:
         moved = get(storage, "mine").model_copy(update={"scope": "/user/2"})
         writes: tuple[Callable[[], object], ...] = (

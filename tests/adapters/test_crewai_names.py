@@ -94,11 +94,16 @@ class TestNames:
         others: Any = lambda spec: mine if spec == "mine" else None  # noqa: E731
         factory.set_memory_storage_factory(others)
         try:
+            for default in (None, tmp_path / "default.db"):
+                take_back = register(default)
+                assert factory.resolve_memory_storage("mine") is mine
+                assert (factory.resolve_memory_storage("lancedb") is None) == (default is None)
+                take_back()
+                assert factory._factory is others
             take_back = register()
-            assert factory.resolve_memory_storage("mine") is mine
-            assert factory.resolve_memory_storage("lancedb") is None
+            factory.set_memory_storage_factory(None)
             take_back()
-            assert factory._factory is others
+            assert factory._factory is None
         finally:
             factory.set_memory_storage_factory(None)
 

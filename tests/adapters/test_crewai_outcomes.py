@@ -267,9 +267,10 @@ class TestCommands:
     ) -> None:
         record = store.store("Build it with `make`.")
         before = [{"role": "system"}, {"role": "user", "content": "Build it."}]
-        assert credit(result("It is built.", messages=[*before, *done]), [record]) == {
-            record.id: "worked"
-        }
+        for answer in ("It is built.", record.content):
+            assert credit(result(answer, messages=[*before, *done]), [record]) == {
+                record.id: "worked"
+            }
 
     def test_an_earlier_attempt_does_not_count(self, store: MemoryStore) -> None:
         record = store.store("Build it with `make`.")
@@ -277,7 +278,7 @@ class TestCommands:
             "role": "assistant",
             "content": 'Action Input: {"command": "make"}\nObservation: exit code 2',
         }
-        again = [{"role": "system"}, ran, {"role": "system"}]
+        again = [{"role": "system"}, ran, {"role": "system"}, {**ran, "role": "user"}]
         assert credit(result("It is built.", messages=again), [record]) == {}
 
 
@@ -290,6 +291,7 @@ def result(answer: str, messages: Any = (), asked: str = "") -> Result:
     ("answer", "memory", "said"),
     [
         ("3 March 2027", LAUNCH, True),
+        ("Lyon hosts the dinner.", "Lyon hosts the lunch.", True),
         ("Acme launches on the 3rd; everything else is open.", LAUNCH, False),
         ("It is on 3 March 2027.", "Acme's launch is on 1 March 2027.", False),
         ("I do not know when Acme launches.", LAUNCH, False),
@@ -564,9 +566,12 @@ class TestTraces:
 
     def test_thousands_of_tasks_are_not_kept(self) -> None:
         traces = Traces(capacity=10)
+        traces.add("t", recalled(0, "kept"))
         for n in range(3_000):
             traces.add(str(n), recalled(n, "a"))
+            traces.add("t", answered(n, "x"))
         assert len(traces) == 10
+        assert due(traces, completed(3_000, "x")) == ["kept"]
 
     def test_results_of_any_make_are_taken(self) -> None:
         traces = Traces()
