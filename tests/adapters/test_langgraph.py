@@ -295,6 +295,7 @@ def test_a_least_score_leaves_the_rest_out(store: MemoryStore) -> None:
     assert keys(memory.search(NS, query="Where does the spare key lie?")) == ["key"]
     assert memory.search(NS, query="the stock market crash of 1929") == []
     assert len(memory.search(NS)) == 3
+    assert BethinkStore(store, min_score=2).search(NS, query="spare key") == []
 
 
 def test_only_the_fields_that_a_put_names_are_searched(memory: BethinkStore) -> None:

@@ -65,7 +65,7 @@ class Search:
     def questions(self) -> Iterator[dict[str, Any]]:
         """Yield the arguments of each recall that answers a part: one for each name of vectors."""
         asked: dict[str, Any] = {"namespace": self.scope, "where": self.where}
-        if self.vector is None or self.mode == "keyword":
+        if self.vector is None:
             yield {**asked, "query": self.query, "mode": self.mode}
             return
         for name in self._names():

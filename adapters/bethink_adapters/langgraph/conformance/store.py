@@ -262,6 +262,7 @@ class StoreContract(Contract):
             ("a", "x", "1"),
             ("b", "x", "1"),
         ]
+        assert store.list_namespaces(prefix=("b", "*")) == [("b", "x", "1")]
         assert store.list_namespaces(limit=2, offset=1) == [("a", "x", "2"), ("a", "y", "1")]
 
     def test_only_namespaces_with_items_are_listed(self, store: BaseStore) -> None:
