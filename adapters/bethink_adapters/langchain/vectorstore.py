@@ -35,10 +35,10 @@ class BethinkVectorStore(_Base):
 
     *mode* "hybrid" compares words and vectors, "semantic" vectors alone, "keyword" words alone; a
     search may choose another. Adding a document with an id that is there supersedes it. With an
-    *embedding* a search returns *k* documents whenever there are so many, those that are not alike
-    last and with a score of 0; without one the store's own embedder serves, and what is unrelated
-    to the query is not returned. A *filter* is on metadata, in the language of ``recall``'s
-    ``where``: ``{"lang": "en", "page": {"$gte": 3}}``.
+    *embedding* a search that compares vectors returns *k* documents whenever there are so many,
+    those that are not alike last and with a score of 0; without one the store's own embedder
+    serves, and what is unrelated to the query is not returned, as by words alone. A *filter* is on
+    metadata, in the language of ``recall``'s ``where``: ``{"lang": "en", "page": {"$gte": 3}}``.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
