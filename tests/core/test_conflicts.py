@@ -73,6 +73,7 @@ LIKELY = [
     ("Ann is in prison", "Ann was discharged from prison"),
     ("Python 3.9 is used in the project", "Python 3.12 is used in the project"),
     ("Room 2 is the main hall", "Room 3 is the main hall"),
+    ("The account number is 4111111111111111", "The account number is 4111111111111112"),
 ]
 
 

@@ -385,6 +385,6 @@ def _month(tokens: list[str], i: int) -> str:
 def _amount(token: str) -> str:
     plain = _THOUSANDS.sub("", token)
     try:
-        return f"{float(plain):.15g}"
+        return str(int(plain)) if plain.isdecimal() else f"{float(plain):.15g}"
     except ValueError:
         return plain
