@@ -31,8 +31,9 @@ _resting: list[Forkable] = []
 
 
 def watch(forkable: Forkable) -> None:
-    """Tell *forkable* of every fork for as long as it lives."""
-    _known.add(forkable)
+    """Tell *forkable* of every fork for as long as it lives; one that is under way ends first."""
+    with opening:
+        _known.add(forkable)
 
 
 def _before() -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bethink import MemoryStore
+from bethink import MemoryStore, ShortTermMemory
 from bethink.backends.anchors import FileAnchor
+from bethink.forks import watch
 from bethink.ids import IdFactory
 
 from .processes import Child, Say, ask, forks
@@ -211,6 +212,26 @@ def test_a_child_can_open_a_store_while_its_parent_was_opening_some(tmp_path: Pa
         for thread in threads:
             thread.join()
     assert {f"child {n}" for n in range(10)} <= contents(tmp_path / "a.db")
+
+
+def test_a_memory_that_a_thread_makes_during_a_fork_waits_for_its_end() -> None:
+    during = list[bool]()
+
+    class Witness:
+        def before_fork(self) -> None:
+            self.making = threading.Thread(target=ShortTermMemory)
+            self.making.start()
+            self.making.join(0.1)
+            during.append(self.making.is_alive())
+
+        def after_fork(self, *, in_child: bool) -> None:
+            pass
+
+    witness = Witness()
+    watch(witness)
+    Child(lambda _: None).result()
+    witness.making.join()
+    assert during == [True]
 
 
 def test_accesses_that_wait_to_be_written_are_counted_once(path: Path) -> None:
