@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -144,6 +145,41 @@ def test_a_forked_process_goes_on_with_a_copy(make: Callable[[], Memory]) -> Non
     assert Child(child).result() == ["b", "a"]
     memory.remember("c", 3)
     assert keys(memory) == ["c", "a"]
+
+
+class _Slow:
+    """A value that takes its time to go."""
+
+    going = threading.Event()
+
+    def __deepcopy__(self, _: object) -> _Slow:
+        return self
+
+    def __del__(self) -> None:
+        self.going.set()
+        time.sleep(0.1)
+
+
+@forks
+@pytest.mark.parametrize("make", [ShortTermMemory, LongTermMemory])
+def test_all_threads_of_a_child_go_on_where_one_of_its_parent_was_writing(
+    make: Callable[[], Memory],
+) -> None:
+    memory, found = make(), list[Any]()
+    _Slow.going.clear()
+    memory.remember("a", _Slow())
+    writer = threading.Thread(target=memory.remember, args=("a", 1))
+    writer.start()
+    _Slow.going.wait()
+
+    def child(_: object) -> list[Any]:
+        reader = threading.Thread(target=lambda: found.append(memory.recall("a")), daemon=True)
+        reader.start()
+        reader.join(10)
+        return found
+
+    assert Child(child).result() == [1]
+    writer.join()
 
 
 # Short term
