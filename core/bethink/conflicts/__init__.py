@@ -97,16 +97,16 @@ def _in_words(signal: str | float, older: Reading, newer: Reading) -> str | floa
 def are_duplicates(a: Reading, b: Reading, similarity: float) -> bool:
     """Say whether two records say the same; *similarity* is the cosine of their vectors.
 
-    Records that differ in a number, a denial or a word of each never do, nor do records of
-    different keys, values or speakers. In English one may say a little more than the other; of
-    other languages the little words are not known, so there both have the same words.
+    Records that differ in a number, a denial or a word of each never do, nor do those in which two
+    authors speak of themselves; other fields are not looked at. In English one may say a little
+    more than the other; of other languages the little words are not known, so there both have the
+    same words.
     """
-    one, other = a.record, b.record
-    if similarity < SAME or one.key != other.key or one.value != other.value:
+    if similarity < SAME or not _comparable(a, b):
         return False
-    if not _comparable(a, b) or differ(a.traits, b.traits) or find_conflict(a, b) is not None:
+    if differ(a.traits, b.traits) or find_conflict(a, b) is not None:
         return False
-    texts = one.content, other.content
+    texts = a.record.content, b.record.content
     return any(map(is_english, texts)) or len(set(map(_words, texts))) == 1
 
 

@@ -43,9 +43,10 @@ _ANY = ""  # is among the words of every text, so that one without words is foun
 def say_the_same(a: Reading, b: Reading, similarity: float) -> bool:
     """Say whether one record may stand for both; *similarity* is the cosine of their vectors.
 
-    Beyond what ``are_duplicates`` asks, they have one namespace and author, what happened did so on
-    one day, and neither is a turn of a conversation: what was said twice there was said twice. And
-    it is said in one manner: who did it, how many, whether it is sure, and whether it is asked.
+    Beyond what ``are_duplicates`` asks, they have one namespace, author, key and value, what
+    happened did so on one day, and neither is a turn of a conversation: what was said twice there
+    was said twice. And it is said in one manner: who did it, how many, whether it is sure, and
+    whether it is asked.
     """
     one, other = a.record, b.record
     if one.thread is not None or other.thread is not None or not one.content:

@@ -152,7 +152,7 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = version_of(connection, path)
-        if 0 < version < LATEST and path != ":memory:":
+        if 0 < version < LATEST:
             _back_up(path, f"{path}.v{version}.backup")
         for step in MIGRATIONS[version:]:
             for statement in step.split(";\n"):
