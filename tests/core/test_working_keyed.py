@@ -225,6 +225,20 @@ def test_an_update_that_is_overtaken_starts_anew_with_the_newer_value(keyed: Key
     assert_journal_is_state(keyed.store)
 
 
+def test_an_update_is_not_overtaken_by_what_leaves_the_value(keyed: KeyedMemory) -> None:
+    keyed.remember("k", 5)
+    (held,) = keyed.store.all(namespace="working")
+    seen = []
+
+    def add(n: int) -> int:
+        seen.append(n)
+        keyed.store.update(held.id, importance=0.9)
+        return n + 1
+
+    assert keyed.update("k", add) == 6
+    assert seen == [5]
+
+
 def test_an_update_notices_that_the_key_was_forgotten(keyed: KeyedMemory) -> None:
     keyed.remember("k", 5)
 
@@ -279,12 +293,14 @@ def test_a_function_may_use_the_store(
     monkeypatch.chdir(tmp_path)
     with MemoryStore(location, durability="normal") as store:
         keyed, other = KeyedMemory(store), KeyedMemory(store, namespace="other")
+        elsewhere = KeyedMemory(MemoryStore())
 
         def work(n: int) -> int:
             store.store("a memory of it", namespace="log")
-            return n + int(keyed.increment("k2") + other.increment("k") + keyed.recall("k", 0))
+            more = other.increment("k") + elsewhere.increment("k")
+            return n + int(keyed.increment("k2") + more + keyed.recall("k", 0))
 
-        assert keyed.update("k", work, default=1) == 3
+        assert keyed.update("k", work, default=1) == 4
         assert store.count(namespace="log") == 1
 
 

@@ -389,6 +389,14 @@ def test_a_file_put_back_to_an_earlier_state_is_refused(anchored: Anchored) -> N
         keyed(path, anchor=anchor)
 
 
+def test_a_new_store_may_have_an_empty_file_as_its_anchor(path: Path) -> None:
+    anchor = path.with_name("anchor")
+    anchor.touch()
+    with keyed(path, anchor=anchor) as store:
+        store.store("One")
+    assert anchor.read_text()
+
+
 def test_an_emptied_file_is_refused(anchored: Anchored) -> None:
     path, anchor, _ = anchored
     path.unlink()

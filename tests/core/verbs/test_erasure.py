@@ -225,6 +225,13 @@ def test_criteria_narrow_and_reach_every_state(store: MemoryStore) -> None:
     assert [record.id for record in store.all(namespace=EVERYWHERE)] == ["ab 4"]
 
 
+def test_keys_can_be_listed_that_forgotten_records_held(store: MemoryStore) -> None:
+    store.store_many([{"content": "x", "id": id, "key": id} for id in "abc"])
+    store.forget("a")
+    assert store.erase(namespace="default", where={"key": {"$in": ["a", "b"]}}) == 2
+    assert [record.id for record in store.all()] == ["c"]
+
+
 def test_erasing_needs_a_criterion_and_known_ids(store: MemoryStore) -> None:
     kept = store.store("x")
     with pytest.raises(ValidationError):

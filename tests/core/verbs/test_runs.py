@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.verbs.runs import LONGEST, cut, cut_anew
+from bethink import Files, MemoryStore
+from bethink.verbs.runs import LONGEST, cut, cut_anew, rewrite
 
 LONG = "x" * (LONGEST + 1)
 LINES = st.lists(st.sampled_from(["", "a line", "é" * 700, LONG]), max_size=8).map("\n".join)
@@ -44,3 +47,18 @@ def test_what_a_text_begins_with_stays_cut_as_it_is(
     texts: list[str], text: str, parts: list[str]
 ) -> None:
     assert cut_anew(texts, text) == parts
+
+
+def test_a_text_that_was_made_anew_meanwhile_is_returned_as_it_is_now() -> None:
+    files, seen = Files(MemoryStore()), list[Sequence[str]]()
+    files.create("/a", "x")
+
+    def change(known: Sequence[str]) -> Sequence[str]:
+        seen.append(known)
+        if len(seen) == 1:
+            files.delete("/a")
+            files.create("/a", "x")
+        return known
+
+    head = rewrite(files._engine, files.namespace, "/a", change)
+    assert head == files.store.get(namespace=files.namespace, key="/a")
