@@ -65,7 +65,15 @@ def differ(a: Traits, b: Traits) -> bool:
     if any(a.roles[word] != b.roles[word] for word in a.roles.keys() & b.roles.keys()):
         return True
     # "Ann owes Bob" is neither "Bob owes Ann" nor "Ann is owed by Bob", but "Bob is owed by Ann".
-    return one == other and (a.words == b.words) == (a.passive != b.passive)
+    in_order = a.words == b.words if one == other else _in_order(a.words, b.words)
+    return in_order == (a.passive != b.passive)
+
+
+def _in_order(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Say whether the longer has all words of the shorter in their order."""
+    shorter, longer = sorted((one, other), key=len)
+    rest = iter(longer)
+    return all(word in rest for word in shorter)
 
 
 def _findings(a: Traits, b: Traits) -> Iterator[_Finding]:
