@@ -232,6 +232,11 @@ def test_a_path_too_long_for_its_pieces_is_refused(
     assert (files.read(path), len(files.store.log())) == ("short", 1)
 
 
+def test_a_range_is_found_in_a_piece_of_characters_of_four_bytes(files: Files) -> None:
+    files.write("/a", "\U0001f99c" * LONGEST * 3)
+    assert files.read_range("/a", 8 * LONGEST - 4, 8 * LONGEST + 4) == "\U0001f99c" * 2
+
+
 def test_a_range_within_a_character_is_refused_and_one_beyond_the_end_is_empty(
     files: Files,
 ) -> None:

@@ -180,6 +180,10 @@ READS: dict[str, tuple[str, Callable[[MemoryStore], object]]] = {
         "UPDATE journal SET changes = NULL, salt = NULL WHERE seq = 1",
         lambda store: store.log(limit=None),
     ),
+    "what an erased entry is made to tell": (
+        "UPDATE journal SET changes = (SELECT changes FROM journal WHERE seq = 1) WHERE seq = 4",
+        lambda store: store.log(limit=None),
+    ),
     "when an entry was made": (
         "UPDATE journal SET at = at - 1 WHERE seq = 3",
         lambda store: store.log(limit=None),

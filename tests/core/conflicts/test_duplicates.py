@@ -36,6 +36,7 @@ def is_repeated(first: MemoryRecord, second: MemoryRecord) -> bool:
         ("User doesn't eat meat", "User doesn\u2019t eat meat"),
         ("Ann from Oslo prefers dark mode", "Ann from prefers dark mode"),
         ("👍", "👍"),
+        ("So, please!", "so please"),
     ],
 )
 def test_the_same_words_are_a_repetition(kept: str, dropped: str) -> None:
@@ -57,6 +58,7 @@ def test_the_same_words_are_a_repetition(kept: str, dropped: str) -> None:
         ("Ann owes Bob", "Bob owes Ann"),
         ("a flight from Oslo to Rome", "a flight to Oslo from Rome"),
         ("Ann is here", "Ann is here?"),
+        ("...", "!"),
         ("The box is heavy for the lift", "The box is too heavy for the lift"),
         ("The report for the board is finished", "The report for the board is almost finished"),
         ("She codes in C", "She codes in C++"),
@@ -86,6 +88,11 @@ def test_the_same_words_about_something_else_are_kept(fields: dict[str, Any]) ->
 def test_facts_learned_on_two_days_are_one_fact() -> None:
     later = record("Ann likes tea", created_at=86_400.0 * 3, occurred_at=86_400.0 * 3)
     assert is_repeated(record("Ann likes tea"), later)
+
+
+def test_what_happened_twice_within_a_day_is_one_fact() -> None:
+    noon, night = (record("ran five miles", occurred_at=3600.0 * hour) for hour in (84, 95))
+    assert is_repeated(noon, night)
 
 
 def test_a_repetition_hides_nothing_itself() -> None:
