@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink import MemoryStore, ShortTermMemory
+from bethink import MemoryStore, ShortTermMemory, StorageError
 from bethink.backends.anchors import FileAnchor
 from bethink.forks import watch
 from bethink.ids import IdFactory
@@ -244,6 +244,16 @@ def test_accesses_that_wait_to_be_written_are_counted_once(path: Path) -> None:
         found = store.get(whale.id)
         assert found is not None
         assert found.access_count == 1
+
+
+def test_every_thread_hears_that_the_file_is_gone_after_a_fork(path: Path) -> None:
+    store = MemoryStore(path)
+    Child(lambda _: None).result()
+    path.rename(path.with_name("elsewhere.db"))
+    for _ in range(2):
+        with ThreadPoolExecutor(1) as thread, pytest.raises(StorageError, match="gone"):
+            thread.submit(store.count).result()
+    store.close()
 
 
 def test_memories_in_memory_part_ways() -> None:
