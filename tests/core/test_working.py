@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -157,7 +156,7 @@ class _Slow:
 
     def __del__(self) -> None:
         self.going.set()
-        time.sleep(0.1)
+        threading.Event().wait(0.1)
 
 
 @forks
@@ -170,7 +169,7 @@ def test_all_threads_of_a_child_go_on_where_one_of_its_parent_was_writing(
     memory.remember("a", _Slow())
     writer = threading.Thread(target=memory.remember, args=("a", 1))
     writer.start()
-    _Slow.going.wait()
+    assert _Slow.going.wait(30)
 
     def child(_: object) -> list[Any]:
         reader = threading.Thread(target=lambda: found.append(memory.recall("a")), daemon=True)
