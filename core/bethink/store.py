@@ -472,9 +472,9 @@ class MemoryStore(View):
     def as_of(self, when: When) -> Past:
         """Return what the store held at a moment, to be read.
 
-        *when* is a snapshot's name, the number of a journal entry (right after it) or a time: a
-        float or an aware datetime, for the last entry in the journal's order made by then. Accesses
-        count from when they were written, which a snapshot sees to. An unknown name raises
+        *when* is a snapshot or its name, a journal entry or its number (right after it), or a time:
+        a float or an aware datetime, for the last entry in the journal's order made by then.
+        Accesses count from when they were written, which a snapshot sees to. An unknown name raises
         ``NotFoundError``.
         """
         moment = self._moments.find(when)
@@ -538,14 +538,16 @@ class MemoryStore(View):
             self._engine, other._engine if isinstance(other, MemoryStore) else other
         )
 
-    def undo(self, seq: int) -> MemoryRecord:
-        """Take back the mutation that is journal entry *seq*, by a new entry; return its record.
+    def undo(self, entry: int | LogEntry) -> MemoryRecord:
+        """Take back the mutation of journal *entry*, by a new entry; return its record.
 
-        Undoing the storing of a fact gives the fact back to the record it was taken from. An entry
-        whose work a later one changed raises ``ValidationError``, and so do touches, snapshots and
-        erasures. An unknown one raises ``NotFoundError``.
+        An entry is given itself or by its number. Undoing the storing of a fact gives the fact back
+        to the record it was taken from. An entry whose work a later one changed raises
+        ``ValidationError``, as do touches, snapshots and erasures, an unknown one
+        ``NotFoundError``.
         """
-        return history.undo(self._engine, fields.integer("seq", seq, 1))
+        seq = entry.seq if isinstance(entry, LogEntry) else entry
+        return history.undo(self._engine, fields.integer("entry", seq, 1))
 
     def verify(self) -> Integrity:
         """Check everything the file holds and name what is damaged; nothing is changed.

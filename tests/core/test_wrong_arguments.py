@@ -38,7 +38,7 @@ NAN, INF = float("nan"), float("inf")
 RIGHT: dict[str, Any] = {
     **{"id": "r1", "ids": ["r1"], "source": "r1", "target": "r2", "keep": "r1", "drop": "r2"},
     **{"content": "a whale", "items": ["a whale"], "query": "whale", "key": "k", "name": "v"},
-    **{"other": "none.db", "outcome": "worked", "kind": "about", "when": 1, "since": 1, "seq": 1},
+    **{"other": "none.db", "outcome": "worked", "kind": "about", "when": 1, "since": 1, "entry": 1},
     **{"path": "/a.txt", "text": "x", "old": "x", "new": "y", "line": 1, "n": 1, "value": 1},
     **{"expected": 1, "vector": [1.0, 2.0], "messages": [{"content": "x"}], "start": 0},
     **{"fn": lambda _: 1},
@@ -48,7 +48,7 @@ RIGHT: dict[str, Any] = {
 GATHERED = {"given": Fields, "shared": Fields, "changes": Changes, "asked": Asked}
 NUMBERS = (
     *("importance", "confidence", "occurred_at", "expires_at", "amount", "k", "min_score"),
-    *("min_similarity", "now", "limit", "offset", "budget_tokens", "seq"),
+    *("min_similarity", "now", "limit", "offset", "budget_tokens", "entry"),
 )
 OPTIONAL = ("occurred_at", "expires_at", "now", "limit")
 SIGNED = ("occurred_at", "expires_at", "min_score", "now")
@@ -151,7 +151,7 @@ def refuses(store: MemoryStore, verb: str, name: str, value: Any, whom: Any = No
 def test_what_is_no_number_is_refused(store: MemoryStore, verb: str, name: str) -> None:
     below = () if name in SIGNED else (-1, -0.5, -1e308, -(2**70))
     none = () if name in OPTIONAL else (None,)
-    counted = ("k", "limit", "offset", "budget_tokens", "seq")  # the largest of these are cut down
+    counted = ("k", "limit", "offset", "budget_tokens", "entry")  # these are cut down
     for value in (*NO_NUMBERS, *below, *none):
         if not (name in counted and value == 10**400):
             with pytest.raises(ValidationError):

@@ -9,13 +9,13 @@ from .. import fields
 from ..engine import Engine
 from ..errors import NotFoundError, ValidationError
 from ..index import ResidentIndex
-from ..records import Snapshot
+from ..records import LogEntry, Snapshot
 from ..view import View
 from .fold import Moment
 from .past import PastBackend
 
-When: TypeAlias = str | int | float | datetime
-"""A snapshot's name, the number of a journal entry, or a time (float seconds or aware datetime)."""
+When: TypeAlias = str | int | float | datetime | Snapshot | LogEntry
+"""A snapshot or its name, a journal entry or its number, or a time (float or aware datetime)."""
 
 REMEMBERED: Final = 2
 """So many moments keep the index that recall made of them."""
@@ -47,6 +47,8 @@ class Moments:
     def find(self, when: When) -> Moment:
         """Return the moment that *when* means."""
         self._engine.check_open()
+        if isinstance(when, Snapshot | LogEntry):
+            return self.find(when.name if isinstance(when, Snapshot) else when.seq)
         if isinstance(when, str):
             return self._named(when)
         if isinstance(when, int) and not isinstance(when, bool):

@@ -40,14 +40,18 @@ def contents(records: list[MemoryRecord]) -> list[str]:
     return [record.content for record in records]
 
 
-def test_a_moment_is_a_name_an_entry_or_a_time(store: MemoryStore, clock: Clock) -> None:
+def test_a_moment_is_a_snapshot_an_entry_or_a_time(store: MemoryStore, clock: Clock) -> None:
     store.store("one")
-    assert store.snapshot("first") == Snapshot("first", 1, 1000.0)
+    entry = store.log()[0]
+    snapshot = store.snapshot("first")
+    assert snapshot == Snapshot("first", 1, 1000.0)
     clock.now = 2000.0
     store.store("two")
-    moments = ("first", 1, 1000.0, 1999.5, datetime.fromtimestamp(1500, UTC))
-    assert [contents(store.as_of(when).all()) for when in moments] == [["one"]] * 5
-    assert [store.as_of(when).at for when in moments] == [1000, 1000, 1000, 1999.5, 1500]
+    moments = ("first", snapshot, 1, entry, 1000.0, 1999.5, datetime.fromtimestamp(1500, UTC))
+    assert [contents(store.as_of(when).all()) for when in moments] == [["one"]] * 7
+    assert [store.as_of(when).at for when in moments[:5]] == [1000] * 5
+    assert [store.as_of(when).at for when in moments[5:]] == [1999.5, 1500]
+    assert contents([hit.memory for hit in store.recall("one", as_of=snapshot)]) == ["one"]
     assert [store.as_of(when).count() for when in (0, 999.0, 3, 2000.0, 9e9)] == [0, 0, 2, 2, 2]
 
 
@@ -91,6 +95,8 @@ def test_what_is_no_moment_is_refused(store: MemoryStore, when: Any) -> None:
 
 
 def test_an_unknown_snapshot_is_not_found(store: MemoryStore) -> None:
+    with MemoryStore() as other, pytest.raises(NotFoundError, match="snapshot 'elsewhere'"):
+        store.as_of(other.snapshot("elsewhere"))
     with pytest.raises(NotFoundError, match="snapshot 'none'"):
         store.recall("x", as_of="none")
 

@@ -204,3 +204,11 @@ def test_only_what_gets_another_text_is_embedded_when_it_is_undone() -> None:
         store.undo(3)
         store.undo(2)
     assert embedder.given == ["one"]
+
+
+def test_an_entry_is_undone_itself_or_by_its_number(store: MemoryStore) -> None:
+    store.store("one")
+    store.undo(store.log()[0])
+    assert store.count() == 0
+    store.undo(store.log()[0].seq)
+    assert store.count() == 1
