@@ -95,6 +95,24 @@ def matches(where: Filter | None, record: MemoryRecord) -> bool:
             return RELATIONS[operator](_lookup(record, path), operand)
 
 
+def constant(where: Filter | None) -> bool | None:
+    """Return what *where* says of every record alike, None if it depends on the record."""
+    match where:
+        case None:
+            return True
+        case All(parts):
+            said = [constant(part) for part in parts]
+            return False if False in said else (None if None in said else True)
+        case Any_(parts):
+            said = [constant(part) for part in parts]
+            return True if True in said else (None if None in said else False)
+        case Not(part):
+            inner = constant(part)
+            return None if inner is None else not inner
+        case Compare():
+            return None
+
+
 def lasting(where: Filter | None, now: float) -> Filter:
     """Return *where*, narrowed to what has not expired by *now*."""
     unexpired = Not(Compare(("expires_at",), "$lte", now))

@@ -166,8 +166,8 @@ class MemoryStore(View):
     ) -> int:
         """Forget the records that satisfy every given criterion; return how many.
 
-        Those that have expired go, too, but do not count. Without a criterion, or with an empty
-        filter alone, it raises ``ValidationError``, for an unknown id ``NotFoundError``.
+        Those that have expired go, too, but do not count. With no criterion, or only a filter that
+        anything passes, it raises ``ValidationError``, for an unknown id ``NotFoundError``.
         """
         scope = None if namespace is None else check_scope(namespace)
         return lifecycle.forget(

@@ -15,7 +15,7 @@ from ..conflicts import read
 from ..engine import Engine, Transaction
 from ..errors import NotFoundError, SimilarMemoryError, ValidationError
 from ..fields import check_held, checked
-from ..filters import All, Compare, Filter
+from ..filters import Compare, Filter, constant
 from ..journal import told
 from ..namespaces import EVERYWHERE, Scope
 from ..records import LIVE, LOWEST_LIVE, MemoryRecord, State, different, new_record
@@ -166,8 +166,8 @@ def forget(
 def check_criteria(
     verb: str, ids: Iterable[str] | None, scope: Scope | None, where: Filter | None
 ) -> None:
-    """Refuse a call of *verb* that says nothing of what is meant; a filter may be empty, too."""
-    if ids is None and scope is None and where in (None, All(())):
+    """Refuse a call of *verb* that says nothing of what is meant: a filter may pass anything."""
+    if ids is None and scope is None and constant(where):
         raise ValidationError(f"{verb} needs ids, a namespace or a filter that is not empty")
 
 

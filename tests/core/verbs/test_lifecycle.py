@@ -412,13 +412,24 @@ def test_forgetting_needs_a_criterion(store: MemoryStore) -> None:
     assert store.count() == 1
 
 
-def test_an_empty_filter_alone_takes_nothing_away(store: MemoryStore) -> None:
+EMPTY: list[dict[str, Any]] = [
+    {},
+    {"$and": []},
+    {"$and": [{}, {"$and": []}]},
+    {"$or": [{}, {"author": "Ann"}]},
+    {"$not": {"$or": []}},
+]
+
+
+@pytest.mark.parametrize("where", EMPTY, ids=repr)
+def test_an_empty_filter_alone_takes_nothing_away(store: MemoryStore, where: Any) -> None:
     store.store("x")
     store.store("y", namespace="a")
     for verb in (store.forget, store.erase):
         with pytest.raises(ValidationError, match="filter"):
-            verb(where={})
-    assert store.forget(namespace="a", where={}) == 1
+            verb(where=where)
+        assert verb(where={"$or": []}) == verb(where={"$not": where}) == 0
+    assert store.forget(namespace="a", where=where) == 1
     assert store.count() == 1
 
 
