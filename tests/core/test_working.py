@@ -72,10 +72,10 @@ def test_what_is_remembered_is_recalled(memory: Memory) -> None:
     assert memory.recall("unknown", "default") == "default"
 
 
-def test_recent_gives_the_newest_first(memory: Memory) -> None:
+def test_recent_gives_the_newest_last(memory: Memory) -> None:
     for key in "abc":
         memory.remember(key, key.upper())
-    assert memory.recent(2) == (MemoryItem("c", "C"), MemoryItem("b", "B"))
+    assert memory.recent(2) == (MemoryItem("b", "B"), MemoryItem("c", "C"))
     assert dict(memory.recent(9)) == {"a": "A", "b": "B", "c": "C"}
     assert memory.recent(0) == ()
 
@@ -84,7 +84,7 @@ def test_remembering_again_makes_a_key_the_newest_and_recalling_does_not(memory:
     for key in ("a", "b", "c", "a"):
         memory.remember(key, 1)
     memory.recall("b")
-    assert keys(memory) == ["a", "c", "b"]
+    assert keys(memory) == ["b", "c", "a"]
 
 
 @pytest.mark.parametrize("n", [-1, 2.5, True, None, "2"])
@@ -141,9 +141,9 @@ def test_a_forked_process_goes_on_with_a_copy(make: Callable[[], Memory]) -> Non
         memory.remember("b", 2)
         return keys(memory)
 
-    assert Child(child).result() == ["b", "a"]
+    assert Child(child).result() == ["a", "b"]
     memory.remember("c", 3)
-    assert keys(memory) == ["c", "a"]
+    assert keys(memory) == ["a", "c"]
 
 
 class _Slow:
@@ -188,7 +188,7 @@ def test_the_oldest_makes_room() -> None:
     memory = ShortTermMemory(2)
     for key in ("a", "b", "a", "c"):
         memory.remember(key, key)
-    assert keys(memory) == ["c", "a"]
+    assert keys(memory) == ["a", "c"]
 
 
 @pytest.mark.parametrize("max_items", [0, -1, 2.5, True])
@@ -222,7 +222,7 @@ def test_search_is_exact() -> None:
     vectors = np.random.default_rng(5).normal(size=(300, 20))
     query, memory = vectors[7] + 0.1, LongTermMemory()
     for number, vector in enumerate(vectors):
-        memory.remember_vector(f"{number}", vector * 10.0 ** (number % 9), {"n": number})
+        memory.remember_vector(f"{number}", {"n": number}, vector * 10.0 ** (number % 9))
     cosines = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
     found = memory.search(query, 300)
     assert [hit.record.value["n"] for hit in found] == np.argsort(-cosines).tolist()
@@ -234,23 +234,23 @@ def test_search_returns_what_is_opposite_and_leaves_out_what_has_no_vector() -> 
     memory = LongTermMemory()
     memory.remember("none", "no vector")
     for key, vector in {"against": [-2, 0], "across": [0, 1], "along": [3, 0]}.items():
-        memory.remember_vector(key, vector, key)
+        memory.remember_vector(key, key, vector)
     found = [(hit.record.key, hit.score) for hit in memory.search([5, 0])]
     assert found == [("along", 1.0), ("across", 0.0), ("against", -1.0)]
-    assert keys(memory) == ["along", "across", "against", "none"]
+    assert keys(memory) == ["none", "against", "across", "along"]
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-30, 1.0, 1e17])
 def test_the_length_of_a_vector_does_not_matter(scale: float) -> None:
     memory = LongTermMemory()
-    memory.remember_vector("a", [3 * scale, 4 * scale])
+    memory.remember_vector("a", None, [3 * scale, 4 * scale])
     assert memory.search([3, 4])[0].score == memory.search([3 * scale, 4 * scale])[0].score == 1.0
 
 
 def test_zeros_are_like_nothing_and_ties_go_to_the_first() -> None:
     memory = LongTermMemory()
     for key, vector in {"c": [0, 0], "a": [0, 1], "b": [0, 2]}.items():
-        memory.remember_vector(key, vector)
+        memory.remember_vector(key, None, vector)
     assert [hit.record.key for hit in memory.search([0, 1])] == ["a", "b", "c"]
     assert [(hit.record.key, hit.score) for hit in memory.search([0, 0], 2)] == [("c", 0), ("a", 0)]
 
@@ -267,10 +267,10 @@ def test_a_cosine_is_never_beyond_one_and_no_zero_is_negative() -> None:
 
 def test_every_vector_has_the_same_length() -> None:
     memory = LongTermMemory()
-    assert memory.search([1, 2, 3]) == []
-    memory.remember_vector("a", [1, 2], "old")
+    assert memory.search([1, 2, 3]) == ()
+    memory.remember_vector("a", "old", [1, 2])
     with pytest.raises(DimensionError, match="3 dimensions, expected 2"):
-        memory.remember_vector("a", [1, 2, 3], "new")
+        memory.remember_vector("a", "new", [1, 2, 3])
     with pytest.raises(DimensionError):
         memory.search([1])
     assert [hit.record for hit in memory.search([1, 2])] == [MemoryItem("a", "old")]
@@ -290,7 +290,7 @@ def test_a_dimension_that_is_told_holds_from_the_start() -> None:
 @pytest.mark.parametrize("vector", [[float("nan"), 1], [float("inf"), 1], [], [[1, 2]], "ab", None])
 def test_what_is_no_vector_is_refused(vector: Any) -> None:
     memory = LongTermMemory()
-    for verb in (lambda: memory.remember_vector("a", vector), lambda: memory.search(vector)):
+    for verb in (lambda: memory.remember_vector("a", 1, vector), lambda: memory.search(vector)):
         with pytest.raises(ValidationError):
             verb()
     assert (memory.recent(9), memory.dimension) == ((), None)
@@ -298,17 +298,17 @@ def test_what_is_no_vector_is_refused(vector: Any) -> None:
 
 def test_a_new_value_does_not_keep_the_vector_of_the_old() -> None:
     memory = LongTermMemory()
-    memory.remember_vector("a", [1, 0], "by vector")
-    memory.remember_vector("a", [0, 1], "by another")
+    memory.remember_vector("a", "by vector", [1, 0])
+    memory.remember_vector("a", "by another", [0, 1])
     assert [hit.score for hit in memory.search([0, 1])] == [1.0]
     memory.remember("a", "by name")
-    assert memory.search([0, 1]) == []
+    assert memory.search([0, 1]) == ()
     assert memory.recall("a") == "by name"
 
 
 def test_what_a_caller_changes_is_not_what_is_searched() -> None:
     memory, vector = LongTermMemory(), np.array([1.0, 0.0])
-    memory.remember_vector("a", vector, ["one"])
+    memory.remember_vector("a", ["one"], vector)
     vector[:] = [0, 1]
     memory.search([1, 0])[0].record.value.append("got out")
     assert [(hit.record.value, hit.score) for hit in memory.search([1, 0])] == [(["one"], 1.0)]
@@ -317,8 +317,8 @@ def test_what_a_caller_changes_is_not_what_is_searched() -> None:
 @pytest.mark.parametrize("k", [-1, 1.5, True])
 def test_search_needs_a_count(k: Any) -> None:
     memory = LongTermMemory()
-    memory.remember_vector("a", [1])
-    assert memory.search([1], 0) == []
+    memory.remember_vector("a", None, [1])
+    assert memory.search([1], 0) == ()
     with pytest.raises(ValidationError):
         memory.search([1], k)
 

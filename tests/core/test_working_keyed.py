@@ -136,7 +136,7 @@ def test_counting_keeps_the_place_and_changing_does_not(keyed: KeyedMemory) -> N
     keyed.increment("a")
     keyed.update("b", lambda n: n + 1)
     keyed.compare_and_set("c", 0, 1)
-    assert keys(keyed) == ["c", "b", "d", "a"]
+    assert keys(keyed) == ["a", "d", "b", "c"]
     assert keyed.keys() == ["a", "b", "c", "d"]
     assert keyed.items() == [("a", 1), ("b", 1), ("c", 1), ("d", 0)]
 
@@ -166,8 +166,8 @@ def test_recent_takes_in_no_record_without_a_key(keyed: KeyedMemory) -> None:
     for key in "abca":
         keyed.remember(key, 0)
     keyed.store.store("without a key", namespace="working")
-    assert keys(keyed) == ["a", "c", "b"]
-    assert [item.key for item in keyed.recent(2)] == ["a", "c"]
+    assert keys(keyed) == ["b", "c", "a"]
+    assert [item.key for item in keyed.recent(2)] == ["c", "a"]
 
 
 def test_update_remembers_and_returns_what_the_function_makes(keyed: KeyedMemory) -> None:
@@ -332,7 +332,7 @@ def test_what_has_expired_is_not_recent(clock: Clock) -> None:
         for key, expiry in (("a", None), ("b", 1_005.0), ("c", 2_000.0)):
             store.store("", value=1, key=key, namespace=memory.namespace, expires_at=expiry)
         clock.now = 1_005.0
-        assert [item.key for item in memory.recent(2)] == ["c", "a"]
+        assert [item.key for item in memory.recent(2)] == ["a", "c"]
 
 
 def test_a_key_that_holds_none_can_be_updated() -> None:

@@ -39,8 +39,8 @@ RIGHT: dict[str, Any] = {
     **{"id": "r1", "ids": ["r1"], "source": "r1", "target": "r2", "keep": "r1", "drop": "r2"},
     **{"content": "a whale", "items": ["a whale"], "query": "whale", "key": "k", "name": "v"},
     **{"other": "none.db", "outcome": "worked", "kind": "about", "when": 1, "since": 1, "entry": 1},
-    **{"path": "/a.txt", "text": "x", "old": "x", "new": "y", "line": 1, "n": 1, "value": 1},
-    **{"expected": 1, "vector": [1.0, 2.0], "messages": [{"content": "x"}], "start": 0},
+    **{"path": "/a.txt", "text": "x", "old": "x", "new": "y", "line": 1, "value": 1},
+    **{"expected": 1, "vector": [1.0, 2.0], "messages": [{"content": "x"}], "start": 0, "limit": 1},
     **{"fn": lambda _: 1},
 }
 """What is right for every argument that some verb needs."""

@@ -38,5 +38,5 @@ class Memory(ABC):
         """Return what is remembered under *key*, else *default*; it does not become newer."""
 
     @abstractmethod
-    def recent(self, n: int) -> tuple[MemoryItem, ...]:
-        """Return the *n* items remembered last, newest first."""
+    def recent(self, limit: int) -> tuple[MemoryItem, ...]:
+        """Return the *limit* items remembered last, newest last."""

@@ -69,16 +69,16 @@ class KeyedMemory(Memory):
         found = self._record(key)
         return default if found is None else _value(found)
 
-    def recent(self, n: int) -> tuple[MemoryItem, ...]:
-        """Return the *n* items remembered last, newest first.
+    def recent(self, limit: int) -> tuple[MemoryItem, ...]:
+        """Return the *limit* items remembered last, newest last.
 
         ``update`` and ``compare_and_set`` remember anew; ``increment`` counts in place.
         """
-        most, engine = fields.integer("n", n, 0), self._engine
+        most, engine = fields.integer("limit", limit, 0), self._engine
         newest = engine.backend.select(
             self.namespace, parse(_KEYED), most, 0, True, engine.clock(), by_row=True
         )
-        return tuple(map(_item, newest))
+        return tuple(map(_item, reversed(newest)))
 
     def update(self, key: str, fn: Callable[[Any], Any], default: Any = None) -> Any:
         """Remember what *fn* makes of the value under *key*, or of *default*; return it.

@@ -47,12 +47,12 @@ class _Resident(Memory):
             found = self._held.get(name, _MISSING)
         return default if found is _MISSING else _copied(found)
 
-    def recent(self, n: int) -> tuple[MemoryItem, ...]:
-        """Return the *n* items remembered last, newest first."""
-        most = fields.integer("n", n, 0)
+    def recent(self, limit: int) -> tuple[MemoryItem, ...]:
+        """Return the *limit* items remembered last, newest last."""
+        most = fields.integer("limit", limit, 0)
         with self._lock:
             newest = list(islice(reversed(self._held.items()), most))
-        return tuple(MemoryItem(key, _copied(value)) for key, value in newest)
+        return tuple(MemoryItem(key, _copied(value)) for key, value in reversed(newest))
 
     def forget(self, key: str) -> bool:
         """Forget *key*; tell whether it was there."""
@@ -107,7 +107,7 @@ class LongTermMemory(_Resident):
         self._table: tuple[list[MemoryItem], Floats] | None = None
         super().__init__()
 
-    def remember_vector(self, key: str, vector: Numbers, value: Any = None) -> None:
+    def remember_vector(self, key: str, value: Any, vector: Numbers) -> None:
         """Remember *value* under *key*, to be found by *vector*.
 
         ``remember`` takes the vector away again: it belonged to the old value. A vector with a
@@ -122,24 +122,24 @@ class LongTermMemory(_Resident):
             self._vectors[name] = direction
             self._table = None
 
-    def search(self, vector: Numbers, k: int = 5) -> list[ScoredRecord]:
-        """Return the *k* items whose vectors have the largest cosine with *vector*, best first.
+    def search(self, vector: Numbers, top_k: int = 5) -> tuple[ScoredRecord, ...]:
+        """Return the *top_k* items whose vectors have the largest cosine with *vector*, best first.
 
         The cosine, rounded to twelve decimals, is exact; with a vector of zeros it is 0. Ties go to
         what was remembered first. Items without a vector are not found.
         """
-        query, most = _direction("query", vector), fields.integer("k", k, 0)
+        query, most = _direction("query", vector), fields.integer("top_k", top_k, 0)
         with self._lock:
             self._check(query)
             items, directions = self._searchable()
         if not items:
-            return []
+            return ()
         scores = np.round(np.einsum("ij,j->i", directions, query), _DIGITS) + 0.0
         best = np.argsort(-scores, kind="stable")[:most].tolist()
-        return [
+        return tuple(
             ScoredRecord(MemoryItem(items[at].key, _copied(items[at].value)), float(scores[at]))
             for at in best
-        ]
+        )
 
     def _check(self, vector: Floats) -> None:
         if self.dimension is not None and self.dimension != len(vector):

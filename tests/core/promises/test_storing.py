@@ -175,7 +175,7 @@ def test_short_term_ring_buffer() -> None:
     memory = ShortTermMemory(max_items=2)
     for key in "abcb":
         memory.remember(key, key.upper())
-    assert [item.key for item in memory.recent(5)] == ["b", "c"]
+    assert [item.key for item in memory.recent(5)] == ["c", "b"]
     assert (memory.recall("a", "gone"), memory.recent(0)) == ("gone", ())
     for wrong in (0, -1, 2.5, True):
         with pytest.raises(ValidationError):
