@@ -17,7 +17,7 @@ from .backends import EMBEDDED, Backend, Changes, Row, Vector, Writer
 from .embedders import Embedder, checked_rows
 from .embedders.base import Matrix
 from .errors import EmbedderMismatchError, NotAnchoredError, StoreClosedError
-from .fields import identifier, timestamp
+from .fields import identifier, number
 from .filters import Filter, sees_accesses
 from .index import MAX_RESIDENT, ResidentIndex
 from .index.document import embedded_text
@@ -263,4 +263,5 @@ class Engine:
 def _read(clock: Callable[[], float]) -> float:
     """Return what *clock* tells, as it will be stored."""
     told = clock()
-    return timestamp("what the clock tells", float(told) if isinstance(told, np.number) else told)
+    told = float(told) if isinstance(told, np.number) else told
+    return number("what the clock tells", told, -1e12, 1e12, "Unix seconds")

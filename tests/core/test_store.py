@@ -318,6 +318,18 @@ def test_a_wrong_part_is_refused_before_the_file_is_made(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_embedder_without_a_name_and_a_clock_without_numbers_are_refused() -> None:
+    class Nameless:
+        dimension = 1
+        embed = staticmethod(HashEmbedder(1).embed)
+
+    with pytest.raises(ValidationError, match="the embedder's name must be a str"):
+        MemoryStore(embedder=Nameless())  # type: ignore[arg-type]
+    now: Any = partial(datetime.now, UTC)
+    with MemoryStore(clock=now) as store, pytest.raises(ValidationError, match="Unix seconds"):
+        store.store("a red cat")
+
+
 @pytest.mark.parametrize("given", [{"floor": 1}, {"zero": 1.0}, {"share": 2}, {"floor": "low"}])
 def test_an_embedder_with_a_wrong_calibration_is_refused(given: dict[str, Any]) -> None:
     embedder = HashEmbedder()

@@ -60,10 +60,10 @@ def checked_texts(texts: Sequence[str]) -> Sequence[str]:
 def checked(embedder: Embedder) -> Embedder:
     """Return *embedder* if it can embed; no model is loaded for that."""
     embeds = callable(getattr(embedder, "embed", None)) and not isinstance(embedder, type)
-    if not embeds or not isinstance(embedder.name, str):
+    if not embeds:
         given = embedder.__name__ if isinstance(embedder, type) else type(embedder).__name__
         raise ValidationError(f"embedder must be an Embedder such as HashEmbedder(), not {given}")
-    label("the embedder's name", embedder.name)
+    label("the embedder's name", getattr(embedder, "name", None))
     floor = number("the embedder's floor", getattr(embedder, "floor", 0.0), -1, 1)
     if number("the embedder's zero", getattr(embedder, "zero", floor), -1, 1) == 1:
         raise ValidationError("the embedder's zero, or the floor without one, must be less than 1")
