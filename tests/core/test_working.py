@@ -258,9 +258,9 @@ def test_zeros_are_like_nothing_and_ties_go_to_the_first() -> None:
 def test_a_cosine_is_never_beyond_one_and_no_zero_is_negative() -> None:
     memory = LongTermMemory()
     for key, vector in {"same": [1, 1, 1], "against": [-1, -1, -1]}.items():
-        memory.remember_vector(key, vector)
+        memory.remember_vector(key, None, vector)
     assert [hit.score for hit in memory.search([3, 3, 3])] == [1, -1]
-    memory.remember_vector("across", [-1, 1, 1e-20])
+    memory.remember_vector("across", None, [-1, 1, 1e-20])
     (across,) = [hit for hit in memory.search([0, 0, -1]) if hit.record.key == "across"]
     assert str(across.score) == "0.0"
 
