@@ -47,6 +47,9 @@ from bethink_adapters.langgraph import BethinkSaver
 
 from .contract import FACT, QUESTION, AdapterContract, GatedStore, cancel_at_gate
 
+# LangChain silences itself by ``catch_warnings``, which threads undo for one another.
+pytestmark = pytest.mark.filterwarnings("ignore:Direct attribute assignment to ModelRequest")
+
 
 class Model(BaseChatModel):
     """Answer with the next of *replies*, the last one for ever; keep what was seen."""
