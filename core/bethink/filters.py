@@ -115,8 +115,12 @@ def constant(where: Filter | None) -> bool | None:
 
 def lasting(where: Filter | None, now: float) -> Filter:
     """Return *where*, narrowed to what has not expired by *now*."""
-    unexpired = Not(Compare(("expires_at",), "$lte", now))
-    return unexpired if where is None else All((where, unexpired))
+    return _narrowed(where, Not(_over(now)))
+
+
+def expired(where: Filter | None, now: float) -> Filter:
+    """Return *where*, narrowed to what has expired by *now*."""
+    return _narrowed(where, _over(now))
 
 
 def sees_accesses(where: Filter | None) -> bool:
@@ -130,6 +134,14 @@ def sees_accesses(where: Filter | None) -> bool:
             return sees_accesses(part)
         case None:
             return False
+
+
+def _over(now: float) -> Filter:
+    return Compare(("expires_at",), "$lte", now)
+
+
+def _narrowed(where: Filter | None, more: Filter) -> Filter:
+    return more if where is None else All((where, more))
 
 
 def _clause(name: str, condition: object) -> Filter:

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any, Final, Literal, TypeAlias
 
 State: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "erased"]
+Listed: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "expired"]
 LIVE: Final[tuple[State, ...]] = ("live",)
 LOWEST_LIVE: Final = -0.5
 """A record whose outcome falls lower is archived; one that comes back starts from here at least."""

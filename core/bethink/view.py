@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from . import fields
 from .engine import Engine
 from .filters import parse
 from .namespaces import EVERYWHERE, Scope, check_namespace, check_scope
-from .records import MemoryRecord
+from .records import Listed, MemoryRecord
 from .verbs import links, reading
 from .verbs.links import Direction, Relation
 
@@ -44,12 +44,15 @@ class View:
         limit: int | None = None,
         offset: int = 0,
         order: Literal["oldest", "newest"] = "oldest",
+        state: Listed = "live",
     ) -> list[MemoryRecord]:
         """Return the live records of *namespace* that pass *where*, in order of insertion.
 
-        What has expired is not among them, here as in all that reads.
+        What has expired is not among them, here as in all that reads. With another *state* return
+        those that are "superseded", "archived", "forgotten" or "expired" instead.
         """
         fields.one_of("order", order, ("oldest", "newest"))
+        fields.one_of("state", state, get_args(Listed))
         return reading.listed(
             self._engine,
             check_scope(namespace),
@@ -57,6 +60,7 @@ class View:
             fields.limit("limit", limit),
             fields.integer("offset", offset, 0),
             newest_first=order == "newest",
+            state=state,
         )
 
     def related(

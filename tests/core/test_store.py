@@ -114,6 +114,7 @@ WRONG: dict[str, Verb] = {
     "all from below zero": lambda store: store.all(offset=-1),
     "all but True": lambda store: store.all(limit=True),
     "all by chance": lambda store: store.all(order="random"),  # type: ignore[arg-type]
+    "all erased": lambda store: store.all(state="erased"),  # type: ignore[arg-type]
     "a huge limit": lambda store: store.all(limit=-(2**70)),
     "store into a subtree": lambda store: store.store("x", namespace=Subtree("a")),  # type: ignore[arg-type]
     "count of None": lambda store: store.count(namespace=None),  # type: ignore[arg-type]

@@ -251,8 +251,9 @@ class Backend(Protocol):
         newest_first: bool,
         now: float | None = None,
         by_row: bool = False,
+        state: State = "live",
     ) -> list[MemoryRecord]:
-        """Return live records in insertion order, without those that have expired by *now*.
+        """Return records of a *state* in insertion order, without what has expired by *now*.
 
         With *by_row* they come in the order in which they got their rows.
         """

@@ -22,7 +22,7 @@ from ..errors import ValidationError
 from ..filters import Filter, matches
 from ..index.document import embedded_text
 from ..namespaces import Scope, covers
-from ..records import LogEntry, MemoryRecord
+from ..records import LogEntry, MemoryRecord, State
 from .fold import Then, then
 
 Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
@@ -108,8 +108,11 @@ class PastBackend:
         newest_first: bool,
         now: float | None = None,
         by_row: bool = False,
+        state: State = "live",
     ) -> list[MemoryRecord]:
         """Return live records in insertion order, without those that had expired by *now*."""
+        if state != "live":
+            raise ValidationError(f"only the present lists what is {state}")
         place = _own_row if by_row else _ordinal
         found = sorted(self._live(scope, now), key=place, reverse=newest_first)
         passed = (each.record for each in found if matches(where, each.record))

@@ -15,13 +15,13 @@ from ..backends import EMBEDDED, Backend, Rows, Vector
 from ..embedders import Embedder
 from ..engine import Engine
 from ..errors import CorruptStoreError, DimensionError, ValidationError
-from ..filters import Filter
+from ..filters import Filter, expired
 from ..index import ScopeIndex
 from ..namespaces import Scope, covers
 from ..packing import Budget, Packed
 from ..ranking import Ranking
 from ..recall import Hit, Mode, Probe, Question, Search, Standing
-from ..records import MemoryRecord, RecallResult, WhyNot
+from ..records import Listed, MemoryRecord, RecallResult, WhyNot
 from ..text import read_query
 
 DEFAULT_SHARE: Final = 0.4
@@ -76,10 +76,19 @@ def listed(
     offset: int,
     *,
     newest_first: bool,
+    state: Listed = "live",
 ) -> list[MemoryRecord]:
-    """Return live records in order of insertion."""
+    """Return the records of a state in order of insertion."""
     engine.settle(where)
-    found = engine.backend.select(scope, where, limit, offset, newest_first, engine.clock())
+    now = engine.clock()
+    select = partial(engine.backend.select, scope)
+    match state:
+        case "live":
+            found = select(where, limit, offset, newest_first, now)
+        case "expired":
+            found = select(expired(where, now), limit, offset, newest_first)
+        case _:
+            found = select(where, limit, offset, newest_first, state=state)
     return list(map(engine.current, found))
 
 

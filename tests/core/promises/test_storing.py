@@ -165,6 +165,7 @@ def test_time_to_live_hides_from_every_read() -> None:
         clock.advance(100)
         assert store.get(record.id) is store.get(key="k") is None
         assert (store.all(), store.count(), store.namespaces()) == ([], 0, {})
+        assert store.all(state="expired") == [record]
         assert (store.recall("red cat"), store.pack("red cat").results) == ([], ())
         assert store.why_not(record.id, "red cat").reason == "expired"
         assert len(store.recall("red cat", now=1_099.0, touch=False)) == 1

@@ -485,3 +485,42 @@ def test_what_was_superseded_can_be_forgotten_and_come_back_alone(store: MemoryS
     restored = store.get(key="k")
     assert restored is not None
     assert (restored.id, restored.superseded_by, restored.state) == (old.id, None, "live")
+
+
+# -- what is not live
+
+
+def test_every_record_is_listed_in_one_state(store: MemoryStore, clock: Clock) -> None:
+    for name in ("live", "superseded", "archived", "forgotten", "expired", "erased"):
+        store.store(name, id=name, expires_at=1e9 if name == "expired" else None)
+        store.store("elsewhere", id=f"{name} elsewhere", namespace="a")
+    store.store("newer", id="newer", supersedes="superseded")
+    store.archive("archived")
+    store.forget("forgotten")
+    store.erase("erased")
+    clock.now = 1e9
+    assert contents(store) == ["live", "newer"]
+    for state in ("superseded", "archived", "forgotten", "expired"):
+        assert contents(store, state=state) == [state]
+
+
+def test_what_is_listed_by_state_is_filtered_and_paged(store: MemoryStore) -> None:
+    for number in range(4):
+        store.store(f"fact {number}", id=f"{number}", importance=number / 4, key=f"{number}")
+    store.archive(["0", "1", "3"])
+    assert contents(store, state="archived", order="newest", limit=1) == ["fact 3"]
+    assert contents(store, state="archived", limit=None, offset=1) == ["fact 1", "fact 3"]
+    where = {"importance": {"$gt": 0}, "key": {"$in": ["0", "1", "2"]}}
+    assert contents(store, state="archived", where=where) == ["fact 1"]
+    assert store.unarchive(record.id for record in store.all(state="archived")) == 3
+
+
+def test_the_past_lists_what_had_expired_but_not_what_was_hidden(
+    store: MemoryStore, clock: Clock
+) -> None:
+    store.store("fact", expires_at=1e9)
+    clock.now = 2e9
+    store.snapshot("late")
+    assert [record.content for record in store.as_of("late").all(state="expired")] == ["fact"]
+    with pytest.raises(ValidationError, match="archived"):
+        store.as_of("late").all(state="archived")

@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import StorageError
 from ...filters import Filter, lasting, matches
 from ...namespaces import EVERYWHERE, Scope
-from ...records import LogEntry, MemoryRecord
+from ...records import LogEntry, MemoryRecord, State
 from .. import EMBEDDED, Changes, Loading, Rows, Segment, Vector
 from ..anchors import Anchor
 from .chronicle import SQLiteChronicle, logged
@@ -122,21 +122,22 @@ class SQLiteBackend:
         newest_first: bool,
         now: float | None = None,
         by_row: bool = False,
+        state: State = "live",
     ) -> list[MemoryRecord]:
-        """Return live records in insertion order, without those that have expired by *now*."""
+        """Return records of a *state* in insertion order, without what has expired by *now*."""
         inside, parameters = within(scope)
         where = where if now is None else lasting(where, now)
         passing = condition(where)
         paged = passing.exact
         found = self._records(
-            f"{inside} AND state = 'live' AND ({passing.sql}) "
+            f"{inside} AND state = '{state}' AND ({passing.sql}) "
             f"ORDER BY {'row' if by_row else 'ordinal'} {'DESC' if newest_first else ''} "
             "LIMIT ? OFFSET ?",
             *parameters,
             *passing.parameters,
             -1 if limit is None or not paged else limit,
             offset if paged else 0,
-            using=passing.using(scope),
+            using=passing.using(scope, live=state == "live"),
         )
         if paged:
             return found
