@@ -157,8 +157,11 @@ def _clause(name: str, condition: object) -> Filter:
     path = _path(name)
     if isinstance(condition, Mapping) and condition:
         operands = {_spelled(key): operand for key, operand in condition.items()}
-        if all(operator.startswith("$") for operator in operands):
+        is_operator = [operator.startswith("$") for operator in operands]
+        if all(is_operator):
             return All(tuple(_compare(path, *each) for each in operands.items()))
+        if any(is_operator):
+            raise ValidationError(f"the filter on {name!r} has operators beside names: {condition}")
     return _compare(path, "$eq", condition)
 
 

@@ -130,6 +130,8 @@ def test_a_filter_holds_back_what_it_does_not_say(where: Any) -> None:
         {"metadata.a..b": 1},
         {"tags.0": "t"},
         {"category": {"$like": "x"}},
+        {"metadata.n": {"$gt": 1, "x": 2}},
+        {"value": {"x": 2, "$eq": 1}},
         {"$nor": []},
         {"$and": {"category": "x"}},
         {"$or": "xy"},
