@@ -17,7 +17,7 @@ from .backends import EMBEDDED, Backend, Changes, Row, Vector, Writer
 from .embedders import Embedder, checked_rows
 from .embedders.base import Matrix
 from .errors import EmbedderMismatchError, NotAnchoredError, StoreClosedError
-from .fields import identifier, number
+from .fields import identifier, integer, number
 from .filters import Filter, sees_accesses
 from .index import MAX_RESIDENT, ResidentIndex
 from .index.document import embedded_text
@@ -156,7 +156,7 @@ class Engine:
         if self._dimension is None:
             stored = self.backend.dimension(EMBEDDED)
             if stored is None:
-                return self.embedder.dimension
+                return self._told_dimension()
             self._dimension = stored
         return self._dimension
 
@@ -253,7 +253,13 @@ class Engine:
             return
         self._check_embedder(writer.fact("embedder"))
         writer.set("embedder", self.embedder.name)
-        writer.dimension(EMBEDDED, self.embedder.dimension)
+        writer.dimension(EMBEDDED, self._told_dimension())
+
+    def _told_dimension(self) -> int:
+        """Return what the embedder says of its vectors, where the file does not know it yet."""
+        told: object = self.embedder.dimension
+        told = int(told) if isinstance(told, np.integer) else told
+        return integer("the embedder's dimension", told, 1)
 
     def _check_embedder(self, stored: str | None) -> None:
         if stored is not None and stored != self.embedder.name:

@@ -331,6 +331,21 @@ def test_an_embedder_without_a_name_and_a_clock_without_numbers_are_refused() ->
         store.store("a red cat")
 
 
+@pytest.mark.parametrize("dimension", [None, "3", 3.0, 0, True])
+def test_an_embedder_with_a_wrong_dimension_is_refused(dimension: Any) -> None:
+    class Wrong:
+        name = "wrong"
+        embed = staticmethod(HashEmbedder(3).embed)
+
+        def __init__(self) -> None:
+            self.dimension = dimension
+
+    with MemoryStore(embedder=Wrong()) as store:
+        with pytest.raises(ValidationError, match="the embedder's dimension"):
+            store.store("a red cat")
+        assert store.count() == 0
+
+
 @pytest.mark.parametrize("given", [{"floor": 1}, {"zero": 1.0}, {"share": 2}, {"floor": "low"}])
 def test_an_embedder_with_a_wrong_calibration_is_refused(given: dict[str, Any]) -> None:
     embedder = HashEmbedder()
