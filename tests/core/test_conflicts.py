@@ -74,6 +74,10 @@ LIKELY = [
     ("Python 3.9 is used in the project", "Python 3.12 is used in the project"),
     ("Room 2 is the main hall", "Room 3 is the main hall"),
     ("The account number is 4111111111111111", "The account number is 4111111111111112"),
+    ("The standup is on Monday", "We moved the standup to Tuesday"),
+    ("The price is $20", "The price was raised from $20 to $25"),
+    ("The server is named atlas", "The server was renamed to zeus"),
+    ("We use Postgres 14", "We upgraded to Postgres 16"),
 ]
 
 
@@ -150,6 +154,9 @@ def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
         ("If the cache is full, reads take 5 ms", "If the cache is empty, reads take 80 ms"),
         ("The meeting starts at 3 pm", "The meeting starts at 15:00"),
         ("Karen is the owner of Initech", "Karen is Initech's owner"),
+        ("The deadline is March 3", "The launch moved to March 10"),
+        ("The standup is on Tuesday", "We moved the standup to Tuesday"),
+        ("The team meeting is on Monday", "The board meeting moved to Tuesday"),
         ("", "User lives in Lisbon"),
         ("!?", "..."),
     ],

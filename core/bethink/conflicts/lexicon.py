@@ -43,7 +43,7 @@ FRAMES = {
     for frame, words in {
         "live": "reside move relocate settle dwell",
         "work": "join employed hired",
-        "use": "switch migrate adopt",
+        "use": "switch migrate adopt upgrade",
         "like": "love enjoy adore fond",
         "hate": "dislike detest loathe",
         "prefer": "favor favour favorite favourite preference",

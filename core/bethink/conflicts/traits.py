@@ -15,6 +15,7 @@ from ..text import words
 from ..text.dates import MONTHS
 from ..text.stemming import stem
 from . import lexicon as lex
+from .changes import as_it_is_now
 
 _LONGEST: Final = 16_384
 _MOST_STATEMENTS: Final = 32
@@ -188,7 +189,7 @@ def _spelled_out(date: re.Match[str]) -> str:
 
 def _spoken(lower: str) -> str:
     """Put one word for what ended, too, and leave out code, unless there is nothing else."""
-    lower = _ENDED.sub(" never ", lower)
+    lower = _ENDED.sub(" never ", as_it_is_now(lower))
     spoken = _FENCED.sub(" . ", lower)
     return spoken if spoken.strip(" .\n") else lower
 

@@ -1,0 +1,51 @@
+"""What tells of a change, as what it says is so now: "moved to Friday" as "is now Friday".
+
+Where it came from does not hold any more, and so is left out. English.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from . import lexicon as lex
+
+_TOWARDS: Final = re.compile(r" (?:to|until|till) ")
+_DAY: Final = rf"(?:{'|'.join((*lex.WEEKDAYS, *lex.MONTHS))})\b"
+_TIME: Final = (
+    rf"(?:the )?(?:next )?(?:{_DAY}|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_DAY}|\d{{1,2}}:\d\d|noon\b"
+    r"|midnight\b|\d{1,2} ?(?:am|pm|o'clock)\b)"
+)
+_AMOUNT: Final = rf"(?:{_TIME}|[$\u20ac\u00a3\u00a5]? ?\d)"
+_HELPERS: Final = (
+    r"(?:(?:has|have|had|was|were|is|are|been|got|gets|just|now|recently|since) ){0,4}"
+)
+_SHIFTED: Final = (
+    r"(?:(?:moved|postponed|rescheduled|shifted|pushed|delayed|deferred|extended)"
+    r"(?: up| back| out)?|(?:pushed|brought|moved) forward|put (?:back|off))"
+)
+_CHANGED: Final = (
+    r"(?:(?:raised|increased|lowered|reduced|decreased|cut|dropped|fell|fallen|rose|risen|grew"
+    r"|grown|climbed|jumped|bumped|changed|updated|revised|adjusted|corrected)(?: up| down| back)?"
+    r"|(?:went|gone) (?:up|down))"
+)
+_FROM: Final = r"(?:from [^,.;!?]{1,40}? )?(?:to|until|till) "
+_WHAT: Final = r"((?:the|my|our|his|her|its|their) [^,.;!?]{1,40}?)"
+_AWAY: Final = "(?: (?:up|down|back|out|off|forward))?"
+_BECAME: Final = re.compile(
+    rf"\b{_HELPERS}(?:{_SHIFTED} {_FROM}(?={_TIME})|{_CHANGED} {_FROM}(?={_AMOUNT}))"
+)
+_MADE: Final = re.compile(
+    r"(?:^|(?<=[.,;!?] ))(?:[^\s,.;!?]+ ){1,3}?"
+    rf"(?:{_SHIFTED} {_WHAT}{_AWAY} {_FROM}(?={_TIME})"
+    rf"|{_CHANGED} {_WHAT}{_AWAY} {_FROM}(?={_AMOUNT}))"
+)
+_RENAMED: Final = re.compile(rf"\b{_HELPERS}renamed {_FROM}")
+
+
+def as_it_is_now(lower: str) -> str:
+    """Put "is now" for what tells of a change in a folded text."""
+    if _TOWARDS.search(lower) is None:
+        return lower
+    lower = _MADE.sub(lambda made: f"{made[1] or made[2]} is now ", lower)
+    return _BECAME.sub("is now ", _RENAMED.sub("is now named ", lower))
