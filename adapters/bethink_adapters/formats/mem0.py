@@ -17,16 +17,8 @@ from .times import moment
 _OWNERS: Final = (("user_id", "users"), ("agent_id", "agents"))
 _MORE: Final = (*(owner for owner, _ in _OWNERS), "hash", "role", "attributed_to", "updated_at")
 _DAY: Final = 86_400.0
-_HISTORY: Final = (
-    "memory_id",
-    "id",
-    "new_memory",
-    "event",
-    "created_at",
-    "updated_at",
-    "actor_id",
-    "role",
-)
+_NEEDED: Final = ("memory_id", "new_memory")
+_HISTORY: Final = ("id", "event", "created_at", "updated_at", "actor_id", "role")
 _STILL_THERE: Final = (
     "WHERE memory_id NOT IN (SELECT memory_id FROM history WHERE event = 'DELETE' "
     "AND memory_id IS NOT NULL) ORDER BY rowid"
@@ -49,7 +41,7 @@ def read_mem0_history(path: str | os.PathLike[str]) -> Iterator[Found]:
     """
     latest: dict[object, tuple[str, ...]] = {}
     with opened(path) as connection:
-        found = rows(connection, "history", _HISTORY, _STILL_THERE)
+        found = rows(connection, "history", _NEEDED, _HISTORY, _STILL_THERE)
         yield from read_each(found, partial(_version, latest=latest))
 
 

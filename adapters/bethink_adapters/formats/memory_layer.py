@@ -23,9 +23,8 @@ _MORE: Final = (
     "supersedes",
     "updated_at",
 )
+_NEEDED: Final = ("id", "content")
 _COLUMNS: Final = (
-    "id",
-    "content",
     "category",
     "confidence",
     "importance",
@@ -50,7 +49,7 @@ def read_memory_layer(path: str | os.PathLike[str]) -> Iterator[Found]:
     """
     with opened(path) as connection:
         superseded = _superseded(connection)
-        found = rows(connection, "memories", _COLUMNS, "ORDER BY created_at, rowid")
+        found = rows(connection, "memories", _NEEDED, _COLUMNS, "ORDER BY created_at, rowid")
         ordered = _in_turn(found, superseded)
         yield from read_each(ordered, partial(_item, superseded=superseded))
         yield from _links(connection)
@@ -88,8 +87,8 @@ def _superseded(connection: sqlite3.Connection) -> set[object]:
 def _links(connection: sqlite3.Connection) -> Iterator[Link]:
     if not columns(connection, "memory_relations"):
         return
-    wanted = ("source_id", "target_id", "relation_type")
-    found = rows(connection, "memory_relations", wanted, "ORDER BY created_at, rowid")
+    needed = ("source_id", "target_id", "relation_type")
+    found = rows(connection, "memory_relations", needed, (), "ORDER BY created_at, rowid")
     for number, (_, row) in enumerate(found, 1):
         ends = _name(row["source_id"]), _name(row["target_id"])
         yield Link(f"relation {number}", *ends, str(row["relation_type"]))

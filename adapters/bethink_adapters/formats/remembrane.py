@@ -10,18 +10,9 @@ from .base import Found, Item, name_of, noted, own_namespace, read_each
 from .sqlite import from_json, opened, rows
 from .times import moment
 
-_COLUMNS: Final = (
-    "id",
-    "namespace",
-    "content",
-    "importance",
-    "metadata",
-    "created_at",
-    "last_accessed_at",
-    "access_count",
-    "usefulness",
-)
+_NEEDED: Final = ("id", "namespace", "content", "importance", "created_at")
 _MORE: Final = ("last_accessed_at", "access_count", "usefulness")
+_COLUMNS: Final = ("metadata", *_MORE)
 
 
 def read_remembrane(path: str | os.PathLike[str]) -> Iterator[Found]:
@@ -31,7 +22,7 @@ def read_remembrane(path: str | os.PathLike[str]) -> Iterator[Found]:
     Usefulness and accesses are kept in the metadata, under "remembrane".
     """
     with opened(path) as connection:
-        found = rows(connection, "memories", _COLUMNS, "ORDER BY created_at, rowid")
+        found = rows(connection, "memories", _NEEDED, _COLUMNS, "ORDER BY created_at, rowid")
         yield from read_each(found, lambda place, row: [Item(place, _fields(row))])
 
 

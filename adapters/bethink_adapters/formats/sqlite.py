@@ -37,15 +37,19 @@ def columns(connection: sqlite3.Connection, table: str) -> list[str]:
 
 
 def rows(
-    connection: sqlite3.Connection, table: str, wanted: Sequence[str], rest: str = ""
+    connection: sqlite3.Connection,
+    table: str,
+    needed: Sequence[str],
+    more: Sequence[str],
+    rest: str,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield places, such as "row 7", and the *wanted* columns there, as far as the table has them.
+    """Yield places, such as "row 7", and columns there: those *needed*, and *more* if there are.
 
-    *rest* stands behind ``FROM``. A table without the first of the columns raises
+    *rest* stands behind ``FROM``. A table without what is *needed* raises
     ``sqlite3.OperationalError``.
     """
     known = columns(connection, table)
-    names = [name for name in wanted if name in known or name == wanted[0]]
+    names = [*needed, *(name for name in more if name in known)]
     listed = ", ".join(f'"{table}"."{name}"' for name in names)
     found = connection.execute(f'SELECT {listed} FROM "{table}" {rest}')
     for number, row in enumerate(found, 1):

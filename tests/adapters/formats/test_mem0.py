@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bethink import EVERYWHERE, MemoryStore
+from bethink import EVERYWHERE, MemoryStore, StorageError
 from bethink.fields import MAX_CONTENT
 from bethink_adapters.formats import import_from, read_mem0, read_mem0_history
 
@@ -161,6 +161,14 @@ def test_past_texts_are_superseded_and_deleted_ones_left_out(
     assert "likes tea" in texts
     assert "a secret" not in texts
     assert import_from(store, read_mem0_history(path), namespace="users/ann").known == 3
+
+
+def test_a_history_without_texts_is_an_error(tmp_path: Path) -> None:
+    path = history(tmp_path, ("1", "m", None, "likes tea", "ADD", NOON, None, 0, None, "user"))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE history DROP COLUMN new_memory")
+    with pytest.raises(StorageError, match="no such column"):
+        list(read_mem0_history(path))
 
 
 def test_a_past_text_that_is_too_long_leaves_no_older_one_live(

@@ -137,3 +137,9 @@ def test_what_is_no_such_database_is_an_error_and_is_not_made(tmp_path: Path) ->
         connection.execute("CREATE TABLE other (x)")
     with pytest.raises(StorageError, match="no such table"):
         list(read_remembrane(missing))
+    with closing(sqlite3.connect(missing)) as connection:
+        connection.execute("CREATE TABLE memories (id, created_at)")
+        connection.execute("INSERT INTO memories VALUES ('a1', 0)")
+        connection.commit()
+    with pytest.raises(StorageError, match="no such column"):
+        list(read_remembrane(missing))
