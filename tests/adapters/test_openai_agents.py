@@ -77,6 +77,8 @@ def test_items_come_back_as_they_went_in(store: MemoryStore) -> None:
         {"type": "reasoning", "id": "r1", "summary": [], "encrypted_content": "…"},
         call,
         {"type": "function_call_output", "call_id": "c1", "output": "rain \udc80"},
+        {"type": "reasoning", "id": "r2", "content": [{"type": "reasoning_text", "text": "Hm"}]},
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "I will not."}]},
     ]
     session = MemorySession(store, "s")
     asyncio.run(session.add_items(items))
@@ -86,6 +88,8 @@ def test_items_come_back_as_they_went_in(store: MemoryStore) -> None:
         "",
         "",
         "rain \N{REPLACEMENT CHARACTER}",
+        "",
+        "I will not.",
     ]
 
 
@@ -170,10 +174,20 @@ def test_recalled_text_is_data_in_front_of_the_question(store: MemoryStore) -> N
 def test_what_the_conversation_holds_in_parts_is_not_shown(store: MemoryStore) -> None:
     session, model = MemorySession(store, "s"), scripted("Noted.", "Under the mat.")
     recall = recall_filter(store, namespace=Subtree("messages"))
-    told = [{"type": "input_text", "text": text} for text in ("My key is hidden.", "Under a mat.")]
+    told = [{"type": "input_text", "text": text} for text in ("My key is hidden.", "Under a mat. ")]
     run([{"role": "user", "content": told}], model, session, call_model_input_filter=recall)
     run("Where is my key?", model, session, call_model_input_filter=recall)
     assert INTRODUCTION not in prompt_of(model)
+
+
+def test_the_instructions_stay_beside_what_is_recalled(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.")
+    model = scripted("Margherita.")
+    agent = Agent(name="helper", instructions="Be brief.", model=model)
+    config = RunConfig(call_model_input_filter=recall_filter(store), tracing_disabled=True)
+    asyncio.run(Runner.run(agent, "Which pizza?", run_config=config))
+    assert model.calls[-1].system_instructions == "Be brief."
+    assert "Margherita" in prompt_of(model)
 
 
 def test_the_namespace_may_come_from_the_context(store: MemoryStore) -> None:

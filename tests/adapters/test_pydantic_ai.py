@@ -9,13 +9,21 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from operator import attrgetter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar, Literal
 
 import pytest
 
 pytest.importorskip("pydantic_ai.capabilities")
 
-from pydantic_ai import Agent, BinaryContent, ModelRetry, ToolReturn, messages
+from pydantic_ai import (
+    Agent,
+    BinaryContent,
+    DeferredToolResults,
+    ModelRetry,
+    ToolReturn,
+    messages,
+)
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import (
     ModelMessage,
@@ -127,6 +135,32 @@ def test_what_a_tool_shows_is_neither_asked_nor_said_by_the_user(store: MemorySt
     assert [record.content for record in store.all(namespace="said")] == ["Which pizza?", "Noted."]
 
 
+def test_of_several_prompts_the_last_is_asked(store: MemoryStore) -> None:
+    store.store("Margherita is the best pizza.")
+    parts = [UserPromptPart("I am Ann."), UserPromptPart("Which pizza?")]
+    told: list[ModelMessage] = [messages.ModelRequest(parts=parts)]
+    scripted = Scripted("Margherita!")
+    agent = Agent(scripted.model, capabilities=[MemoryRecall(store)])
+    asyncio.run(agent.run(message_history=told))
+    first, block, question = scripted.prompts[-1]
+    assert (first, question) == ("I am Ann.", "Which pizza?")
+    assert "Margherita is the best pizza." in block
+
+
+def test_a_prompt_beside_what_a_tool_returned_later_is_asked(store: MemoryStore) -> None:
+    store.store("Ann likes pizza Margherita.")
+    told: list[ModelMessage] = [
+        messages.ModelRequest(parts=[UserPromptPart("Look.")]),
+        ModelResponse(parts=[ToolCallPart("look", {}, "c")]),
+    ]
+    scripted = Scripted("Margherita!")
+    agent = Agent(scripted.model, capabilities=[MemoryRecall(store, remember="said")])
+    seen = DeferredToolResults(calls={"c": "A menu."})
+    asyncio.run(agent.run("Which pizza?", message_history=told, deferred_tool_results=seen))
+    assert "Ann likes pizza Margherita." in scripted.prompts[-1][-2]
+    assert [each.content for each in store.all(namespace="said")] == ["Which pizza?", "Margherita!"]
+
+
 def test_the_next_run_recalls_anew(store: MemoryStore) -> None:
     scripted = Scripted("Noted.")
     agent = Agent(scripted.model, capabilities=[MemoryRecall(store)])
@@ -235,8 +269,9 @@ def test_wrong_settings_are_refused(store: MemoryStore) -> None:
     for wrong in ({"k": 0}, {"namespace": ""}, {"remember": ""}, {"budget_tokens": -1}):
         with pytest.raises(ValidationError):
             MemoryRecall(store, **wrong)
-    with pytest.raises(ValidationError):
-        memory_tools(store, k=0)
+    for unfit in ({"k": 0}, {"namespace": ""}):
+        with pytest.raises(ValidationError):
+            memory_tools(store, **unfit)
 
 
 @pytest.mark.parametrize("made", [MemoryRecall, MemoryConversations, memory_tools])
@@ -266,6 +301,13 @@ def test_the_model_searches_and_writes_by_itself(store: MemoryStore) -> None:
     assert (nothing, written) == ("Nothing is known about that.", "Remembered.")
     assert block.startswith(INTRODUCTION)
     assert [each.content for each in store.all(namespace="users/ann")] == ["Ann likes pizza."]
+
+
+def test_tools_of_a_run_without_a_namespace_read_no_other(store: MemoryStore) -> None:
+    store.store("Tea is at four.")
+    recall: Any = memory_tools(store, namespace=attrgetter("deps")).tools["recall"].function
+    with pytest.raises(ModelRetry, match="namespace must be"):
+        recall(SimpleNamespace(deps=None), "tea")
 
 
 @pytest.mark.parametrize("query", ["tea \ud83e", "tea " * 140_000], ids=["broken", "long"])

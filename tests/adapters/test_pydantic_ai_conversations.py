@@ -36,7 +36,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from bethink import EVERYWHERE, MemoryStore, ValidationError, segment
+from bethink import EVERYWHERE, MemoryStore, NotFoundError, ValidationError, segment
 from bethink_adapters.pydantic_ai import MemoryConversations, MemoryRecall
 
 from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
@@ -184,7 +184,9 @@ def test_a_fork_and_a_deletion_at_once_lose_nothing(tmp_path: Path) -> None:
 
         kept = Overtaken(one)
         save(kept, "c", "one", "two")
-        now(kept.delete("c"))
+        record = now(kept.read_record("c"))
+        assert record is not None
+        now(kept.delete_record("c", expected_revision=record.revision))
         assert said(kept, "c") is None
         assert said(kept, "fork") == ["one", "two"]
 
@@ -211,6 +213,22 @@ def test_deleting_forgets_what_nobody_shares(store: MemoryStore) -> None:
     now(kept.delete("fork"))
     assert contents(store) == []
     assert now(kept.list_conversations()) == []
+
+
+def test_what_cannot_be_stored_is_no_conflict(store: MemoryStore) -> None:
+    with pytest.raises(ValidationError):
+        save(MemoryConversations(store), "c", "one", scope="x" * 10_000)
+
+
+def test_a_conversation_with_a_gap_is_not_read_but_can_be_deleted(store: MemoryStore) -> None:
+    kept = MemoryConversations(store)
+    _, two, _ = save(kept, "c", "one", "two", "three")
+    (gone,) = (each for each in store.all(namespace=kept.namespace_of()) if "two" in each.content)
+    store.forget(gone.id)
+    with pytest.raises(NotFoundError, match=two.id):
+        now(kept.load("c"))
+    now(kept.delete("c"))
+    assert contents(store) == ["one"]
 
 
 def test_a_cancelled_save_does_not_overtake_a_deletion() -> None:
