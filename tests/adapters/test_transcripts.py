@@ -69,6 +69,7 @@ def verdicts(transcript: Any, recalled: list[MemoryRecord]) -> dict[str, str]:
         ("It no longer fails or crashes", "worked"),
         ("I got it to work", "worked"),
         ("that did the trick", "worked"),
+        ("it never fails to work", "worked"),
         ("Not only does it work, it is fast", "worked"),
         ("not fixed", "failed"),
         ("this is not fixed", "failed"),
@@ -103,6 +104,7 @@ def verdicts(transcript: Any, recalled: list[MemoryRecord]) -> dict[str, str]:
         ("Fix failing tests in core", None),
         ("the working directory is clean", None),
         ("pass the argument to the function", None),
+        ("the tests help a lot", None),
         ("work on the error case", None),
         ("write `it works` there", None),
         ("", None),
@@ -145,6 +147,8 @@ def test_only_the_cited_memory_is_scored(recalled: list[MemoryRecord]) -> None:
         ("ok  \texample.org/a\t0.01s\nok  \texample.org/b\t(cached)", "worked"),
         ("--- FAIL: TestA\nFAIL\texample.org/a\t0.01s\nok  \texample.org/b\t0.01s", "failed"),
         ("1 failed, 2 passed in 0.1s\n...\n3 passed in 0.1s", "worked"),
+        ("1 failed, 2 passed in 0.1s\nok  \texample.org/a\t0.01s", "worked"),
+        ("Ran 2 tests in 0.001s\n\nOK (skipped=2)", None),
         ("collected 4 items", None),
         ("Ran 5 tests in 0.001s\n\nFAILED (unexpected successes=1)", "failed"),
         (f"Ran 5 tests in 0.001s\n\nFAILED ({'a ' * 50_000}=1, errors=1)", "failed"),
@@ -232,6 +236,7 @@ def test_an_id_may_be_shortened_while_it_is_clear(
     cited = cited.replace(OTHER, recalled[1].id)
     found = {each.replace(OTHER, recalled[1].id) for each in found}
     assert set(verdicts(f"I used {cited}\n{PASSED}", recalled)) == found
+    assert verdicts(f"I used {USED[:7]}\n{PASSED}", recalled[:1]) == {}
 
 
 @pytest.mark.parametrize(
@@ -243,6 +248,7 @@ def test_an_id_may_be_shortened_while_it_is_clear(
         ("make db; make test", "Exit code 2\nmake: *** [db] Error 1", {"is_error": True}, "failed"),
         ("make db", "bash: make: command not found", {}, "failed"),
         ("make db", "Process exited with code 0\nerror: none at all", {}, "worked"),
+        ("make db", "exit code: 1, so again\nexit code: 0", {}, "worked"),
         ("make db", "3 passed in 0.2s", {"is_error": True}, "worked"),
         ("make db", "1 failed, 3 passed in 0.2s", {"is_error": True}, None),
         ("make dbx", "migrated", {}, None),
@@ -284,7 +290,11 @@ def test_what_a_memory_warns_of_is_no_advice(recalled: list[MemoryRecord]) -> No
         ("```\n$ npm ci \\\n  --quiet\n```", None, "npm ci --quiet >log 2>&1", True),
         ("If it does not start, run `npm ci`", None, "npm ci", True),
         ("You don't need `npm ci`", None, "npm ci", False),
+        ("Never run `rm x; make` or `npm ci`", None, "npm ci", False),
+        ("Run `pytest -k 'not slow'` and `npm ci`", None, "npm ci", True),
+        ("Run `open a#b`", None, "open a#c", False),
         ("Go to `cd app`", None, "cd app", False),
+        ("First `npm ci`", "command", "npm ci", True),
     ],
 )
 def test_commands_stand_in_quotes_or_alone(
@@ -336,6 +346,7 @@ def claude_code(output: str) -> str:
     lines += [{"type": each["role"], "message": each, "uuid": "u"} for each in messages]
     aside = {"type": "user", "message": said("user", "it failed")}
     lines += [{**aside, "isMeta": True}, {**aside, "isSidechain": True}]
+    lines[4]["isSidechain"] = True
     return "\n".join([*map(json.dumps, lines), '{"type": "assistant", "mess'])
 
 

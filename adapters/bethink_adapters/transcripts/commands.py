@@ -36,7 +36,7 @@ def advised(record: MemoryRecord) -> list[Steps]:
     for match in quoted:
         *earlier, clause = _CLAUSE.split(content[place : match.start()])
         warned = bool(_PROHIBITED.search(clause)) or (warned and not earlier)
-        place = match.start()
+        place = match.end()
         if not warned:
             found += [group for group in match.groups() if group]
     if record.category == "command" and not quoted:

@@ -22,7 +22,7 @@ _PYTEST: Final = re.compile(
     re.MULTILINE,
 )
 _UNITTEST: Final = re.compile(
-    rf"^Ran ({_INT}) tests? in [\d.]+s\s+(?:OK|FAILED \(([^)\n]*)\))", re.MULTILINE
+    rf"^Ran ({_INT}) tests? in [\d.]+s\s+(?:OK|FAILED)(?: \(([^)\n]*)\))?", re.MULTILINE
 )
 _LISTED: Final = re.compile(rf"(?:^|, )(\w[\w ]*)=({_INT})\b")
 _JEST: Final = re.compile(rf"^[ \t]*Tests:?\s+((?:{_INT} \w+(?: \| |, )?)+)", re.MULTILINE)
