@@ -167,9 +167,9 @@ class MemoryRecall(_Context):
 
 def _append(log: MessageLog, items: Sequence[Mapping[str, Any]]) -> None:
     """Add those of *items* that come after the whole *log*, or else after what it ends with."""
-    known = [_identity(record.value) for record in log.messages(len(items) + 1)]
+    known = [_identity(record.value) for record in log.messages(len(items))]
     given = [_identity(item["value"]) for item in items]
-    size = len(known)  # more than are given if they cannot be the whole
+    size = len(known)
     wholes = (n + size for n in range(len(given) - size + 1) if given[n : n + size] == known)
     ends = (n for n in range(size, 0, -1) if known[-n:] == given[:n])
     again = next(chain(wholes, ends), 0)

@@ -79,7 +79,7 @@ class BethinkDocumentStore(MetaFields):
     def delete_by_filter(self, filters: Mapping[str, Any]) -> int:
         """Forget the documents that pass *filters*, which must say something; return how many."""
         ids = [record.id for record, _ in self._passing(_filled(filters))]
-        return self.store.forget(ids) if ids else 0
+        return self.store.forget(ids)
 
     def update_by_filter(self, filters: Mapping[str, Any], meta: Mapping[str, Any]) -> int:
         """Set *meta* fields of the documents that pass *filters*; return how many.

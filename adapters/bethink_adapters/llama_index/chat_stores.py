@@ -202,8 +202,7 @@ class _Kept(MessageLog):
         self, status: MessageStatus | None = None, limit: int | None = None, offset: int = 0
     ) -> list[MemoryRecord]:
         taken = self.read(status, limit, offset)
-        if taken:
-            self.store.forget([record.id for record in taken])
+        self.store.forget([record.id for record in taken])
         return taken
 
     def take_at(self, place: int, status: MessageStatus | None = None) -> list[MemoryRecord]:
