@@ -122,6 +122,23 @@ def test_what_a_tool_returned_recalls_too(store: MemoryStore, returned: Any) -> 
     assert ["hazelnuts" in prompt for prompt in seen] == [False, True]
 
 
+def test_what_the_model_reads_or_a_tool_returned_earlier_recalls_nothing(
+    store: MemoryStore,
+) -> None:
+    store.store_many(["Pralines contain hazelnuts.", "Pralines, please.\n"])
+
+    def dessert() -> str:
+        """Tell what is for dessert."""
+        return "pralines"
+
+    model = Scripted(ToolCallEvent("dessert"), "Pralines.", "Bye.")
+    recall = RecallPolicy(store, namespace="default", k=9)
+    waiter = Agent("waiter", config=model, tools=[dessert], assembly=[recall])
+    ask(waiter, "Pralines, please. ", "Thanks!")
+    assert [str(read(prompt)).count("please") for prompt in model.prompts] == [1, 1, 1]
+    assert "hazelnuts" not in str(read(model.prompts[-1]))
+
+
 def test_without_a_request_nothing_is_recalled(store: MemoryStore) -> None:
     store.store(FACT)
     answer: list[Any] = [ModelResponse(ModelMessage(QUESTION))]
@@ -148,6 +165,11 @@ def test_what_is_asked_and_answered_is_remembered_with_its_stream(store: MemoryS
         *(("user", "I like tea."), ("assistant", "Fine.")),
     ]
     assert {each.thread for each in store.all()} == {str(reply.context.stream.id)}
+
+
+def test_a_question_with_a_blank_answer_is_remembered(store: MemoryStore) -> None:
+    ask(Agent("helper", config=Scripted(" "), middleware=[remembering(store)]), "I am Ann.")
+    assert told(store) == [("user", "I am Ann.")]
 
 
 def test_a_turn_that_fails_is_not_remembered(store: MemoryStore) -> None:

@@ -120,6 +120,26 @@ def test_a_conversation_that_begins_before_the_history_is_kept_once(store: Memor
     assert [message.text for message in kept(history, "s")] == told
 
 
+@pytest.mark.parametrize(
+    ("first", "given", "kept_then"),
+    [
+        ("ab", "xab", "ab"),
+        ("xaba", "abac", "xabac"),
+        ("ab", "babc", "abc"),
+        ("A", "Ab", "Ab"),
+    ],
+)
+def test_what_a_history_and_what_is_given_share_is_kept_once(
+    store: MemoryStore, first: str, given: str, kept_then: str
+) -> None:
+    """A capital stands for what the assistant says."""
+    history = MemoryHistory(store)
+    for told in (first, given):
+        said = [Message("assistant" if it.isupper() else "user", [it]) for it in told]
+        asyncio.run(history.save_messages("s", said))
+    assert "".join(message.text for message in kept(history, "s")) == kept_then
+
+
 def test_what_json_cannot_hold_loses_no_turn(store: MemoryStore) -> None:
     history = MemoryHistory(store)
     odd = Message("user", ["Hi."], additional_properties={"score": math.nan, "at": {1: math.inf}})
@@ -179,8 +199,10 @@ def test_where_a_memory_comes_from_is_told(store: MemoryStore) -> None:
         async def before_run(self, *, context: Any, **kwargs: Any) -> None:
             seen.extend(message.additional_properties for message in context.get_messages())
 
+    store.store("Ann likes pizza with olives.")
     run("Which pizza?", "s", MemoryRecall(store), Last("last"))
     assert "monday" in json.dumps(seen)
+    assert "None" not in json.dumps(seen)
 
 
 def test_what_is_said_is_remembered_where_asked(store: MemoryStore) -> None:
@@ -231,6 +253,14 @@ def test_instructions_are_not_remembered(store: MemoryStore) -> None:
     asked = [Message(role=role, contents=["Be kind."]) for role in ("system", "user")]
     run(asked, "monday", MemoryRecall(store, remember="users/ann"))
     assert [each.author for each in store.all(namespace="users/ann")] == ["user", "helper"]
+
+
+def test_a_call_of_a_tool_says_nothing_to_remember(store: MemoryStore) -> None:
+    call = Content.from_function_call(call_id="c", name="weather", arguments={})
+    asked = [Message("user", ["Weather?"]), Message("assistant", [call])]
+    run(asked, "monday", MemoryRecall(store, remember="users/ann"), reply="Rain.")
+    told = [each.content for each in store.all(namespace="users/ann")]
+    assert told == ["Weather?", "Rain."]
 
 
 def test_a_failing_store_is_logged_and_the_run_goes_on(

@@ -25,7 +25,7 @@ from agno.models.base import Model
 from agno.models.message import Message
 from agno.models.response import ModelResponse
 
-from bethink import EVERYWHERE, MemoryRecord, MemoryStore, StoreClosedError, ValidationError
+from bethink import EVERYWHERE, MemoryStore, StoreClosedError, ValidationError, Version
 from bethink.packing.context import INTRODUCTION
 from bethink_adapters.agno import MemoryLearning
 
@@ -156,6 +156,8 @@ def test_a_session_recalls_its_own_words_only_when_asked_to(store: MemoryStore) 
         asked: dict[str, Any] = {"message": "parrot", "user_id": "ann"}
         assert bool(memory.recall(**asked, session_id="s")) is own
         assert memory.recall(**asked, session_id="other")
+    store.store("The parrot is green.", namespace="agno/bob")
+    assert MemoryLearning(store, include_own=False).recall(message="parrot", user_id="bob")
 
 
 def test_a_question_does_not_recall_itself(store: MemoryStore) -> None:
@@ -172,6 +174,9 @@ def test_what_is_said_again_adds_nothing(store: MemoryStore) -> None:
     store.forget(namespace="agno/ann")
     memory.process(said, user_id="ann", session_id="s")
     assert updated == [True, False]
+    memory.was_updated = True
+    memory.process(said, user_id=None)
+    assert not memory.was_updated
     assert contents(store) == []
 
 
@@ -179,11 +184,12 @@ def test_what_is_said_by_two_threads_at_once_is_remembered_once() -> None:
     both_have_read = threading.Barrier(2)
 
     class Store(MemoryStore):
-        def all(self, *args: Any, **kwargs: Any) -> list[MemoryRecord]:
-            found = super().all(*args, **kwargs)
-            with suppress(threading.BrokenBarrierError):
-                both_have_read.wait(0.1)
-            return found
+        def audit(self, *args: Any, **kwargs: Any) -> list[Version]:
+            try:
+                return super().audit(*args, **kwargs)
+            finally:
+                with suppress(threading.BrokenBarrierError):
+                    both_have_read.wait(0.5)
 
     with Store() as store, ThreadPoolExecutor(2) as pool:
         memory, said = MemoryLearning(store), [Message(role="user", content="It rains.")]
@@ -208,12 +214,13 @@ def test_what_a_cancelled_call_remembers_does_not_overtake_what_follows(by_tool:
 
 def test_only_words_of_people_and_models_are_remembered(store: MemoryStore) -> None:
     parts = [{"type": "text", "text": "Look:"}, {"type": "image_url", "image_url": "x"}, "a cat"]
-    said = [
+    said: list[Any] = [
         Message(role="system", content="Be nice."),
         Message(role="user", content=parts),
         Message(role="assistant", content=None, tool_calls=[{"id": "1"}]),
         Message(role="tool", content="42"),
         Message(role="assistant", content=" "),
+        {"role": "assistant", "content": {"answer": 42}},
     ]
     MemoryLearning(store).process(said, user_id="ann")
     assert contents(store) == ["Look:\na cat"]
@@ -224,7 +231,7 @@ def test_a_run_without_a_user_remembers_nothing_unless_all_share(
 ) -> None:
     store.store("Tea is at four.", namespace="agno")
     assert len(prompt(MemoryLearning(store), "When is tea?", None)) == 1
-    assert "without a user_id" in caplog.text
+    assert caplog.text.count("without a user_id") == 1
     assert contents(store) == ["Tea is at four."]
     assert len(prompt(MemoryLearning(store, per_user=False), "When is tea?", None)) == 2
     assert store.count(namespace="agno") == 2
@@ -257,11 +264,22 @@ def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
     assert "Tea is at four." in recall(query)
 
 
+def test_what_recalls_nothing_shows_nothing(store: MemoryStore) -> None:
+    assert MemoryLearning(store).build_context(None) == ""
+
+
 def test_there_are_no_tools_unless_asked_for(store: MemoryStore) -> None:
     assert MemoryLearning(store).get_tools(user_id="ann") == []
     assert MemoryLearning(store).instructions() == ""
     assert MemoryLearning(store, tools=True).get_tools(user_id=None) == []
     assert len(asyncio.run(MemoryLearning(store, tools=True).aget_tools(user_id="ann"))) == 2
+
+
+def test_a_tool_that_remembers_updates_the_memory(store: MemoryStore) -> None:
+    memory = MemoryLearning(store, tools=True)
+    _, remember = memory.get_tools(user_id="ann")
+    remember("Ann likes tea.")
+    assert memory.was_updated
 
 
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:

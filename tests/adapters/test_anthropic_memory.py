@@ -141,12 +141,12 @@ def test_a_failing_store_is_told_to_the_model_and_the_run_goes_on(store: MemoryS
 
 def test_folders_show_sizes_and_two_levels(store: MemoryStore) -> None:
     tool = MemoryTool(store)
-    for path, size in (("/a.md", 12), ("/d/b.md", 1536), ("/d/e/c.md", 1), ("/.hidden", 5)):
+    for path, size in (("/a.md", 1000), ("/d/b.md", 1536), ("/d/e/c.md", 1), ("/.hidden", 5)):
         do(tool, "create", path=f"/memories{path}", file_text="x" * size)
     shown = do(tool, "view", path="/memories").splitlines()
     assert shown[1:] == [
-        "1.5K\t/memories",
-        "12B\t/memories/a.md",
+        "2.5K\t/memories",
+        "1000B\t/memories/a.md",
         "1.5K\t/memories/d/",
         "1.5K\t/memories/d/b.md",
         "1B\t/memories/d/e/",
@@ -171,7 +171,11 @@ def test_an_empty_memory_is_an_empty_folder(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize(
-    ("span", "lines"), [([2, 3], [2, 3]), ([3, -1], [3, 4]), ([4, 9], [4]), ([9, 12], [])]
+    ("span", "lines"),
+    [
+        *[([2, 3], [2, 3]), ([3, -1], [3, 4]), ([4, 9], [4]), ([9, 12], [])],
+        *[([0, 1], [1]), ([3], [1, 2, 3, 4])],
+    ],
 )
 def test_a_part_of_a_file_is_shown(store: MemoryStore, span: list[int], lines: list[int]) -> None:
     tool = MemoryTool(store)
@@ -185,13 +189,20 @@ def test_a_part_of_a_file_is_shown(store: MemoryStore, span: list[int], lines: l
     [
         ({"command": "create", "path": "/memories/f/g", "file_text": ""}, "'/f'"),
         ({"command": "create", "path": "/memoriesx", "file_text": ""}, "must start with"),
+        ({"command": "create", "path": "/memories/../g", "file_text": ""}, "would escape"),
         ({"command": "create", "path": "/memories/%2e%2e/g", "file_text": ""}, "hides"),
         ({"command": "view", "path": "/memories/%2e%2e/g"}, "hides"),
         ({"command": "delete", "path": "/memories/\x00"}, "control"),
         ({"command": "rename", "old_path": "/memories/f", "new_path": "/memories/f/g"}, "into"),
         ({"command": "str_replace", "path": "/memories/d", "old_str": "a", "new_str": "b"}, "not"),
         ({"command": "insert", "path": "/memories/d", "insert_line": 0, "insert_text": "b"}, "not"),
+        ({"command": "rename", "old_path": "/memories/d", "new_path": "/memories/f/g"}, "'/f'"),
         ({"command": "str_replace", "path": "/memories/f", "old_str": "", "new_str": "b"}, "empty"),
+        (
+            {"command": "str_replace", "path": "/memories/f", "old_str": "z", "new_str": ""},
+            "not app",
+        ),
+        ({"command": "str_replace", "path": "/memories/f", "old_str": "t", "new_str": ""}, "Mult"),
     ],
     ids=lambda it: it if isinstance(it, str) else f"{it['command']}",
 )

@@ -118,8 +118,10 @@ def test_what_was_heard_is_taken_in_by_who_said_it(store: MemoryStore) -> None:
         heard("e1", input_transcription=Transcription(text=question, finished=True)),
         heard("e2", output_transcription=Transcription(text="Quet"), partial=True),
         heard("e3", output_transcription=Transcription(text=answer, finished=True)),
+        heard("e4", output_transcription=Transcription()),
     )
     entries = found(taken_in(store, talk), "parrot Quetzal")
+    assert store.count(namespace=EVERYWHERE) == 2
     told = {entry.author: texts([entry]) for entry in entries}
     assert told == {"user": [question], "helper": [answer]}
 
@@ -153,7 +155,7 @@ def test_memories_of_ones_own_are_kept_and_replaced_by_id(store: MemoryStore) ->
             timestamp=f"2026-0{number + 1}-01T12:00:00+02:00",
             custom_metadata={"n": number},
         )
-        other = {"source": "form"}
+        other = {"source": "form", "n": -1}
         asyncio.run(
             service.add_memory(
                 app_name="app", user_id="ann", memories=[entry], custom_metadata=other
@@ -163,6 +165,23 @@ def test_memories_of_ones_own_are_kept_and_replaced_by_id(store: MemoryStore) ->
     assert texts([kept]) == ["Ann takes oat milk."]
     assert kept.timestamp == "2026-02-01T10:00:00+00:00"
     assert kept.custom_metadata == {"n": 1, "source": "form"}
+
+
+def test_the_id_that_a_search_gave_replaces_a_memory(store: MemoryStore) -> None:
+    service, id = MemoryService(store), None
+    for text in ("Ann takes milk.", "Ann takes oat milk."):
+        entry = MemoryEntry(id=id, content=Content(parts=[Part(text=text)]))
+        asyncio.run(service.add_memory(app_name="app", user_id="ann", memories=[entry]))
+        (kept,) = found(service, "milk")
+        id = kept.id
+    assert texts([kept]) == ["Ann takes oat milk."]
+
+
+def test_deleting_a_memory_without_an_id_deletes_nothing(store: MemoryStore) -> None:
+    service = MemoryService(store)
+    store.store("Ann takes milk.", namespace=service.namespace_of("app", "ann"))
+    asyncio.run(service.delete_memory(app_name="app", user_id="ann"))
+    assert found(service, "milk")
 
 
 def test_a_cancelled_call_does_not_bring_back_what_was_deleted() -> None:

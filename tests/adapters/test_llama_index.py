@@ -179,7 +179,7 @@ def test_the_last_user_message_is_what_is_asked(store: MemoryStore) -> None:
 def test_what_the_conversation_holds_is_not_shown(store: MemoryStore) -> None:
     store.store("The cat is called Tom.")
     block = RecallBlock(store=store)
-    assert shown(block, "The cat is called Tom.", "What is the cat called?") == ""
+    assert shown(block, "The cat is called Tom. ", "What is the cat called?") == ""
 
 
 @takes_any_store
@@ -239,6 +239,8 @@ def test_a_block_may_leave_remembering_to_others(store: MemoryStore) -> None:
     block = RecallBlock(store=store, accept_short_term_memory=False)
     asyncio.run(block.aput(said("Hi."), from_short_term_memory=True, session_id="s"))
     assert store.count() == 0
+    asyncio.run(block.aput(said("Hi.")))
+    assert store.count() == 1
 
 
 @pytest.mark.parametrize("less", [0, 1, 20, 40])
@@ -296,7 +298,9 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
         asyncio.run(block.aput(said("Hi.")))
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"namespace": ""}, {"scope": ""}, {"budget": 1}])
+@pytest.mark.parametrize(
+    "wrong", [{"k": 0}, {"namespace": "", "scope": "s"}, {"scope": ""}, {"budget": 1}]
+)
 def test_wrong_settings_are_refused(store: MemoryStore, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         RecallBlock(store=store, **wrong)
@@ -311,6 +315,7 @@ def test_wrong_settings_are_refused(store: MemoryStore, wrong: dict[str, Any]) -
 def test_no_dump_holds_the_store(store: MemoryStore) -> None:
     block = RecallBlock(store=store)
     assert "store" not in block.model_dump()
+    assert "MemoryStore" not in repr(block)
     memory = memory_of(BethinkDBChatStore(store=store), block)
     assert json.loads(memory.model_dump_json())["session_id"] == "s"
     buffer = ChatMemoryBuffer.from_defaults(chat_store=BethinkChatStore(store=store))

@@ -111,6 +111,13 @@ def test_what_a_later_agent_hears_again_is_kept_again(store: MemoryStore, shared
     assert contents(store) == [each for text in told for each in (text, "Noted.")]
 
 
+def test_what_comes_without_numbers_a_conversation_says_once(store: MemoryStore) -> None:
+    for thread in ("t", "t", "u"):
+        memory = StrandsStore(store, thread=thread)
+        asyncio.run(memory.add_messages(said("In Graz.", "In Lyon.", "In Graz.")))
+    assert contents(store) == ["In Graz.", "In Lyon."] * 2
+
+
 def test_messages_without_words_are_left_out(store: MemoryStore) -> None:
     called: Any = {"role": "assistant", "content": [{"toolUse": {"name": "f", "input": {}}}]}
     asyncio.run(StrandsStore(store).add_messages([called, *said(" ", "Hello \udc80")]))
@@ -127,12 +134,15 @@ def test_what_is_said_with_citations_is_remembered(store: MemoryStore) -> None:
 def test_what_a_tool_adds_is_kept_once(store: MemoryStore) -> None:
     memory = StrandsStore(store)
     for _ in range(2):
-        asyncio.run(memory.add("Ann likes tea.", {"source": "tool"}))
-    (entry,) = asyncio.run(memory.search("tea", {"max_search_results": 1}))
+        asyncio.run(memory.add("Ann likes tea.", {"source": "tool", "id": "theirs"}))
+    store.store("Bob likes tea.")
+    (entry,) = asyncio.run(memory.search("Ann tea", {"max_search_results": 1}))
     assert entry.metadata
     assert entry.metadata["source"] == "tool"
     assert entry.metadata["score"] > 0
-    assert contents(store) == ["Ann likes tea."]
+    assert entry.metadata["id"] == store.all()[0].id
+    assert entry.metadata.keys() == {"source", "id", "score", "occurred_at"}
+    assert [item.action for item in store.log()] == ["store", "store"]
 
 
 def test_what_was_forgotten_can_be_added_again(store: MemoryStore) -> None:
@@ -176,7 +186,8 @@ def test_a_store_to_read_only_is_not_written(store: MemoryStore) -> None:
 
 
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:
-    for wrong in ({"name": ""}, {"namespace": ""}, {"max_search_results": 0}, {"thread": ""}):
+    named: list[Any] = [{name: ""} for name in ("name", "namespace", "scope", "thread")]
+    for wrong in [*named, {"max_search_results": 0}]:
         with pytest.raises(ValidationError):
             StrandsStore(store, **wrong)
 

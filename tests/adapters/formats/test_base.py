@@ -30,8 +30,8 @@ def test_what_is_found_is_stored_in_its_order(store: MemoryStore, batch: int) ->
 
 def test_a_second_import_adds_nothing(store: MemoryStore) -> None:
     import_from(store, THREE[:2])
-    report = import_from(store, [*THREE, THREE[0]])
-    assert (report.imported, report.known) == (1, 3)
+    report = import_from(store, [*THREE, THREE[0], said("other", "3")])
+    assert (report.imported, report.known) == (1, 4)
     assert contents(store) == ["one", "two", "three"]
 
 
@@ -61,11 +61,12 @@ def test_what_the_store_refuses_is_listed_and_the_rest_imported(store: MemorySto
         said("lone \ud800", "5"),
         said("two", "6"),
         said("seven", "7", importance=2),
+        said("", "8", key="k"),
     ]
     report = import_from(store, found)
     assert contents(store) == ["one", "two"]
     assert [each.place for each in report.skipped] == [
-        *["line x", "line 2", "line 3", "line 4", "line 5", "line 7"]
+        *["line x", "line 2", "line 3", "line 4", "line 5", "line 7", "line 8"]
     ]
     assert "the limit is 524,288" in str(report)
 

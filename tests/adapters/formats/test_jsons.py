@@ -108,6 +108,11 @@ def test_an_item_too_long_is_passed_by(path: Path, monkeypatch: pytest.MonkeyPat
     assert (found, skipped) == ([1, 2], ["item 2: longer than 64 characters"])
 
 
+def test_a_string_in_what_is_broken_may_be_long(path: Path) -> None:
+    found, skipped = read(path, f'[{{"a": nope, "b": "{"]}" * 100_000}"}}, 2]')
+    assert (found, len(skipped)) == ([2], 1)
+
+
 def test_depth_without_end_is_told(path: Path) -> None:
     deep = "[" * 200_000 + "]" * 200_000
     found, skipped = read(path, f"[1, {deep}, 2]")

@@ -266,6 +266,12 @@ def test_no_name_leads_out_of_the_folder(store: MemoryStore, vault: Path, name: 
     assert not any(part.startswith(".") for part in notes(vault)[0].relative_to(vault).parts)
 
 
+def test_no_folder_is_called_like_a_device(store: MemoryStore, vault: Path) -> None:
+    store.store("x", namespace="users/Aux")
+    export_markdown(store, vault, namespace="users/Aux")
+    assert [each.parent.name for each in notes(vault)] == ["Aux_"]
+
+
 def test_a_link_in_the_folder_leads_no_export_out(
     store: MemoryStore, vault: Path, tmp_path: Path
 ) -> None:
@@ -330,6 +336,8 @@ def test_notes_of_others_are_memories_named_by_their_place(store: MemoryStore, v
     [
         b"---\nid: {broken\n---\nx",
         b"---\nid: 'x'\n  deep: 1\n---\nx",
+        b"---\ntopic: tea\n- cake\n---\nx",
+        b"---\ntopic: '\n---\nx",
         b"---\nnever closed",
         b"---\nmetadata: [1]\n---\nx",
         b"---\noccurred_at: soon\n---\nx",

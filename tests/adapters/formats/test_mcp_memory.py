@@ -42,6 +42,12 @@ def test_entities_and_observations_become_memories(path: Path, store: MemoryStor
     assert store.recall("Who speaks Spanish?")[0].memory.content == "Ann_Lee: Speaks Spanish"
 
 
+def test_an_entity_without_a_type_is_its_name(path: Path, store: MemoryStore) -> None:
+    path.write_text(json.dumps({"type": "entity", "name": "Ann", "observations": []}))
+    import_from(store, read_mcp_memory(path))
+    assert [record.content for record in store.all()] == ["Ann"]
+
+
 def test_a_relation_links_entities_wherever_it_stands(path: Path, store: MemoryStore) -> None:
     path.write_text(json.dumps(WORKS) + json.dumps(ANN) + "\n" + json.dumps(ACME))
     import_from(store, read_mcp_memory(path))

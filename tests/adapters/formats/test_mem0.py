@@ -149,6 +149,7 @@ def test_past_texts_are_superseded_and_deleted_ones_left_out(
         ("3", "m", "likes tea", "likes coffee", "UPDATE", NOON, LATER, 0, None, "user"),
         ("4", "n", "a secret", None, "DELETE", None, None, 1, None, None),
         ("5", "o", None, "likes cake", "ADD", NOON, LATER, 0, "Ann", "user"),
+        ("6", None, None, None, "DELETE", None, None, 1, None, None),
     )
     report = import_from(store, read_mem0_history(path), namespace="users/ann")
     assert (report.imported, report.skipped) == (3, ())

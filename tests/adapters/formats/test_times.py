@@ -26,6 +26,10 @@ def test_every_form_of_a_moment_is_the_same(value: object) -> None:
     assert moment(value) == 1705311045.5
 
 
+def test_a_moment_before_1970_has_units_too() -> None:
+    assert moment(-1705311045500) == -1705311045.5
+
+
 def test_a_day_begins_at_midnight_in_utc() -> None:
     assert moment("2024-01-15") == 1705276800.0
 
