@@ -142,7 +142,7 @@ def test_a_new_question_within_a_run_recalls_anew(store: MemoryStore) -> None:
 
 def test_what_the_conversation_holds_is_not_shown(store: MemoryStore) -> None:
     store.store("The cat is called Tom.")
-    messages = said("The cat is called Tom.", "What is the cat called?")
+    messages = said("The cat is called Tom. ", "What is the cat called?")
     assert run(memory_hooks(store), messages)[1] == [[str(message.text) for message in messages]]
 
 
@@ -172,6 +172,11 @@ def test_what_is_said_is_remembered_once(store: MemoryStore) -> None:
         run(memory_hooks(store), messages, context={"memory_thread": "monday"})
     told = [(each.content, each.author, each.thread) for each in store.all()]
     assert told == [("I am Ann.", "user", "monday"), ("Noted.", "assistant", "monday")]
+
+
+def test_who_has_a_name_is_remembered_by_it(store: MemoryStore) -> None:
+    run(memory_hooks(store), [ChatMessage.from_user("I like tea.", name="Ann")])
+    assert store.all()[0].author == "Ann"
 
 
 def test_what_was_forgotten_stays_forgotten(store: MemoryStore) -> None:
@@ -335,6 +340,13 @@ def test_filters_that_say_nothing_change_nothing(
     with pytest.raises(FilterError):
         documents.update_by_filter(nothing, {"lang": "en"})
     assert documents.filter_documents() == [document]
+
+
+def test_an_update_leaves_other_fields(documents: BethinkDocumentStore) -> None:
+    documents.write_documents([Document(content="x", embedding=[], meta={"a": "1", "b": 2})])
+    chosen = {"field": "meta.a", "operator": "==", "value": "1"}
+    assert documents.update_by_filter(chosen, {"a": 3}) == 1
+    assert documents.filter_documents()[0].meta == {"a": 3, "b": 2}
 
 
 def test_of_documents_written_at_once_one_is_new() -> None:
