@@ -78,6 +78,8 @@ LIKELY = [
     ("The price is $20", "The price was raised from $20 to $25"),
     ("The server is named atlas", "The server was renamed to zeus"),
     ("We use Postgres 14", "We upgraded to Postgres 16"),
+    ("I use Vim", "I switched from Vim to Emacs"),
+    ("The company is based in Berlin", "The company relocated to Munich"),
 ]
 
 
@@ -155,6 +157,7 @@ def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
         ("The meeting starts at 3 pm", "The meeting starts at 15:00"),
         ("Karen is the owner of Initech", "Karen is Initech's owner"),
         ("The deadline is March 3", "The launch moved to March 10"),
+        ("The bakery is located in Oslo", "The school moved to Bergen"),
         ("The standup is on Tuesday", "We moved the standup to Tuesday"),
         ("The team meeting is on Monday", "The board meeting moved to Tuesday"),
         ("", "User lives in Lisbon"),

@@ -41,6 +41,10 @@ _MADE: Final = re.compile(
     rf"|{_CHANGED} {_WHAT}{_AWAY} {_FROM}(?={_AMOUNT}))"
 )
 _RENAMED: Final = re.compile(rf"\b{_HELPERS}renamed {_FROM}")
+_LEFT: Final = re.compile(
+    r"\b((?:moved|relocated|switched|migrated|upgraded|changed|converted)(?: over| back)?) "
+    r"from [^,.;!?]{1,40}? (?=to )"
+)
 
 
 def as_it_is_now(lower: str) -> str:
@@ -48,4 +52,5 @@ def as_it_is_now(lower: str) -> str:
     if _TOWARDS.search(lower) is None:
         return lower
     lower = _MADE.sub(lambda made: f"{made[1] or made[2]} is now ", lower)
-    return _BECAME.sub("is now ", _RENAMED.sub("is now named ", lower))
+    lower = _BECAME.sub("is now ", _RENAMED.sub("is now named ", lower))
+    return _LEFT.sub(r"\1 ", lower)

@@ -41,7 +41,7 @@ CHANGES = _stems(
 FRAMES = {
     stem(word): stem(frame)
     for frame, words in {
-        "live": "reside move relocate settle dwell",
+        "live": "reside move relocate settle dwell locate",
         "work": "join employed hired",
         "use": "switch migrate adopt upgrade",
         "like": "love enjoy adore fond",

@@ -18,6 +18,7 @@ from bethink.conflicts.changes import as_it_is_now
         ("the price went up to $25", "the price is now $25"),
         ("the repo was renamed from alpha to beta", "the repo is now named beta"),
         ("the meeting was brought forward to 9:00", "the meeting is now 9:00"),
+        ("i switched from vim to emacs", "i switched to emacs"),
     ],
 )
 def test_a_change_is_told_by_what_it_led_to(told: str, now: str) -> None:
