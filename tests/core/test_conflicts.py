@@ -79,6 +79,7 @@ LIKELY = [
     ("The server is named atlas", "The server was renamed to zeus"),
     ("We use Postgres 14", "We upgraded to Postgres 16"),
     ("I use Vim", "I switched from Vim to Emacs"),
+    ("My email is ann@one.example", "My email is lee@two.example"),
     ("The company is based in Berlin", "The company relocated to Munich"),
 ]
 
@@ -158,6 +159,7 @@ def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
         ("Karen is the owner of Initech", "Karen is Initech's owner"),
         ("The deadline is March 3", "The launch moved to March 10"),
         ("The bakery is located in Oslo", "The school moved to Bergen"),
+        ("My work email is ann@one.example", "My private email is ann@two.example"),
         ("The standup is on Tuesday", "We moved the standup to Tuesday"),
         ("The team meeting is on Monday", "The board meeting moved to Tuesday"),
         ("", "User lives in Lisbon"),

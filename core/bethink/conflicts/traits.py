@@ -48,7 +48,10 @@ _ENDS = re.compile(
     r"|, (?=(?:and|so|or|because|since|although|though|while|i|we|he|she|it|they|you|can|could|do"
     r"|also|especially|how|what) )| because | although "
 )
-_TOKENS = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[%$\u20ac\u00a3\u00a5]")
+_ADDRESS = re.compile(r"[^\W_][\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+")
+_TOKENS = re.compile(
+    rf"{_ADDRESS.pattern}|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[%$\u20ac\u00a3\u00a5]"
+)
 # Not the words of a heading, which are all written like names.
 _NAMES = re.compile(r"(?:\b[^\W\d_A-Z]\w*'?|[,'\"]) ((?:[A-Z][^\W\d_]+ ?)+)")
 _OWNED = re.compile(r"\W*(?:my|our|(?:the )?user's) ")
@@ -146,7 +149,7 @@ def traits(text: str) -> Traits:
         statements=statements,
         bag=frozenset().union(*(s.bag for s in statements)),
         amounts=frozenset((v.kind, v.amount) for s in statements for v in s.values),
-        names=frozenset(map(_term, " ".join(_NAMES.findall(text)).casefold().split())),
+        names=frozenset(map(_term, _named_in(text).casefold().split())),
         words=tuple(filter(None, map(_term, tokens))),
         figures=tuple(filter(None, map(_figure, tokens))),
         turns=lex.TURNS.intersection(tokens),
@@ -155,6 +158,10 @@ def traits(text: str) -> Traits:
         passive="by" in tokens,
         personal=not lex.SPEAKERS.isdisjoint(tokens),
     )
+
+
+def _named_in(text: str) -> str:
+    return " ".join((*_NAMES.findall(text), *_ADDRESS.findall(text)))
 
 
 def _roles(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
