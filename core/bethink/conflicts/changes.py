@@ -10,7 +10,7 @@ from typing import Final
 
 from . import lexicon as lex
 
-_TOWARDS: Final = re.compile(r" (?:to|until|till) ")
+_TOWARDS: Final = re.compile(r" (?:to|until|till|for|turned) ")
 _DAY: Final = rf"(?:{'|'.join((*lex.WEEKDAYS, *lex.MONTHS))})\b"
 _TIME: Final = (
     rf"(?:the )?(?:next )?(?:{_DAY}|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_DAY}|\d{{1,2}}:\d\d|noon\b"
@@ -21,7 +21,7 @@ _HELPERS: Final = (
     r"(?:(?:has|have|had|was|were|is|are|been|got|gets|just|now|recently|since) ){0,4}"
 )
 _SHIFTED: Final = (
-    r"(?:(?:moved|postponed|rescheduled|shifted|pushed|delayed|deferred|extended)"
+    r"(?:(?:moved|postponed|rescheduled|rebooked|shifted|pushed|delayed|deferred|extended)"
     r"(?: up| back| out)?|(?:pushed|brought|moved) forward|put (?:back|off))"
 )
 _CHANGED: Final = (
@@ -29,18 +29,20 @@ _CHANGED: Final = (
     r"|grown|climbed|jumped|bumped|changed|updated|revised|adjusted|corrected)(?: up| down| back)?"
     r"|(?:went|gone) (?:up|down))"
 )
-_FROM: Final = r"(?:from [^,.;!?]{1,40}? )?(?:to|until|till) "
+_FROM: Final = r"(?:from [^,.;!?]{1,40}? )?"
+_UNTIL: Final = "(?:to|until|till|for) "
 _WHAT: Final = r"((?:the|my|our|his|her|its|their) [^,.;!?]{1,40}?)"
 _AWAY: Final = "(?: (?:up|down|back|out|off|forward))?"
 _BECAME: Final = re.compile(
-    rf"\b{_HELPERS}(?:{_SHIFTED} {_FROM}(?={_TIME})|{_CHANGED} {_FROM}(?={_AMOUNT}))"
+    rf"\b{_HELPERS}(?:{_SHIFTED} {_FROM}{_UNTIL}(?={_TIME})|{_CHANGED} {_FROM}to (?={_AMOUNT}))"
 )
 _MADE: Final = re.compile(
     r"(?:^|(?<=[.,;!?] ))(?:[^\s,.;!?]+ ){1,3}?"
-    rf"(?:{_SHIFTED} {_WHAT}{_AWAY} {_FROM}(?={_TIME})"
-    rf"|{_CHANGED} {_WHAT}{_AWAY} {_FROM}(?={_AMOUNT}))"
+    rf"(?:{_SHIFTED} {_WHAT}{_AWAY} {_FROM}{_UNTIL}(?={_TIME})"
+    rf"|{_CHANGED} {_WHAT}{_AWAY} {_FROM}to (?={_AMOUNT}))"
 )
-_RENAMED: Final = re.compile(rf"\b{_HELPERS}renamed {_FROM}")
+_RENAMED: Final = re.compile(rf"\b{_HELPERS}renamed {_FROM}to ")
+_TURNED: Final = re.compile(rf"\b{_HELPERS}turned (?=\d+\b(?! degrees))")
 _LEFT: Final = re.compile(
     r"\b((?:moved|relocated|switched|migrated|upgraded|changed|converted)(?: over| back)?) "
     r"from [^,.;!?]{1,40}? (?=to )"
@@ -52,5 +54,6 @@ def as_it_is_now(lower: str) -> str:
     if _TOWARDS.search(lower) is None:
         return lower
     lower = _MADE.sub(lambda made: f"{made[1] or made[2]} is now ", lower)
-    lower = _BECAME.sub("is now ", _RENAMED.sub("is now named ", lower))
+    lower = _TURNED.sub("is now ", _RENAMED.sub("is now named ", lower))
+    lower = _BECAME.sub("is now ", lower)
     return _LEFT.sub(r"\1 ", lower)

@@ -44,6 +44,7 @@ FRAMES = {
         "live": "reside move relocate settle dwell locate",
         "work": "join employed hired",
         "use": "switch migrate adopt upgrade",
+        "subscribe": "subscription",
         "like": "love enjoy adore fond",
         "hate": "dislike detest loathe",
         "prefer": "favor favour favorite favourite preference",
@@ -97,10 +98,10 @@ _OPPOSITES = """
     maximum minimum; max min; above below; agree disagree; male female;
     man woman; boy girl; remember forget; sunny rainy; busy free; cheap expensive;
     pause run; pause resume; stop run; broken fixed; broken work; fail work; fixed unresolved;
-    pending done; pending complete; open resolved; open merged; draft published; full part;
-    active paused; active expired; valid expired; rent own; passing broken; beginner advanced;
-    hourly daily; hourly weekly; hourly monthly; hourly yearly; daily weekly; daily monthly;
-    daily yearly; weekly monthly; weekly yearly; monthly yearly; follow ignore;
+    pending done; pending complete; open resolved; open fixed; open merged; draft published;
+    full part; active paused; active expired; valid expired; rent own; passing broken;
+    beginner advanced; hourly daily; hourly weekly; hourly monthly; hourly yearly; daily weekly;
+    daily monthly; daily yearly; weekly monthly; weekly yearly; monthly yearly; follow ignore;
     sleep awake; together apart; major minor; temporary permanent
 """
 
@@ -155,7 +156,7 @@ _EMPTY = word_set(
     "someone somebody something thing things person people anyone anybody anything everyone "
     "everybody everything s t re ve ll m d st nd rd th also really actually currently "
     "already still again even quite well please while there here some any each every both either "
-    "one another other such get got go going gone let lets been as up out over off then "
+    "one another other such next get got go going gone let lets been as up out over off then "
     "that which who whom whose because since although though if whether until around "
     "gonna gotta wanna definitely totally "
     "used today yesterday tomorrow im ive id way lot try trying tried help helps want wants need "

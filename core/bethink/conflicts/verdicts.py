@@ -162,7 +162,9 @@ def _denial(pair: _Pair) -> _Finding | None:
     denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
     shared = len(pair.common)
     if shared < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
-        return None
+        # "The meeting is cancelled" denies that it is at three.
+        about = shared and denied.bag == said.bag and said.values
+        return ("possible", "denial", pair.overlap) if about else None
     if shared >= MOST * len(denied.bag) and not _other_things(pair, pair.common):
         return "likely", "denial", pair.overlap
     covered = len(denied.scope & said.bag) >= HALF * len(denied.scope)

@@ -18,6 +18,8 @@ from bethink.conflicts.changes import as_it_is_now
         ("the price went up to $25", "the price is now $25"),
         ("the repo was renamed from alpha to beta", "the repo is now named beta"),
         ("the meeting was brought forward to 9:00", "the meeting is now 9:00"),
+        ("my flight got rebooked for may 5", "my flight is now may 5"),
+        ("my daughter just turned 5", "my daughter is now 5"),
         ("i switched from vim to emacs", "i switched to emacs"),
     ],
 )
@@ -31,6 +33,8 @@ def test_a_change_is_told_by_what_it_led_to(told: str, now: str) -> None:
         "i moved to 5 elm street",
         "ann moved to oslo",
         "i went to 2 concerts",
+        "the car turned 90 degrees",
+        "we changed for 5 euros more",
         "the price went up by 5",
         "we pushed the change to main",
         "",
