@@ -161,7 +161,7 @@ def _clause(name: str, condition: object) -> Filter:
         if all(is_operator):
             return All(tuple(_compare(path, *each) for each in operands.items()))
         if any(is_operator):
-            raise ValidationError(f"the filter on {name!r} has operators beside names: {condition}")
+            raise ValidationError(f"the filter on {name!r} has operators beside names")
     return _compare(path, "$eq", condition)
 
 
