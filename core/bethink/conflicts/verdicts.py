@@ -162,15 +162,19 @@ def _denial(pair: _Pair) -> _Finding | None:
     denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
     shared = len(pair.common)
     if shared < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
-        # "The meeting is cancelled" denies that it is at three.
-        about = shared and denied.bag == said.bag and said.values
-        return ("possible", "denial", pair.overlap) if about else None
+        return ("possible", "denial", pair.overlap) if _called_off(denied, said) else None
     if shared >= MOST * len(denied.bag) and not _other_things(pair, pair.common):
         return "likely", "denial", pair.overlap
     covered = len(denied.scope & said.bag) >= HALF * len(denied.scope)
     if covered or pair.overlap >= HALF:
         return "possible", "denial", pair.overlap
     return None
+
+
+def _called_off(denied: Statement, said: Statement) -> bool:
+    """Tell that "the meeting is cancelled" denies that it is at three."""
+    named = bool(said.bag) and said.bag.isdisjoint(lex.RELATIONS)
+    return named and denied.bag == said.bag and bool(said.values)
 
 
 def _opposite(pair: _Pair) -> _Finding | None:
