@@ -43,6 +43,10 @@ _MADE: Final = re.compile(
 )
 _RENAMED: Final = re.compile(rf"\b{_HELPERS}renamed {_FROM}to ")
 _TURNED: Final = re.compile(rf"\b{_HELPERS}turned (?=\d+\b(?! degrees))")
+_WHEN: Final = re.compile(
+    r"\b((?:moved|relocated|switched|migrated|upgraded)\b[^,.;!?]{1,60}?) "
+    r"(?:last|(?:earlier )?this) (?:week|month|year|spring|summer|autumn|fall|winter)\b"
+)
 _LEFT: Final = re.compile(
     r"\b((?:moved|relocated|switched|migrated|upgraded|changed|converted)(?: over| back)?) "
     r"from [^,.;!?]{1,40}? (?=to )"
@@ -56,4 +60,4 @@ def as_it_is_now(lower: str) -> str:
     lower = _MADE.sub(lambda made: f"{made[1] or made[2]} is now ", lower)
     lower = _TURNED.sub("is now ", _RENAMED.sub("is now named ", lower))
     lower = _BECAME.sub("is now ", lower)
-    return _LEFT.sub(r"\1 ", lower)
+    return _WHEN.sub(r"\1", _LEFT.sub(r"\1 ", lower))

@@ -66,10 +66,17 @@ ONES = POSTS | _stems("prefer recent latest")
 """Stems of what makes something of one's own the only one of its kind."""
 
 EXCLUSIVE = POSTS | _stems(
-    "prefer live work name call run birthday born deadline locate base set married version use "
+    "prefer live work name run birthday born deadline locate base set married version use "
     "expire schedule address status color size limit"
 )
 """Stems of relations that hold one value at a time."""
+
+SEVERAL = _stems(
+    "speak know visit call see saw seen hear heard read watch eat ate drink drank buy "
+    "bought play help thank invite write wrote follow attend travel fly flew try tried order learn "
+    "study teach taught cook"
+)
+"""Stems of relations that hold of several at once, whatever their names."""
 
 KINDS = (
     _stems("black white grey red green blue yellow orange purple pink brown"),

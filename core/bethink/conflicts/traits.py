@@ -42,6 +42,7 @@ _ENDED = re.compile(
     r"|\bgot rid of\b|\bsold (?=(?:my|our|his|her|their)\b)"
 )
 _BASED = re.compile(r"\bbased in\b")
+_CALLED = re.compile(r"\b(is|are|was|were|am|be|been) called\b")
 _OFF = re.compile(r"\b(?:is|are|was|were|be|turned|switched|set to|kept?) off\b")
 _ENDS = re.compile(
     r"[.!;\n]+(?=\s|$)|(?<=\?)(?=\s)|[\u3002\uff01\uff1f\uff1b\n]+| [-\u2013\u2014] |,? but "
@@ -197,7 +198,8 @@ def _spelled_out(date: re.Match[str]) -> str:
 
 def _spoken(lower: str) -> str:
     """Put one word for what ended, too, and leave out code, unless there is nothing else."""
-    lower = _ENDED.sub(" never ", _BASED.sub("located in", as_it_is_now(lower)))
+    lower = _CALLED.sub(r"\1 named", _BASED.sub("located in", as_it_is_now(lower)))
+    lower = _ENDED.sub(" never ", lower)
     spoken = _FENCED.sub(" . ", lower)
     return spoken if spoken.strip(" .\n") else lower
 

@@ -218,7 +218,9 @@ def _swap(pair: _Pair) -> _Finding | None:
     if max(len(one), len(two)) > 1 + (names or exclusive) + 2 * unspaced:
         return None
     named = f"{' '.join(one)} / {' '.join(two)}"
-    return ("likely" if exclusive or names or kept >= _TOLD else "possible"), "value", named
+    several = not exclusive and not lex.SEVERAL.isdisjoint(pair.common)
+    sure = exclusive or ((names or kept >= _TOLD) and not several)
+    return ("likely" if sure else "possible"), "value", named
 
 
 def _turned(pair: _Pair, terms: tuple[str, ...]) -> bool:
