@@ -207,6 +207,8 @@ def _swap(pair: _Pair) -> _Finding | None:
         return None
     if sorted(one) == sorted(two) and not _turned(pair, one):
         return None
+    if len(one) > 1 and len(two) > 1 and _other_uses(pair, one[-1], two[-1]):
+        return None
     kept = len(terms) - len(one)
     exclusive = _one_at_a_time(terms, start, start + len(one))
     names = pair.a.names.issuperset(one) and pair.b.names.issuperset(two)
@@ -227,6 +229,13 @@ def _turned(pair: _Pair, terms: tuple[str, ...]) -> bool:
     """Say whether one of *terms* has another role: "from Oslo to Rome", "tea over coffee"."""
     one, other = pair.a.roles, pair.b.roles
     return any(one.get(term) != other.get(term) for term in terms)
+
+
+def _other_uses(pair: _Pair, one: str, other: str) -> bool:
+    """Tell "Postgres for data" from "Redis for caching", but not "Lyon in France"."""
+    role = pair.a.roles.get(one)
+    named = one in pair.a.names and other in pair.b.names
+    return role is not None and role == pair.b.roles.get(other) and not named
 
 
 def _not_new(terms: tuple[str, ...]) -> tuple[str, ...]:
