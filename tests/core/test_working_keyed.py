@@ -291,9 +291,9 @@ def test_a_function_may_use_the_store(
     location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with MemoryStore(location, durability="normal") as store:
+    with MemoryStore(location, durability="normal") as store, MemoryStore() as beside:
         keyed, other = KeyedMemory(store), KeyedMemory(store, namespace="other")
-        elsewhere = KeyedMemory(MemoryStore())
+        elsewhere = KeyedMemory(beside)
 
         def work(n: int) -> int:
             store.store("a memory of it", namespace="log")

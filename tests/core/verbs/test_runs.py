@@ -50,15 +50,17 @@ def test_what_a_text_begins_with_stays_cut_as_it_is(
 
 
 def test_a_text_that_was_made_anew_meanwhile_is_returned_as_it_is_now() -> None:
-    files, seen = Files(MemoryStore()), list[Sequence[str]]()
-    files.create("/a", "x")
+    seen = list[Sequence[str]]()
+    with MemoryStore() as store:
+        files = Files(store)
+        files.create("/a", "x")
 
-    def change(known: Sequence[str]) -> Sequence[str]:
-        seen.append(known)
-        if len(seen) == 1:
-            files.delete("/a")
-            files.create("/a", "x")
-        return known
+        def change(known: Sequence[str]) -> Sequence[str]:
+            seen.append(known)
+            if len(seen) == 1:
+                files.delete("/a")
+                files.create("/a", "x")
+            return known
 
-    head = rewrite(files._engine, files.namespace, "/a", change)
-    assert head == files.store.get(namespace=files.namespace, key="/a")
+        head = rewrite(files._engine, files.namespace, "/a", change)
+        assert head == store.get(namespace=files.namespace, key="/a")
