@@ -142,10 +142,16 @@ def test_documents_can_be_there_from_the_start(store: MemoryStore, embedding: An
     assert made.get_by_ids(["1"]) == given[:1]
     assert made.store.count(namespace="documents") == 2
     assert texts(made.get_by_ids(made.add_texts(["bca"]))) == ["bca"]
-    awaited = BethinkVectorStore.afrom_documents(given, embedding, ids=["2", "3"])
-    assert texts(asyncio.run(awaited).get_by_ids(["2", "3"])) == ["cab", "abc"]
+
+
+@pytest.mark.parametrize("embedding", [None, Letters()], ids=["own", "given"])
+def test_without_a_store_documents_have_one_of_their_own(embedding: Any) -> None:
+    given = [Document(page_content="cab", metadata={"n": 1}, id="1"), Document(page_content="abc")]
+    awaited = asyncio.run(BethinkVectorStore.afrom_documents(given, embedding, ids=["2", "3"]))
     alone = asyncio.run(BethinkVectorStore.afrom_texts(["cab"], embedding, [{"n": 1}], ids=["1"]))
-    assert alone.get_by_ids(["1"]) == given[:1]
+    with awaited.store, alone.store:
+        assert texts(awaited.get_by_ids(["2", "3"])) == ["cab", "abc"]
+        assert alone.get_by_ids(["1"]) == given[:1]
 
 
 @pytest.mark.parametrize("made", ["texts", "documents"])
