@@ -563,7 +563,9 @@ class TestStores:
 
     def test_processes_lose_nothing(self, tmp_path: Path) -> None:
         path = tmp_path / "m.db"
-        CrewStorage(path).save([record("parent")])
+        parent = CrewStorage(path)
+        parent.save([record("parent")])
+        parent.close()
         command = [sys.executable, "-c", WRITER, str(path)]
         writers = [subprocess.Popen([*command, str(n)]) for n in range(2)]
         assert [writer.wait(120) for writer in writers] == [0, 0]

@@ -87,10 +87,12 @@ class TestNames:
             take_back()
         assert (tmp_path / "C#.db").exists()
 
-    def test_what_others_registered_is_still_found(self, tmp_path: Path) -> None:
+    def test_what_others_registered_is_still_found(
+        self, store: MemoryStore, tmp_path: Path
+    ) -> None:
         from crewai.memory.storage import factory
 
-        mine = CrewStorage(MemoryStore())
+        mine = CrewStorage(store)
         others: Any = lambda spec: mine if spec == "mine" else None  # noqa: E731
         factory.set_memory_storage_factory(others)
         try:
@@ -115,8 +117,8 @@ def test_what_is_no_name_is_refused(spec: str) -> None:
 
 
 class TestOffline:
-    def test_memory_works_without_key_and_network(self) -> None:
-        storage = CrewStorage(MemoryStore())
+    def test_memory_works_without_key_and_network(self, store: MemoryStore) -> None:
+        storage = CrewStorage(store)
         with no_network() as attempts:
             assert "OPENAI_API_KEY" not in os.environ
             kept = memory(storage)
@@ -128,8 +130,8 @@ class TestOffline:
         assert found[0].record.categories == ["decision"]
         assert attempts == []
 
-    def test_a_result_is_remembered_by_its_sentences(self) -> None:
-        kept = memory(CrewStorage(MemoryStore()))
+    def test_a_result_is_remembered_by_its_sentences(self, store: MemoryStore) -> None:
+        kept = memory(CrewStorage(store))
         raw = "Task: Plan it.\nResult: Acme launches in March. Dana owns it. Is it late?\nOK."
         assert kept.extract_memories(raw) == ["Acme launches in March.", "Dana owns it."]
 
@@ -153,9 +155,9 @@ class TestOffline:
         ],
     )
     def test_sentences_are_told_from_numbers_and_abbreviations(
-        self, result: str, told: list[str]
+        self, store: MemoryStore, result: str, told: list[str]
     ) -> None:
-        kept = memory(CrewStorage(MemoryStore()))
+        kept = memory(CrewStorage(store))
         raw = f"Task: t\nAgent: A\nExpected result: e\nResult: {result}"
         assert kept.extract_memories(raw) == told
 
@@ -167,21 +169,21 @@ class TestOffline:
             "",
         ],
     )
-    def test_a_result_may_speak_of_a_result(self, header: str) -> None:
-        kept = memory(CrewStorage(MemoryStore()))
+    def test_a_result_may_speak_of_a_result(self, store: MemoryStore, header: str) -> None:
+        kept = memory(CrewStorage(store))
         told = ["The tests ran on node 7 for two hours.", "Result: all 12 tests passed today."]
         assert kept.extract_memories(header + "\n".join(told)) == told
 
-    def test_what_is_there_is_not_stored_again(self) -> None:
-        storage = CrewStorage(MemoryStore())
+    def test_what_is_there_is_not_stored_again(self, store: MemoryStore) -> None:
+        storage = CrewStorage(store)
         kept = memory(storage)
         for _ in range(2):
             kept.remember("Dana owns the launch of Acme.")
         kept.remember("Dana owns the launch of Umbra.")
         assert storage.count() == 2
 
-    def test_a_text_of_several_lines_is_not_stored_again(self) -> None:
-        storage = CrewStorage(MemoryStore())
+    def test_a_text_of_several_lines_is_not_stored_again(self, store: MemoryStore) -> None:
+        storage = CrewStorage(store)
         kept, text = memory(storage), "Dana owns it.\n\nUmbra is in Lyon."
         for content in [text, text, f"{text}\nUmbra does.", text]:
             kept.remember(content)
