@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from ..backends import Backend
+from ..conflicts import read
 from ..engine import Transaction
 from ..records import MemoryRecord
 from . import runs
+from .similar import say_the_same
 
 _Found: TypeAlias = tuple[int, MemoryRecord]
 _SAID: Final = frozenset(("content", "value"))
@@ -50,7 +52,7 @@ def rivalries(
     """Yield what becomes of each text that *incoming* and this store tell in two ways.
 
     *told* is when each incoming record was told. One text that goes on where the other ends is no
-    rival, and a text that was forgotten here stays so.
+    rival, nor is a fact that the one here took in; and a text that was forgotten here stays so.
     """
     for theirs in _texts(incoming).values():
         held = runs.held(transaction, theirs[0].namespace, runs.path_of(theirs[0]))
@@ -59,6 +61,8 @@ def rivalries(
         ids, own = {each.id for each in theirs}, {each.id for _, each in held.values()}
         alone = len(theirs) == 1 and len(held) < 2
         if ids <= own or (not gone and (alone or own <= ids)):
+            continue
+        if alone and _repeats(theirs[0], [each for _, each in held.values()]):
             continue
         fresh = [each for each in theirs if each.id not in known]
         latest = max((told_at(backend, each) for _, each in held.values()), default=math.inf)
@@ -69,6 +73,11 @@ def rivalries(
         else:
             head = next((each for _, each in held.values()), theirs[0])
             yield Rivalry(head, outdated=fresh)
+
+
+def _repeats(theirs: MemoryRecord, held: Sequence[MemoryRecord]) -> bool:
+    """Tell whether a fact says what the one here does, which has taken it in."""
+    return any(say_the_same(read(theirs), read(each), 1.0) for each in held)
 
 
 def _texts(records: Iterable[MemoryRecord]) -> dict[tuple[str, str], Sequence[MemoryRecord]]:

@@ -121,3 +121,18 @@ def test_a_value_that_is_set_back_arrives(
         clock.now += 1.0
         theirs.merge_from(ours)
         assert KeyedMemory(theirs).recall("lamp") == state
+
+
+@pytest.mark.parametrize("said", ["The limit is 100", "The limit really is 100"])
+def test_a_fact_that_was_taken_in_stays_so_though_it_was_told_last(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock, said: str
+) -> None:
+    kept = ours.store("The limit is 100", key="limit")
+    clock.now += 5.0
+    theirs.store(said, key="limit")
+    ours.merge_from(theirs)
+    head = ours.log(limit=1)
+    (holder,) = ours.all()
+    assert (holder.id == kept.id) == (said == kept.content)
+    assert ours.merge_from(theirs).same == 1
+    assert (ours.all(), ours.log(limit=1)) == ([holder], head)
