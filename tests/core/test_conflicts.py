@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bethink import MemoryRecord
@@ -379,5 +379,6 @@ def test_age_changes_nothing_but_the_order(a: str, b: str) -> None:
 
 
 @given(_TEXTS)
+@example("Ann lives in Oslo, but Ann does not live in Oslo.")
 def test_equal_texts_are_no_conflict(text: str) -> None:
     assert between(text, text) is None

@@ -73,9 +73,10 @@ def read(record: MemoryRecord) -> Reading:
 def find_conflict(a: Reading, b: Reading) -> Conflict | None:
     """Return the conflict between two records, the same in either order, or None.
 
-    How similar they are does not matter, and is left to be told: 0 for now.
+    How similar they are does not matter, and is left to be told: 0 for now. A text that is at odds
+    with itself is not so with its repetition.
     """
-    if not _comparable(a, b):
+    if a.record.content == b.record.content or not _comparable(a, b):
         return None
     older, newer = (a, b) if a.age <= b.age else (b, a)
     found = compare(older.traits, newer.traits)
