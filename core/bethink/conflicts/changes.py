@@ -43,12 +43,13 @@ _MADE: Final = re.compile(
 )
 _RENAMED: Final = re.compile(rf"\b{_HELPERS}renamed {_FROM}to ")
 _TURNED: Final = re.compile(rf"\b{_HELPERS}turned (?=\d+\b(?! degrees))")
+_WENT: Final = "moved|relocated|switched|migrated|upgraded"
 _WHEN: Final = re.compile(
-    r"\b((?:moved|relocated|switched|migrated|upgraded)\b[^,.;!?]{1,60}?) "
+    rf"\b((?:{_WENT})\b[^,.;!?]{{1,60}}?) "
     r"(?:last|(?:earlier )?this) (?:week|month|year|spring|summer|autumn|fall|winter)\b"
 )
 _LEFT: Final = re.compile(
-    r"\b((?:moved|relocated|switched|migrated|upgraded|changed|converted)(?: over| back)?) "
+    rf"\b((?:{_WENT}|changed|converted)(?: over| back)?) "
     r"from [^,.;!?]{1,40}? (?=to )"
 )
 

@@ -58,26 +58,26 @@ def rivalries(
         held = runs.held(transaction, theirs[0].namespace, runs.path_of(theirs[0]))
         known = transaction.writer.find([each.id for each in theirs])
         gone = [found for found in known.values() if found[1].state != "live"]
-        ids, own = {each.id for each in theirs}, {each.id for _, each in held.values()}
-        alone = len(theirs) == 1 and len(held) < 2
+        here = [each for _, each in held.values()]
+        ids, own = {each.id for each in theirs}, {each.id for each in here}
+        alone = len(theirs) == 1 and len(here) < 2
         if ids <= own or (not gone and (alone or own <= ids)):
             continue
-        if alone and _repeats(theirs[0], [each for _, each in held.values()]):
+        if alone and _repeats(theirs[0], here):
             continue
         fresh = [each for each in theirs if each.id not in known]
-        latest = max((told_at(backend, each) for _, each in held.values()), default=math.inf)
+        latest = max((told_at(backend, each) for each in here), default=math.inf)
         whole = all(each.state != "erased" for _, each in gone)
         if whole and max(told[each.id] for each in theirs) > latest:
             ours = [(row, each) for row, each in held.values() if each.id not in ids]
             yield Rivalry(theirs[0], superseded=ours, revived=gone)
         else:
-            head = next((each for _, each in held.values()), theirs[0])
-            yield Rivalry(head, outdated=fresh)
+            yield Rivalry(here[0] if here else theirs[0], outdated=fresh)
 
 
-def _repeats(theirs: MemoryRecord, held: Sequence[MemoryRecord]) -> bool:
+def _repeats(theirs: MemoryRecord, here: Sequence[MemoryRecord]) -> bool:
     """Tell whether a fact says what the one here does, which has taken it in."""
-    return any(say_the_same(read(theirs), read(each), 1.0) for each in held)
+    return any(say_the_same(read(theirs), read(each), 1.0) for each in here)
 
 
 def _texts(records: Iterable[MemoryRecord]) -> dict[tuple[str, str], Sequence[MemoryRecord]]:
