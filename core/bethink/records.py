@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
 from operator import attrgetter
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 State: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "erased"]
 Listed: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "expired"]
@@ -57,6 +57,7 @@ _VALUE, _METADATA, _LAST, _COUNT = map(
 )
 _JSON: Final = ("value", "metadata")
 _values = attrgetter(*_FIELDS)
+_set = object.__setattr__
 _Draft: Any = make_dataclass(
     "_Draft",
     [
@@ -120,13 +121,39 @@ class Explanation:
         return f"{self.score:.3f} = {parts or '0'}"
 
 
+class _Explained:
+    """Room for what explains a result once it is asked."""
+
+    __slots__ = ("_explain",)
+
+
 @dataclass(frozen=True, slots=True)
-class RecallResult:
+class RecallResult(_Explained):
     """A recalled record with its score; ``record`` is another name of ``memory``."""
 
     memory: MemoryRecord
     score: float
     explanation: Explanation
+
+    @classmethod
+    def explained_by(
+        cls, memory: MemoryRecord, score: float, explain: Callable[[], Explanation]
+    ) -> RecallResult:
+        """Return a result whose explanation *explain* gives on first use."""
+        result = object.__new__(cls)
+        _set(result, "memory", memory)
+        _set(result, "score", score)
+        _set(result, "_explain", explain)
+        return result
+
+    if not TYPE_CHECKING:  # or any name would pass for an attribute
+
+        def __getattr__(self, name: str) -> Explanation:
+            """Explain: called where ``explanation`` is not there yet."""
+            if name != "explanation":
+                raise AttributeError(f"'RecallResult' object has no attribute {name!r}")
+            _set(self, name, self._explain())
+            return self.explanation
 
     @property
     def record(self) -> MemoryRecord:

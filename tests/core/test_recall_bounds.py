@@ -68,7 +68,7 @@ def test_what_is_left_unscored_would_not_have_made_it(
 ) -> None:
     monkeypatch.setattr(vectors, "_kernel", kernel)
     for name, small in {
-        "_BLOCK": 16,
+        "_LARGEST_GROUP": 16,
         "_MANY": 16,
         "_LARGE": 64,
         "_SAMPLE": 32,

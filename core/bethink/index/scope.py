@@ -112,7 +112,9 @@ class ScopeIndex:
         return np.where(late >= 0, base + late, early)
 
     def records(
-        self, positions: Sequence[int], read: Callable[[Sequence[int]], Mapping[int, MemoryRecord]]
+        self,
+        positions: Sequence[int] | Positions,
+        read: Callable[[Sequence[int]], Mapping[int, MemoryRecord]],
     ) -> dict[int, MemoryRecord]:
         """Return the records at those of *positions* where one still is, all accesses counted.
 
@@ -127,7 +129,9 @@ class ScopeIndex:
         )
         return {
             position: with_accesses(held[row], count, None if last == NEVER else last)
-            for position, row, count, last in zip(positions, rows, counts, lasts, strict=True)
+            for position, row, count, last in zip(
+                places.tolist(), rows, counts, lasts, strict=True
+            )
             if row in held
         }
 

@@ -29,19 +29,36 @@ DIGITS: Final = 12
 _FEW: Final = 8
 _MANY: Final = 1024
 _SLIGHT: Final = 0.1
-_BLOCK: Final = 512
+_LARGEST_GROUP: Final = 512
 _LARGE: Final = 32_768
 _SAMPLE: Final = 1024
 _HEAVY: Final = 256
 _LIGHT: Final = 0.06
 
 
-class Hit(NamedTuple):
-    """Where something stands that made it, and the numbers behind its score."""
+class Found(NamedTuple):
+    """What made it, best first: where it stands, its row, its score, and the numbers behind that.
 
-    position: int
-    row: int
-    why: Explanation
+    ``survivors`` tells how many were scored exactly.
+    """
+
+    positions: Positions
+    rows: list[int]
+    scores: list[float]
+    signals: Mapping[str, Floats]
+    contributions: Mapping[str, Floats]
+    survivors: int
+
+    def explanation(self, place: int) -> Explanation:
+        """Explain the score at *place*."""
+        signals, contributions = (
+            {name: column.item(place) for name, column in columns.items()}
+            for columns in (self.signals, self.contributions)
+        )
+        return Explanation(self.scores[place], signals, contributions, self.survivors)
+
+
+_NOTHING: Final = Found(np.empty(0, dtype=np.int64), [], [], {}, {}, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +68,7 @@ class Standing:
     One that is not alike enough, or scores too little, has neither.
     """
 
-    hit: Hit
+    explanation: Explanation
     similarity: float
     ahead: int
     tied: Sequence[int]
@@ -83,26 +100,27 @@ class Search:
         self._spread: float = getattr(ranking, "spread", np.inf)
         self._survivors = 0
 
-    def hits(self) -> list[Hit]:
+    def found(self) -> Found:
         """Return the top k, best first, together with all that tie with the last of them."""
         if not self._question.k:
-            return []
+            return _NOTHING
         self._look_among(self._worthy())
         return self._best()
 
-    def _best(self) -> list[Hit]:
+    def _best(self) -> Found:
         """Return the top k of what is looked at, and what ties with the last of them."""
         positions, similar = self._candidates()
         if not len(positions):
-            return []
+            return _NOTHING
         positions, evidence, guess = self._narrowed(positions, similar)
         parts, score, passing = self._settled(positions, evidence, guess)
         k, places = self._question.k, passing.nonzero()[0]
         if len(places) > k:
-            last = score[places[_top(score[places], k)]].min()
-            places = places[score[places] >= last]
-        order = places[np.argsort(-score[places], kind="stable")]
-        return self._hits(positions, score, parts, order)
+            places = places[score[places] >= _kth(score[places], k)]
+        order = places[(-score[places]).argsort(kind="stable")]
+        if len(order) > k:
+            order = order[score[order] >= score[order[k - 1]]]
+        return self._numbers(positions, score, parts, order)
 
     def standing(self, row: int) -> Standing:
         """Return how *row* scores, and who stands before it or ties with it among all.
@@ -112,17 +130,17 @@ class Search:
         one = self._index.positions([row])
         self._look_among(self._question.allowed)
         evidence, parts, score, passing = self._exactly(one)
-        (hit,) = self._hits(one, score, parts, np.array([0]))
+        explanation = self._numbers(one, score, parts, np.array([0])).explanation(0)
         similarity = float(evidence.similarity[0])
         if not passing[0]:
-            return Standing(hit, similarity, 0, ())
+            return Standing(explanation, similarity, 0, ())
         rivals, _ = self._candidates()
         _, most, _ = self._ranked(self._evidence(rivals))
         rivals = rivals[most >= score[0]]  # itself among them
         _, _, scores, passing = self._exactly(rivals)
         ahead = int((passing & (scores > score[0])).sum())
         tied = self._index.columns["row"][rivals[passing & (scores == score[0])]]
-        return Standing(hit, similarity, ahead, tied.tolist())
+        return Standing(explanation, similarity, ahead, tied.tolist())
 
     def _exactly(self, positions: Positions) -> tuple[Evidence, Parts, Floats, Truths]:
         """Return evidence, ranking, rounded score, and which pass, all with exact signals."""
@@ -151,9 +169,9 @@ class Search:
         heaviest = (most >= np.sort(sample)[-min(heavy, len(sample))]).nonzero()[0]
         self._look_among(heaviest)
         found = self._best()
-        if len(found) < k:
+        if len(found.rows) < k:
             return allowed
-        worthy: Positions = (most >= found[k - 1].why.score - 10.0**-DIGITS).nonzero()[0]
+        worthy: Positions = (most >= found.scores[k - 1] - 10.0**-DIGITS).nonzero()[0]
         return worthy
 
     def _ceilings(self, ceiling: Callable[[Floats, Floats], Floats], places: slice) -> Floats:
@@ -192,44 +210,31 @@ class Search:
 
     def _candidates(self) -> tuple[Positions, Floats]:
         """Return the positions that may be in the top k, and bounds of their similarity."""
-        positions = (self._keyword > 0).nonzero()[0]
-        similar = self._similar(positions)
-        least = self._cutoff(similar)
-        if self._probe is not None and self._scan is not None and self._probe.slope > 0:
-            wordless = self._wordless(self._probe, self._scan, least)
-            if len(wordless):
-                positions = np.concatenate((positions, wordless))
-                similar = np.concatenate((similar, self._similar(wordless)))
-                least = max(least, self._cutoff(similar))
-        alike = similar > least
-        return positions[alike], similar[alike]
+        bounds, least = self._bounds(), self._question.min_similarity
+        if len(bounds) >= self._question.k:
+            least = self._outranked(_kth(bounds, self._question.k))
+        positions = (bounds > least).nonzero()[0]
+        if self._scan is not None and least < (floor := self._unrelated):
+            related = (bounds[positions] > floor) | (self._keyword[positions] > 0)
+            positions = positions[related]
+        return positions, bounds[positions]
 
-    def _wordless(self, probe: Probe, scan: Scan, least: float) -> Positions:
-        """Return the positions without a word of the query that may be more alike than *least*."""
-        if least <= self._question.min_similarity and len(scan.raw) >= self._question.k:
-            nearest = _kth(scan.raw, self._question.k) * scan.unit + scan.margin
-            least = max(least, self._outranked(probe.slope * (nearest - probe.zero)))
-        near = scan.above(max(probe.floor, probe.zero + least / probe.slope))
-        return near[self._keyword[near] <= 0]
+    def _bounds(self) -> Floats:
+        """Return an upper bound of the similarity of every position."""
+        probe, scan = self._probe, self._scan
+        if probe is None or scan is None or not probe.share:
+            return self._keyword
+        bounds = scan.raw * (scan.unit * probe.slope)
+        bounds += (scan.margin - probe.zero) * probe.slope
+        np.maximum(bounds, 0.0, out=bounds)
+        bounds += (1 - probe.share) * self._keyword
+        return bounds
 
-    def _similar(self, positions: Positions) -> Floats:
-        """Return an upper bound of the similarity of *positions*."""
-        probe, keyword = self._probe, self._keyword[positions]
-        if probe is None or self._scan is None:
-            return keyword
-        similar = self._scan.most(positions)
-        similar -= probe.zero
-        similar *= probe.slope
-        np.maximum(similar, 0.0, out=similar)
-        keyword *= 1 - probe.share
-        similar += keyword
-        return similar
-
-    def _cutoff(self, similar: Floats) -> float:
-        """Return a similarity that the top k exceed, given bounds of some of the similarities."""
-        if len(similar) < self._question.k:
-            return self._question.min_similarity
-        return self._outranked(_kth(similar, self._question.k))
+    @property
+    def _unrelated(self) -> float:
+        """The similarity up to which a record without a word of the query may be unrelated."""
+        probe = self._probe
+        return 0.0 if probe is None else probe.slope * (probe.floor - probe.zero)
 
     def _outranked(self, kth: float) -> float:
         """Return a similarity that the top k exceed, if k bounds of similarities reach *kth*.
@@ -240,8 +245,7 @@ class Search:
         least = sure = self._question.min_similarity
         if self._probe is not None and self._scan is not None:
             kth -= 2 * self._scan.margin * self._probe.slope
-            below = self._probe.slope * (self._probe.floor - self._probe.zero)
-            sure = max(sure, below)  # up to there a record may turn out to be unrelated
+            sure = max(sure, self._unrelated)
         return max(least, kth - self._spread - 1e-9) if kth > sure else least
 
     def _narrowed(
@@ -315,7 +319,7 @@ class Search:
             parts, score, passing = self._ranked(evidence)
             reached = score[exact & passing]
             full = len(reached) >= k
-            least = np.partition(reached, -k)[-k] if full else self._question.min_score
+            least = _kth(reached, k) if full else self._question.min_score
             rest = (~exact & (score >= least)).nonzero()[0]
             batch = rest if full else rest[_top(score[rest], 4 * int(exact.sum()))]
         return parts, score, exact & passing
@@ -338,41 +342,29 @@ class Search:
         evidence.cosine[places] = cosine
         evidence.vector[places] = probe.signal(cosine, evidence.keyword[places])
 
-    def _hits(
-        self, positions: Positions, scores: Floats, parts: Parts, order: Positions
-    ) -> list[Hit]:
-        """Return the hits at the places *order* of these columns."""
+    def _numbers(self, positions: Positions, score: Floats, parts: Parts, order: Positions) -> Found:
+        """Return what stands at the places *order* of these columns."""
         found = positions[order]
-        told = zip(
-            found.tolist(),
+        return Found(
+            found,
             self._index.columns["row"][found].tolist(),
-            scores[order].tolist(),
-            _told(parts.signals, order),
-            _told(parts.contributions, order),
-            strict=True,
+            score[order].tolist(),
+            {name: column[order] for name, column in parts.signals.items()},
+            {name: column[order] for name, column in parts.contributions.items()},
+            self._survivors,
         )
-        return [
-            Hit(position, row, Explanation(score, signals, contributions, self._survivors))
-            for position, row, score, signals, contributions in told
-        ]
-
-
-def _told(columns: Mapping[str, Floats], order: Positions) -> list[dict[str, float]]:
-    """Return the numbers of *columns* for each place in *order*, by name."""
-    told = {name: column[order].tolist() for name, column in columns.items()}
-    return [{name: numbers[at] for name, numbers in told.items()} for at in range(len(order))]
 
 
 def _kth(values: Floats, k: int) -> float:
-    """Return a number no greater than the k-th largest value, near it: by the maxima of blocks."""
-    block = min(len(values) // (_FEW * (k + 16)), _BLOCK)
-    if block > 1:
-        values = values[: len(values) // block * block].reshape(-1, block).max(axis=1)
-    return float(np.sort(values)[-k])
+    """Return a number no greater than the k-th largest value, near it: by the maxima of groups."""
+    size = min(len(values) // (_FEW * (k + 16)), _LARGEST_GROUP)
+    if size > 1:
+        values = values[: len(values) // size * size].reshape(size, -1).max(axis=0)
+    return float(np.partition(values, -k)[-k])
 
 
 def _top(values: Floats, count: int) -> Positions:
     """Return where the *count* largest values are, in no order."""
     if count >= len(values):
         return np.arange(len(values))
-    return np.argpartition(-values, count)[:count]
+    return values.argpartition(-count)[-count:]

@@ -20,7 +20,7 @@ from ..index import ScopeIndex
 from ..namespaces import Scope, covers
 from ..packing import Budget, Packed
 from ..ranking import Ranking
-from ..recall import Hit, Mode, Probe, Question, Search, Standing
+from ..recall import Found, Mode, Probe, Question, Search, Standing
 from ..records import Listed, MemoryRecord, RecallResult, WhyNot
 from ..text import read_query
 
@@ -143,7 +143,7 @@ def _recalled(engine: Engine, ranking: Ranking, request: Request) -> list[tuple[
             index = engine.index.open(request.scope)
             reader = _Reader(engine.backend, index, again=tries > 0)
             search = _search(reader, _question(reader, request, probe, now), ranking)
-            results = _results(reader, search.hits(), request.k)
+            results = _results(reader, search.found(), request.k)
             if not (reader.overtaken and engine.index.behind):
                 break
         if request.touch:
@@ -197,14 +197,14 @@ def _hidden(record: MemoryRecord, scope: Scope, now: float) -> WhyNot | None:
 
 def _placed(id: str, request: Request, standing: Standing, tied: int) -> WhyNot:
     """Tell what became of a record that was weighed, *tied* equals with smaller ids before it."""
-    hit, similarity = standing.hit, standing.similarity
-    told = partial(WhyNot, id, score=hit.why.score, explanation=hit.why)
+    explanation, similarity = standing.explanation, standing.similarity
+    told = partial(WhyNot, id, score=explanation.score, explanation=explanation)
     if similarity <= 0:
         return WhyNot(id, "no likeness", detail="neither words nor vectors are alike enough")
     if similarity <= request.min_similarity:
         bar = f"a similarity of {similarity:.3f}, not above {request.min_similarity:g}"
         return told("below min_similarity", detail=bar)
-    if hit.why.score < request.min_score:
+    if explanation.score < request.min_score:
         return told("below min_score", detail=f"min_score is {request.min_score:g}")
     rank = standing.ahead + tied + 1
     return told("returned" if rank <= request.k else "outranked", rank, detail=f"k is {request.k}")
@@ -297,13 +297,20 @@ def _unit_probe(name: str, vector: Vector, embedder: Embedder | None, alone: boo
     return Probe(name, query / length, share, floor, zero) if length else None
 
 
-def _results(reader: _Reader, hits: Sequence[Hit], k: int) -> list[tuple[int, RecallResult]]:
-    """Load the records of *hits*, order ties by id, keep *k*."""
-    records = reader.index.records([hit.position for hit in hits], reader.records)
-    found = [(hit, records[hit.position]) for hit in hits if hit.position in records]
-    found.sort(key=lambda pair: (-pair[0].why.score, pair[1].id))
+def _results(reader: _Reader, found: Found, k: int) -> list[tuple[int, RecallResult]]:
+    """Load the records of what was *found*, order ties by id, keep *k*, each with its row."""
+    records = reader.index.records(found.positions, reader.records)
+    told = [
+        (-score, record.id, place, record)
+        for place, (position, score) in enumerate(zip(found.positions.tolist(), found.scores))
+        if (record := records.get(position)) is not None
+    ]
+    told.sort()
     return [
-        (hit.row, RecallResult(record, hit.why.score, hit.why))
-        for hit, record in found[:k]
+        (
+            found.rows[place],
+            RecallResult.explained_by(record, -score, partial(found.explanation, place)),
+        )
+        for score, _, place, record in told[:k]
         if record.state == "live"
     ]
