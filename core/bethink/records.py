@@ -52,9 +52,6 @@ class MemoryRecord:
 
 
 _FIELDS: Final = MemoryRecord.__slots__
-_VALUE, _METADATA, _LAST, _COUNT = map(
-    _FIELDS.index, ("value", "metadata", "last_accessed_at", "access_count")
-)
 _JSON: Final = ("value", "metadata")
 _values = attrgetter(*_FIELDS)
 _set = object.__setattr__
@@ -85,12 +82,14 @@ def with_accesses(record: MemoryRecord, count: int, last: float | None) -> Memor
 
     ``replace`` would take three times as long.
     """
-    values = list(_values(record))
-    values[_COUNT], values[_LAST] = count, last
-    values[_METADATA] = _own(record.metadata) if record.metadata else {}
+    draft = _Draft(*_values(record))
+    draft.access_count, draft.last_accessed_at = count, last
+    draft.metadata = _own(record.metadata) if record.metadata else {}
     if record.value is not None:
-        values[_VALUE] = _own(record.value)
-    return new_record(*values)
+        draft.value = _own(record.value)
+    draft.__class__ = MemoryRecord
+    copied: MemoryRecord = draft
+    return copied
 
 
 def _own(value: Any) -> Any:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import dataclasses
 import pickle
 
@@ -45,6 +46,24 @@ def test_record_is_another_name_of_memory() -> None:
     result = RecallResult(RECORD, 0.5, Explanation(0.5, {}, {}))
     assert result.record is result.memory is RECORD
     assert result.explain() is result.explanation
+
+
+def test_a_result_explains_itself_once_and_only_when_asked() -> None:
+    why, asked = Explanation(0.5, {"keyword": 1.0}, {"keyword": 0.5}), []
+    result = RecallResult.explained_by(RECORD, 0.5, lambda: asked.append(1) or why)  # type: ignore[func-returns-value]
+    assert (result.memory, result.score, asked) == (RECORD, 0.5, [])
+    assert result.explain() is result.explanation is why
+    assert asked == [1]
+
+
+def test_a_result_that_was_not_asked_is_like_any_other() -> None:
+    why = Explanation(0.5, {"keyword": 1.0}, {"keyword": 0.5})
+    made = RecallResult(RECORD, 0.5, why)
+    for same in (copy.copy, copy.deepcopy, repr, lambda each: pickle.loads(pickle.dumps(each))):
+        assert same(RecallResult.explained_by(RECORD, 0.5, lambda: why)) == same(made)
+    assert RecallResult.explained_by(RECORD, 0.5, lambda: why) == made
+    with pytest.raises(AttributeError, match="no attribute 'explanations'"):
+        made.explanations  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_how_an_answer_was_proved_tells_no_explanations_apart() -> None:

@@ -16,7 +16,10 @@ Column = npt.NDArray[Any]
 ROOM: Final = 16
 NEVER: Final = -np.inf
 FOREVER: Final = np.inf
-TYPES: Final[Mapping[str, type[np.generic]]] = {
+JUDGED: Final = ("occurred", "accessed", "accesses", "importance", "confidence", "outcome")
+"""The columns of "judged": side by side in memory, because they are looked at together."""
+
+TYPES: Final[Mapping[str, npt.DTypeLike]] = {
     "row": np.int64,
     "ordinal": np.int64,
     "alive": np.bool_,
@@ -30,13 +33,8 @@ TYPES: Final[Mapping[str, type[np.generic]]] = {
     "before": np.int32,  # position of the turn before it in its thread, -1 for none
     "after": np.int32,  # position of the turn after it
     "namespace": np.int32,  # code of the namespace
-    "occurred": np.float64,
-    "accessed": np.float64,
-    "accesses": np.int64,
+    "judged": (np.float64, (len(JUDGED),)),
     "expires": np.float64,
-    "importance": np.float64,
-    "confidence": np.float64,
-    "outcome": np.float64,
 }
 MUTABLE: Final = ("accessed", "accesses", "expires", "importance", "confidence", "outcome")
 
@@ -54,10 +52,12 @@ class Columns:
 
     def _hold(self, arrays: dict[str, Column]) -> None:
         self._arrays = arrays
+        judged = arrays["judged"].T if "judged" in arrays else ()
+        self._named: dict[str, Column] = {**arrays, **dict(zip(JUDGED, judged, strict=False))}
         self.nbytes = sum(array.nbytes for array in arrays.values())
 
     def __getitem__(self, name: str) -> Column:
-        return self._arrays[name][: self.size]
+        return self._named[name][: self.size]
 
     def keep(self, kept: Column) -> None:
         """Leave out the positions that are not in *kept* (bool by position)."""
@@ -71,7 +71,7 @@ class Columns:
             self._room = max(end, 2 * self._room)
             self._hold({name: grown(array, end) for name, array in self._arrays.items()})
         for name, value in values.items():
-            self._arrays[name][self.size : end] = value
+            self._named[name][self.size : end] = value
         self.size = end
 
 

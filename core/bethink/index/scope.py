@@ -128,10 +128,8 @@ class ScopeIndex:
             rows, read, self.live, lambda: columns["row"][self._living()].tolist()
         )
         return {
-            position: with_accesses(held[row], count, None if last == NEVER else last)
-            for position, row, count, last in zip(
-                places.tolist(), rows, counts, lasts, strict=True
-            )
+            position: with_accesses(held[row], int(count), None if last == NEVER else last)
+            for position, row, count, last in zip(places.tolist(), rows, counts, lasts, strict=True)
             if row in held
         }
 
@@ -181,11 +179,10 @@ class ScopeIndex:
 
     def touch(self, rows: Sequence[int], times: int, at: float) -> None:
         """Count *times* more accesses of each of *rows*, the last one *at*."""
-        positions = self.positions(rows)
+        positions, columns = self.positions(rows), self.columns
         positions = positions[positions >= 0]
-        self.columns["accesses"][positions] += times
-        accessed = self.columns["accessed"]
-        accessed[positions] = np.maximum(accessed[positions], at)
+        columns["accesses"][positions] += times
+        columns["accessed"][positions] = columns["accessed"][positions].clip(at)
 
     def _patch(self, position: int, record: MemoryRecord) -> None:
         """Overwrite the numbers that can change in place."""
@@ -219,10 +216,10 @@ class ScopeIndex:
             return np.zeros(self.size)
         scores = self.threads.score(weighed)
         if not query.of_replies:
-            if len(replies := self.keyword.written(ASSISTANT)):
-                scores[replies] *= UNASKED
-            if len(standing := columns["instructs"].nonzero()[0]):
-                standing = standing[scores[standing] > 0]
+            if self.keyword.signed:
+                scores[self.keyword.written(ASSISTANT)] *= UNASKED
+            standing = columns["instructs"].nonzero()[0]
+            if len(standing := standing[scores[standing] > 0]):
                 scores[standing] += STANDING * (1 - scores[standing])
         if query.of_times:
             scores *= np.where(columns["tells_time"], 1.0, UNASKED)

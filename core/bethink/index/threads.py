@@ -193,8 +193,7 @@ def _step(links: Column, turns: Column, shares: Floats) -> tuple[Column, Floats]
 
 def _summed(weighed: Weighed, plain: int, size: int) -> Floats:
     """Return the weighted sum of the evidence of the first terms, *plain* ones without context."""
-    sizes = weighed.sizes[:plain]
-    shares = np.repeat(weighed.weights[:plain], sizes)
+    shares = np.array(weighed.weights[:plain], dtype=float).repeat(weighed.sizes[:plain])
     shares *= weighed.shares[: len(shares)]
     sums = np.bincount(weighed.documents[: len(shares)], shares, minlength=size)
     return sums.astype(np.float64, copy=False)

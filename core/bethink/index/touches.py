@@ -35,9 +35,12 @@ class Touches:
     def add(self, ids: Iterable[str], at: float) -> None:
         """Note an access *at* of each record."""
         with self._lock:
-            if not self._pending:
+            pending = self._pending
+            if not pending:
                 self._since = at
-            _add(self._pending, dict.fromkeys(ids, (1, at)))
+            for id in ids:
+                times, last = pending.get(id, (0, at))
+                pending[id] = times + 1, max(last, at)
 
     def unwritten(self, head: int = 0) -> Pending:
         """Return what no reader finds written who sees the journal up to *head*."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -42,6 +41,7 @@ ALIKE: Final = 0.8
 """How alike such words count, as synonyms do."""
 
 _NONE: Final = np.empty(0, dtype=np.int32)
+_Word = tuple[Postings, float]  # where a term or a synonym of it occurs, and what it is worth
 _NO_SYNONYMS: Final[Mapping[str, Sequence[Synonym]]] = MappingProxyType({})
 
 
@@ -87,20 +87,13 @@ class Weighed(NamedTuple):
             yield Term(self.weights[number], documents, shares, self.named.get(number))
 
 
-class _Word(NamedTuple):
-    """A term of the query or a synonym of it: what it is worth, and where it occurs."""
-
-    postings: Postings
-    worth: float = 1.0
-
-
 class _Found(NamedTuple):
-    """Words one after the other: where each occurs, how saturated, and in how many live ones."""
+    """Words, one after the other: in how many documents each is, which, and how saturated."""
 
+    frequencies: Sequence[int]
     sizes: Sequence[int]
     documents: Column
     shares: Floats
-    frequencies: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +123,11 @@ class Bm25:
         if forms:
             near += [(at, *each) for at, term in enumerate(terms) for each in self._forms(term)]
         found = self.index.found([*terms, *(term for _, term, _ in near)])
-        own, named = found[: len(terms)], self._named(terms)
-        words = [[_Word(postings)] for postings in own]
+        named, own = self._named(terms), found[: len(terms)]
+        words = [[(postings, 1.0)] for postings in own]
         for (at, _, likeness), postings in zip(near, found[len(terms) :], strict=True):
             if postings and at not in named and self._rare(postings) and self._rare(own[at]):
-                words[at].append(_Word(postings, SYNONYM * likeness**2))
+                words[at].append((postings, SYNONYM * likeness**2))
         return self._weighed(words, named)
 
     def _forms(self, term: str) -> list[Synonym]:
@@ -147,20 +140,18 @@ class Bm25:
         self, words: Sequence[Sequence[_Word]], named: Mapping[int, Column]
     ) -> Weighed | None:
         """Put the plain terms first, and names last."""
-        plain = [at for at, each in enumerate(words) if len(each) == 1 and at not in named]
-        wide = [at for at, each in enumerate(words) if len(each) > 1]
-        words = [words[at] for at in (*plain, *wide, *named)]
+        plain = [each for at, each in enumerate(words) if len(each) == 1 and at not in named]
+        wide = [each for each in words if len(each) > 1]
+        words = [*plain, *wide, *(words[at] for at in named)]
         found = self._saturated([word for each in words for word in each])
         if not self.live or not (named or len(found.documents)):
             return None
-        firsts = [0, *accumulate(map(len, words))]
-        weighed = Weighed(
-            [self._idf(found.frequencies[first]) for first in firsts[:-1]],
-            [sum(found.sizes[first:end]) for first, end in pairwise(firsts)],
-            found.documents,
-            found.shares,
-            len(plain),
-        )
+        weights, sizes, end = [], [], 0
+        for each in words:
+            start, end = end, end + len(each)
+            weights.append(self._idf(found.frequencies[start]))
+            sizes.append(sum(found.sizes[start:end]))
+        weighed = Weighed(weights, sizes, found.documents, found.shares, len(plain))
         return self._credited(weighed, list(named.values())) if named else weighed
 
     def _rare(self, postings: Postings) -> bool:
@@ -176,26 +167,23 @@ class Bm25:
 
     def _saturated(self, words: Sequence[_Word]) -> _Found:
         """Return where *words* occur, one after the other, and what each occurrence is worth."""
-        found = [part for word in words for part in word.postings]
-        documents = np.concatenate([_NONE, *(part for part, _ in found)])
-        shares = np.concatenate([_NONE, *(part for _, part in found)], dtype=float)
+        parts = [part for postings, _ in words for part in postings]
+        documents = np.concatenate([_NONE, *(part for part, _ in parts)])
+        shares = np.concatenate([_NONE, *(part for _, part in parts)], dtype=float)
         average = self.total / max(self.live, 1) or 1.0
         norm = self.lengths[documents] * (K1 * B / average)
         norm += K1 * (1 - B)
         norm += shares
         shares /= norm
-        sizes = frequencies = [_size(word.postings) for word in words]
-        end = 0
-        for word, size in zip(words, sizes, strict=True):
-            start, end = end, end + size
-            if word.worth < 1:
-                shares[start:end] *= word.worth
+        sizes = frequencies = [_size(postings) for postings, _ in words]
+        if min(worths := [worth for _, worth in words], default=1.0) < 1:
+            shares *= np.array(worths).repeat(sizes)
         if self.live < self.index.size:
             kept = self.alive[documents]
             shares *= kept
             ends = np.cumsum(sizes)[:-1]
             frequencies = [int(np.count_nonzero(part)) for part in np.split(kept, ends)]
-        return _Found(sizes, documents, shares, frequencies)
+        return _Found(frequencies, sizes, documents, shares)
 
     def _named(self, terms: Sequence[str]) -> dict[int, Column]:
         """Return what the authors named in *terms* wrote: live positions, by number of term."""

@@ -37,7 +37,7 @@ BOOSTS: Final[Mapping[str, float]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evidence:
     """What is known about the candidates, one number each.
 
@@ -63,7 +63,7 @@ class Evidence:
     within: Callable[[Scope], Truths]
     now: float
 
-    @property
+    @functools.cached_property
     def similarity(self) -> Floats:
         """How alike query and record are: the two signals mixed by ``share``."""
         return (1 - self.share) * self.keyword + self.share * self.vector

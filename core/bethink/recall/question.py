@@ -34,7 +34,7 @@ class Probe:
         """Return the vector signal of records with these cosines and keyword scores."""
         signal = (cosine - self.zero) / (1 - self.zero)
         np.minimum(np.maximum(signal, 0.0, out=signal), 1.0, out=signal)
-        signal[(keyword <= 0) & (cosine <= self.floor)] = 0.0
+        signal *= (keyword > 0) | (cosine > self.floor)
         return signal
 
     @property

@@ -21,7 +21,7 @@ from ..index import ScopeIndex
 from ..index.vectors import Scan, cosines
 from ..ranking import Ceiled, Evidence, Floats, Parts, Ranking, Truths
 from ..records import Explanation
-from .question import Positions, Probe, Question
+from .question import Positions, Question
 
 DIGITS: Final = 12
 """Scores are rounded to so many decimals, so that rounding errors cannot decide an order."""
@@ -61,6 +61,15 @@ class Found(NamedTuple):
 _NOTHING: Final = Found(np.empty(0, dtype=np.int64), [], [], {}, {}, 0)
 
 
+class _Ranked(NamedTuple):
+    """What a ranking makes of some positions, the score rounded, and which may be returned."""
+
+    parts: Parts
+    score: Floats
+    similarity: Floats
+    passing: Truths
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Where a row stands: its numbers, how many are ``ahead``, and the rows ``tied``, itself too.
@@ -95,7 +104,7 @@ class Search:
         self._fetch = fetch
         self._matching = matching
         self._probe = question.probe
-        self._told = self._keyword = index.keyword_scores(question.words)
+        self._worded = self._keyword = index.keyword_scores(question.words)
         self._scan: Scan | None = None
         self._spread: float = getattr(ranking, "spread", np.inf)
         self._survivors = 0
@@ -112,15 +121,15 @@ class Search:
         positions, similar = self._candidates()
         if not len(positions):
             return _NOTHING
-        positions, evidence, guess = self._narrowed(positions, similar)
-        parts, score, passing = self._settled(positions, evidence, guess)
-        k, places = self._question.k, passing.nonzero()[0]
+        positions, guess = self._narrowed(positions, similar)
+        ranked = self._settled(positions, guess)
+        score, k, places = ranked.score, self._question.k, ranked.passing.nonzero()[0]
         if len(places) > k:
             places = places[score[places] >= _kth(score[places], k)]
         order = places[(-score[places]).argsort(kind="stable")]
         if len(order) > k:
             order = order[score[order] >= score[order[k - 1]]]
-        return self._numbers(positions, score, parts, order)
+        return self._told(positions, ranked, order)
 
     def standing(self, row: int) -> Standing:
         """Return how *row* scores, and who stands before it or ties with it among all.
@@ -129,25 +138,19 @@ class Search:
         """
         one = self._index.positions([row])
         self._look_among(self._question.allowed)
-        evidence, parts, score, passing = self._exactly(one)
-        explanation = self._numbers(one, score, parts, np.array([0])).explanation(0)
-        similarity = float(evidence.similarity[0])
-        if not passing[0]:
+        own = self._ranked(one, self._cosines(one))
+        explanation = self._told(one, own, np.array([0])).explanation(0)
+        similarity = float(own.similarity[0])
+        if not own.passing[0]:
             return Standing(explanation, similarity, 0, ())
         rivals, _ = self._candidates()
-        _, most, _ = self._ranked(self._evidence(rivals))
-        rivals = rivals[most >= score[0]]  # itself among them
-        _, _, scores, passing = self._exactly(rivals)
-        ahead = int((passing & (scores > score[0])).sum())
-        tied = self._index.columns["row"][rivals[passing & (scores == score[0])]]
-        return Standing(explanation, similarity, ahead, tied.tolist())
-
-    def _exactly(self, positions: Positions) -> tuple[Evidence, Parts, Floats, Truths]:
-        """Return evidence, ranking, rounded score, and which pass, all with exact signals."""
-        evidence = self._evidence(positions)
-        if self._probe is not None:
-            self._settle(positions, evidence, np.arange(len(positions)))
-        return evidence, *self._ranked(evidence)
+        rivals = rivals[
+            self._ranked(rivals, self._most(rivals)).score >= own.score[0]
+        ]  # itself too
+        ranked = self._ranked(rivals, self._cosines(rivals))
+        ahead = int((ranked.passing & (ranked.score > own.score[0])).sum())
+        tied = rivals[ranked.passing & (ranked.score == own.score[0])]
+        return Standing(explanation, similarity, ahead, self._index.columns["row"][tied].tolist())
 
     def _worthy(self) -> Positions | None:
         """Return the positions that may be returned, None for all, as few as is soon found out.
@@ -178,12 +181,10 @@ class Search:
         """Return the most that what stands at *places* can score."""
         return ceiling(self._ages(places), self._index.columns["importance"][places])
 
-    def _ages(self, places: Positions | slice) -> Floats:
+    def _ages(self, places: slice) -> Floats:
         """Return the seconds since what stands at *places* occurred or was accessed."""
         columns = self._index.columns
-        latest = np.maximum(columns["occurred"][places], columns["accessed"][places])
-        ages: Floats = np.maximum(self._question.now - latest, 0.0)
-        return ages
+        return _since(columns["occurred"][places], columns["accessed"][places], self._question.now)
 
     def _look_among(self, allowed: Positions | None) -> None:
         """Take every sign of likeness from the positions that may not be returned."""
@@ -191,7 +192,7 @@ class Search:
             column = self._index.vector_column(probe.name, len(probe.query), self._fetch)
             self._scan = column.scan(probe.query, allowed)
         barred = self._barred(allowed)
-        self._keyword = self._told if barred is None else np.where(barred, 0.0, self._told)
+        self._keyword = self._worded if barred is None else np.where(barred, 0.0, self._worded)
         if barred is not None and self._scan is not None:
             self._scan.raw[barred] = -np.inf
 
@@ -248,111 +249,109 @@ class Search:
             sure = max(sure, self._unrelated)
         return max(least, kth - self._spread - 1e-9) if kth > sure else least
 
-    def _narrowed(
-        self, positions: Positions, similar: Floats
-    ) -> tuple[Positions, Evidence, Floats]:
+    def _narrowed(self, positions: Positions, similar: Floats) -> tuple[Positions, Floats]:
         """Leave out of many *positions* what k others outrank whatever the exact signals are.
 
-        Return the others, what is known of them and a guess of their order: by bounds of their
-        similarity, if little else counts, or of their score. This is what keeps a ranking of
-        unknown spread from weighing all of them time and again.
+        Return the others and a guess of their order: by bounds of their similarity, if little else
+        counts, or of their score. This is what keeps a ranking of unknown spread from weighing all
+        of them time and again.
         """
-        k, scan, evidence = self._question.k, self._scan, self._evidence(positions)
+        k, scan = self._question.k, self._scan
         few = len(positions) <= max(_MANY, 4 * k)
         if scan is None or (few and self._spread <= _SLIGHT):
-            return positions, evidence, similar
-        _, most, _ = self._ranked(evidence)
+            return positions, similar
+        most = self._ranked(positions, self._most(positions)).score
         if few:
-            return positions, evidence, most
+            return positions, most
         best = positions[_top(most, 2 * k + 8)]
-        _, least, passing = self._ranked(self._evidence(best, 2 * scan.margin))
-        sure = least[passing]
+        surely = self._ranked(best, self._most(best) - 2 * scan.margin)
+        sure = surely.score[surely.passing]
         if len(sure) < k:
-            return positions, evidence, most
+            return positions, most
         able = most >= np.partition(sure, -k)[-k]
-        return positions[able], self._evidence(positions[able]), most[able]
+        return positions[able], most[able]
 
-    def _evidence(self, positions: Positions, less: float = 0.0) -> Evidence:
-        """Return what is known of *positions*: their cosine at most, or by *less* than that."""
-        columns = self._index.columns
-        probe, keyword = self._probe, self._keyword[positions]
-        if probe is None or self._scan is None:
-            cosine = vector = np.zeros(len(positions))
-        else:
-            cosine = self._scan.most(positions) - less
-            vector = probe.signal(cosine, keyword)
+    def _most(self, positions: Positions) -> Floats:
+        """Return upper bounds of the cosines of *positions*."""
+        return np.zeros(len(positions)) if self._scan is None else self._scan.most(positions)
+
+    def _cosines(self, positions: Positions) -> Floats:
+        """Return the exact cosines of *positions*."""
+        if (probe := self._probe) is None:
+            return np.zeros(len(positions))
+        self._survivors += len(positions)
+        return cosines(self._index.directions(probe.name, positions, self._fetch), probe.query)
+
+    def _evidence(self, positions: Positions, cosine: Floats) -> Evidence:
+        """Return what is known of *positions*, whose *cosine* is this at most."""
+        probe, keyword, now = self._probe, self._keyword[positions], self._question.now
+        judged = self._index.columns["judged"].take(positions, axis=0).T
         return Evidence(
             keyword=keyword,
-            vector=vector,
+            vector=cosine if probe is None else probe.signal(cosine, keyword),
             cosine=cosine,
             share=0.0 if probe is None else probe.share,
-            age=self._ages(positions),
-            importance=columns["importance"][positions],
-            confidence=columns["confidence"][positions],
-            outcome=columns["outcome"][positions],
-            accesses=columns["accesses"][positions].astype(np.float64),
+            age=_since(judged[0], judged[1], now),
+            accesses=judged[2],
+            importance=judged[3],
+            confidence=judged[4],
+            outcome=judged[5],
             query=self._question.query,
             is_category=lambda name: self._of_category(name)[positions],
             within=lambda scope: self._index.within(scope, positions),
-            now=self._question.now,
+            now=now,
         )
 
     def _of_category(self, name: str) -> Truths:
         return self._index.passing(Compare(("category",), "$eq", name), self._matching)
 
-    def _settled(
-        self, positions: Positions, evidence: Evidence, guess: Floats
-    ) -> tuple[Parts, Floats, Truths]:
-        """Replace bounds by exact signals until no bound is left that could reach the top k.
+    def _settled(self, positions: Positions, guess: Floats) -> _Ranked:
+        """Make cosines exact until no bound is left that could reach the top k.
 
-        What comes first by *guess* is the first to be made exact. Return the ranking of
-        *positions*, the rounded score, and which pass with an exact one.
+        What comes first by *guess* is the first to be made exact; only what is passes.
         """
-        k = self._question.k
-        if self._probe is None:
-            return self._ranked(evidence)
-        exact = np.zeros(len(positions), dtype=bool)
+        k, cosine = self._question.k, self._most(positions)
+        exact = np.full(len(positions), self._probe is None)
         batch = _top(guess, k + 8)
-        while len(batch):
+        while True:
+            cosine[batch] = self._cosines(positions[batch])
             exact[batch] = True
-            self._settle(positions[batch], evidence, batch)
-            parts, score, passing = self._ranked(evidence)
-            reached = score[exact & passing]
+            ranked = self._ranked(positions, cosine)
+            passing = ranked.passing & exact
+            reached = ranked.score[passing]
             full = len(reached) >= k
             least = _kth(reached, k) if full else self._question.min_score
-            rest = (~exact & (score >= least)).nonzero()[0]
-            batch = rest if full else rest[_top(score[rest], 4 * int(exact.sum()))]
-        return parts, score, exact & passing
+            rest = (~exact & (ranked.score >= least)).nonzero()[0]
+            if not len(rest):
+                return ranked._replace(passing=passing)
+            batch = rest if full else rest[_top(ranked.score[rest], 4 * int(exact.sum()))]
 
-    def _ranked(self, evidence: Evidence) -> tuple[Parts, Floats, Truths]:
-        """Return the ranking, the rounded score, and which are alike and score enough."""
+    def _ranked(self, positions: Positions, cosine: Floats) -> _Ranked:
+        """Rank *positions* by a *cosine* that is theirs, or theirs at most."""
+        evidence = self._evidence(positions, cosine)
         parts = self._ranking.rank(evidence)
         score = parts.score.round(DIGITS)
-        passing: Truths = evidence.similarity > self._question.min_similarity
+        passing = evidence.similarity > self._question.min_similarity
         passing &= score >= self._question.min_score
-        return parts, score, passing
+        return _Ranked(parts, score, evidence.similarity, passing)
 
-    def _settle(self, positions: Positions, evidence: Evidence, places: Positions) -> None:
-        """Put the exact vector signal of *positions* into their *places* in *evidence*."""
-        probe = self._probe
-        assert probe is not None
-        self._survivors += len(positions)
-        exact = self._index.directions(probe.name, positions, self._fetch)
-        cosine = cosines(exact, probe.query)
-        evidence.cosine[places] = cosine
-        evidence.vector[places] = probe.signal(cosine, evidence.keyword[places])
-
-    def _numbers(self, positions: Positions, score: Floats, parts: Parts, order: Positions) -> Found:
+    def _told(self, positions: Positions, ranked: _Ranked, order: Positions) -> Found:
         """Return what stands at the places *order* of these columns."""
         found = positions[order]
         return Found(
             found,
             self._index.columns["row"][found].tolist(),
-            score[order].tolist(),
-            {name: column[order] for name, column in parts.signals.items()},
-            {name: column[order] for name, column in parts.contributions.items()},
+            ranked.score[order].tolist(),
+            {name: column[order] for name, column in ranked.parts.signals.items()},
+            {name: column[order] for name, column in ranked.parts.contributions.items()},
             self._survivors,
         )
+
+
+def _since(occurred: Floats, accessed: Floats, now: float) -> Floats:
+    """Return the seconds since what was *accessed* or *occurred*."""
+    age: Floats = now - np.maximum(occurred, accessed)
+    return np.maximum(age, 0.0, out=age)
 
 
 def _kth(values: Floats, k: int) -> float:

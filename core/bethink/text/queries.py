@@ -102,18 +102,18 @@ def read_query(text: str) -> Query:
     left.
     """
     cut = chunks(text)
-    said = [_read(chunk) for chunk in cut]
-    telling = [
-        term
-        for place, (every, some, *_) in enumerate(said)
-        for term in (every if len(some) < len(every) and _is_name(cut, place) else some)
-    ]
-    leaning = sum(each.leaning for each in said)
-    whole = (term for each in said for term in each.terms)
+    whole: list[str] = []
+    telling: list[str] = []
+    leaning, addressing = 0, False
+    for place, (every, some, leans, speaks) in enumerate(map(_read, cut)):
+        whole += every
+        telling += every if len(some) < len(every) and _is_name(cut, place) else some
+        leaning += leans
+        addressing = addressing or speaks
     found = list(dict.fromkeys(telling if leaning >= 0 and telling else whole))
     return Query(
         found,
-        of_replies=leaning <= 0 or any(each.addressing for each in said),
+        of_replies=leaning <= 0 or addressing,
         of_times=_AFTER_TIMES.search(" ".join(cut).lower()) is not None,
         synonyms={term: like for term in found if leaning >= 0 and (like := synonyms(term))},
         forms=leaning < 0,

@@ -300,17 +300,19 @@ def _unit_probe(name: str, vector: Vector, embedder: Embedder | None, alone: boo
 def _results(reader: _Reader, found: Found, k: int) -> list[tuple[int, RecallResult]]:
     """Load the records of what was *found*, order ties by id, keep *k*, each with its row."""
     records = reader.index.records(found.positions, reader.records)
-    told = [
-        (-score, record.id, place, record)
-        for place, (position, score) in enumerate(zip(found.positions.tolist(), found.scores))
-        if (record := records.get(position)) is not None
+    order = [
+        (-score, records[position].id, place, records[position])
+        for place, (position, score) in enumerate(
+            zip(found.positions.tolist(), found.scores, strict=True)
+        )
+        if position in records
     ]
-    told.sort()
+    order.sort()
     return [
         (
             found.rows[place],
-            RecallResult.explained_by(record, -score, partial(found.explanation, place)),
+            RecallResult.explained_by(record, -negated, partial(found.explanation, place)),
         )
-        for score, _, place, record in told[:k]
+        for negated, _, place, record in order[:k]
         if record.state == "live"
     ]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.index.columns import TYPES
+from bethink.index.columns import JUDGED, TYPES
 from bethink.index.keyword import KeywordIndex
 from bethink.index.segments import STORED, Piece, pack, unpack
 
@@ -17,7 +17,8 @@ def piece(documents: list[list[str]], threads: list[str], dimension: int = 3) ->
     index = KeywordIndex()
     index.extend(documents)
     index.seal()
-    columns = {name: np.arange(size).astype(TYPES[name]) for name in STORED}
+    types = {**TYPES, **dict.fromkeys(JUDGED, np.float64)}
+    columns = {name: np.arange(size).astype(types[name]) for name in STORED}
     codes = np.arange(size * dimension, dtype=np.int8).reshape(size, dimension)
     return Piece(columns, index.blocks[0], threads, (codes, np.linspace(0, 1, size), 0.125))
 
