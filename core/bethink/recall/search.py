@@ -34,6 +34,7 @@ _LARGE: Final = 32_768
 _SAMPLE: Final = 1024
 _HEAVY: Final = 256
 _LIGHT: Final = 0.06
+_MORE: Final = 4  # than half as many again as are wanted are read in full at first
 
 
 class Found(NamedTuple):
@@ -312,7 +313,7 @@ class Search:
         """
         k, cosine = self._question.k, self._most(positions)
         exact = np.full(len(positions), self._probe is None)
-        batch = _top(guess, k + 8)
+        batch = _top(guess, k + k // 2 + _MORE)
         while True:
             cosine[batch] = self._cosines(positions[batch])
             exact[batch] = True
