@@ -355,7 +355,7 @@ def test_survivors_are_the_records_whose_vectors_are_read(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.store_many(f"cat {number} {WORDS[number % 9]}" for number in range(600))
-    store.recall("cat", touch=False)  # the index is filled
+    store.recall("cat 5", k=1, touch=False)  # the index is filled
     backend, read = store._engine.backend, [0]
     fetch = backend.vectors
 
