@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -96,14 +95,13 @@ class _Found(NamedTuple):
     shares: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Bm25:
-    """The documents of *index*: how many terms each has, and whether it is *alive* (columns).
+class Bm25(NamedTuple):
+    """The documents of *keyword*: how many terms each has, and whether it is *alive* (columns).
 
     *live* counts the live ones and *total* their terms.
     """
 
-    index: KeywordIndex
+    keyword: KeywordIndex
     lengths: Column
     alive: Column
     live: int
@@ -122,7 +120,7 @@ class Bm25:
         near = [(at, *each) for at, term in enumerate(terms) for each in synonyms.get(term, ())]
         if forms:
             near += [(at, *each) for at, term in enumerate(terms) for each in self._forms(term)]
-        found = self.index.found([*terms, *(term for _, term, _ in near)])
+        found = self.keyword.found([*terms, *(term for _, term, _ in near)])
         named, own = self._named(terms), found[: len(terms)]
         words = [[(postings, 1.0)] for postings in own]
         for (at, _, likeness), postings in zip(near, found[len(terms) :], strict=True):
@@ -134,7 +132,8 @@ class Bm25:
         """Return what may be other forms of a word in Latin letters; others are cut as short."""
         if len(term) < HEAD or not (term.isascii() and term.isalpha()):
             return []
-        return [Synonym(each, ALIKE) for each in self.index.beginning(term[:HEAD]) if each != term]
+        found = self.keyword.beginning(term[:HEAD])
+        return [Synonym(each, ALIKE) for each in found if each != term]
 
     def _weighed(
         self, words: Sequence[Sequence[_Word]], named: Mapping[int, Column]
@@ -157,7 +156,7 @@ class Bm25:
     def _rare(self, postings: Postings) -> bool:
         """Tell whether a word is in few enough live documents to have synonyms, or to be one."""
         most = max(FEW, RARE * self.live)
-        size, dead = _size(postings), self.index.size - self.live
+        size, dead = _size(postings), self.keyword.size - self.live
         if most < size <= most + dead:
             size = sum(int(np.count_nonzero(self.alive[part])) for part, _ in postings)
         return size <= most
@@ -178,7 +177,7 @@ class Bm25:
         sizes = frequencies = [_size(postings) for postings, _ in words]
         if min(worths := [worth for _, worth in words], default=1.0) < 1:
             shares *= np.array(worths).repeat(sizes)
-        if self.live < self.index.size:
+        if self.live < self.keyword.size:
             kept = self.alive[documents]
             shares *= kept
             ends = np.cumsum(sizes)[:-1]
@@ -188,11 +187,11 @@ class Bm25:
     def _named(self, terms: Sequence[str]) -> dict[int, Column]:
         """Return what the authors named in *terms* wrote: live positions, by number of term."""
         named = {}
-        found = self.index.found(map(authored, terms)) if self.index.signed else ()
+        found = self.keyword.found(map(authored, terms)) if self.keyword.signed else ()
         for number, postings in enumerate(found):
             if postings:
                 wrote = np.concatenate([part for part, _ in postings])
-                wrote = wrote if self.live == self.index.size else wrote[self.alive[wrote]]
+                wrote = wrote if self.live == self.keyword.size else wrote[self.alive[wrote]]
                 if len(wrote):
                     named[number] = wrote
         return named
@@ -202,7 +201,7 @@ class Bm25:
         weights, written = list(weighed.weights), {}
         first = len(weights) - len(named)
         for number, term in enumerate(weighed.terms(first), first):
-            wrote, by = named[number - first], np.zeros(self.index.size, dtype=bool)
+            wrote, by = named[number - first], np.zeros(self.keyword.size, dtype=bool)
             by[wrote] = True
             others = int(np.count_nonzero(~by[term.documents[term.shares > 0]]))
             word, name = self._idf(len(wrote) + others), min(self._idf(len(wrote)), NAME)

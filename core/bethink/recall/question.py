@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +14,7 @@ Mode = Literal["hybrid", "keyword", "semantic"]
 Positions = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(NamedTuple):
     """The vector side of a query: a unit vector to compare with the vectors called ``name``.
 
     ``share`` is the vector's share of the similarity. Its signal rises from 0 at the cosine
@@ -43,8 +41,7 @@ class Probe:
         return self.share / (1 - self.zero)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """One recall, checked: what to look for and what may be returned."""
 
     query: str | None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -31,8 +30,7 @@ _TRIES: Final = 64
 """So often a recall begins anew because others changed what it was reading."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """The checked arguments of one ``recall``."""
 
     query: str | None
@@ -127,7 +125,7 @@ def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallRes
 
 def pack(engine: Engine, ranking: Ranking, request: Request, budget: Budget) -> Packed:
     """Put the best of the answer to *request* into one block; only what is in it is touched."""
-    found = _recalled(engine, ranking, replace(request, touch=False))
+    found = _recalled(engine, ranking, request._replace(touch=False))
     packed = packing.pack([result for _, result in found], budget)
     if request.touch:
         rows = {result.memory.id: row for row, result in found}
@@ -177,7 +175,7 @@ def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyN
         question = _question(reader, request, probe, now)
         if question.allowed is not None and place not in question.allowed:
             return WhyNot(id, "filtered", detail="it does not pass where")
-        search = _search(reader, replace(question, k=index.size + 1), ranking)
+        search = _search(reader, question._replace(k=index.size + 1), ranking)
         standing = search.standing(row)
         tied = engine.backend.at(standing.tied).values()
     return _placed(id, request, standing, sum(other.id < id for other in tied))
