@@ -10,13 +10,13 @@ only. The best turn of a thread then lifts its whole thread. A turn that says ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
 
 from .columns import Column, Columns
-from .weighing import Floats, Term, Weighed
+from .weighing import Floats, Weighed
 
 LEND_ONWARD: Final = 0.5
 LEND_BACK: Final = 0.4
@@ -29,6 +29,13 @@ ENOUGH: Final = 6
 """With so many telling words a turn counts in full, with fewer ..."""
 SLIGHT: Final = 0.1
 """... by this less for each that is missing, unless it answers a brief question."""
+_LENT: Final = np.array(
+    [1.0]
+    + [LEND_ONWARD / distance for distance in range(1, REACH + 1)]
+    + [LEND_BACK / distance for distance in range(1, REACH + 1)]
+    + [LEND_ANSWER]
+)
+"""What evidence counts for the turn itself, those after and before it, and the answer to it."""
 _THREAD_BYTES: Final = 200  # a name and its places in a dict and a list; measured
 
 
@@ -107,88 +114,88 @@ class Threads:
     def score(self, weighed: Weighed) -> Floats:
         """Return each position's keyword score in [0, 1]: its mean evidence, by weight of term."""
         plain = 0 if self.codes else weighed.plain
-        scores = _summed(weighed, plain, self._columns.size)
+        scores = _summed(weighed, plain, self._columns.size + 1)  # the last is nobody's
         if plain < len(weighed.sizes):
-            self._gather(weighed.terms(plain), scores)
+            self._gather(weighed, plain, scores)
+        scores = scores[:-1]
         scores /= sum(weighed.weights)
         if self.codes:
-            self._hand_over(scores)
-            self._lift(scores)
-            self._lower_slight(scores)
+            self._settle(scores)
         return scores
 
-    def _gather(self, terms: Iterable[Term], scores: Floats) -> None:
-        """Add to *scores* the weighted evidence of *terms*, by all that each position has of it."""
+    def _gather(self, weighed: Weighed, first: int, scores: Floats) -> None:
+        """Add to *scores* the weighted evidence of the terms from number *first* on.
+
+        That is by all that each position has of a term: its own, and what is lent to it.
+        """
+        end = sum(weighed.sizes[:first])
+        turns, lack = self._lent(weighed.documents[end:], weighed.shares[end:])
+        bounds = [0, *accumulate(weighed.sizes[first:])]
         missing = np.ones(len(scores))
-        for weight, documents, shares, written in terms:
-            touched = self._spread(documents, shares, missing)
-            if written is not None:
+        for number, (start, end) in enumerate(pairwise(bounds), first):
+            touched = turns[start:end].ravel()
+            np.multiply.at(missing, touched, lack[start:end].ravel())
+            if (written := weighed.named.get(number)) is not None:
                 missing[written.documents] *= 1 - written.worth
                 touched = np.concatenate((touched, written.documents))
-            scores[touched] += weight * (1 - missing[touched])
+            evidence = 1 - missing[touched]
+            evidence *= weighed.weights[number]
+            evidence += scores[touched]
+            scores[touched] = evidence  # the same wherever a position comes again
             missing[touched] = 1.0
 
-    def _spread(self, documents: Column, shares: Floats, missing: Floats) -> Column:
-        """Multiply into *missing* what each position still lacks of a term with these *shares*.
+    def _lent(self, documents: Column, shares: Floats) -> tuple[Column, Floats]:
+        """Return for each of *documents* the turns that get evidence of it, and what they lack.
 
-        A position may come more than once. Return the positions touched.
+        A row is of the turn itself, those around it and, for a question, its answer; -1 for none.
         """
-        np.multiply.at(missing, documents, 1 - shares)
         if not self.codes:
-            return documents
+            return documents[:, None], 1 - shares[:, None]
         columns = self._columns
-        words, before, after = columns["words"], columns["before"], columns["after"]
-        found = shares.nonzero()[0]
-        documents, shares = documents[found], shares[found]
-        touched = [documents]
-        asking = columns["asks"][documents]
-        answers, lent = _step(after, documents[asking], shares[asking])
-        np.multiply.at(missing, answers, 1 - LEND_ANSWER * lent * _damping(words[answers]))
-        onward = back = (documents, shares)
-        for distance in range(1, REACH + 1):
-            onward = _step(after, *onward)
-            back = _step(before, *back)
-            for weight, (turns, lent) in ((LEND_ONWARD, onward), (LEND_BACK, back)):
-                lack = 1 - weight / distance * lent * _damping(words[turns])
-                np.multiply.at(missing, turns, lack)
-                touched.append(turns)
-        return np.concatenate(touched)
+        turns = np.empty((len(documents), len(_LENT)), dtype=np.int64)
+        turns[:, 0] = documents
+        for place, links in ((1, columns["after"]), (1 + REACH, columns["before"])):
+            reached = documents
+            for distance in range(REACH):
+                reached = np.where(reached < 0, -1, links[reached])
+                turns[:, place + distance] = reached
+        turns[:, -1] = np.where(columns["asks"][documents], turns[:, 1], -1)
+        lent = shares[:, None] * _LENT
+        lent[:, 1:] *= _damping(columns["words"][turns[:, 1:]])
+        return turns, np.subtract(1, lent, out=lent)
 
-    def _hand_over(self, scores: Floats) -> None:
+    def _settle(self, scores: Floats) -> None:
+        """Lift every turn in *scores* by the best in its thread, lower questions and small talk."""
+        columns = self._columns
+        hit = (scores > 0).nonzero()[0]
+        hit = hit[columns["thread"][hit] >= 0]
+        found, threads = scores[hit], columns["thread"][hit].astype(np.int64)
+        self._hand_over(hit, found)
+        best = np.zeros(len(self.codes))
+        np.maximum.at(best, threads, found)
+        found = 1 - (1 - found) * (1 - THREAD_BONUS * best[threads])
+        self._lower_slight(hit, found)
+        scores[hit] = found
+
+    def _hand_over(self, turns: Column, scores: Floats) -> None:
         """Leave a brief question KEEP_ASKED of its score, or more where its answer is long."""
-        asked = np.flatnonzero(self._columns["asks"] & (scores > 0))
-        answers = self._columns["after"][asked]
+        asked = self._columns["asks"][turns].nonzero()[0]
+        answers = self._columns["after"][turns[asked]]
         asked, answers = asked[answers >= 0], answers[answers >= 0]
         scores[asked] *= 1 - (1 - KEEP_ASKED) * _damping(self._columns["words"][answers])
 
-    def _lift(self, scores: Floats) -> None:
-        """Lift every scoring turn by the best score in its thread."""
-        threads = self._columns["thread"]
-        hit = np.flatnonzero((scores > 0) & (threads >= 0))
-        best = np.zeros(len(self.codes))
-        np.maximum.at(best, threads[hit], scores[hit])
-        scores[hit] = 1 - (1 - scores[hit]) * (1 - THREAD_BONUS * best[threads[hit]])
-
-    def _lower_slight(self, scores: Floats) -> None:
+    def _lower_slight(self, turns: Column, scores: Floats) -> None:
         """Lower the turns that say little, but for answers to a brief question."""
         columns = self._columns
-        before, telling = columns["before"], columns["telling"]
-        slight = np.flatnonzero((telling < ENOUGH) & (scores > 0) & (columns["thread"] >= 0))
-        answers = (before[slight] >= 0) & columns["asks"][before[slight]]
-        slight = slight[~answers]
-        scores[slight] *= 1 - SLIGHT * (ENOUGH - telling[slight])
+        slight = (columns["telling"][turns] < ENOUGH).nonzero()[0]
+        before = columns["before"][turns[slight]]
+        slight = slight[(before < 0) | ~columns["asks"][before]]
+        scores[slight] *= 1 - SLIGHT * (ENOUGH - columns["telling"][turns[slight]])
 
 
 def _damping(words: Column) -> Floats:
     """Return what part of the lent evidence turns of so many words take."""
-    return np.minimum(1.0, BORROW_WORDS / np.maximum(words, 1))
-
-
-def _step(links: Column, turns: Column, shares: Floats) -> tuple[Column, Floats]:
-    """Follow *links* from *turns*, dropping those that end there."""
-    reached = links[turns]
-    linked = reached >= 0
-    return reached[linked], shares[linked]
+    return BORROW_WORDS / np.maximum(words, BORROW_WORDS)
 
 
 def _summed(weighed: Weighed, plain: int, size: int) -> Floats:

@@ -167,7 +167,7 @@ class Bm25(NamedTuple):
     def _saturated(self, words: Sequence[_Word]) -> _Found:
         """Return where *words* occur, one after the other, and what each occurrence is worth."""
         parts = [part for postings, _ in words for part in postings]
-        documents = np.concatenate([_NONE, *(part for part, _ in parts)])
+        documents = np.concatenate([_NONE, *(part for part, _ in parts)], dtype=np.int64)
         shares = np.concatenate([_NONE, *(part for _, part in parts)], dtype=float)
         average = self.total / max(self.live, 1) or 1.0
         norm = self.lengths[documents] * (K1 * B / average)
