@@ -10,7 +10,6 @@ only. The best turn of a thread then lifts its whole thread. A turn that says ne
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
@@ -128,11 +127,11 @@ class Threads:
 
         That is by all that each position has of a term: its own, and what is lent to it.
         """
-        end = sum(weighed.sizes[:first])
-        turns, lack = self._lent(weighed.documents[end:], weighed.shares[end:])
-        bounds = [0, *accumulate(weighed.sizes[first:])]
-        missing = np.ones(len(scores))
-        for number, (start, end) in enumerate(pairwise(bounds), first):
+        skipped = sum(weighed.sizes[:first])
+        turns, lack = self._lent(weighed.documents[skipped:], weighed.shares[skipped:])
+        missing, end = np.ones(len(scores)), 0
+        for number, size in enumerate(weighed.sizes[first:], first):
+            start, end = end, end + size
             touched = turns[start:end].ravel()
             np.multiply.at(missing, touched, lack[start:end].ravel())
             if (written := weighed.named.get(number)) is not None:

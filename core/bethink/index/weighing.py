@@ -8,7 +8,7 @@ or, where the query looks like another language than English, in words that begi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -51,23 +51,13 @@ class Written(NamedTuple):
     worth: float
 
 
-class Term(NamedTuple):
-    """A term of a query: its weight, where it occurs (positions) and how saturated it is there.
-
-    A position with synonyms of the term comes once for each; their shares are independent evidence.
-    """
-
-    weight: float
-    documents: Column
-    shares: Floats
-    written: Written | None = None
-
-
 class Weighed(NamedTuple):
     """The terms of a query, one after the other: ``sizes`` of ``documents`` and ``shares`` each.
 
-    The first so many, ``plain``, have no synonyms and are no names. For terms of an author's name,
-    by number, ``named`` says what that author wrote.
+    Those are where a term occurs (positions) and how saturated it is there. A position with
+    synonyms of the term comes once for each; their shares are independent evidence. The first so
+    many terms, ``plain``, have no synonyms and are no names. For terms of an author's name, by
+    number, ``named`` says what that author wrote.
     """
 
     weights: Sequence[float]
@@ -76,14 +66,6 @@ class Weighed(NamedTuple):
     shares: Floats
     plain: int
     named: Mapping[int, Written] = MappingProxyType({})
-
-    def terms(self, first: int = 0) -> Iterator[Term]:
-        """Yield the terms from number *first* on."""
-        end = sum(self.sizes[:first])
-        for number in range(first, len(self.sizes)):
-            start, end = end, end + self.sizes[number]
-            documents, shares = self.documents[start:end], self.shares[start:end]
-            yield Term(self.weights[number], documents, shares, self.named.get(number))
 
 
 class _Found(NamedTuple):
@@ -200,13 +182,16 @@ class Bm25(NamedTuple):
         """Count the last terms, names, for those who wrote and, as words, for who says them."""
         weights, written = list(weighed.weights), {}
         first = len(weights) - len(named)
-        for number, term in enumerate(weighed.terms(first), first):
-            wrote, by = named[number - first], np.zeros(self.keyword.size, dtype=bool)
+        end = sum(weighed.sizes[:first])
+        for number, wrote in enumerate(named, first):
+            start, end = end, end + weighed.sizes[number]
+            documents, shares = weighed.documents[start:end], weighed.shares[start:end]
+            by = np.zeros(self.keyword.size, dtype=bool)
             by[wrote] = True
-            others = int(np.count_nonzero(~by[term.documents[term.shares > 0]]))
+            others = int(np.count_nonzero(~by[documents[shares > 0]]))
             word, name = self._idf(len(wrote) + others), min(self._idf(len(wrote)), NAME)
             weights[number] = max(word, name)
-            term.shares[:] *= word / weights[number]
+            shares *= word / weights[number]
             written[number] = Written(wrote, name / weights[number])
         return weighed._replace(weights=weights, named=written)
 

@@ -95,8 +95,8 @@ def weighed(kept: Sequence[str], query: str = "kid", dead: int = 0) -> Weighed |
 def shares(found: Weighed | None) -> dict[int, float]:
     """Return the shares of the last term of *found* among the living, by position."""
     assert found is not None
-    *_, term = found.terms()
-    told = zip(term.documents.tolist(), term.shares.tolist(), strict=True)
+    last = slice(len(found.documents) - found.sizes[-1], None)
+    told = zip(found.documents[last].tolist(), found.shares[last].tolist(), strict=True)
     return {at: share for at, share in told if share}
 
 
