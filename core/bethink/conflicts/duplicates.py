@@ -37,27 +37,24 @@ _ANY: Final = ""  # is among the runs of every text, so that one without words i
 def repeats(memories: Iterable[MemoryRecord]) -> list[bool]:
     """Tell of each memory whether one before it, itself no repetition, says all that it says.
 
-    What has a run of letters and digits of its own repeats none. Of the others the rarest runs are
-    noted, and each is held against those that have all of them that it has.
+    What is the first to have some run of letters and digits repeats none. Of each of the others the
+    rarest run is noted, and it is held against those before it that have this one.
     """
     memories = list(memories)
     runs = [_runs(memory.content) for memory in memories]
-    counts = Counter(chain.from_iterable(runs))
-    lone = {run for run, count in counts.items() if count == 1} - _IDLE
-    rarest = [_rarest(own, counts) if lone.isdisjoint(own) else None for own in runs]
-    asked = frozenset(rarest)
-    having: defaultdict[Hashable, set[_Told]] = defaultdict(set)
-    found = []
-    for memory, own, rare in zip(memories, runs, rarest, strict=True):
-        repeated = False
-        if shared := asked.intersection(own):
-            told, thing = _Told(memory), about(memory)
-            tellings = [having[thing, run] for run in shared]
-            repeated = rare is not None and any(map(told.repeats, set.intersection(*tellings)))
-            if not repeated:
-                for telling in tellings:
-                    telling.add(told)
-        found.append(repeated)
+    rarest = _rarest(_nothing_new(runs))
+    asked = frozenset(rarest.values())
+    having: defaultdict[str, list[_Told]] = defaultdict(list)
+    found = [False] * len(memories)
+    for place, own in enumerate(runs):
+        if asked.isdisjoint(own):
+            continue
+        told = _Told(memories[place], own)
+        if place in rarest and any(map(told.repeats, having[rarest[place]])):
+            found[place] = True
+        else:
+            for run in asked.intersection(own):
+                having[run].append(told)
     return found
 
 
@@ -68,16 +65,43 @@ def _runs(text: str) -> list[str]:
         found = text.encode().translate(_PARTED, b"'").decode().split()
     else:
         found = _RUNS.findall(_APOSTROPHES.sub("", text))
-    return [*found, _ANY]
+    found.append(_ANY)
+    return found
 
 
-def _rarest(runs: Iterable[str], counts: Mapping[str, int]) -> str:
-    return min((run for run in runs if run not in _IDLE), key=counts.__getitem__)
+def _nothing_new(runs: Iterable[list[str]]) -> dict[int, set[str]]:
+    """Return, by place, the runs of those whose runs are all idle or occur before them."""
+    seen, found = {_ANY, *_IDLE}, {}
+    for place, own in enumerate(runs):
+        known = len(seen)
+        seen.update(own)
+        if len(seen) == known:
+            found[place] = set(own) - _IDLE
+    return found
+
+
+def _rarest(runs: Mapping[int, set[str]]) -> dict[int, str]:
+    """Return the run of each that the fewest have, of several the longest."""
+    counts = Counter(chain.from_iterable(runs.values()))
+    return {
+        place: min(sorted(own, key=len, reverse=True), key=counts.__getitem__)
+        for place, own in runs.items()
+    }
 
 
 class _Told:
-    def __init__(self, memory: MemoryRecord) -> None:
-        self._memory = memory
+    def __init__(self, memory: MemoryRecord, runs: Sequence[str]) -> None:
+        self._memory, self._listed = memory, runs
+
+    @cached_property
+    def runs(self) -> frozenset[str]:
+        """The runs of letters and digits that change something."""
+        return frozenset(self._listed) - _IDLE
+
+    @cached_property
+    def thing(self) -> Hashable:
+        """What it is about."""
+        return about(self._memory)
 
     @cached_property
     def words(self) -> Sequence[str]:
@@ -88,6 +112,8 @@ class _Told:
 
     def repeats(self, other: _Told) -> bool:
         """Tell whether *other* says the same, or that with a few words that do not change it."""
+        if not self.runs <= other.runs or self.thing != other.thing:
+            return False
         if len(self.words) == len(other.words):
             return self.words == other.words
         if not 0 < len(other.words) - len(self.words) <= len(self.words) / _FEW:

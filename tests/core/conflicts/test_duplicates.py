@@ -106,6 +106,11 @@ def test_a_repetition_hides_nothing_itself() -> None:
     assert repeats(record(content) for content in contents) == [False, True, False]
 
 
+def test_what_others_say_makes_no_repetition_of_two_that_are_none_alone() -> None:
+    assert not is_repeated(record("7 a b"), record("7a b"))
+    assert repeats(map(record, ("7 a b", "7a 7a x", "7a b"))) == [False, False, False]
+
+
 def repeats_by_trying(memories: list[MemoryRecord]) -> list[bool]:
     """Compare every memory with every one before it that repeats none."""
     kept: list[MemoryRecord] = []
