@@ -72,8 +72,8 @@ class Budget:
 
         What does not fit anyway takes a token more than there is.
         """
-        counted = {text: self.count(text) if text else 0.0 for text in dict.fromkeys(texts)}
-        tokens = np.array([counted[text] for text in texts], dtype=np.float64) - self.overhead
+        counted = [self.count(text) if text else 0.0 for text in texts]
+        tokens = np.array(counted, dtype=np.float64) - self.overhead
         parts: Ints = np.ceil(tokens.clip(0.0, self.tokens + 1.0) / self.step).astype(np.int64)
         return parts
 
@@ -130,8 +130,8 @@ class _Packing:
         """Count every piece by itself."""
         layout, budget = self._layout, self._budget
         self._frame = budget.count(layout.frame)
-        self._entry = budget.parts(layout.headings)
-        self._weight = budget.parts(layout.lines)
+        parts, first = budget.parts([*layout.headings, *layout.lines]), len(layout.headings)
+        self._entry, self._weight = parts[:first], parts[first:]
         self._group = np.array(layout.groups, dtype=np.int64)
 
     def _candidates(self, best: int) -> Ints:
@@ -141,19 +141,15 @@ class _Packing:
         able = (alone <= room) & (self._scores > 0.0)
         able[:best] = False
         able[best] = True
-        places: list[int] = np.flatnonzero(able).tolist()
-        repeated = repeats(self._ranked[place].memory for place in places)
-        first = {self._shown(place): place for place in reversed(places)}
-        new = [
-            place
-            for place, again in zip(places, repeated, strict=True)
-            if not again and first[self._shown(place)] == place
-        ]
+        places: list[int] = able.nonzero()[0].tolist()
+        repeated = repeats([self._ranked[place].memory for place in places])
+        layout, shown, new = self._layout, dict[tuple[int, str], int](), []
+        for place, again in zip(places, repeated, strict=True):
+            # what a reader sees of it, whatever else sets it apart, such as its key
+            seen = layout.groups[place], layout.lines[place]
+            if shown.setdefault(seen, place) == place and not again:
+                new.append(place)
         return np.array(new[1:], dtype=np.int64)
-
-    def _shown(self, place: int) -> tuple[int, str]:
-        """Return what a reader sees of a memory, whatever else sets it apart, such as its key."""
-        return self._layout.groups[place], self._layout.lines[place]
 
     def _filled(self) -> frozenset[int]:
         """Fill the room, and as long as the block is not as large as its pieces say, again."""
@@ -196,8 +192,8 @@ class _Packing:
         return math.floor((self._budget.tokens + error - self._frame) / self._budget.step)
 
     def _summed(self, chosen: frozenset[int]) -> float:
-        places = sorted(chosen)
-        groups = sorted({self._layout.groups[place] for place in places})
+        places = list(chosen)
+        groups = list({self._layout.groups[place] for place in places})
         parts = self._weight[places].sum() + self._entry[groups].sum()
         return self._frame + float(parts) * self._budget.step
 

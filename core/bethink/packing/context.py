@@ -67,16 +67,15 @@ class Layout:
 
     def __init__(self, records: Sequence[MemoryRecord], nonce: Callable[[], str]) -> None:
         within = len({record.namespace for record in records}) > 1
-        heading, said = cache(_heading), cache(_said)
-        names = [
-            heading(each.namespace if within else "", each.thread, each.category, _when(each))
-            for each in records
-        ]
-        distinct = ["", *dict.fromkeys(filter(None, names))]
-        places = {name: place for place, name in enumerate(distinct)}
-        self.groups = [places[name] for name in names]
-        self.headings = [f"## {name}\n" if name else "" for name in distinct]
-        self.lines = [_line(said(each.thread, each.author, _when(each)), each) for each in records]
+        told, places = cache(_told), {"": 0}
+        groups, lines = [], []
+        for each in records:
+            namespace, day = each.namespace if within else "", each.occurred_at // _DAY
+            name, said = told(namespace, each.thread, each.category, each.author, day)
+            groups.append(places.setdefault(name, len(places)))
+            lines.append(_line(said, each))
+        self.groups, self.lines = groups, lines
+        self.headings = [f"## {name}\n" if name else "" for name in places]
         self._records = records
         number = _unlike([*self.headings, *self.lines], nonce)
         self._before = f"{INTRODUCTION}\n<memories {number}>\n"
@@ -111,6 +110,16 @@ def _unlike(texts: Sequence[str], nonce: Callable[[], str]) -> str:
     while number in everything:  # ends at the latest when it is longer than everything
         number += label("nonce", nonce())
     return number
+
+
+def _told(
+    namespace: str, thread: str | None, category: str | None, author: str | None, day: float
+) -> tuple[str, str]:
+    """Return what a heading says, and what a line below it tells before its text.
+
+    *day* is that on which it happened (UTC), counted from the epoch.
+    """
+    return _heading(namespace, thread, category, day), _said(thread, author, day)
 
 
 def _heading(namespace: str, thread: str | None, category: str | None, day: float) -> str:
@@ -165,11 +174,6 @@ def _seen(text: str) -> str:
     while (less := _IDLE.sub("", text)) != text:
         text = less
     return text
-
-
-def _when(record: MemoryRecord) -> float:
-    """Return the day on which it happened (UTC), counted from the epoch."""
-    return record.occurred_at // _DAY
 
 
 @lru_cache(maxsize=1024)
