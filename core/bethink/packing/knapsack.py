@@ -123,11 +123,16 @@ class _Sack:
         self.value, self.weight, self.group = value, weight, group
         unit = max(int(np.gcd.reduce(np.concatenate((weight, entry)))), 1)
         self.entry, self.room = entry, room // unit * unit  # no choice weighs more
-        self._order = np.argsort(weight / value, kind="stable")
+        self._order = (weight / value).argsort(kind="stable")
         best, self._worth = self._best_price()
         self.price, self.bound = best.price, best.bound
         self.gain = value - self.price * weight
-        self.group_gain = self._group_gains(self.gain, self.price)
+        self.hope = np.maximum(self.gain, 0.0)
+        self.group_gain = self._group_gains(self.hope, self.price)
+        self.group_loss = np.maximum(-self.group_gain, 0.0)
+        decisive = np.abs(self.gain)
+        self.loss = decisive + self.group_loss[group]
+        self.by_gain = (-decisive).argsort(kind="stable")
 
     def filled(self) -> Flags:
         first = _Search(self, self._by_price(), few=True)
@@ -140,9 +145,9 @@ class _Sack:
         """Return what *taken* is worth, and what rounding may have taken from it."""
         return float(self.value[taken].sum()) * (1 + _EPSILON)
 
-    def _group_gains(self, gain: Floats, price: float) -> Floats:
-        """Return what opening each group gains when room has its *price*."""
-        gains = np.bincount(self.group, np.maximum(gain, 0.0), len(self.entry))
+    def _group_gains(self, hope: Floats, price: float) -> Floats:
+        """Return what opening each group gains, of the *hope* in it, when room has its *price*."""
+        gains = np.bincount(self.group, hope, len(self.entry))
         return np.asarray(gains - price * self.entry, dtype=np.float64)
 
     def _best_price(self) -> tuple[_Tangent, Flags]:
@@ -194,11 +199,11 @@ class _Sack:
 
     def _at(self, price: float) -> _Tangent:
         gain = self.value - price * self.weight
-        gains = self._group_gains(gain, price)
+        gains = self._group_gains(np.maximum(gain, 0.0), price)
         pays = gains > 0.0
         worth = pays[self.group]
         worth &= gain > 0.0
-        load = int(self.weight[worth].sum() + self.entry[pays].sum())
+        load = int(self.weight @ worth + self.entry @ pays)
         return _Tangent(
             price, price * self.room + float(gains[pays].sum()), self.room - load, worth
         )
@@ -216,16 +221,16 @@ class _Search:
         self._decisions, self._best = _Decisions(), _NONE
         self.complete = True
         self.gap = gap = sack.bound - self._least
-        lost = np.maximum(-sack.group_gain, 0.0)
         if few:
-            losses = np.concatenate((np.abs(sack.gain) + lost[sack.group], np.abs(sack.group_gain)))
-            self.gap = gap = min(gap, float(np.sort(losses)[:_FEW][-1]))
+            losses = np.concatenate((sack.loss, np.abs(sack.group_gain)))
+            losses.sort()
+            self.gap = gap = min(gap, float(losses[:_FEW][-1]))
         self._entered = (sack.group_gain > gap) | (sack.entry == 0)
-        self._groups = _descending(sack.group_gain, ~self._entered & (lost <= gap))
-        possible = (lost <= gap)[sack.group]
-        core = possible & (np.abs(sack.gain) <= gap - lost[sack.group])
-        self._settled = possible & ~core & (sack.gain > 0.0)  # taken if its group is
-        self._core = _descending(sack.gain, core)
+        groups = (~self._entered & (sack.group_loss <= gap)).nonzero()[0]
+        self._groups = groups[(-np.abs(sack.group_gain[groups])).argsort(kind="stable")]
+        core = sack.loss <= gap
+        self._settled = ~core & (sack.gain > 0.0)  # taken if its group is
+        self._core = sack.by_gain[core[sack.by_gain]]  # what decides most first
 
     def better(self) -> Flags:
         """Return the best choice of all, or the one known if none is better."""
@@ -234,37 +239,44 @@ class _Search:
         return self._known if self._best == _NONE else self._choice()
 
     def _search(self) -> None:
-        sack = self._sack
-        certain = self._core[self._entered[sack.group[self._core]]]
-        rest = self._hope(certain) + float(np.maximum(sack.group_gain[self._groups], 0.0).sum())
+        certain = self._core[self._entered[self._sack.group[self._core]]]
+        last = max(len(certain) - _LAST, 0)
         choices = self._start()
+        if len(self._groups):
+            choices = self._entered_or_not(choices, self._hope(certain))
+        choices = self._extended(choices, certain[:last], self._hope(certain[last:]))
+        self._matched(choices, certain[last:])
+
+    def _entered_or_not(self, choices: _Choices, after: float) -> _Choices:
+        """Decide on the groups; *after* is what the decisions to come add."""
+        sack = self._sack
+        rest = after + float(np.maximum(sack.group_gain[self._groups], 0.0).sum())
         for group in self._groups.tolist():
             things = self._core[sack.group[self._core] == group]
             rest -= max(float(sack.group_gain[group]), 0.0)
             opened = self._with(choices, self._entering(group), rest + self._hope(things))
             opened = self._extended(opened, things, rest)
             choices = self._pruned(choices.or_else(opened), rest)
-        last = max(len(certain) - _LAST, 0)
-        choices = self._extended(choices, certain[:last], self._hope(certain[last:]))
-        self._matched(choices, certain[last:])
+        return choices
 
     def _hope(self, things: Ints) -> float:
         """Return the most that *things* can add to a promise."""
-        return float(np.maximum(self._sack.gain[things], 0.0).sum())
+        return float(self._sack.hope[things].sum())
 
     def _start(self) -> _Choices:
         """Return the one choice in which everything settled is taken and nothing else, if it fits.
 
         Its number is 0.
         """
-        settled = self._settled & self._entered[self._sack.group]
-        weight = self._sack.weight[settled].sum(keepdims=True)
-        weight += self._sack.entry[self._entered].sum()
-        value = self._sack.value[settled].sum(keepdims=True)
-        fits = np.flatnonzero(weight <= self._sack.room)
-        if len(fits):
-            self._note(float(value[0]), 0)
-        return _Choices(weight, value, np.zeros(1, np.int64)).only(fits)
+        sack = self._sack
+        settled = self._settled & self._entered[sack.group]
+        weight = sack.weight @ settled + sack.entry @ self._entered
+        value = sack.value[settled].sum()
+        start = _Choices(np.array([weight]), np.array([value]), np.zeros(1, np.int64))
+        if weight > sack.room:
+            return start.only(start.last[:0])
+        self._note(float(value), 0)
+        return start
 
     def _entering(self, group: int) -> _Ways:
         """Return the one way to enter *group*: with everything settled in it."""
@@ -327,7 +339,7 @@ class _Search:
         promise = value - price * weight
         keep: Flags = promise > self._least - price * room - rest
         keep &= weight <= room
-        return np.flatnonzero(keep)
+        return keep.nonzero()[0]
 
     def _pruned(self, choices: _Choices, rest: float) -> _Choices:
         """Drop the choices that cannot become better than what is known, or all but the best."""
@@ -350,7 +362,7 @@ class _Search:
 
 def _undominated(weight: Ints, value: Floats) -> Ints:
     """Return where the choices are that no lighter one is worth as much as, by weight."""
-    order = np.argsort(weight, kind="stable")
+    order = weight.argsort(kind="stable")
     value = value[order]
     keep = np.ones(len(order), dtype=np.bool_)
     keep[1:] = value[1:] > np.maximum.accumulate(value)[:-1]
@@ -362,9 +374,3 @@ def _subsets(count: int) -> Flags:
     """Return all subsets of *count* things, one a row, the empty one first."""
     takes: Flags = np.arange(1 << count)[:, None] >> np.arange(count) & 1 > 0
     return takes
-
-
-def _descending(gain: Floats, which: Flags) -> Ints:
-    """Return where *which* is set, what decides most first."""
-    places = np.flatnonzero(which)
-    return places[np.argsort(-np.abs(gain[places]), kind="stable")]
