@@ -60,8 +60,8 @@ class _Words:
         weights = np.rint(np.log1p(len(bags) / np.maximum(counts, 1)) * _SCALE).astype(np.int64)
         order = np.lexsort((words, counts[words], owners))
         self._of = np.split(words[order], np.cumsum(lengths)[:-1])
-        self._weights = weights.tolist()
-        places = owners[np.argsort(words, kind="stable")]
+        occurring = np.argsort(words, kind="stable")
+        places = (owners[occurring] << _BITS) + weights[words[occurring]]
         self._where = np.split(places, np.cumsum(counts)[:-1])
         self._none = places[:0]
         self._totals = np.bincount(owners, weights[words], minlength=len(bags))
@@ -71,32 +71,29 @@ class _Words:
 
         Look at no more words than occur in *most* places together, rounded up.
         """
-        where, weights, seen = [self._none], [0], 0
+        where, seen = [self._none], 0
         for word in self._of[place].tolist():
             where.append(self._where[word])
-            weights.append(self._weights[word])
             seen += len(where[-1])
             if seen >= most:
                 break
-        found = np.concatenate(where) << _BITS
-        found += np.repeat(weights, [len(places) for places in where])
-        found.sort()
+        found = np.concatenate(where)
+        found.sort(kind="stable")  # merges what is ascending already
         others = found >> _BITS
         first = _firsts(others)
-        shared, others = np.add.reduceat(found & _MOST, first), others[first]
-        told: Truths = others != place
-        if len(others) <= neighbours:
-            return others[told]
-        return self._best(place, others[told], shared[told].astype(np.float64), neighbours)
+        others = others[first]
+        if len(others) > neighbours + 1:
+            shared = np.add.reduceat(found & _MOST, first).astype(np.float64)
+            others = self._best(place, others, shared, neighbours + 1)
+        return others[others != place][:neighbours]
 
-    def _best(self, place: int, others: Places, shared: Floats, neighbours: int) -> Places:
+    def _best(self, place: int, others: Places, shared: Floats, most: int) -> Places:
         own, total = self._totals[place], self._totals[others]
-        likeness = shared**3 / (np.minimum(total, own) ** 2 * np.maximum(total, own))
-        least = np.partition(likeness, -neighbours)[-neighbours]
-        passed = likeness >= least
+        likeness = shared * shared * shared / (np.minimum(total, own) * total * own)
+        passed = likeness >= np.partition(likeness, -most)[-most]
         others, likeness = others[passed], likeness[passed]
         order = np.lexsort((others, np.abs(others - place), -likeness))
-        return others[order[:neighbours]]
+        return others[order[:most]]
 
 
 def _firsts(values: Places) -> Places:

@@ -45,8 +45,11 @@ _Finding: TypeAlias = tuple[Tier, str, float | str]
 
 def compare(a: Traits, b: Traits) -> tuple[Tier, Signals] | None:
     """Return how sure a conflict between two texts is, and what tells; None if there is none."""
+    findings = _findings(a, b)
+    if not findings:
+        return None
     found: dict[Tier, dict[str, float | str]] = {}
-    for tier, signal, measure in _findings(a, b):
+    for tier, signal, measure in findings:
         found.setdefault(tier, {}).setdefault(signal, measure)
     for tier in ("likely", "possible"):
         if tier in found:
@@ -76,20 +79,20 @@ def _in_order(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return all(word in rest for word in shorter)
 
 
-def _findings(a: Traits, b: Traits) -> Iterator[_Finding]:
+def _findings(a: Traits, b: Traits) -> list[_Finding]:
+    findings: list[_Finding] = []
     if a.bag.isdisjoint(b.bag):
-        return
+        return findings
     for x, y in product(a.statements, b.statements):
-        valued = bool(x.values and y.values)
-        if not valued and x.bag.isdisjoint(y.bag):
+        common, valued = x.bag & y.bag, bool(x.values and y.values)
+        if not (common or valued) or _other_subjects(x, y, common) or _other_conditions(x, y):
             continue
-        pair = _Pair(x, y, a, b, x.bag & y.bag)
-        if _other_subjects(pair) or _other_conditions(pair):
-            continue
+        pair = _Pair(x, y, a, b, common)
         found = _found(pair, valued)
         if any(signal not in _DATED for _, signal, _ in found) and _other_times(pair):
             found = [("possible", signal, measure) for _, signal, measure in found]
-        yield from found
+        findings += found
+    return findings
 
 
 def _found(pair: _Pair, valued: bool) -> list[_Finding]:
@@ -112,25 +115,24 @@ def _times(statement: Statement) -> dict[str, set[str]]:
     return found
 
 
-def _other_subjects(pair: _Pair) -> bool:
+def _other_subjects(x: Statement, y: Statement, common: frozenset[str]) -> bool:
     """Tell "Ann likes tea" from "Bob likes tea": the first terms are foreign to each other.
 
     Of what the user has, that is "my cat" and "my dog".
     """
-    x, y = pair.x, pair.y
     if x.vague or y.vague or not (x.terms and y.terms):
         return False
-    if x.label and y.label and x.label != y.label and lex.POSTS.isdisjoint(pair.common):
-        return x.bag != y.bag or lex.EXCLUSIVE.isdisjoint(pair.common)
+    if x.label and y.label and x.label != y.label and lex.POSTS.isdisjoint(common):
+        return x.bag != y.bag or lex.EXCLUSIVE.isdisjoint(common)
     if (x.personal or y.personal) and not (x.owned and y.owned):
         return False
-    return x.first not in y.bag and y.first not in x.bag and lex.POSTS.isdisjoint(pair.common)
+    return x.first not in y.bag and y.first not in x.bag and lex.POSTS.isdisjoint(common)
 
 
-def _other_conditions(pair: _Pair) -> bool:
+def _other_conditions(x: Statement, y: Statement) -> bool:
     """Tell "if it rains, we stay" from "if it is dry, we go"."""
-    x, y = pair.x.condition, pair.y.condition
-    return bool(x and y and x - pair.y.bag and y - pair.x.bag)
+    one, other = x.condition, y.condition
+    return bool(one and other and one - y.bag and other - x.bag)
 
 
 def _other_things(pair: _Pair, shared: frozenset[str]) -> bool:
@@ -198,6 +200,8 @@ def _swap(pair: _Pair) -> _Finding | None:
     x, y = pair.x, pair.y
     if max(len(x.bag), len(y.bag)) > len(pair.common) + _SWAPPED + 1:  # one may be "new"
         return None
+    if x.first != y.first and lex.POSTS.isdisjoint(pair.common):  # then nothing tells what is one
+        return None
     terms, others = _not_new(x.terms), _not_new(y.terms)
     one, two, start = _exchanged(terms, others)
     if not one or not two or x.vague or y.vague or x.added or y.added:
@@ -258,9 +262,9 @@ def _told_of(pair: _Pair, exclusive: bool, names: bool, changed: tuple[str, ...]
 
 def _only_one(pair: _Pair) -> _Finding | None:
     """Find that the only one of something has another name: "my current employer, Initech"."""
-    x, y = pair.x.terms, pair.y.terms
     if not (pair.x.personal and pair.y.personal):
         return None
+    x, y = pair.x.terms, pair.y.terms
     for post in sorted(lex.ONES & pair.common):
         one, two, kept = _followed(x[x.index(post) :], y[y.index(post) :])
         if kept > 1 and one in pair.a.names and two in pair.b.names:
@@ -306,7 +310,7 @@ def _exchanged(
 
 def _change(pair: _Pair) -> _Finding | None:
     """Find that one announces something new about what both are about."""
-    if not (pair.x.changed or pair.y.changed) or len(pair.common) < 3 or pair.overlap < HALF:
+    if len(pair.common) < 3 or not (pair.x.changed or pair.y.changed) or pair.overlap < HALF:
         return None
     if pair.x.bag == pair.y.bag:
         return None
