@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,19 +30,44 @@ _BITS: Final = 16  # of a weight, beside the place where it counts
 _MOST: Final = (1 << _BITS) - 1
 
 
+class Pairs(NamedTuple):
+    """Places of readings to compare, the lesser one ``first``, and how many words they share.
+
+    Words that were not looked at, as they are too common, count as ``shared``.
+    """
+
+    first: Places
+    second: Places
+    shared: Places
+
+    def where(self, kept: Truths | slice) -> Pairs:
+        """Return some of the pairs."""
+        return Pairs(self.first[kept], self.second[kept], self.shared[kept])
+
+    def places(self) -> list[tuple[int, int]]:
+        """Return the places alone."""
+        return list(zip(self.first.tolist(), self.second.tolist(), strict=True))
+
+
 def pairs(readings: Sequence[Reading], neighbours: int = NEIGHBOURS) -> list[tuple[int, int]]:
     """Return which *readings* to compare, as ascending pairs of their places.
 
     Up to *neighbours* + 1 readings, these are all the pairs that share a word.
     """
+    return sharing(readings, neighbours).places()
+
+
+def sharing(readings: Sequence[Reading], neighbours: int = NEIGHBOURS) -> Pairs:
+    """Return the ``pairs`` with how many words they share."""
     size, words = len(readings), _Words(readings)
     most = LOOKED_AT if size > neighbours + 1 else math.inf
     nearest = [words.nearest(place, neighbours, most) for place in range(size)]
-    others = np.concatenate(nearest) if nearest else np.empty(0, dtype=np.int64)
-    own = np.repeat(np.arange(size), [len(places) for places in nearest])
-    keys = np.sort(np.minimum(own, others) * size + np.maximum(own, others))
-    first, second = np.divmod(keys[_firsts(keys)], max(size, 1))
-    return list(zip(first.tolist(), second.tolist(), strict=True))
+    own = np.repeat(np.arange(size), [len(places) for places, _ in nearest])
+    others = np.concatenate([words.none, *(places for places, _ in nearest)])
+    shared = np.concatenate([words.none, *(counts for _, counts in nearest)])
+    keys = np.minimum(own, others) * size + np.maximum(own, others)
+    keys, at = np.unique(keys, return_index=True)
+    return Pairs(*np.divmod(keys, max(size, 1)), shared[at])
 
 
 class _Words:
@@ -63,16 +88,17 @@ class _Words:
         occurring = np.argsort(words, kind="stable")
         places = (owners[occurring] << _BITS) + weights[words[occurring]]
         self._where = np.split(places, np.cumsum(counts)[:-1])
-        self._none = places[:0]
+        self.none = places[:0]
         self._totals = np.bincount(owners, weights[words], minlength=len(bags))
 
-    def nearest(self, place: int, neighbours: int, most: float) -> Places:
+    def nearest(self, place: int, neighbours: int, most: float) -> tuple[Places, Places]:
         """Return the places of the readings most like the one at *place*; of equals the nearest.
 
-        Look at no more words than occur in *most* places together, rounded up.
+        Look at no more words than occur in *most* places together, rounded up. With the places
+        comes how many words they share with it, the words not looked at among them.
         """
-        where, seen = [self._none], 0
-        for word in self._of[place].tolist():
+        words, where, seen = self._of[place].tolist(), [self.none], 0
+        for word in words:
             where.append(self._where[word])
             seen += len(where[-1])
             if seen >= most:
@@ -80,24 +106,28 @@ class _Words:
         found = np.concatenate(where)
         found.sort(kind="stable")  # merges what is ascending already
         others = found >> _BITS
-        first = _firsts(others)
-        others = others[first]
+        edges = _edges(others)
+        others = others[edges[:-1]]
+        told = np.arange(len(others))
         if len(others) > neighbours + 1:
-            shared = np.add.reduceat(found & _MOST, first).astype(np.float64)
-            others = self._best(place, others, shared, neighbours + 1)
-        return others[others != place][:neighbours]
+            weights = np.add.reduceat(found & _MOST, edges[:-1]).astype(np.float64)
+            told = self._best(place, others, weights, neighbours + 1)
+        told = told[others[told] != place][:neighbours]
+        not_looked_at = len(words) + 1 - len(where)
+        return others[told], edges[told + 1] - edges[told] + not_looked_at
 
     def _best(self, place: int, others: Places, shared: Floats, most: int) -> Places:
         own, total = self._totals[place], self._totals[others]
         likeness = shared * shared * shared / (np.minimum(total, own) * total * own)
-        passed = likeness >= np.partition(likeness, -most)[-most]
-        others, likeness = others[passed], likeness[passed]
-        order = np.lexsort((others, np.abs(others - place), -likeness))
-        return others[order[:most]]
+        passed = (likeness >= np.partition(likeness, -most)[-most]).nonzero()[0]
+        others = others[passed]
+        order = np.lexsort((others, np.abs(others - place), -likeness[passed]))
+        best: Places = passed[order[:most]]
+        return best
 
 
-def _firsts(values: Places) -> Places:
-    """Return where each value first stands among ascending *values*."""
-    new = np.ones(len(values), dtype=np.bool_)
-    np.not_equal(values[1:], values[:-1], out=new[1:])
-    return np.flatnonzero(new)
+def _edges(values: Places) -> Places:
+    """Return where each value first stands among ascending *values*, and where they end."""
+    new = np.ones(len(values) + 1, dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=new[1:-1])
+    return new.nonzero()[0]

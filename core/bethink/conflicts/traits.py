@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from ..text import words
 from ..text.dates import MONTHS
 from ..text.stemming import stem
 from . import lexicon as lex
 from .changes import as_it_is_now
+
+_T = TypeVar("_T")
 
 _LONGEST: Final = 16_384
 _MOST_STATEMENTS: Final = 32
@@ -65,6 +67,8 @@ _LABEL = re.compile(
 _UNSPACED_DENIAL = re.compile(lex.UNSPACED_DENIALS)
 _DATE = re.compile(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])-([0-3]\d)\b")
 _SINGLE = re.compile(r"\ba single\b")
+_NONE: Final = frozenset[Any]()
+_ALONE = {role: frozenset((role,)) for role in lex.ROLES}
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 
 
@@ -152,17 +156,27 @@ def traits(text: str) -> Traits:
     whole = tokens if stating == folded else _tokens(_plainly(folded))
     return Traits(
         statements=statements,
-        bag=frozenset().union(*(s.bag for s in statements)),
-        amounts=frozenset((v.kind, v.amount) for s in statements for v in s.values),
-        names=frozenset(map(_term, _named_in(text).casefold().split())),
+        bag=_union([s.bag for s in statements]),
+        amounts=_set((v.kind, v.amount) for s in statements for v in s.values),
+        names=_set(map(_term, _named_in(text).casefold().split())),
         words=tuple(filter(None, map(_term, tokens))),
         figures=tuple(filter(None, map(_figure, tokens))),
-        turns=lex.TURNS.intersection(tokens),
+        turns=_set(lex.TURNS.intersection(tokens)),
         roles=_roles(tokens),
         denials=sum(token in lex.DENIALS for token in whole),
         passive="by" in tokens,
         personal=not lex.SPEAKERS.isdisjoint(tokens),
     )
+
+
+def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:
+    """Return the union of *sets*; of a lone one itself, which saves the room for another."""
+    return sets[0] if len(sets) == 1 else _set(frozenset().union(*sets))
+
+
+def _set(items: Iterable[_T]) -> frozenset[_T]:
+    """Return the set of *items*; without any it is always the same, as so many are empty."""
+    return frozenset(items) or _NONE
 
 
 def _named_in(text: str) -> str:
@@ -173,10 +187,10 @@ def _roles(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
     roles: dict[str, frozenset[str]] = {}
     role = frozenset[str]()
     for token in tokens:
-        if token in lex.ROLES:
-            role = frozenset((token,))
+        if token in _ALONE:
+            role = _ALONE[token]
         elif role and (told := _term(token) or _figure(token)):
-            roles[told] = roles.get(told, role) | role
+            roles[told] = roles[told] | role if told in roles else role
             role = frozenset()
     return roles
 
@@ -223,12 +237,13 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
     if personal and being and len(told) == 1:  # "I am vegan" is about no other word
         told = (lex.SELF, *told)
     denial = next((i for i, token in enumerate(tokens) if token in lex.DENIALS), None)
+    bag = _set(told)
     return Statement(
         terms=told,
         first=next((term for term in told if term != "new"), ""),
-        bag=frozenset(told),
-        opposed=frozenset().union(*map(_opposed, told)),
-        scope=frozenset(told if denial is None else filter(None, terms[denial:])),
+        bag=bag,
+        opposed=_union([opposed for term in told if (opposed := _opposed(term))]),
+        scope=bag if denial is None else _set(filter(None, terms[denial:])),
         before={t: b for b, t in pairwise(terms) if b and t and b not in lex.CHANGES},
         values=values,
         denied=denial is not None or hidden,
@@ -239,7 +254,7 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
         being=being,
         owned=_OWNED.match(part) is not None,
         label=_begins(_LABEL, part),
-        condition=frozenset(filter(None, map(_term, _tokens(_begins(_CONDITION, part))))),
+        condition=_set(filter(None, map(_term, _tokens(_begins(_CONDITION, part))))),
         added=not lex.ADDING.isdisjoint(tokens) or part.rstrip(" .!").endswith(lex.BESIDES),
     )
 

@@ -21,8 +21,9 @@ Signals: TypeAlias = Mapping[str, float | str]
 MOST: Final = 0.75
 HALF: Final = 0.5
 _DATED: Final = frozenset((*lex.TIMES, "time", "change"))
-_SWAPPED: Final = 4  # so many words at most stand for one thing: two, or four characters
-_TOLD: Final = 3  # so many words tell what a statement is about, wherever they stand
+NAMED: Final = 2  # so many words at most stand for one thing
+SWAPPED: Final = 4  # or so many characters
+TOLD: Final = 3  # so many words tell what a statement is about, wherever they stand
 
 
 @dataclass(slots=True)  # not frozen: that takes three times as long to make
@@ -198,7 +199,7 @@ def _opposite(pair: _Pair) -> _Finding | None:
 def _swap(pair: _Pair) -> _Finding | None:
     """Find one thing in the place of another in statements that otherwise agree."""
     x, y = pair.x, pair.y
-    if max(len(x.bag), len(y.bag)) > len(pair.common) + _SWAPPED + 1:  # one may be "new"
+    if max(len(x.bag), len(y.bag)) > len(pair.common) + SWAPPED + 1:  # one may be "new"
         return None
     if x.first != y.first and lex.POSTS.isdisjoint(pair.common):  # then nothing tells what is one
         return None
@@ -225,7 +226,7 @@ def _swap(pair: _Pair) -> _Finding | None:
         return None
     named = f"{' '.join(one)} / {' '.join(two)}"
     several = not exclusive and not lex.SEVERAL.isdisjoint(pair.common)
-    sure = exclusive or ((names or kept >= _TOLD) and not several)
+    sure = exclusive or ((names or kept >= TOLD) and not several)
     return ("likely" if sure else "possible"), "value", named
 
 
@@ -289,7 +290,7 @@ def _one_at_a_time(terms: tuple[str, ...], start: int, end: int) -> bool:
     if not before:
         return not lex.POSTS.isdisjoint(after)
     told = frozenset(before[:-1] if before[-1] in lex.POSTS else before)
-    if len(before) + len(after) >= _TOLD:
+    if len(before) + len(after) >= TOLD:
         told |= frozenset(after)
     return not lex.EXCLUSIVE.isdisjoint(told)
 
@@ -310,7 +311,7 @@ def _exchanged(
 
 def _change(pair: _Pair) -> _Finding | None:
     """Find that one announces something new about what both are about."""
-    if len(pair.common) < 3 or not (pair.x.changed or pair.y.changed) or pair.overlap < HALF:
+    if len(pair.common) < TOLD or not (pair.x.changed or pair.y.changed) or pair.overlap < HALF:
         return None
     if pair.x.bag == pair.y.bag:
         return None

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from ..conflicts import Conflict, Reading, Tier, find_conflict, read
-from ..conflicts.pairs import pairs
+from ..conflicts.chances import promising
+from ..conflicts.pairs import sharing
 from ..engine import Engine
 from ..errors import ValidationError
 from ..records import MemoryRecord
 from .lifecycle import found_live, supersede
-from .similar import similarity_of
+from .similar import similarities
 
 TIERS: Final[tuple[Tier, ...]] = ("likely", "possible")
 
@@ -49,21 +49,17 @@ def resolve(engine: Engine, keep: str, drop: Iterable[str], reason: str | None) 
 
 
 def _within(readings: Sequence[Reading]) -> Iterator[Conflict]:
-    for one, other in pairs(readings):
+    for one, other in promising(readings, sharing(readings)):
         if (found := find_conflict(readings[one], readings[other])) is not None:
             yield found
 
 
 def _with_similarity(engine: Engine, found: Sequence[Conflict]) -> list[Conflict]:
     """Return the conflicts with the cosines of their vectors, 0 where there are none."""
-    ids = {record.id for each in found for record in (each.older, each.newer)}
-    similarity = similarity_of(engine, sorted(ids))
+    alike = similarities(engine, [(each.older.id, each.newer.id) for each in found])
     return [
-        replace(
-            each,
-            signals={**each.signals, "similarity": similarity(each.older.id, each.newer.id)},
-        )
-        for each in found
+        Conflict(each.older, each.newer, each.tier, {**each.signals, "similarity": similarity})
+        for each, similarity in zip(found, alike, strict=True)
     ]
 
 

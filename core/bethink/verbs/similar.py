@@ -21,13 +21,15 @@ from ..conflicts import Reading, are_duplicates
 from ..conflicts.duplicates import about
 from ..conflicts.lexicon import BEING, MANNER, NUMBERS, SHORT, TOWARDS, WEAK
 from ..engine import Engine
-from ..index.vectors import Floats, cosines, directions
+from ..index.vectors import Floats, Positions, cosines, directions
 from ..text.stemming import stem
 
 Similarity: TypeAlias = Callable[[str, str], float]
 """Tells the cosine of the vectors of two records by their ids."""
 
 _KEPT: Final = 1 << 22  # numbers of vectors: 32 MB
+_DECIMALS: Final = 12
+_AT_ONCE: Final = 512
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _APOSTROPHES: Final = re.compile("['\u2019]")
 _SHORTENED: Final = re.compile("['\u2019](?=(?:m|re|ve|ll)\\b)")
@@ -200,6 +202,28 @@ def similarity_of(engine: Engine, ids: Sequence[str]) -> Similarity:
         return 0.0 if a is None or b is None else float(cosines(a, b[0])[0])
 
     return similarity
+
+
+def similarities(engine: Engine, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """Return the cosines of the vectors of pairs of records, given by their ids; 0 without one."""
+    rows = engine.backend.rows_of(sorted({id for pair in pairs for id in pair}))
+    numbers = np.array([[rows.get(id, -1) for id in pair] for pair in pairs], dtype=np.int64)
+    most = max(_KEPT // engine.dimension() // 2, 1)
+    parts = (numbers[start : start + most] for start in range(0, len(numbers), most))
+    return [similarity for part in parts for similarity in _cosines(engine, part)]
+
+
+def _cosines(engine: Engine, pairs: Positions) -> Iterator[float]:
+    """Yield the cosines of the vectors in pairs of rows, rounded as ``cosines`` are."""
+    unique, places = np.unique(pairs, return_inverse=True)
+    rows, places = unique.tolist(), places.reshape(pairs.shape)
+    vectors = engine.backend.vectors(rows, EMBEDDED)
+    none = np.zeros(engine.dimension(), dtype=np.float32)
+    exact = directions(np.stack([vectors.get(row, none) for row in rows]))
+    for start in range(0, len(pairs), _AT_ONCE):
+        one, other = places[start : start + _AT_ONCE].T
+        similar: Floats = np.einsum("ij,ij->i", exact[one], exact[other])
+        yield from similar.round(_DECIMALS).tolist()
 
 
 def cosine(one: Vector, other: Vector) -> float:

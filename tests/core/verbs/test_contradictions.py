@@ -19,6 +19,7 @@ from bethink import (
     ValidationError,
 )
 from bethink.conflicts import find_conflict, read
+from bethink.verbs import similar
 
 from ..clock import Clock
 
@@ -43,6 +44,23 @@ def test_a_store_tells_its_conflicts_likely_ones_first(store: MemoryStore) -> No
     assert [each.tier for each in found] == ["likely", "possible"]
     assert all(0.4 < each.similarity < 1 for each in found)
     assert "value lyon / graz" in found[0].describe()
+
+
+def test_similarities_are_the_same_however_many_are_reckoned_at_once(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    towns = ("Lyon", "Graz", "Oslo", "Rome", "Bonn")
+    store.store_many(f"The office is in {town}" for town in towns)
+    found = store.conflicts()
+    monkeypatch.setattr(similar, "_KEPT", 1)
+    assert store.conflicts() == found
+    monkeypatch.undo()
+    monkeypatch.setattr(similar, "_AT_ONCE", 3)
+    assert store.conflicts() == found
+    likeness = similar.similarity_of(store._engine, [each.id for each in store.all()])
+    assert [each.similarity for each in found] == [
+        likeness(each.older.id, each.newer.id) for each in found
+    ]
 
 
 def test_conflicts_can_be_narrowed(store: MemoryStore) -> None:
