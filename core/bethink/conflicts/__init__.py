@@ -76,11 +76,9 @@ def find_conflict(a: Reading, b: Reading) -> Conflict | None:
     How similar they are does not matter, and is left to be told: 0 for now. A text that is at odds
     with itself is not so with its repetition.
     """
-    if a.record.content == b.record.content or not _comparable(a, b):
-        return None
     older, newer = (a, b) if a.age <= b.age else (b, a)
     found = compare(older.traits, newer.traits)
-    if found is None:
+    if found is None or a.record.content == b.record.content or not _comparable(a, b):
         return None
     tier, signals = found
     told = {name: _in_words(value, older, newer) for name, value in signals.items()}

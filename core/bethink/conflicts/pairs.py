@@ -119,7 +119,8 @@ class _Words:
     def _best(self, place: int, others: Places, shared: Floats, most: int) -> Places:
         own, total = self._totals[place], self._totals[others]
         likeness = shared * shared * shared / (np.minimum(total, own) * total * own)
-        passed = (likeness >= np.partition(likeness, -most)[-most]).nonzero()[0]
+        rough = likeness.astype(np.float32)  # half as long to part, and in the same order
+        passed = (rough >= np.partition(rough, -most)[-most]).nonzero()[0]
         others = others[passed]
         order = np.lexsort((others, np.abs(others - place), -likeness[passed]))
         best: Places = passed[order[:most]]

@@ -90,7 +90,7 @@ def _findings(a: Traits, b: Traits) -> list[_Finding]:
             continue
         pair = _Pair(x, y, a, b, common)
         found = _found(pair, valued)
-        if any(signal not in _DATED for _, signal, _ in found) and _other_times(pair):
+        if valued and found and _other_times(pair) and not _DATED.issuperset(f[1] for f in found):
             found = [("possible", signal, measure) for _, signal, measure in found]
         findings += found
     return findings
