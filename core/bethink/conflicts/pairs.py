@@ -28,6 +28,9 @@ LOOKED_AT: Final = 4096
 _SCALE: Final = 1024  # weights are whole numbers, so that their sums depend on no order
 _BITS: Final = 16  # of a weight, beside the place where it counts
 _MOST: Final = (1 << _BITS) - 1
+_SUM_BITS: Final = 40  # of all weights of a text, beside how many words they are of
+_SUM: Final = (1 << _SUM_BITS) - 1
+_ONE: Final = 1 << _SUM_BITS
 
 
 class Pairs(NamedTuple):
@@ -89,6 +92,8 @@ class _Words:
         places = (owners[occurring] << _BITS) + weights[words[occurring]]
         self._where = np.split(places, np.cumsum(counts)[:-1])
         self.none = places[:0]
+        self._hits = np.zeros(len(bags), dtype=np.int64)  # all 0 between two questions
+        self._last = np.zeros(len(bags), dtype=np.int64)
         self._totals = np.bincount(owners, weights[words], minlength=len(bags))
 
     def nearest(self, place: int, neighbours: int, most: float) -> tuple[Places, Places]:
@@ -103,18 +108,27 @@ class _Words:
             seen += len(where[-1])
             if seen >= most:
                 break
-        found = np.concatenate(where)
-        found.sort(kind="stable")  # merges what is ascending already
-        others = found >> _BITS
-        edges = _edges(others)
-        others = others[edges[:-1]]
-        told = np.arange(len(others))
+        others, hits = self._counted(np.concatenate(where))
         if len(others) > neighbours + 1:
-            weights = np.add.reduceat(found & _MOST, edges[:-1]).astype(np.float64)
-            told = self._best(place, others, weights, neighbours + 1)
-        told = told[others[told] != place][:neighbours]
+            best = self._best(place, others, (hits & _SUM).astype(np.float64), neighbours + 1)
+            others, hits = others[best], hits[best]
+        told = (others != place).nonzero()[0][:neighbours]
         not_looked_at = len(words) + 1 - len(where)
-        return others[told], edges[told + 1] - edges[told] + not_looked_at
+        return others[told], (hits[told] >> _SUM_BITS) + not_looked_at
+
+    def _counted(self, found: Places) -> tuple[Places, Places]:
+        """Return the places in *found*, each once, with how often it is there and what it weighs.
+
+        To count in columns takes a third less than to sort.
+        """
+        places = found >> _BITS
+        np.add.at(self._hits, places, found & _MOST | _ONE)
+        numbers = np.arange(len(places))
+        self._last[places] = numbers
+        places = places[self._last[places] == numbers]
+        hits = self._hits[places]
+        self._hits[places] = 0
+        return places, hits
 
     def _best(self, place: int, others: Places, shared: Floats, most: int) -> Places:
         own, total = self._totals[place], self._totals[others]
@@ -125,10 +139,3 @@ class _Words:
         order = np.lexsort((others, np.abs(others - place), -likeness[passed]))
         best: Places = passed[order[:most]]
         return best
-
-
-def _edges(values: Places) -> Places:
-    """Return where each value first stands among ascending *values*, and where they end."""
-    new = np.ones(len(values) + 1, dtype=np.bool_)
-    np.not_equal(values[1:], values[:-1], out=new[1:-1])
-    return new.nonzero()[0]
