@@ -15,6 +15,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import numpy as np
@@ -270,11 +271,14 @@ class Backend(Protocol):
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         """Return what happened after *since*, with the data of live rows in *scopes*."""
 
-    def load(self, scope: Scope, loose: int | None = None) -> Loading:
+    def load(
+        self, scope: Scope, loose: int | None = None, held: Mapping[int, Row] = MappingProxyType({})
+    ) -> Loading:
         """Read everything an index of *scope* needs, at one consistent journal position.
 
         With a number, read only so many of the first loose rows, and only the small segments at the
-        end once they hold about as many rows together.
+        end once they hold about as many rows together. Of the loose rows, those *held* as they were
+        written are then taken from there if they have not changed since.
         """
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache, partial
 from itertools import islice
 from operator import attrgetter
+from types import MappingProxyType
 
 import numpy as np
 
@@ -132,7 +133,9 @@ class PastBackend:
         names = Counter(each.record.namespace for each in self._live(scope, now))
         return dict(sorted(names.items()))
 
-    def load(self, scope: Scope, loose: int | None = None) -> Loading:
+    def load(
+        self, scope: Scope, loose: int | None = None, held: Mapping[int, Row] = MappingProxyType({})
+    ) -> Loading:
         """Return every live row with its vector."""
         found = sorted(self._live(scope), key=_own_row)
         vectors = self._vectors(found)

@@ -11,6 +11,7 @@ import logging
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -21,6 +22,7 @@ from ..errors import StorageError
 from ..namespaces import EVERYWHERE, Scope, Subtree
 from ..records import MemoryRecord
 from .columns import Column
+from .held import Held
 from .keyword import FANOUT, SEAL
 from .residents import MAX_RESIDENT, Residents
 from .scope import ScopeIndex
@@ -52,6 +54,7 @@ class ResidentIndex:
         self._seen = backend.head()
         self._unsaved = False
         self._unindexed: Counter[str] = Counter()
+        self._held = Held()
         self.touches = Touches()
 
     def start_anew(self) -> None:
@@ -70,6 +73,8 @@ class ResidentIndex:
         index = self._residents.used(scope)
         if index is None:
             index = ScopeIndex.of(scope, self._dimension(), self._backend.load(scope))
+            if isinstance(scope, str):
+                self._held.forget(self._held.of(scope))
             pending = self.touches.unwritten(index.loaded_at)
             for id, row in self._backend.rows_of(list(pending)).items():
                 index.touch([row], *pending[id])
@@ -85,10 +90,15 @@ class ResidentIndex:
         with self.lock:
             if changes.base == self._seen:
                 self._take(changes)
-            for row in changes.live:
-                if row.record.namespace not in self._residents.indexes:
-                    self._unindexed[row.record.namespace] += 1
-                    self._unsaved |= self._unindexed[row.record.namespace] >= SEAL
+            self._held.settle()
+            self._held.forget(changes.rows)
+            unindexed = [
+                row for row in changes.live if row.record.namespace not in self._residents.indexes
+            ]
+            self._held.take(unindexed)
+            for namespace, count in Counter(row.record.namespace for row in unindexed).items():
+                self._unindexed[namespace] += count
+                self._unsaved |= self._unindexed[namespace] >= SEAL
 
     def touch(self, found: Sequence[tuple[int, MemoryRecord]], at: float) -> None:
         """Count an access *at* of each row and record before it is written."""
@@ -99,15 +109,16 @@ class ResidentIndex:
 
     def save(self, *, closing: bool = False) -> None:
         """Keep sealed blocks in the file for a faster start; when *closing*, tails as well."""
-        if not (self._unsaved or closing):
-            return
         with self.lock:
             try:
-                self._save_all(closing=closing)
-                self._unsaved = False
+                if self._unsaved or closing:
+                    self._save_all(closing=closing)
+                    self._unsaved = False
             except StorageError as error:
                 # What was stored is stored; only the next start is slower.
                 _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
+            finally:
+                self._held.settle()
 
     def rebuild(self, namespaces: Iterable[str]) -> None:
         """Index and save anew the rows whose saved index was erased together with others."""
@@ -131,14 +142,20 @@ class ResidentIndex:
     def _save_loose(self, namespace: str, *, closing: bool) -> int:
         """Index the rows of *namespace* that no segment holds; return how many remain loose.
 
-        The segments just before them merge with them where they are many and small.
+        The segments just before them merge with them where they are many and small. Unless
+        *closing*, only whole segments are made.
         """
         while True:
-            loading = self._backend.load(namespace, loose=_AT_ONCE)
-            index = ScopeIndex.of(namespace, self._dimension(), loading)
+            loading = self._backend.load(namespace, loose=_AT_ONCE, held=self._held.rows)
+            whole = len(loading.loose) - (0 if closing else len(loading.loose) % SEAL)
+            indexed = replace(loading, loose=loading.loose[:whole])
+            index = ScopeIndex.of(namespace, self._dimension(), indexed)
             saved = self._save(index, closing=closing)
+            if whole:
+                last = indexed.loose[-1].row
+                self._held.forget(row for row in self._held.of(namespace) if row <= last)
             if len(loading.loose) < _AT_ONCE or not saved:
-                return index.keyword.loose
+                return index.keyword.loose + len(loading.loose) - whole
 
     def _save(self, index: ScopeIndex, *, closing: bool) -> bool:
         """Save what of *index* can be; tell whether nothing came too late."""
@@ -158,6 +175,8 @@ class ResidentIndex:
             self._take(self._backend.changes(self._seen, tuple(self._residents.indexes)))
 
     def _take(self, changes: Changes) -> None:
+        if changes.erased:
+            self._held.clear()
         for index in self._covering(changes.erased):  # it holds words of what was erased
             self._residents.drop(index)
             self._note_unsaved(index)

@@ -46,13 +46,13 @@ def document(record: MemoryRecord) -> Document:
     """
     dated = record.occurred_at != record.created_at
     date = date_words(record.occurred_at) if dated else []
-    author = [authored(term) for term in terms(record.author or "")]
+    author = [authored(term) for term in terms(record.author)] if record.author else []
     content, said = terms(record.content), _said(record)
     words = len(said.split())
     return Document(
         date + author + content,
         words,
-        telling(content if said == record.content else terms(said)),
+        telling(content if said is record.content else terms(said)),
         words <= BRIEF and ends_asking(said),
         tells_time(content),
         instructs(said),
@@ -61,6 +61,8 @@ def document(record: MemoryRecord) -> Document:
 
 def _said(record: MemoryRecord) -> str:
     """Return the content without the author's name in front of it, as in "Ann: I moved"."""
+    if record.author is None:
+        return record.content
     name, colon, said = record.content.partition(": ")
     return said if colon and name == record.author else record.content
 

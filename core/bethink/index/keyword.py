@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from itertools import compress, islice
+from itertools import chain, compress, islice
 from typing import Final
 
 import numpy as np
@@ -254,10 +254,11 @@ def _sealed(start: int, size: int, tail: dict[str, tuple[array[int], array[int]]
 
 def _block(start: int, documents: Sequence[Sequence[str]]) -> Block:
     """Return the block of whole *documents*, each given as its terms."""
-    terms: dict[str, int] = {}
-    numbers = [terms.setdefault(term, len(terms)) for document in documents for term in document]
-    owners = np.repeat(np.arange(len(documents)), [len(document) for document in documents])
-    keys = np.array(numbers, dtype=np.int64) * len(documents) + owners
+    found = list(chain.from_iterable(documents))
+    terms = {term: number for number, term in enumerate(dict.fromkeys(found))}
+    numbers = np.fromiter(map(terms.__getitem__, found), dtype=np.int64, count=len(found))
+    owners = np.repeat(np.arange(len(documents)), list(map(len, documents)))
+    keys = numbers * len(documents) + owners
     distinct, counts = np.unique(keys, return_counts=True)
     number, owner = np.divmod(distinct, len(documents))
     return Block(

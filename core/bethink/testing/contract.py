@@ -285,6 +285,20 @@ class BackendContract(ChronicleContract):
         assert loading.segments == ()
         assert backend.load("none", loose=3).loose == ()
 
+    def test_loading_some_takes_what_is_held_and_has_not_changed(self, backend: Backend) -> None:
+        insert(backend, *(record(f"r{n}") for n in range(6)), vectors={EMBEDDED: vector(1, 0)})
+        held = {row.row: row for row in backend.load("default").loose}
+        insert(backend, record("r6"))
+        patch(backend, 1, record("r0", importance=1.0))
+        patch(backend, 2, record("r1", state="forgotten"), "forget")
+        move(backend, 3, record("r2", content="moved"))
+        held[4] = replace(held[4], record=record("another"))
+        loose = backend.load("default", loose=9, held=held).loose
+        read = backend.load("default").loose
+        assert [row.record for row in loose] == [row.record for row in read]
+        assert [row.row for row in loose] == [row.row for row in read] == [1, 4, 5, 6, 7, 10]
+        assert [row.row for row in loose if row is held.get(row.row)] == [5, 6]
+
     def test_vectors_are_float32_by_name(self, backend: Backend) -> None:
         given = {EMBEDDED: vector(0.1, 0.2), "mine": vector(1e-30, 1e30, 3)}
         rows = insert(backend, record("r1"), record("r2"), vectors=given)

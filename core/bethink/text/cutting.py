@@ -24,6 +24,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from .stemming import stem
 from .stop_words import STOP_WORDS
@@ -80,6 +81,7 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)+|\d+|[^\W\d]+")
 _ENCLITICS = word_set("s m re ve ll d")
 ELISIONS = word_set("l d j m n s t c qu un all dall dell nell sull")
 LONGEST_IDENTIFIER = 64
+_MOST_KNOWN = 1 << 16
 
 _LATIN_LETTERS, _OTHER_LETTERS = 8, 4
 _ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0628\u0643\u0641]?\u0627\u0644|\u0644\u0644)(?=..)")
@@ -109,7 +111,7 @@ def stems(text: str) -> list[str]:
 
 def terms(text: str) -> list[str]:
     """Split text to be stored into search terms: its stems, cut."""
-    return _gathered(text, chunk_terms)
+    return _gathered(text, _known_terms.__getitem__)
 
 
 def chunks(text: str) -> list[str]:
@@ -123,11 +125,12 @@ def chunks(text: str) -> list[str]:
 
 def _gathered(text: str, split: Callable[[str], Sequence[str]]) -> list[str]:
     """Return what *split* makes of the words of *text*; pairs and single characters of the rest."""
+    if text.isascii():
+        return list(chain.from_iterable(map(split, chunks(text))))
     found: list[str] = []
     singles: dict[str, None] = {}
-    plain = text.isascii()
     for chunk in chunks(text):
-        if plain or not is_unspaced(chunk):
+        if not is_unspaced(chunk):
             found += split(chunk)
         else:
             found += pairs(chunk)
@@ -159,12 +162,33 @@ def _chunk_stems(chunk: str) -> tuple[str, ...]:
 
 def chunk_terms(chunk: str) -> tuple[str, ...]:
     """Return the term for each of its words."""
-    return _known_terms(chunk) if len(chunk) <= LONGEST_IDENTIFIER else _cut(chunk)
+    return _known_terms[chunk]
+
+
+class _KnownTerms(dict[str, tuple[str, ...]]):
+    """The terms of chunks that were cut lately: to look one up takes half as long as to call."""
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        found = _cut(chunk)
+        if len(chunk) <= LONGEST_IDENTIFIER:
+            if len(self) >= _MOST_KNOWN:
+                self.clear()
+            self[chunk] = found
+        return found
 
 
 def _cut(chunk: str) -> tuple[str, ...]:
+    if _is_plain(chunk):
+        word = chunk.lower()
+        return (_apart(word, stem(word)[:_LATIN_LETTERS]),)
     common = map(_common_part, _chunk_stems(chunk))
     return tuple(map(_apart, chunk_words(chunk), common))
+
+
+def _is_plain(chunk: str) -> bool:
+    """Tell whether a chunk is one word of Latin letters without accents, as most are."""
+    alike = chunk.islower() or chunk.istitle() or chunk.isupper()
+    return alike and chunk.isascii() and chunk.isalpha() and len(chunk) <= LONGEST_IDENTIFIER
 
 
 def _apart(word: str, term: str) -> str:
@@ -196,7 +220,7 @@ def _split(chunk: str) -> tuple[str, ...]:
 
 
 _known_words = lru_cache(maxsize=1 << 14)(_split)
-_known_terms = lru_cache(maxsize=1 << 16)(_cut)
+_known_terms = _KnownTerms()
 
 
 def _without_apostrophes(part: str) -> str:

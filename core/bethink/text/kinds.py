@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from itertools import filterfalse
+from operator import itemgetter
 from typing import Final
 
 from .cutting import terms
@@ -19,6 +21,7 @@ _TIMES: Final = frozenset(
         "monday tuesday wednesday thursday friday saturday sunday " + " ".join(MONTHS)
     )
 )
+_FIRST: Final = itemgetter(0)
 _SILENT: Final = frozenset(terms(" ".join(STOP_WORDS)))
 _PAST: Final = (
     "been|felt|forgot|had|heard|knew|liked|lost|loved|met|mind|missed|needed|saw|seen|thought|told|"
@@ -36,17 +39,17 @@ def ends_asking(text: str) -> bool:
     return text.rstrip(_CLOSING_MARKS).endswith(_QUESTION_MARKS)
 
 
-def tells_time(found: Iterable[str]) -> bool:
+def tells_time(found: Collection[str]) -> bool:
     """Tell whether a text of these search terms may say when or how long; of words, in English.
 
     A number may be a year, a day or an hour.
     """
-    return any(term in _TIMES or term[0].isdigit() for term in found)
+    return not _TIMES.isdisjoint(found) or any(map(str.isdigit, map(_FIRST, found)))
 
 
 def telling(found: Iterable[str]) -> int:
     """Count the distinct of these search terms, without those of stop words."""
-    return len(set(found) - _SILENT)
+    return len(set(filterfalse(_SILENT.__contains__, found)))
 
 
 def instructs(text: str) -> bool:

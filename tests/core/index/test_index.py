@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bethink import EVERYWHERE, HashEmbedder, MemoryStore, StorageError, Subtree
 from bethink import index as resident
-from bethink.backends import Loading
+from bethink.backends import Loading, Row
 from bethink.index import keyword, scope
 from bethink.index.touches import Pending, Touches
 from bethink.namespaces import Scope
@@ -45,10 +46,10 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[Scope]:
     noted: list[Scope] = []
     load = SQLiteBackend.load
 
-    def noting(self: SQLiteBackend, scope: Scope, loose: int | None = None) -> Loading:
+    def noting(self: SQLiteBackend, scope: Scope, loose: int | None = None, **held: Any) -> Loading:
         if loose is None:
             noted.append(scope)
-        return load(self, scope, loose)
+        return load(self, scope, loose, **held)
 
     monkeypatch.setattr(SQLiteBackend, "load", noting)
     return noted
@@ -264,6 +265,35 @@ def test_what_is_never_recalled_is_saved_as_well(path: Path) -> None:
     assert segments(path) == [(1, 16), (17, 20)]
     with opened(path) as store:
         assert_like_its_twin(store, "a", "b")
+
+
+def test_what_was_just_written_is_indexed_without_being_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bethink.backends.sqlite import loading
+
+    read: list[int] = []
+
+    def noting(*arguments: Any, **named: Any) -> list[Row]:
+        found = read_rows(*arguments, **named)
+        read.extend(row.row for row in found)
+        return found
+
+    read_rows = loading.read_rows
+    monkeypatch.setattr(loading, "read_rows", noting)
+    with opened(path) as store, opened(path) as other:
+        ids = fill(store, 6)
+        store.update(ids[0], importance=1.0)
+        store.forget(ids[1])
+        other.update(ids[2], content="blue dog")
+        fill(store, 6)
+        assert read == [1, 9]
+        assert segments(path) == [(1, 12)]
+        assert list(store._engine.index._held.rows) == [13, 14, 15]
+        assert_like_its_twin(store, "a")
+        assert not store._engine.index._held.rows
+    with opened(path) as store:
+        assert_like_its_twin(store, "a")
 
 
 def test_small_segments_of_what_is_never_recalled_merge(

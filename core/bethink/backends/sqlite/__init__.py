@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ...errors import StorageError
 from ...filters import Filter, lasting, matches
 from ...namespaces import EVERYWHERE, Scope
 from ...records import LogEntry, MemoryRecord, State
-from .. import EMBEDDED, Changes, Loading, Rows, Segment, Vector
+from .. import EMBEDDED, Changes, Loading, Row, Rows, Segment, Vector
 from ..anchors import Anchor
 from .chronicle import SQLiteChronicle, logged
 from .codes import PLAIN
@@ -206,15 +207,18 @@ class SQLiteBackend:
         head = entries[-1].seq if entries else since
         return Changes(since, head, frozenset(rows), tuple(live), erased=erased)
 
-    def load(self, scope: Scope, loose: int | None = None) -> Loading:
+    def load(
+        self, scope: Scope, loose: int | None = None, held: Mapping[int, Row] = MappingProxyType({})
+    ) -> Loading:
         """Read everything an index of *scope* needs, at one consistent journal position.
 
         With a number, read only so many of the first loose rows, and only the small segments at the
-        end once they hold about as many rows together.
+        end once they hold about as many rows together. Of the loose rows, those *held* as they were
+        written are then taken from there if they have not changed since.
         """
         with self._connections.snapshot() as connection:
             names = [scope] if isinstance(scope, str) else _namespaces(connection, scope)
-            parts = [load(connection, self._codes, name, loose) for name in names]
+            parts = [load(connection, self._codes, name, loose, held) for name in names]
             return Loading(
                 head=read_head(connection),
                 segments=tuple(segment for part in parts for segment in part.segments),

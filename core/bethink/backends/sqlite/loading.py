@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from collections.abc import Mapping
 from itertools import chain, pairwise
 from mmap import mmap
 from typing import Final
@@ -20,7 +21,11 @@ _NARROW: Final = 8  # times a gap's rows are looked through sooner than all of a
 
 
 def load(
-    connection: sqlite3.Connection, codes: Codes, namespace: str, limit: int | None
+    connection: sqlite3.Connection,
+    codes: Codes,
+    namespace: str,
+    limit: int | None,
+    held: Mapping[int, Row],
 ) -> Loading:
     """Read what an index of one namespace starts from; with a *limit* only the end of it."""
     start, last = (0, 0) if limit is None else _end(connection, namespace, limit)
@@ -28,16 +33,18 @@ def load(
     alive, changed = {}, list[Row]()
     if segments:
         last, head = segments[-1].last, min(segment.head for segment in segments)
-        held = "namespace = ? AND state = 'live' AND row BETWEEN ? AND ?"
+        inside = "namespace = ? AND state = 'live' AND row BETWEEN ? AND ?"
         given = (namespace, start, last)
-        (old,) = connection.execute(f"SELECT count(*) FROM records WHERE {held}", given).fetchone()
+        (old,) = connection.execute(
+            f"SELECT count(*) FROM records WHERE {inside}", given
+        ).fetchone()
         if old != sum(segment.count for segment in segments):
-            found = connection.execute(f"SELECT row FROM records WHERE {held}", given)
+            found = connection.execute(f"SELECT row FROM records WHERE {inside}", given)
             alive[namespace] = frozenset(row for (row,) in found)
-        patched = f"{held} AND revision > ? AND revision <> row"
+        patched = f"{inside} AND revision > ? AND revision <> row"
         by_patch = "INDEXED BY records_patched"
         changed = read_rows(connection, codes, patched, *given, head, using=by_patch)
-    loose = _loose(connection, codes, namespace, last, limit)
+    loose = _loose(connection, codes, namespace, last, limit, held)
     return Loading(0, segments, alive, tuple(loose), tuple(changed))
 
 
@@ -59,20 +66,37 @@ def _end(connection: sqlite3.Connection, namespace: str, limit: int) -> tuple[in
 
 
 def _loose(
-    connection: sqlite3.Connection, codes: Codes, namespace: str, last: int, limit: int | None
+    connection: sqlite3.Connection,
+    codes: Codes,
+    namespace: str,
+    last: int,
+    limit: int | None,
+    held: Mapping[int, Row],
 ) -> list[Row]:
-    """Return the rows of one namespace after *last*, the first *limit* of them."""
+    """Return the rows of one namespace after *last*, the first *limit* of them.
+
+    Those *held* are read only if they were patched, or are not of the record that is there now.
+    """
     (newest,) = connection.execute("SELECT coalesce(max(row), 0) FROM records").fetchone()
     if newest <= last:
         return []
     after = "namespace = ? AND state = 'live' AND row > ?"
     if limit is None:
         return read_rows(connection, codes, after, namespace, last)
-    (end,) = connection.execute(
-        f"SELECT max(row) FROM (SELECT row FROM records WHERE {after} ORDER BY row LIMIT ?)",
+    found = connection.execute(
+        f"SELECT row, revision, id FROM records WHERE {after} ORDER BY row LIMIT ?",
         (namespace, last, limit),
-    ).fetchone()
-    return read_rows(connection, codes, f"{after} AND row <= ?", namespace, last, end)
+    ).fetchall()
+    kept = {
+        row: held[row]
+        for row, revision, id in found
+        if row in held and revision == row and held[row].record.id == id
+    }
+    if missing := [row for row, *_ in found if row not in kept]:
+        given = json.dumps(missing)
+        read = read_rows(connection, codes, f"row IN {GIVEN}", given, using="NOT INDEXED")
+        kept.update((each.row, each) for each in read)
+    return [kept[row] for row, *_ in found]
 
 
 def _segments(

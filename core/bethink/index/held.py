@@ -1,0 +1,62 @@
+"""Rows that were just written, held until they are indexed, so that they need not be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from sys import getsizeof
+from typing import Final
+
+from ..backends import Row
+
+MOST: Final = 1 << 24
+_ROW_BYTES: Final = 1600  # of a row and its record beside texts and vectors; measured
+
+
+class Held:
+    """Rows by number, about *most* bytes of them; beyond that, all are let go of."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self.rows: dict[int, Row] = {}
+        self._most = most
+        self._weights: dict[int, int] = {}
+        self._bytes = 0
+        self._lent: list[int] = []
+
+    def take(self, rows: Iterable[Row]) -> None:
+        """Hold *rows*, however many there are until ``settle``."""
+        for row in rows:
+            self.rows[row.row] = row
+            self._weights[row.row] = weight = _weight(row)
+            self._bytes += weight
+            self._lent.append(row.row)
+
+    def of(self, namespace: str) -> list[int]:
+        """Return the numbers of the rows that are held of *namespace*."""
+        return [row for row, held in self.rows.items() if held.record.namespace == namespace]
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Let go of the rows with these *numbers*."""
+        for number in numbers:
+            if self.rows.pop(number, None):
+                self._bytes -= self._weights.pop(number)
+
+    def clear(self) -> None:
+        """Let go of all rows."""
+        self.forget(list(self.rows))
+
+    def settle(self) -> None:
+        """Keep to the bound, and keep no matrix for the sake of a few vectors in it."""
+        if self._bytes > self._most:
+            self.clear()
+        for number in self._lent:
+            if row := self.rows.get(number):
+                owned = {name: vector.copy() for name, vector in row.vectors.items()}
+                self.rows[number] = Row(number, row.ordinal, row.record, owned)
+        self._lent = []
+
+
+def _weight(row: Row) -> int:
+    """Return about how many bytes a row takes."""
+    record = row.record
+    told = getsizeof(record.content) + len(str(record.metadata)) + len(str(record.value))
+    return _ROW_BYTES + told + sum(vector.nbytes for vector in row.vectors.values())
