@@ -6,7 +6,7 @@ And the way of a write.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -46,6 +46,15 @@ class Transaction:
         if record.state == "live":
             self._note(row)
         self.writer.journal("store", self.now, record, None, row.row, changes)
+
+    def add_all(
+        self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]]
+    ) -> None:
+        """Insert new live records."""
+        rows = self.writer.insert_all(records, vectors, self.now)
+        self.live.update((row.row, row) for row in rows)
+        self.rows.update(row.row for row in rows)
+        self.namespaces.update(record.namespace for record in records)
 
     def change(
         self,

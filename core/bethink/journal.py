@@ -78,6 +78,7 @@ def link(previous: bytes, columns: tuple[object, ...], digest: bytes) -> bytes:
     ).digest()
 
 
+_NOTHING: Final[tuple[Any, ...]] = ((), {})
 _values = attrgetter(*MemoryRecord.__slots__)
 
 
@@ -87,5 +88,5 @@ def told(record: MemoryRecord) -> dict[str, Any]:
     return {
         name: value
         for name, value in fields
-        if value or (value is not None and (name == "value" or value not in ((), {})))
+        if value is not None and (value or name == "value" or value not in _NOTHING)
     }

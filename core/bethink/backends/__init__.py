@@ -142,6 +142,11 @@ class Writer(Protocol):
     def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         """Add a record."""
 
+    def insert_all(
+        self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
+    ) -> list[Row]:
+        """Add records, each with its vectors and its journal entry."""
+
     def patch(self, row: int, record: MemoryRecord) -> None:
         """Change fields that are not indexed, keeping the row."""
 

@@ -95,7 +95,7 @@ class ResidentIndex:
             unindexed = [
                 row for row in changes.live if row.record.namespace not in self._residents.indexes
             ]
-            self._held.take(unindexed)
+            self._held.take(unindexed, in_part=len(unindexed) < len(changes.live))
             for namespace, count in Counter(row.record.namespace for row in unindexed).items():
                 self._unindexed[namespace] += count
                 self._unsaved |= self._unindexed[namespace] >= SEAL

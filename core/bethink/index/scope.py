@@ -41,6 +41,7 @@ MANY_DEAD = SEAL // 2
 KEPT: Final = 1 << 24
 """How many bytes of records are kept."""
 
+_VECTORS: Final = 256  # so many at once stay in the processor's cache while they are quantised
 _BYTES: Final = 4096  # of the objects around the arrays; measured
 _RECORD_BYTES: Final = 1200  # of a record beside its texts; measured
 
@@ -316,7 +317,8 @@ class ScopeIndex:
         )
         self._passing.append([row.record for row in rows], self.size - len(rows))
         for name, column in self.vectors.items():
-            column.append([row.vectors.get(name) for row in rows])
+            for start in range(0, len(rows), _VECTORS):
+                column.append([row.vectors.get(name) for row in rows[start : start + _VECTORS]])
         self._last = max(self._last, max(row.row for row in rows))
         self.mortal |= any(row.record.expires_at is not None for row in rows)
         self.live += len(rows)

@@ -56,25 +56,44 @@ def store_many(
         raise ValidationError("two items have the same id")
     embedded = engine.embed(records)
     nearest = None if on_similar == "keep" else Nearest(engine, records, embedded)
-    stored: list[MemoryRecord] = []
-    replaced: list[MemoryRecord] = []
+    apart = nearest is None and all(old is None and new.key is None for new, _, old in prepared)
     with engine.writing() as transaction:
         retire(transaction, chosen(transaction.writer, gone))
-        if nearest is not None:
-            nearest.begin(transaction)
-        for (record, named, old), vector in zip(prepared, embedded, strict=True):
-            kept = None
-            if nearest is not None:
-                kept = _merged(transaction, nearest, record, vector, old, on_similar)
-            stored.append(kept or record)
-            if old is not None:
-                found = found_live(transaction, old, expired=True)
-                replaced.append(supersede(transaction, *found, stored[-1].id))
-            if kept is None:
-                replaced += add(transaction, record, {**named, EMBEDDED: vector})
+        if apart:
+            pairs = zip(prepared, embedded, strict=True)
+            own = ({**named, EMBEDDED: vector} for (_, named, _), vector in pairs)
+            transaction.add_all(records, own)
+            stored = records
+        else:
+            stored = _store_each(transaction, prepared, embedded, nearest, on_similar)
     engine.index.save()
+    return [engine.current(each) for each in stored]
+
+
+def _store_each(
+    transaction: Transaction,
+    prepared: Iterable[_Prepared],
+    embedded: Iterable[Vector],
+    nearest: Nearest | None,
+    on_similar: OnSimilar,
+) -> list[MemoryRecord]:
+    """Store what may merge with, or supersede, what is there or came before; return it at last."""
+    stored: list[MemoryRecord] = []
+    replaced: list[MemoryRecord] = []
+    if nearest is not None:
+        nearest.begin(transaction)
+    for (record, named, old), vector in zip(prepared, embedded, strict=True):
+        kept = None
+        if nearest is not None:
+            kept = _merged(transaction, nearest, record, vector, old, on_similar)
+        stored.append(kept or record)
+        if old is not None:
+            found = found_live(transaction, old, expired=True)
+            replaced.append(supersede(transaction, *found, stored[-1].id))
+        if kept is None:
+            replaced += add(transaction, record, {**named, EMBEDDED: vector})
     latest = {each.id: each for each in (*stored, *replaced)}
-    return [engine.current(latest[each.id]) for each in stored]
+    return [latest[each.id] for each in stored]
 
 
 def _merged(

@@ -20,7 +20,7 @@ def rows(*numbers: int) -> list[Row]:
 
 def test_rows_are_held_until_they_are_forgotten() -> None:
     held = Held()
-    held.take(rows(1, 2, 3))
+    held.take(rows(1, 2, 3), in_part=False)
     held.forget([2, 9])
     held.settle()
     assert [(number, row.record.id) for number, row in held.rows.items()] == [(1, "r1"), (3, "r3")]
@@ -28,7 +28,7 @@ def test_rows_are_held_until_they_are_forgotten() -> None:
 
 def test_no_matrix_is_held_for_the_sake_of_a_few_vectors() -> None:
     held = Held()
-    held.take(rows(1, 2, 3))
+    held.take(rows(1, 2, 3), in_part=False)
     held.forget([1])
     held.settle()
     assert [row.vectors[EMBEDDED].base for row in held.rows.values()] == [None, None]
@@ -37,14 +37,14 @@ def test_no_matrix_is_held_for_the_sake_of_a_few_vectors() -> None:
 
 def test_beyond_the_bound_nothing_is_held_any_longer() -> None:
     held = Held(most=5000)
-    held.take(rows(1, 2, 3))
+    held.take(rows(1, 2, 3), in_part=False)
     held.forget([1])
     held.settle()
     assert list(held.rows) == [2, 3]
-    held.take(rows(4, 5))
+    held.take(rows(4, 5), in_part=False)
     assert list(held.rows) == [2, 3, 4, 5]
     held.settle()
     assert not held.rows
-    held.take(rows(6))
+    held.take(rows(6), in_part=False)
     held.settle()
     assert list(held.rows) == [6]

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 from ...errors import IntegrityKeyError, NotAnchoredError, TamperedError
+from ...journal import told
 from ...records import MemoryRecord, Problem
 from .. import Row, Vector
 from ..anchors import Anchor
@@ -163,6 +164,16 @@ class KeyedWriter(SQLiteWriter):
         self._count += 1
         self._seal_record(row.row)
         return row
+
+    def insert_all(
+        self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
+    ) -> list[Row]:
+        """Add records, each with its vectors and its journal entry: one after the other."""
+        rows = []
+        for record, own in zip(records, vectors, strict=True):
+            rows.append(self.insert(record, own))
+            self.journal("store", at, record, None, rows[-1].row, told(record))
+        return rows
 
     def patch(self, row: int, record: MemoryRecord) -> None:
         """Change fields that are not indexed, keeping the row."""

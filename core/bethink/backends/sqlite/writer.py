@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from ...errors import DimensionError, ValidationError
@@ -52,6 +52,9 @@ _ENTRY: Final = (
     "INSERT INTO journal (seq, at, action, id, namespace, was, row, digest, link, salt, changes) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_VECTOR: Final = "INSERT INTO vectors (row, vector) VALUES (?, ?)"
+_TAKEN: Final = "a record with id {!r} exists already; use update"
+_SALT: Final = 16  # bytes
 _LINKED: Final = "source = ? AND kind = ? AND target = ? AND until IS NULL"
 _LAST: Final = Shape(int, bytes, float)
 _COUNTED: Final = Shape(int, int, str, int, float | None)
@@ -150,11 +153,53 @@ class SQLiteWriter:
         try:
             self._connection.execute(_INSERT, (row, row, row, *to_values(record)))
         except sqlite3.IntegrityError as error:
-            raise ValidationError(
-                f"a record with id {record.id!r} exists already; use update"
-            ) from error
+            raise ValidationError(_TAKEN.format(record.id)) from error
         self._attach(row, vectors)
         return Row(row, row, record, vectors)
+
+    def insert_all(
+        self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
+    ) -> list[Row]:
+        """Add records, each with its vectors and its journal entry: a table at a time."""
+        rows = [
+            Row(row, row, record, own)
+            for row, (record, own) in enumerate(zip(records, vectors, strict=True), self._head + 1)
+        ]
+        self._insert_records(rows)
+        self._connection.executemany(
+            _VECTOR,
+            (
+                (each.row, to_blob(each.vectors[EMBEDDED]))
+                for each in rows
+                if EMBEDDED in each.vectors
+            ),
+        )
+        for each in rows:
+            if len(each.vectors) > (EMBEDDED in each.vectors):
+                named = {name: own for name, own in each.vectors.items() if name != EMBEDDED}
+                self._attach(each.row, named)
+        if rows:
+            self._note_time(at)
+        self._connection.executemany(_ENTRY, self._stored(rows, at))
+        return rows
+
+    def _insert_records(self, rows: Sequence[Row]) -> None:
+        before = self._connection.total_changes
+        try:
+            self._connection.executemany(
+                _INSERT, ((each.row, each.row, each.row, *to_values(each.record)) for each in rows)
+            )
+        except sqlite3.IntegrityError as error:
+            refused = rows[self._connection.total_changes - before]
+            raise ValidationError(_TAKEN.format(refused.record.id)) from error
+
+    def _stored(self, rows: Sequence[Row], at: float) -> Iterator[tuple[object, ...]]:
+        """Yield the journal entries of new *rows*."""
+        salts = os.urandom(_SALT * len(rows))
+        for number, each in enumerate(rows):
+            salt = salts[number * _SALT : (number + 1) * _SALT]
+            text = to_json(told(each.record))
+            yield self._chained("store", at, each.record, None, each.row, salt, text)
 
     def patch(self, row: int, record: MemoryRecord) -> None:
         """Change fields that are not indexed, keeping the row."""
@@ -176,9 +221,7 @@ class SQLiteWriter:
     def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
         for name, vector in vectors.items():
             if name == EMBEDDED:
-                self._connection.execute(
-                    "INSERT INTO vectors (row, vector) VALUES (?, ?)", (row, to_blob(vector))
-                )
+                self._connection.execute(_VECTOR, (row, to_blob(vector)))
             else:
                 if (expected := self.dimension(name, len(vector))) != len(vector):
                     raise DimensionError(expected, len(vector), name)
@@ -269,19 +312,37 @@ class SQLiteWriter:
         changes: Mapping[str, object] | None,
     ) -> None:
         """Append one entry; *was* is the row before, *row* the row after."""
-        salt, seq = os.urandom(16), self._head + 1
+        salt = os.urandom(_SALT)
         whole = action != "store" and row is not None and salt[0] < WHOLE_IN_256
         if changes is not None and whole and record and record.state == "live":
             changes = {**changes, WHOLE: told(record)}
         text = None if changes is None else to_json(changes)
+        self._note_time(at)
+        self._connection.execute(_ENTRY, self._chained(action, at, record, was, row, salt, text))
+
+    def _note_time(self, at: float) -> None:
+        """Note the time of the next entry, and whether it is before that of the last one."""
+        if at < self._at:
+            self._connection.execute("INSERT INTO clock_steps VALUES (?)", (self._head + 1,))
+        self._at = at
+
+    def _chained(
+        self,
+        action: str,
+        at: float,
+        record: MemoryRecord | None,
+        was: int | None,
+        row: int | None,
+        salt: bytes,
+        text: str | None,
+    ) -> tuple[object, ...]:
+        """Return the columns of the next entry, which from now on is the last."""
+        seq = self._head + 1
         columns = (seq, at, action, record and record.id, record and record.namespace, was, row)
         digested = digest(salt, text or "")
-        self._link = link(self._link, columns, digested)
+        self._head, self._link = seq, link(self._link, columns, digested)
         kept = (None, None) if text is None else (salt, text)
-        self._connection.execute(_ENTRY, (*columns, digested, self._link, *kept))
-        if at < self._at:
-            self._connection.execute("INSERT INTO clock_steps VALUES (?)", (seq,))
-        self._head, self._at = seq, at
+        return (*columns, digested, self._link, *kept)
 
     def snapshot(self, name: str, at: float) -> None:
         """Name the last journal position, *at* this time; refuse a name that is taken."""
