@@ -19,6 +19,7 @@ from .embedders.base import Matrix
 from .errors import EmbedderMismatchError, NotAnchoredError, StoreClosedError
 from .fields import identifier, integer, number
 from .filters import Filter, sees_accesses
+from .ids import IdFactory
 from .index import MAX_RESIDENT, ResidentIndex
 from .index.document import embedded_text
 from .records import MemoryRecord, Snapshot
@@ -153,7 +154,9 @@ class Engine:
         self.backend = backend
         self.embedder = embedder
         self.clock: Callable[[], float] = lambda: _read(clock)
-        self.new_id: Callable[[], str] = lambda: identifier("a new id", new_id())
+        self.new_id: Callable[[], str] = (
+            new_id if isinstance(new_id, IdFactory) else lambda: identifier("a new id", new_id())
+        )
         self.index = ResidentIndex(backend, self.dimension, max_resident)
         self._dimension: int | None = None
         self._bound = backend.fact("embedder") is not None

@@ -33,6 +33,7 @@ __all__ = ["MAX_RESIDENT", "Column", "ResidentIndex", "ScopeIndex"]
 _logger = logging.getLogger(__name__)
 
 _WORTH_SAVING: Final = 512
+_WORTH_HOLDING: Final = 16
 _AT_ONCE: Final = FANOUT * SEAL
 _MANY: Final = 100_000
 _SPARE: Final = 31 << 20  # glibc heeds nothing larger than 32 MiB
@@ -95,10 +96,13 @@ class ResidentIndex:
             unindexed = [
                 row for row in changes.live if row.record.namespace not in self._residents.indexes
             ]
-            self._held.take(unindexed, in_part=len(unindexed) < len(changes.live))
-            for namespace, count in Counter(row.record.namespace for row in unindexed).items():
-                self._unindexed[namespace] += count
-                self._unsaved |= self._unindexed[namespace] >= SEAL
+            for row in unindexed:
+                self._unindexed[row.record.namespace] += 1
+                self._unsaved |= self._unindexed[row.record.namespace] >= SEAL
+            if len(unindexed) >= _WORTH_HOLDING:
+                self._held.take(unindexed, in_part=len(unindexed) < len(changes.live))
+                if not self._unsaved:  # or else they are about to be indexed
+                    self._held.settle()
 
     def touch(self, found: Sequence[tuple[int, MemoryRecord]], at: float) -> None:
         """Count an access *at* of each row and record before it is written."""
@@ -109,11 +113,12 @@ class ResidentIndex:
 
     def save(self, *, closing: bool = False) -> None:
         """Keep sealed blocks in the file for a faster start; when *closing*, tails as well."""
+        if not (self._unsaved or closing):
+            return
         with self.lock:
             try:
-                if self._unsaved or closing:
-                    self._save_all(closing=closing)
-                    self._unsaved = False
+                self._save_all(closing=closing)
+                self._unsaved = False
             except StorageError as error:
                 # What was stored is stored; only the next start is slower.
                 _logger.warning("the index of %s is not saved: %s", self._backend.location, error)

@@ -111,6 +111,8 @@ def stems(text: str) -> list[str]:
 
 def terms(text: str) -> list[str]:
     """Split text to be stored into search terms: its stems, cut."""
+    if text.isascii():
+        return list(chain.from_iterable(map(_known_terms.__getitem__, _ASCII_CHUNKS.findall(text))))
     return _gathered(text, _known_terms.__getitem__)
 
 
@@ -125,12 +127,11 @@ def chunks(text: str) -> list[str]:
 
 def _gathered(text: str, split: Callable[[str], Sequence[str]]) -> list[str]:
     """Return what *split* makes of the words of *text*; pairs and single characters of the rest."""
-    if text.isascii():
-        return list(chain.from_iterable(map(split, chunks(text))))
     found: list[str] = []
     singles: dict[str, None] = {}
+    plain = text.isascii()
     for chunk in chunks(text):
-        if not is_unspaced(chunk):
+        if plain or not is_unspaced(chunk):
             found += split(chunk)
         else:
             found += pairs(chunk)

@@ -56,7 +56,8 @@ def store_many(
         raise ValidationError("two items have the same id")
     embedded = engine.embed(records)
     nearest = None if on_similar == "keep" else Nearest(engine, records, embedded)
-    apart = nearest is None and all(old is None and new.key is None for new, _, old in prepared)
+    apart = len(prepared) > 1 and nearest is None  # one alone would take longer that way
+    apart = apart and all(old is None and new.key is None for new, _, old in prepared)
     with engine.writing() as transaction:
         retire(transaction, chosen(transaction.writer, gone))
         if apart:
@@ -67,7 +68,7 @@ def store_many(
         else:
             stored = _store_each(transaction, prepared, embedded, nearest, on_similar)
     engine.index.save()
-    return [engine.current(each) for each in stored]
+    return [engine.current(each) for each in stored] if engine.index.touches else stored
 
 
 def _store_each(
@@ -313,7 +314,7 @@ def prepare(engine: Engine, item: object, common: Mapping[str, Any], now: float)
     """Return the record that *item* describes, its named vectors, and the id it supersedes."""
     if isinstance(item, str):
         item = {"content": item}
-    if not isinstance(item, Mapping):
+    elif not isinstance(item, Mapping):
         raise ValidationError(f"an item must be a str or a mapping, not {type(item).__name__}")
     fields = {**common, **checked(item)}
     named, old = fields.pop("vectors", {}), fields.pop("supersedes", None)

@@ -19,6 +19,7 @@ from ..twin import Asked, Twin, assert_same
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keyword, "SEAL", 8)
     monkeypatch.setattr(keyword, "FANOUT", 2)
+    monkeypatch.setattr(resident, "_WORTH_HOLDING", 2)
     for name, value in (("SEAL", 8), ("_AT_ONCE", 16), ("_WORTH_SAVING", 3)):
         monkeypatch.setattr(resident, name, value)
 

@@ -83,8 +83,13 @@ def _loose(
     after = "namespace = ? AND state = 'live' AND row > ?"
     if limit is None:
         return read_rows(connection, codes, after, namespace, last)
+    (sealed,) = connection.execute(
+        "SELECT total(count) FROM segments WHERE namespace = ?", (namespace,)
+    ).fetchone()
+    narrow = (newest - last) * _NARROW <= sealed
     found = connection.execute(
-        f"SELECT row, revision, id FROM records WHERE {after} ORDER BY row LIMIT ?",
+        f"SELECT row, revision, id FROM records {'NOT INDEXED' if narrow else ''} "
+        f"WHERE {after} ORDER BY row LIMIT ?",
         (namespace, last, limit),
     ).fetchall()
     kept = {
