@@ -7,7 +7,6 @@ bethink does not open that location itself; pytest collects the inherited tests.
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,7 +18,6 @@ import pytest
 from ..backends import EMBEDDED, Backend, open_backend
 from ..errors import DimensionError, StoreClosedError, ValidationError
 from ..filters import matches, parse
-from ..journal import told
 from ..namespaces import EVERYWHERE, Scope, Subtree
 from ..records import State
 from .chronicle import ChronicleContract
@@ -74,42 +72,6 @@ class BackendContract(ChronicleContract):
         patch(backend, 1, record("r1", importance=0.9))
         assert backend.head() == 3
         assert insert(backend, record("r3"))[0].row == 4
-
-    def test_many_are_inserted_with_their_entries(self, backend: Backend) -> None:
-        insert(backend, record("r0"))
-        records = [record("r1"), record("r2"), EVERY_FIELD]
-        vectors = [{EMBEDDED: vector(1, 0)}, {}, {"mine": vector(1, 2), EMBEDDED: vector(0, 1)}]
-        with backend.write() as writer:
-            rows = writer.insert_all(records, vectors, 0.5)  # earlier than what is there
-            assert writer.head() == 4
-        assert [(row.row, row.ordinal, row.record) for row in rows] == [
-            (number, number, each) for number, each in enumerate(records, start=2)
-        ]
-        assert backend.at([2, 3, 4]) == dict(enumerate(records, start=2))
-        assert {row: list(own) for row, own in backend.vectors([2, 3, 4], EMBEDDED).items()} == {
-            2: [1, 0],
-            4: [0, 1],
-        }
-        assert list(backend.vectors([2, 3, 4], "mine")) == [4]
-        entries = backend.log(3, None, None, 0)[::-1]
-        assert [(each.action, each.at, each.id) for each in entries] == [
-            ("store", 0.5, each.id) for each in records
-        ]
-        assert dict(entries[2].changes) == json.loads(json.dumps(told(EVERY_FIELD)))
-        with backend.inspect() as inspection:
-            assert "journal" not in [problem.kind for problem in inspection.damage()]
-
-    def test_of_many_none_is_inserted_if_one_exists_already(self, backend: Backend) -> None:
-        insert(backend, record("r1"))
-        given = [record("r2"), record("r1"), record("r3")]
-
-        def insert_all() -> None:
-            with backend.write() as writer:
-                writer.insert_all(given, [{}, {}, {}], 1.0)
-
-        with pytest.raises(ValidationError, match="'r1' exists already"):
-            insert_all()
-        assert list(backend.get(["r1", "r2", "r3"])) == ["r1"]
 
     def test_an_exception_rolls_everything_back(self, backend: Backend) -> None:
         insert(backend, record("r1"))
@@ -322,20 +284,6 @@ class BackendContract(ChronicleContract):
         assert [row.row for row in loading.loose] == [3, 5, 6]
         assert loading.segments == ()
         assert backend.load("none", loose=3).loose == ()
-
-    def test_loading_some_takes_what_is_held_and_has_not_changed(self, backend: Backend) -> None:
-        insert(backend, *(record(f"r{n}") for n in range(6)), vectors={EMBEDDED: vector(1, 0)})
-        held = {row.row: row for row in backend.load("default").loose}
-        insert(backend, record("r6"))
-        patch(backend, 1, record("r0", importance=1.0))
-        patch(backend, 2, record("r1", state="forgotten"), "forget")
-        move(backend, 3, record("r2", content="moved"))
-        held[4] = replace(held[4], record=record("another"))
-        loose = backend.load("default", loose=9, held=held).loose
-        read = backend.load("default").loose
-        assert [row.record for row in loose] == [row.record for row in read]
-        assert [row.row for row in loose] == [row.row for row in read] == [1, 4, 5, 6, 7, 10]
-        assert [row.row for row in loose if row is held.get(row.row)] == [5, 6]
 
     def test_vectors_are_float32_by_name(self, backend: Backend) -> None:
         given = {EMBEDDED: vector(0.1, 0.2), "mine": vector(1e-30, 1e30, 3)}

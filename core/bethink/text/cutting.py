@@ -156,9 +156,11 @@ def chunk_words(chunk: str) -> tuple[str, ...]:
 
 
 def _chunk_stems(chunk: str) -> tuple[str, ...]:
-    return tuple(
-        stem(word) if word.isascii() and word.isalpha() else word for word in chunk_words(chunk)
-    )
+    return tuple(map(_stemmed, chunk_words(chunk)))
+
+
+def _stemmed(word: str) -> str:
+    return stem(word) if word.isascii() and word.isalpha() else word
 
 
 def chunk_terms(chunk: str) -> tuple[str, ...]:
@@ -179,11 +181,7 @@ class _KnownTerms(dict[str, tuple[str, ...]]):
 
 
 def _cut(chunk: str) -> tuple[str, ...]:
-    if _is_plain(chunk):
-        word = chunk.lower()
-        return (_apart(word, stem(word)[:_LATIN_LETTERS]),)
-    common = map(_common_part, _chunk_stems(chunk))
-    return tuple(map(_apart, chunk_words(chunk), common))
+    return tuple(map(_term, _split(chunk)))
 
 
 def _is_plain(chunk: str) -> bool:
@@ -192,8 +190,9 @@ def _is_plain(chunk: str) -> bool:
     return alike and chunk.isascii() and chunk.isalpha() and len(chunk) <= LONGEST_IDENTIFIER
 
 
-def _apart(word: str, term: str) -> str:
-    """Return *term*, marked if it is a stop word and *word* is none."""
+def _term(word: str) -> str:
+    """Return the term of a folded word, marked if it is a stop word and the word is none."""
+    term = _common_part(_stemmed(word))
     return f"{term}_" if term in STOP_WORDS and word not in STOP_WORDS else term
 
 
@@ -211,6 +210,8 @@ def _common_part(word: str) -> str:
 
 def _split(chunk: str) -> tuple[str, ...]:
     """Give the parts of a chunk and, if there are several, all of them in one."""
+    if _is_plain(chunk):
+        return (chunk.lower(),)
     parts = [_without_apostrophes(part) for part in _PARTS.split(chunk)]
     found = [word for part in parts for word in _part_words(part)]
     if len(parts) > 1 and len(chunk) <= LONGEST_IDENTIFIER:
