@@ -27,6 +27,7 @@ IN_A_ROW_AND_COLD = {
 MEASURES = {
     *IN_A_ROW_AND_COLD,
     *(f"{measure}, cold" for measure in IN_A_ROW_AND_COLD),
+    "recall among turns",
     "bulk store",
     "open and first recall",
     "recall before own store",

@@ -7,13 +7,16 @@ import uuid
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Final, Literal, Protocol
 
 from bethink import MemoryStore
 from bethink.bench.embedding import SharedEmbedder
 from bethink.bench.peers import HITS, PEERS, ROOM
 
 Durability = Literal["full", "normal"]
+
+TURNS: Final = 20
+_SPEAKERS: Final = ("Ann", "Bob")
 
 
 class Fills(Protocol):
@@ -83,6 +86,14 @@ class Bethink:
     def fill(self, texts: Sequence[str]) -> None:
         """Store *texts* in one transaction."""
         self.memory.store_many(texts)
+
+    def converse(self, texts: Sequence[str]) -> None:
+        """Store *texts* as what two say in turn, so many to a conversation."""
+        turns = (
+            {"content": text, "thread": str(place // TURNS), "author": _SPEAKERS[place % 2]}
+            for place, text in enumerate(texts)
+        )
+        self.memory.store_many(turns)
 
     def recall(self, query: str) -> list[str]:
         """Return the best texts."""

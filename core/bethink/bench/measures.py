@@ -72,6 +72,8 @@ class Run:
             self._recall(engines)
             self._prove(engines)
             self._recall_after_store(engines)
+        if self.shared and "bethink" in self.names:
+            self._recall_among_turns(self.shared)
         if self.shared:
             self._recall_after_foreign_store(self.shared)
             self._store_one_by_one(self.shared)
@@ -164,6 +166,17 @@ class Run:
             self._recall_step(name, engine, f"recall{label}") for name, engine in engines.items()
         )
         return [*steps, *recalls]
+
+    def _recall_among_turns(self, shared: SharedEmbedder) -> None:
+        """Recall from bethink where every text is a turn of a conversation."""
+        folder = self.folder / "turns"
+        folder.mkdir()
+        with closing(Bethink(folder, shared)) as engine:
+            engine.converse(self.corpus.texts)
+        with closing(Bethink(folder, shared)) as engine:
+            self._ask_others({"bethink": engine})
+            step = self._recall_step("bethink", engine, "recall among turns")
+            self._take([step], turn=self.plan.turn)
 
     def _recall_after_store(self, engines: dict[str, Engine]) -> None:
         """Store and recall in turn, as an agent does: a few pairs in a row, then each pair cold.

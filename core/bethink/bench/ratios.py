@@ -84,6 +84,7 @@ def own_ratios() -> list[Ratio]:
             ("numpy.dot", "scan, cold"),
             scans,
         ),
+        Ratio("recall among turns / recall", (OURS, "recall among turns"), (OURS, "recall")),
         _before(after_own, "recall before own store", 1.2),
         _before(after_foreign, "recall before foreign store", 1.5),
         Ratio("store / bare commit", (OURS, "store, normal"), (bare, "store, normal"), limit=8.0),

@@ -30,6 +30,9 @@ _CALLS: Final = {
     "open and first recall": "open, then first recall",
 }
 _RATIOS: Final = {
+    ("shared", "recall among turns / recall"): (
+        "recall among turns of conversations / among texts that stand alone"
+    ),
     ("shared", "recall after own store / recall before own store"): (
         "recall after a store / before it"
     ),
