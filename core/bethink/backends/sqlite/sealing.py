@@ -158,13 +158,6 @@ class KeyedWriter(SQLiteWriter):
         """The last journal position and its link."""
         return self._head, self._link
 
-    def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
-        """Add a record."""
-        row = super().insert(record, vectors)
-        self._count += 1
-        self._seal_record(row.row)
-        return row
-
     def insert_all(
         self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
     ) -> list[Row]:
@@ -175,24 +168,19 @@ class KeyedWriter(SQLiteWriter):
             self.journal("store", at, record, None, rows[-1].row, told(record))
         return rows
 
-    def patch(self, row: int, record: MemoryRecord) -> None:
-        """Change fields that are not indexed, keeping the row."""
-        super().patch(row, record)
-        self._seal_record(row)
-
     def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         """Change indexed fields: the record moves to a new row, and vectors with it."""
         self._codes.check_vectors(self._connection, [row, self._head + 1], but=vectors)
         moved = super().replace(row, record, vectors)
-        self._seal_record(moved.row)
         self._seal_vectors(moved.row, moved.vectors)
         return moved
 
     def _drop(self, name: str) -> None:
         having = "SELECT row FROM records JOIN named_vectors USING (row) WHERE name = ?"
         rows = [row for (row,) in self._connection.execute(having, (name,)).fetchall()]
+        selected = f"SELECT {self._codes.columns} FROM records WHERE row = ?"
         for row in rows:
-            self._check_record(row)
+            self._codes.to_record(self._connection.execute(selected, (row,)).fetchone())
         super()._drop(name)
         for row in rows:
             self._seal_record(row)
@@ -206,7 +194,6 @@ class KeyedWriter(SQLiteWriter):
         if _blank(self._connection):
             raise TamperedError(None, "what journal entries told was taken out of them")
         places = super().erase(row, tombstone)
-        self._seal_record(row)
         for *columns, code in _blank(self._connection):
             count = mark(code)[1]
             if code != self._codes.entry(columns, count, erased=False):
@@ -231,8 +218,11 @@ class KeyedWriter(SQLiteWriter):
         row: int | None,
         changes: Mapping[str, object] | None,
     ) -> None:
-        """Append one entry."""
+        """Append one entry, and vouch for the record that it changed."""
         super().journal(action, at, record, was, row, changes)
+        if row is not None:
+            self._count += was is None
+            self._seal_record(row)
         columns = self._connection.execute(
             f"SELECT {ENTRY} FROM journal WHERE seq = ?", (self._head,)
         ).fetchone()
@@ -256,10 +246,6 @@ class KeyedWriter(SQLiteWriter):
 
     def _renew_seal(self) -> None:
         super().set(SEAL, sealed(self._connection, self._codes))
-
-    def _check_record(self, row: int) -> None:
-        selected = f"SELECT {self._codes.columns} FROM records WHERE row = ?"
-        self._codes.to_record(self._connection.execute(selected, (row,)).fetchone())
 
     def _seal_record(self, row: int) -> None:
         columns = self._connection.execute(
