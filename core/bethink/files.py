@@ -94,7 +94,9 @@ class Files:
     def exists(self, path: str) -> bool:
         """Tell whether a file or folder is there; the root always is."""
         name = normalised(path)
-        return name == ROOT or self._is_file(name) or self._is_folder(name)
+        if name == ROOT or reading.by_key(self._engine, self.namespace, name) is not None:
+            return True
+        return self._is_folder(name)
 
     def list(self, path: str = ROOT, *, depth: int | None = 1) -> tuple[FileEntry, ...]:
         """Return what is in a folder, sorted, down to *depth* levels (None: all).
@@ -131,7 +133,7 @@ class Files:
         Return its first record. Only records from the first change on are written: text that the
         file begins with stays.
         """
-        whole = _any_text(text)
+        whole = fields.text("text", text, sys.maxsize)
         return self._rewrite(_file_name(path), lambda known: runs.cut_anew(known, whole))
 
     def append(self, path: str, text: str) -> int:
@@ -140,7 +142,7 @@ class Files:
         The file, and its folders, are made if they are not there. It costs what is added, however
         long the file is.
         """
-        name, added = _file_name(path), _any_text(text)
+        name, added = _file_name(path), fields.text("text", text, sys.maxsize)
         return runs.append(self._engine, self.namespace, name, added)
 
     def str_replace(self, path: str, old: str, new: str) -> str:
@@ -234,9 +236,6 @@ class Files:
     def _rewrite(self, name: str, change: Callable[[Sequence[str]], Sequence[str]]) -> MemoryRecord:
         return runs.rewrite(self._engine, self.namespace, name, change)
 
-    def _is_file(self, name: str) -> bool:
-        return reading.by_key(self._engine, self.namespace, name) is not None
-
     def _is_folder(self, name: str) -> bool:
         return bool(runs.heads(self._engine, self.namespace, name, last=True))
 
@@ -294,11 +293,6 @@ def _inner(path: str) -> str:
     if name == ROOT:
         raise ValidationError("the root folder can be neither a file nor moved or deleted")
     return name
-
-
-def _any_text(text: str) -> str:
-    """Return *text* if any storage can hold it, in pieces."""
-    return fields.text("text", text, sys.maxsize)
 
 
 def _places(text: str, old: str) -> list[int]:

@@ -23,7 +23,7 @@ class MessageLog:
         self.store = check_store(store)
         self.session = session
         self.namespace = check_namespace(f"{namespace}/{segment(session)}")
-        self.thread = _thread(session)
+        self.thread = session if fields.storable(session) else segment(session)
 
     def append(
         self, messages: Iterable[Mapping[str, Any]], *, forget: str | Iterable[str] = ()
@@ -80,12 +80,3 @@ def _listed(messages: object) -> list[dict[str, Any]]:
             kind = type(message).__name__
             raise ValidationError(f"a message must be a mapping of store's arguments, not {kind}")
     return [dict(message) for message in given]
-
-
-def _thread(session: str) -> str:
-    """Return *session*, quoted if no storage could hold it as it is."""
-    try:
-        session.encode()
-    except UnicodeEncodeError:
-        return segment(session)
-    return session

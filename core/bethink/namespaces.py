@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Final, TypeAlias
+from urllib.parse import quote, unquote
 
 from .errors import ValidationError
 
@@ -89,19 +90,11 @@ def segment(text: str) -> str:
     """
     if not isinstance(text, str):
         raise ValidationError(f"segment needs a str, not {type(text).__name__}")
-    return _QUOTED.sub(_quote, text) or _EMPTY
+    return _QUOTED.sub(lambda run: quote(run[0], "", errors="surrogatepass"), text) or _EMPTY
 
 
 def unsegment(quoted: str) -> str:
     """Return the text that ``segment`` quoted."""
     if quoted == _EMPTY:
         return ""
-    return re.sub(
-        "(?:%[0-9A-F]{2})+",
-        lambda run: bytes.fromhex(run[0].replace("%", "")).decode("utf-8", "surrogatepass"),
-        quoted,
-    )
-
-
-def _quote(match: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))
+    return re.sub("(?:%[0-9A-F]{2})+", lambda run: unquote(run[0], errors="surrogatepass"), quoted)

@@ -139,8 +139,11 @@ class PastBackend:
         """Return every live row with its vector."""
         found = sorted(self._live(scope), key=_own_row)
         vectors = self._vectors(found)
-        rows = [_row(each, vectors[each.row]) for each in found]
-        return Loading(self._seq, (), {}, tuple(rows), ())
+        rows = tuple(
+            Row(each.row, each.current.ordinal, each.record, {EMBEDDED: vectors[each.row]})
+            for each in found
+        )
+        return Loading(self._seq, (), {}, rows, ())
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         """Return the vectors called *name* that *rows* had."""
@@ -209,10 +212,6 @@ class PastBackend:
         self._made |= {each.row: vector for each, vector in zip(gone, made, strict=True)}
         rows = [each.row for each in found]
         return {row: vectors[row] if row in vectors else self._made[row] for row in rows}
-
-
-def _row(each: Then, vector: Vector) -> Row:
-    return Row(each.row, each.current.ordinal, each.record, {EMBEDDED: vector})
 
 
 def _left(each: Then) -> bool:
