@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Coroutine
 from functools import update_wrapper, wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from .awaiting import awaitable, in_thread, lasting, settled
 from .files import Files
@@ -22,32 +22,25 @@ from .working import KeyedMemory
 
 P = ParamSpec("P")
 R = TypeVar("R")
-S = TypeVar("S")
-S_co = TypeVar("S_co", covariant=True)
-
-
-class _Face(Protocol[S_co]):
-    @property
-    def sync(self) -> S_co: ...
 
 
 def _reads(
-    verb: Callable[Concatenate[S, P], R],
-) -> Callable[Concatenate[_Face[S], P], Coroutine[Any, Any, R]]:
+    verb: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """Return *verb* of what is behind a face as a coroutine method of the face."""
     return awaitable(_behind(verb))
 
 
 def _writes(
-    verb: Callable[Concatenate[S, P], R],
-) -> Callable[Concatenate[_Face[S], P], Coroutine[Any, Any, R]]:
+    verb: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """Return *verb*, which writes, as a coroutine method of the face."""
     return lasting(_behind(verb))
 
 
-def _behind(verb: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[_Face[S], P], R]:
+def _behind(verb: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
     @wraps(verb)
-    def call(self: _Face[S], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return verb(self.sync, *args, **kwargs)
 
     return call

@@ -324,8 +324,4 @@ def _entries(folder: str, sizes: dict[str, int], levels: int | None) -> tuple[Fi
     found = [FileEntry(path, size) for path, size in sizes.items()]
     found += [FileEntry(path, size, is_folder=True) for path, size in folders.items()]
     near = [each for each in found if levels is None or each.path.count("/") <= depth + levels]
-    return tuple(sorted(near, key=_place))
-
-
-def _place(entry: FileEntry) -> tuple[list[str], bool]:
-    return entry.path.split("/"), entry.is_folder
+    return tuple(sorted(near, key=lambda each: (each.path.split("/"), each.is_folder)))

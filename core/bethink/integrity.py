@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from .backends.inspection import Access, Inspection, Life, Place
 from .engine import Engine
 from .errors import StorageError
 from .history.fold import folded, record_of
-from .records import Integrity, MemoryRecord, Problem, Repair, different
+from .records import Integrity, MemoryRecord, Problem, ProblemKind, Repair, different
 
 MOST: Final = 1000
 """So many problems are told of at most by ``verify``."""
@@ -111,8 +112,8 @@ class _Retold:
                 self._take(event)
         self._compare()
 
-    def _say(self, what: str) -> None:
-        self.problems.append(Problem("record", self._life.id, what))
+    def _say(self, what: str, kind: ProblemKind = "record", where: str = "") -> None:
+        self.problems.append(Problem(kind, where or self._life.id, what))
 
     def _count(self, access: Access) -> None:
         if access.seq < self._erased or access.told is None:
@@ -123,27 +124,26 @@ class _Retold:
         counted = self._fields.get("access_count", 0) + times, last
         if counted != (access.count, access.last):
             where = f"{self._life.id}, entry {access.seq}"
-            self.problems.append(Problem("access", where, "it is noted wrongly"))
+            self._say("it is noted wrongly", "access", where)
         self._fields["access_count"], self._fields["last_accessed_at"] = counted
 
     def _take(self, step: Entry) -> None:
-        where = f"entry {step.seq}"
+        say = partial(self._say, kind="journal", where=f"entry {step.seq}")
         if step.was != self._row:
-            self.problems.append(Problem("journal", where, "it changed a row that there was not"))
+            say("it changed a row that there was not")
         self._row = step.row
         if step.changes is None:
             if step.seq > self._erased:
-                gone = "what it told is gone, though its record was not erased"
-                self.problems.append(Problem("journal", where, gone))
+                say("what it told is gone, though its record was not erased")
             return
         if step.seq < self._erased:
-            self.problems.append(Problem("journal", where, "it still tells what was erased"))
+            say("it still tells what was erased")
         before = self._place()
         self._fields = folded(self._fields, step.changes, step.at)
         if step.whole is not None and _record(self._fields) != _record(step.whole):
-            self.problems.append(Problem("journal", where, "it tells its record in two ways"))
+            say("it tells its record in two ways")
         if step.namespace != self._fields.get("namespace"):
-            self.problems.append(Problem("journal", where, "it is in another namespace"))
+            say("it is in another namespace")
         if before is not None and before != self._place():
             self.left[before] += 1
 

@@ -33,6 +33,7 @@ class Replay:
         self._spool = spool
         self._dimension = engine.dimension()
         self.header = lines.header()
+        self._told = self.header.entries + self.header.snapshots
         self._known = self.header.embedder == engine.embedder.name
         self._check()
 
@@ -47,10 +48,6 @@ class Replay:
         for _ in range(self._told):
             self._lines.take("entry", "snapshot")
         self._lines.end()
-
-    @property
-    def _told(self) -> int:
-        return self.header.entries + self.header.snapshots
 
     def _record(self) -> _Kept:
         """Read the next line, a record and the vector that it comes with."""

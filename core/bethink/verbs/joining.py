@@ -236,7 +236,8 @@ class _Joined:
         So no text changes, and by its text each is known again.
         """
         place, kept, _ = found
-        counted = self._has_taken_in(record, kept)
+        # Whether the other store had the record supersede the very one that is kept here.
+        counted = _leads_to(self._successors.get(kept.id), record.id, self._successors.get)
         if is_fuller(record, kept):  # undoing it brings back what is superseded just before
             supersede(self._transaction, place, kept, record.id)
             at = max(record.updated_at, self._transaction.now)  # their clock may be ahead
@@ -247,11 +248,6 @@ class _Joined:
             gone = replace(record, state="superseded", superseded_by=kept.id)
             self._transaction.add(gone, row.vectors, told(gone))
             self._nearest.absorb(self._transaction, found, read(record), counted=counted)
-
-    def _has_taken_in(self, record: MemoryRecord, kept: MemoryRecord) -> bool:
-        """Tell whether the other store had *record* supersede the very record *kept* here."""
-        first = self._successors.get(kept.id)
-        return _leads_to(first, record.id, self._successors.get)
 
     def _held_by(self, record: MemoryRecord) -> str | None:
         """Let the later of two facts hold their key; return the id of the holder if it stays."""

@@ -63,8 +63,8 @@ def rivalries(
         alone = len(theirs) == 1 and len(here) < 2
         if ids <= own or (not gone and (alone or own <= ids)):
             continue
-        if alone and _repeats(theirs[0], here):
-            continue
+        if alone and any(say_the_same(read(theirs[0]), read(each), 1.0) for each in here):
+            continue  # the fact here has taken it in
         fresh = [each for each in theirs if each.id not in known]
         latest = max((told_at(backend, each) for each in here), default=math.inf)
         whole = all(each.state != "erased" for _, each in gone)
@@ -73,11 +73,6 @@ def rivalries(
             yield Rivalry(theirs[0], superseded=ours, revived=gone)
         else:
             yield Rivalry(here[0] if here else theirs[0], outdated=fresh)
-
-
-def _repeats(theirs: MemoryRecord, here: Sequence[MemoryRecord]) -> bool:
-    """Tell whether a fact says what the one here does, which has taken it in."""
-    return any(say_the_same(read(theirs), read(each), 1.0) for each in here)
 
 
 def _texts(records: Iterable[MemoryRecord]) -> dict[tuple[str, str], Sequence[MemoryRecord]]:
