@@ -100,12 +100,9 @@ def constant(where: Filter | None) -> bool | None:
     match where:
         case None:
             return True
-        case All(parts):
-            said = [constant(part) for part in parts]
-            return False if False in said else (None if None in said else True)
-        case Any_(parts):
-            said = [constant(part) for part in parts]
-            return True if True in said else (None if None in said else False)
+        case All(parts) | Any_(parts):
+            said, decisive = [constant(part) for part in parts], isinstance(where, Any_)
+            return decisive if decisive in said else (None if None in said else not decisive)
         case Not(part):
             inner = constant(part)
             return None if inner is None else not inner

@@ -308,9 +308,8 @@ class Connections:
             self._closed = True
             self._writer.close()
             self._turnstile.remove()
-            if self.path != MEMORY:
-                with self._read_lock:
-                    self._reader.close()
+            with self._read_lock:
+                self._reader.close()
         with opening:
             if self._file:
                 _opened[self._file] -= 1
@@ -321,10 +320,8 @@ class Connections:
         self._write_lock.acquire()
         if self._group is not None:
             self._commit(self._group)
-        if self.path == MEMORY:
-            return
         self._read_lock.acquire()
-        if not (self._closed or self._asleep):
+        if not (self._closed or self._asleep or self.path == MEMORY):
             self._asleep = True
             self._writer.close()
             self._reader.close()
@@ -334,8 +331,7 @@ class Connections:
         if in_child:
             self._renew_locks()
             return
-        if self.path != MEMORY:
-            self._read_lock.release()
+        self._read_lock.release()
         self._write_lock.release()
         self._lasting_lock.release()
 

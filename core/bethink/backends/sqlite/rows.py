@@ -14,6 +14,7 @@ from ...errors import CorruptStoreError
 from ...fields import to_json
 from ...journal import KINDS, WHOLE, sensible
 from ...namespaces import Scope, Subtree
+from ...paths import below
 from ...records import MemoryRecord, new_record
 from .. import Vector
 from ..chronicle import Entry
@@ -120,12 +121,8 @@ def within(scope: Scope) -> tuple[str, tuple[Any, ...]]:
     if isinstance(scope, str):
         return "namespace = ?", (scope,)
     if isinstance(scope, Subtree):
-        # "0" follows "/" in every collation of bytes, so the range holds exactly the paths below.
-        return "(namespace = ? OR (namespace > ? AND namespace < ?))", (
-            scope.path,
-            f"{scope.path}/",
-            f"{scope.path}0",
-        )
+        inside = "(namespace = ? OR (namespace > ? AND namespace < ?))"
+        return inside, (scope.path, *below(scope.path))
     return "1", ()
 
 

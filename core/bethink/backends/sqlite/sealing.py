@@ -230,21 +230,20 @@ class KeyedWriter(SQLiteWriter):
 
     def snapshot(self, name: str, at: float) -> None:
         """Name the last journal position."""
-        self._check_seal()
-        super().snapshot(name, at)
-        self._renew_seal()
+        with self._resealed():
+            super().snapshot(name, at)
 
     def set(self, name: str, value: str) -> None:
         """Note a fact about the store."""
-        self._check_seal()
-        super().set(name, value)
-        self._renew_seal()
+        with self._resealed():
+            super().set(name, value)
 
-    def _check_seal(self) -> None:
+    @contextmanager
+    def _resealed(self) -> Iterator[None]:
+        """Check the seal before facts or snapshots are changed, and renew it after."""
         if self.fact(SEAL) != sealed(self._connection, self._codes):
             raise TamperedError(None, "facts or snapshots of the store were changed")
-
-    def _renew_seal(self) -> None:
+        yield
         super().set(SEAL, sealed(self._connection, self._codes))
 
     def _seal_record(self, row: int) -> None:
