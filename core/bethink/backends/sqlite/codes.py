@@ -73,8 +73,6 @@ class KeyedCodes(Codes):
             domain: blake2b(key=secret, digest_size=32, person=b"bethink " + domain)
             for domain in (b"record", b"entry", b"vector", b"segment", b"store")
         }
-        self.to_record = self._to_record
-        self.to_entry = self._to_entry
 
     def of(
         self, domain: bytes, columns: tuple[object, ...], data: bytes | memoryview = b""
@@ -103,12 +101,14 @@ class KeyedCodes(Codes):
         *place, blob = columns
         return self.of(b"vector", tuple(place), blob if isinstance(blob, bytes) else b"")
 
-    def _to_record(self, values: Sequence[Any]) -> MemoryRecord:
+    def to_record(self, values: Sequence[Any]) -> MemoryRecord:
+        """Return the record of what was selected, if it is what was written."""
         if values[-1] != self.record(values[:-1]):
             raise TamperedError(None, f"record {values[0]!r} {_CHANGED}")
         return to_record(values[:-_OF_CODES])
 
-    def _to_entry(self, values: Sequence[Any]) -> Entry:
+    def to_entry(self, values: Sequence[Any]) -> Entry:
+        """Return the entry of what was selected, if it is what was written."""
         *columns, salt, changes, code = values
         if not self.genuine(columns, salt, changes, code):
             raise TamperedError(None, f"journal entry {columns[0]} {_CHANGED}")
