@@ -29,7 +29,7 @@ from .reading import read_entries, read_fact, read_head, read_number, read_rows
 from .rows import GIVEN, HELD, spanning, to_vector, within, within_any
 from .schema import remove_backups
 from .sealing import guard
-from .where import condition
+from .where import selection
 from .writer import SQLiteWriter
 
 __all__ = ["SQLiteBackend"]
@@ -126,19 +126,15 @@ class SQLiteBackend:
         state: State = "live",
     ) -> list[MemoryRecord]:
         """Return records of a *state* in insertion order, without what has expired by *now*."""
-        inside, parameters = within(scope)
         where = where if now is None else lasting(where, now)
-        passing = condition(where)
-        paged = passing.exact
+        sql, parameters, paged, using = selection(scope, where, (state,))
         found = self._records(
-            f"{inside} AND state = '{state}' AND ({passing.sql}) "
-            f"ORDER BY {'row' if by_row else 'ordinal'} {'DESC' if newest_first else ''} "
+            f"{sql} ORDER BY {'row' if by_row else 'ordinal'} {'DESC' if newest_first else ''} "
             "LIMIT ? OFFSET ?",
             *parameters,
-            *passing.parameters,
             -1 if limit is None or not paged else limit,
             offset if paged else 0,
-            using=passing.using(scope, live=state == "live"),
+            using=using,
         )
         if paged:
             return found
@@ -153,16 +149,12 @@ class SQLiteBackend:
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         """Return the rows of the live records in *scope* that pass *where*, ascending."""
-        inside, parameters = within(scope)
-        passing = condition(where)
-        columns = "row" if passing.exact else f"row, {self._codes.columns}"
+        sql, parameters, exact, using = selection(scope, where)
+        columns = "row" if exact else f"row, {self._codes.columns}"
         found = self._connections.rows(
-            f"SELECT {columns} FROM records {passing.using(scope)} "
-            f"WHERE {inside} AND state = 'live' AND ({passing.sql})",
-            *parameters,
-            *passing.parameters,
+            f"SELECT {columns} FROM records {using} WHERE {sql}", *parameters
         )
-        if not passing.exact:
+        if not exact:
             to_record = self._codes.to_record
             found = [values for values in found if matches(where, to_record(values[1:]))]
         return np.sort(

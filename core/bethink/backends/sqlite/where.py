@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...filters import NUMBER_FIELDS, TIME_FIELDS, All, Any_, Compare, Filter, Not
 from ...namespaces import Scope
-from .rows import GIVEN
+from ...records import LIVE, State
+from .rows import GIVEN, within
 
 _SYMBOLS = {"$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
@@ -31,15 +33,14 @@ class Condition:
     exact: bool = True
     listed: str | None = None
 
-    def using(self, scope: Scope, *, live: bool = True) -> str:
-        """Return the index to look in, where SQLite would read a whole namespace.
 
-        That of keys has but *live* records.
-        """
-        if self.listed == "id":
-            return "INDEXED BY sqlite_autoindex_records_1"
-        by_key = self.listed == "key" and live and isinstance(scope, str)
-        return "INDEXED BY records_key" if by_key else ""
+class Selection(NamedTuple):
+    """What selects records: as a condition does, and the index to look in, if one is named."""
+
+    sql: str
+    parameters: tuple[Any, ...]
+    exact: bool
+    using: str
 
 
 _OPEN = Condition(exact=False)
@@ -57,6 +58,24 @@ _AROUND = {
     "$lte": ("<= ?", (1,)),
 }
 _PLAIN = re.compile("[A-Za-z0-9_ -]+")
+
+
+def selection(scope: Scope, where: Filter | None, states: Collection[State] = LIVE) -> Selection:
+    """Select the records in *scope* in one of *states* that pass *where*.
+
+    An index is named where SQLite would read a whole namespace; that of keys has but live records.
+    """
+    inside, parameters = within(scope)
+    among = " OR ".join(f"state = '{state}'" for state in states)
+    passing = condition(where)
+    by_key = passing.listed == "key" and states == LIVE and isinstance(scope, str)
+    using = "INDEXED BY records_key" if by_key else ""
+    return Selection(
+        f"{inside} AND ({among}) AND ({passing.sql})",
+        (*parameters, *passing.parameters),
+        passing.exact,
+        "INDEXED BY sqlite_autoindex_records_1" if passing.listed == "id" else using,
+    )
 
 
 def condition(where: Filter | None, depth: int = _DEEPEST) -> Condition:

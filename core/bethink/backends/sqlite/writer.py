@@ -29,9 +29,8 @@ from .rows import (
     to_blob,
     to_values,
     to_vector,
-    within,
 )
-from .where import condition
+from .where import selection
 
 _INSERT: Final = (
     f"INSERT INTO records (row, ordinal, revision, {COLUMNS}) "
@@ -109,16 +108,9 @@ class SQLiteWriter:
 
         Oldest first.
         """
-        among = " OR ".join(f"state = '{state}'" for state in states)
-        inside, parameters = within(scope)
-        passing = condition(where)
-        found = self._found(
-            f"{inside} AND ({among}) AND ({passing.sql}) ORDER BY ordinal",
-            *parameters,
-            *passing.parameters,
-            using=passing.using(scope, live=states == LIVE),
-        )
-        return [pair for pair in found if passing.exact or matches(where, pair[1])]
+        sql, parameters, exact, using = selection(scope, where, states)
+        found = self._found(f"{sql} ORDER BY ordinal", *parameters, using=using)
+        return [pair for pair in found if exact or matches(where, pair[1])]
 
     def added(self, namespace: str, since: int) -> list[Row]:
         """Return the live rows of *namespace* made since journal position *since*, ascending."""
