@@ -16,7 +16,7 @@ from ...errors import StorageError, StoreBusyError, StoreClosedError
 from ...forks import opening
 from .opening import MEMORY, connect, explained, prepare
 from .schema import migrate
-from .turnstile import Turnstile
+from .turnstile import Turnstile, waited
 
 Durability = Literal["full", "normal"]
 
@@ -275,10 +275,8 @@ class Connections:
         with explained(self.path):
             with self._alone() as writer:
                 self._turnstile.begin(writer, "VACUUM")
-            while not self._log_emptied():
-                if time.monotonic() > deadline:
-                    raise StoreBusyError(self.path, _STILL_READ)
-                time.sleep(_PAUSE)
+            if not waited(self._log_emptied, deadline, _PAUSE):
+                raise StoreBusyError(self.path, _STILL_READ)
 
     def _log_emptied(self) -> bool:
         with self._alone() as writer:

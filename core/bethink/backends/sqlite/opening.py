@@ -11,8 +11,10 @@ from typing import Final
 
 from ...errors import CorruptStoreError, NotABethinkFileError, StorageError, StoreBusyError
 from .schema import APPLICATION_ID, version_of
+from .turnstile import run_unlocked
 
 MEMORY: Final = ":memory:"
+_PAUSE: Final = 0.01
 _PRAGMAS: Final = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
@@ -50,7 +52,8 @@ def connect(path: str, synchronous: str, patience: float) -> sqlite3.Connection:
     )
     try:
         version_of(connection, path)
-        _enter_wal(connection, patience)
+        # SQLite's busy handler does not cover this step.
+        run_unlocked(connection, "PRAGMA journal_mode = WAL", time.monotonic() + patience, _PAUSE)
         for pragma in (*_PRAGMAS, f"PRAGMA synchronous = {synchronous}"):
             connection.execute(pragma)
     except BaseException:
@@ -106,16 +109,3 @@ def _create_private(path: str) -> None:
             raise NotABethinkFileError(path) from None
     except OSError as error:
         raise StorageError(path, error.strerror or str(error)) from error
-
-
-def _enter_wal(connection: sqlite3.Connection, patience: float) -> None:
-    """Switch to write-ahead logging; SQLite's busy handler does not cover this step."""
-    deadline = time.monotonic() + patience
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)

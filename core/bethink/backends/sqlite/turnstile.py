@@ -42,11 +42,10 @@ class Turnstile:
         """Run *statement*, which takes the write lock, when it is this process's turn."""
         connection.execute("PRAGMA busy_timeout = 0")
         try:
-            if os.path.exists(self._line) or not _begun(connection, statement):
+            if os.path.exists(self._line) or not _ran(connection, statement):
                 deadline = time.monotonic() + self._patience
                 with self._turn(deadline - self._patience / 2):
-                    if not _waited(partial(_begun, connection, statement), deadline):
-                        raise sqlite3.OperationalError("database is locked")
+                    run_unlocked(connection, statement, deadline, _PAUSE)
         finally:
             connection.execute(f"PRAGMA busy_timeout = {int(1000 * self._patience)}")
 
@@ -64,7 +63,7 @@ class Turnstile:
         line = os.open(self._line, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
         try:
             place = _place_in(line)
-            _waited(partial(_locked, line, place - 1), deadline)
+            waited(partial(_locked, line, place - 1), deadline, _PAUSE)
             yield
         finally:
             os.close(line)
@@ -72,13 +71,21 @@ class Turnstile:
             self.remove()
 
 
-def _waited(done: Callable[[], bool], deadline: float) -> bool:
-    """Wait until it is *done*, at most until the *deadline*; tell whether it is."""
+def waited(done: Callable[[], bool], deadline: float, pause: float) -> bool:
+    """Ask until it is *done*, at most until the *deadline*; tell whether it is."""
     while not done():
         if time.monotonic() > deadline:
             return False
-        time.sleep(_PAUSE)
+        time.sleep(pause)
     return True
+
+
+def run_unlocked(
+    connection: sqlite3.Connection, statement: str, deadline: float, pause: float
+) -> None:
+    """Run *statement* as soon as no lock of another is in its way, until the *deadline*."""
+    if not waited(partial(_ran, connection, statement), deadline, pause):
+        raise sqlite3.OperationalError("database is locked")
 
 
 def _place_in(line: int) -> int:
@@ -98,7 +105,8 @@ def _locked(line: int, place: int) -> bool:
     return True
 
 
-def _begun(connection: sqlite3.Connection, statement: str) -> bool:
+def _ran(connection: sqlite3.Connection, statement: str) -> bool:
+    """Run *statement* unless a lock is in its way; tell whether it ran."""
     try:
         connection.execute(statement)
     except sqlite3.OperationalError as error:
