@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
 from operator import attrgetter
 from typing import Any, Final
 
@@ -19,7 +18,7 @@ from ...records import MemoryRecord, new_record
 from .. import Vector
 from ..chronicle import Entry
 
-FIELDS: Final = tuple(field.name for field in fields(MemoryRecord))
+FIELDS: Final = MemoryRecord.__slots__
 COLUMNS: Final = ", ".join(FIELDS)
 TOLD: Final = "seq, at, action, id, namespace, was, row, changes"
 _VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
