@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Coroutine
 from functools import update_wrapper, wraps
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from .awaiting import awaitable, in_thread, lasting, settled
@@ -126,12 +125,7 @@ class AsyncMemoryStore(_AsyncView):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
 

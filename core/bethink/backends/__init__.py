@@ -106,7 +106,10 @@ class Loading:
 
 
 class Writer(Protocol):
-    """One open write transaction; it sees its own writes."""
+    """One open write transaction; it sees its own writes.
+
+    Whoever changes a record appends its journal entry next: with a key, that vouches for it.
+    """
 
     def head(self) -> int:
         """Return the last journal position."""

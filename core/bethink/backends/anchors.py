@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -62,13 +63,10 @@ class FileAnchor:
 
     def _replace(self, line: str) -> None:
         part = self.path.with_name(f"{self.path.name}.part")
-        file = os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-        try:
-            os.write(file, f"{line}\n".encode())
+        with open(part, "wb", buffering=0, opener=partial(os.open, mode=0o600)) as file:
+            file.write(f"{line}\n".encode())
             if self._durable:
                 os.fsync(file)
-        finally:
-            os.close(file)
         os.replace(part, self.path)
         if self._durable and fcntl is not None:
             _sync_folder(self.path.parent)
