@@ -8,6 +8,8 @@ import pytest
 from bethink import EVERYWHERE, HashEmbedder, MemoryStore, StorageError, Subtree
 from bethink import index as resident
 from bethink.backends import Loading, Row
+from bethink.backends.sqlite import loading
+from bethink.backends.sqlite.reading import read_rows
 from bethink.index import keyword, scope
 from bethink.index.touches import Pending, Touches
 from bethink.namespaces import Scope
@@ -271,8 +273,6 @@ def test_what_is_never_recalled_is_saved_as_well(path: Path) -> None:
 def test_what_was_just_written_is_indexed_without_being_read(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bethink.backends.sqlite import loading
-
     read: list[int] = []
 
     def noting(*arguments: Any, **named: Any) -> list[Row]:
@@ -280,7 +280,6 @@ def test_what_was_just_written_is_indexed_without_being_read(
         read.extend(row.row for row in found)
         return found
 
-    read_rows = loading.read_rows
     monkeypatch.setattr(loading, "read_rows", noting)
     with opened(path) as store, opened(path) as other:
         ids = fill(store, 6)
