@@ -15,7 +15,7 @@ from bethink.bench.peers import HITS, PEERS, ROOM
 
 Durability = Literal["full", "normal"]
 
-TURNS: Final = 20
+_TURNS: Final = 20
 _SPEAKERS: Final = ("Ann", "Bob")
 
 
@@ -90,7 +90,7 @@ class Bethink:
     def converse(self, texts: Sequence[str]) -> None:
         """Store *texts* as what two say in turn, so many to a conversation."""
         turns = (
-            {"content": text, "thread": str(place // TURNS), "author": _SPEAKERS[place % 2]}
+            {"content": text, "thread": str(place // _TURNS), "author": _SPEAKERS[place % 2]}
             for place, text in enumerate(texts)
         )
         self.memory.store_many(turns)

@@ -72,9 +72,9 @@ class Run:
             self._recall(engines)
             self._prove(engines)
             self._recall_after_store(engines)
-        if self.shared and "bethink" in self.names:
-            self._recall_among_turns(self.shared)
         if self.shared:
+            if "bethink" in self.names:
+                self._recall_among_turns(self.shared)
             self._recall_after_foreign_store(self.shared)
             self._store_one_by_one(self.shared)
 

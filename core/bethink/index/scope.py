@@ -180,10 +180,11 @@ class ScopeIndex:
 
     def touch(self, rows: Sequence[int], times: int, at: float) -> None:
         """Count *times* more accesses of each of *rows*, the last one *at*."""
-        positions, columns = self.positions(rows), self.columns
+        positions = self.positions(rows)
         positions = positions[positions >= 0]
-        columns["accesses"][positions] += times
-        columns["accessed"][positions] = columns["accessed"][positions].clip(at)
+        self.columns["accesses"][positions] += times
+        accessed = self.columns["accessed"]
+        accessed[positions] = np.maximum(accessed[positions], at)
 
     def _patch(self, position: int, record: MemoryRecord) -> None:
         """Overwrite the numbers that can change in place."""

@@ -35,12 +35,9 @@ class Touches:
     def add(self, ids: Iterable[str], at: float) -> None:
         """Note an access *at* of each record."""
         with self._lock:
-            pending = self._pending
-            if not pending:
+            if not self._pending:
                 self._since = at
-            for id in ids:
-                times, last = pending.get(id, (0, at))
-                pending[id] = times + 1, max(last, at)
+            _add(self._pending, dict.fromkeys(ids, (1, at)))
 
     def unwritten(self, head: int = 0) -> Pending:
         """Return what no reader finds written who sees the journal up to *head*."""

@@ -27,6 +27,9 @@ Matrix = npt.NDArray[np.float32]
 KEPT: Final = 1 << 25
 """How many bytes of exact vectors are kept."""
 
+DECIMALS: Final = 12
+"""Cosines are rounded to so many, so that a right angle is exactly 0."""
+
 _ROUNDING: Final = 5e-6
 _BLOCK: Final = 2048  # as float32 it stays in the processor's cache
 _AT_ONCE: Final = 1 << 22  # products that are reckoned before they are looked at
@@ -199,10 +202,10 @@ def directions(vectors: Matrix) -> Floats:
 def cosines(directions: Floats, query: Floats) -> Floats:
     """Return the cosine of each row, of length one, with the unit vector *query*.
 
-    Rounded to twelve decimals: a right angle is exactly 0.
+    They are rounded to ``DECIMALS``.
     """
     similar: Floats = np.einsum("ij,j->i", directions, query)
-    return similar.round(12, out=similar)
+    return similar.round(DECIMALS, out=similar)
 
 
 def _quantised(vectors: npt.NDArray[np.float32]) -> tuple[Column, Column, float]:

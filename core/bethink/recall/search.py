@@ -145,9 +145,8 @@ class Search:
         if not own.passing[0]:
             return Standing(explanation, similarity, 0, ())
         rivals, _ = self._candidates()
-        rivals = rivals[
-            self._ranked(rivals, self._most(rivals)).score >= own.score[0]
-        ]  # itself too
+        most = self._ranked(rivals, self._most(rivals)).score
+        rivals = rivals[most >= own.score[0]]  # itself among them
         ranked = self._ranked(rivals, self._cosines(rivals))
         ahead = int((ranked.passing & (ranked.score > own.score[0])).sum())
         tied = rivals[ranked.passing & (ranked.score == own.score[0])]

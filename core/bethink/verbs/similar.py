@@ -21,14 +21,13 @@ from ..conflicts import Reading, are_duplicates
 from ..conflicts.duplicates import about
 from ..conflicts.lexicon import BEING, MANNER, NUMBERS, SHORT, TOWARDS, WEAK
 from ..engine import Engine
-from ..index.vectors import Floats, Positions, cosines, directions
+from ..index.vectors import DECIMALS, Floats, Positions, cosines, directions
 from ..text.stemming import stem
 
 Similarity: TypeAlias = Callable[[str, str], float]
 """Tells the cosine of the vectors of two records by their ids."""
 
 _KEPT: Final = 1 << 22  # numbers of vectors: 32 MB
-_DECIMALS: Final = 12
 _AT_ONCE: Final = 512
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _APOSTROPHES: Final = re.compile("['\u2019]")
@@ -223,7 +222,7 @@ def _cosines(engine: Engine, pairs: Positions) -> Iterator[float]:
     for start in range(0, len(pairs), _AT_ONCE):
         one, other = places[start : start + _AT_ONCE].T
         similar: Floats = np.einsum("ij,ij->i", exact[one], exact[other])
-        yield from similar.round(_DECIMALS).tolist()
+        yield from similar.round(DECIMALS).tolist()
 
 
 def cosine(one: Vector, other: Vector) -> float:
