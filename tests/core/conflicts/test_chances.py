@@ -5,10 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink import MemoryRecord
-from bethink.conflicts import Reading, find_conflict, read
+from bethink.conflicts import find_conflict
 from bethink.conflicts.chances import promising
 from bethink.conflicts.pairs import sharing
+
+from .readings import readings
 
 SAID = (
     "I my the user is was not never no no. lives likes tea coffee Oslo Paris main current new now "
@@ -17,13 +18,6 @@ SAID = (
 )
 WORDS = SAID.split()
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join), max_size=25)
-
-
-def readings(contents: list[str]) -> list[Reading]:
-    return [
-        read(MemoryRecord(f"{number:03}", "default", text, number, number, number))
-        for number, text in enumerate(contents)
-    ]
 
 
 @given(texts)

@@ -9,20 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink import MemoryRecord
-from bethink.conflicts import Reading, find_conflict, read
+from bethink.conflicts import Reading, find_conflict
 from bethink.conflicts import pairs as module
 from bethink.conflicts.pairs import NEIGHBOURS, pairs
 
+from .readings import readings
+
 WORDS = ["user", "prefers", "tabs", "spaces", "never", "likes", "tea", "open", "100", "200"]
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), max_size=20)
-
-
-def readings(contents: list[str]) -> list[Reading]:
-    return [
-        read(MemoryRecord(f"{number:03}", "default", text, number, number, number))
-        for number, text in enumerate(contents)
-    ]
 
 
 @given(texts)
