@@ -122,15 +122,15 @@ class ScopeIndex:
         Those that *read* found last, by row, are kept.
         """
         places, columns = np.asarray(positions, dtype=np.int64), self.columns
-        rows, counts, lasts = (
-            columns[name][places].tolist() for name in ("row", "accesses", "accessed")
-        )
+        rows, judged = columns["row"][places].tolist(), columns["judged"][places].tolist()
         held = self._records.of(
             rows, read, self.live, lambda: columns["row"][self._living()].tolist()
         )
         return {
             position: with_accesses(held[row], int(count), None if last == NEVER else last)
-            for position, row, count, last in zip(places.tolist(), rows, counts, lasts, strict=True)
+            for position, row, (_, last, count, *_) in zip(
+                places.tolist(), rows, judged, strict=True
+            )
             if row in held
         }
 
@@ -396,8 +396,6 @@ def _places(rows: Rows, wanted: Rows, order: Positions | None = None) -> Positio
     if not len(rows):
         return np.full(len(wanted), -1)
     place = rows.searchsorted(wanted, sorter=order)
-    place[place == len(rows)] = 0
     if order is not None:
-        place = order[place]
-    place[rows[place] != wanted] = -1
-    return place
+        place = order.take(place, mode="clip")
+    return np.where(rows.take(place, mode="clip") == wanted, place, -1)
