@@ -36,4 +36,4 @@ class IdFactory:
             stamp = self._last
         time, counter = stamp >> 12 & 0xFFFFFFFFFFFF, stamp & 0xFFF
         random = int.from_bytes(os.urandom(8), "big") >> 2
-        return f"{time:012x}{0x7000 | counter:04x}{0x8000000000000000 | random:016x}"
+        return f"{time << 80 | (0x7000 | counter) << 64 | 0x8000000000000000 | random:032x}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from itertools import filterfalse
 from operator import itemgetter
 from typing import Final
 
@@ -49,7 +48,7 @@ def tells_time(found: Collection[str]) -> bool:
 
 def telling(found: Iterable[str]) -> int:
     """Count the distinct of these search terms, without those of stop words."""
-    return len(set(filterfalse(_SILENT.__contains__, found)))
+    return len(set(found) - _SILENT)
 
 
 def instructs(text: str) -> bool:
