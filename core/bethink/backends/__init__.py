@@ -45,7 +45,7 @@ SEGMENT_FORMAT: Final = 8
 """Raised when segments change: in layout, or in how text becomes terms. Others are not loaded."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # frozen, it would take three times as long to make
 class Row:
     """A live record with its row, its place in insertion order and its vectors by name."""
 

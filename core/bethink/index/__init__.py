@@ -191,7 +191,7 @@ class ResidentIndex:
             else self._covering(changes.namespaces)
         )
         seen_by = defaultdict[Scope, list[Row]](list)
-        for row in self.touches.counted(changes.live, changes.head):
+        for row in self.touches.counted(changes.live if affected else (), changes.head):
             for scope in _seeing(row.record.namespace):
                 seen_by[scope].append(row)
         gone = changes.rows.difference(row.row for row in changes.live)

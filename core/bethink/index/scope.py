@@ -21,7 +21,7 @@ from ..namespaces import Scope, covers
 from ..records import MemoryRecord, with_accesses
 from ..text import Query
 from .columns import FOREVER, NEVER, ROOM, Column, Columns, numbers, table
-from .document import ASSISTANT, STANDING, UNASKED, document
+from .document import ASSISTANT, STANDING, UNASKED, Document, document
 from .kept import Kept
 from .keyword import SEAL, Block, KeywordIndex
 from .passing import Passing, Truths
@@ -300,19 +300,15 @@ class ScopeIndex:
         """Append live rows that are new to the scope, ascending; threads are linked later."""
         if not rows:
             return
-        documents = [document(row.record) for row in rows]
-        lengths = [len(each.terms) for each in documents]
-        self.keyword.extend([each.terms for each in documents])
+        terms, *told = zip(*(document(row.record) for row in rows), strict=True)
+        lengths = list(map(len, terms))
+        self.keyword.extend(terms)
         self.columns.append(
             len(rows),
             **table(rows),
             alive=True,
             length=lengths,
-            words=[each.words for each in documents],
-            telling=[each.telling for each in documents],
-            asks=[each.asks for each in documents],
-            tells_time=[each.tells_time for each in documents],
-            instructs=[each.instructs for each in documents],
+            **dict(zip(Document._fields[1:], told, strict=True)),
             thread=[self._thread(row.record) for row in rows],
             namespace=[self._namespace(row.record.namespace) for row in rows],
         )
