@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from bethink import ValidationError
+from bethink import MemoryStore, ValidationError
 from bethink.backends import EMBEDDED, Backend, open_backend
+from bethink.fields import to_json
 from bethink.journal import told
 from bethink.testing.samples import EVERY_FIELD, insert, move, patch, record, vector
 
@@ -72,3 +75,19 @@ def test_loading_some_takes_what_is_held_and_has_not_changed(backend: Backend) -
     assert [row.record for row in loose] == [row.record for row in read]
     assert [row.row for row in loose] == [row.row for row in read] == [1, 4, 5, 6, 7, 10]
     assert [row.row for row in loose if row is held.get(row.row)] == [5, 6]
+
+
+def test_what_many_share_is_told_as_of_each_alone(tmp_path: Path) -> None:
+    path, alike = tmp_path / "a.db", ["", 'a "b"', "né\u2028\0", "x"]
+    items = [
+        *({"content": content, "value": 0} for content in alike),
+        *alike[1:],
+        *({"content": content, "importance": zero} for content in "ab" for zero in (0.0, -0.0)),
+        *({"content": content, "author": "Ann"} for content in alike[1:]),
+        *({"content": content, "metadata": {"a": "\ud800"}} for content in alike[1:]),
+    ]
+    with MemoryStore(path) as store:
+        records = store.store_many(items, namespace='"a"/b')
+    with closing(sqlite3.connect(path)) as connection:
+        spelled = connection.execute("SELECT changes FROM journal ORDER BY seq").fetchall()
+    assert spelled == [(to_json(told(record)),) for record in records]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from operator import attrgetter
+from operator import attrgetter, is_, itemgetter
 from typing import Any, Final
 
 import numpy as np
 
 from ...errors import CorruptStoreError
 from ...fields import to_json
-from ...journal import KINDS, WHOLE, sensible
+from ...journal import KINDS, WHOLE, sensible, told
 from ...namespaces import Scope, Subtree
 from ...paths import below
 from ...records import MemoryRecord, new_record
@@ -23,7 +23,9 @@ COLUMNS: Final = ", ".join(FIELDS)
 TOLD: Final = "seq, at, action, id, namespace, was, row, changes"
 _VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
 _values = attrgetter(*FIELDS)
+_common = itemgetter(*(n for n, name in enumerate(FIELDS) if name not in ("id", "content")))
 _MANY: Final = 50
+_SINGLE: Final = np.dtype("<f4")
 
 GIVEN: Final = "(SELECT value FROM json_each(?))"
 """The values of a list given as JSON, of any length."""
@@ -69,6 +71,36 @@ def to_values(record: MemoryRecord) -> list[Any]:
     return values
 
 
+class Telling:
+    """Spell what entries tell of new records; what one shares with the one before, only once.
+
+    They share the very same values: equal ones such as 0.0 and -0.0 may be spelled otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._common: tuple[Any, ...] | None = None
+        self._around: tuple[str, str] | None = None
+
+    def __call__(self, record: MemoryRecord, values: Sequence[Any]) -> str:
+        """Return the JSON of all that *record*, with these column *values*, says."""
+        common = _common(values)
+        if self._common is None or not all(map(is_, common, self._common)):
+            self._common, self._around = common, None
+            return to_json(told(record))
+        if self._around is None:
+            self._around = _around(record)
+        before, after = self._around
+        return f'{{"id":{to_json(record.id)}{before}{to_json(record.content)}{after}'
+
+
+def _around(record: MemoryRecord) -> tuple[str, str]:
+    """Return how the JSON of all that *record* says goes on after its id and its content."""
+    fields = told(record)
+    del fields["id"], fields["content"]
+    namespace = to_json({"namespace": fields.pop("namespace")})
+    return f',{namespace[1:-1]},"content":', f",{to_json(fields)[1:]}"
+
+
 def to_record(values: Sequence[Any]) -> MemoryRecord:
     """Return the record of a row whose columns come in the order of ``FIELDS``."""
     columns = list(_RECORD(values))
@@ -105,7 +137,7 @@ def to_entry(values: Sequence[Any]) -> Entry:
 
 def to_blob(vector: Vector) -> bytes:
     """Return the vector as little-endian float32 bytes."""
-    return np.asarray(vector, dtype="<f4").tobytes()
+    return vector.astype(_SINGLE, copy=False).tobytes()
 
 
 def to_vector(blob: bytes) -> Vector:

@@ -20,11 +20,11 @@ from .codes import PLAIN, Codes
 from .erasing import ERASED, blank
 from .reading import read_fact, read_number, read_rows
 from .rows import (
-    COLUMNS,
     FIELDS,
     GIVEN,
     HELD,
     Shape,
+    Telling,
     spanning,
     to_blob,
     to_values,
@@ -32,10 +32,6 @@ from .rows import (
 )
 from .where import selection
 
-_INSERT: Final = (
-    f"INSERT INTO records (row, ordinal, revision, {COLUMNS}) "
-    f"VALUES ({','.join('?' * (3 + len(FIELDS)))})"
-)
 _UPDATE: Final = (
     "UPDATE records SET row = ?, revision = ?, "
     f"{', '.join(f'{name} = ?' for name in FIELDS)} WHERE row = ?"
@@ -142,12 +138,10 @@ class SQLiteWriter:
     def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         """Add a record; an id that exists is refused."""
         row = self._head + 1
-        try:
-            self._connection.execute(_INSERT, (row, row, row, *to_values(record)))
-        except sqlite3.IntegrityError as error:
-            raise ValidationError(_TAKEN.format(record.id)) from error
+        added = Row(row, row, record, vectors)
+        self._insert_records([added], [to_values(record)])
         self._attach(row, vectors)
-        return Row(row, row, record, vectors)
+        return added
 
     def insert_all(
         self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
@@ -157,7 +151,8 @@ class SQLiteWriter:
             Row(row, row, record, own)
             for row, (record, own) in enumerate(zip(records, vectors, strict=True), self._head + 1)
         ]
-        self._insert_records(rows)
+        columns = list(map(to_values, records))
+        self._insert_records(rows, columns)
         self._connection.executemany(
             _VECTOR,
             (
@@ -172,25 +167,34 @@ class SQLiteWriter:
                 self._attach(each.row, named)
         if rows:
             self._note_time(at)
-        self._connection.executemany(_ENTRY, self._stored(rows, at))
+        self._connection.executemany(_ENTRY, self._stored(rows, columns, at))
         return rows
 
-    def _insert_records(self, rows: Sequence[Row]) -> None:
-        before = self._connection.total_changes
+    def _insert_records(self, rows: Sequence[Row], columns: Sequence[Sequence[object]]) -> None:
+        """Insert the records of *rows*; columns that none of them fills take time to be given."""
+        before, numbers = self._connection.total_changes, [each.row for each in rows]
+        named = zip(FIELDS, zip(*columns, strict=True), strict=False)
+        given = {name: column for name, column in named if column.count(None) < len(column)}
+        insert = (
+            f"INSERT INTO records ({', '.join(('row', 'ordinal', 'revision', *given))}) "
+            f"VALUES ({', '.join('?' * (3 + len(given)))})"
+        )
         try:
             self._connection.executemany(
-                _INSERT, ((each.row, each.row, each.row, *to_values(each.record)) for each in rows)
+                insert, zip(numbers, numbers, numbers, *given.values(), strict=True)
             )
         except sqlite3.IntegrityError as error:
             refused = rows[self._connection.total_changes - before]
             raise ValidationError(_TAKEN.format(refused.record.id)) from error
 
-    def _stored(self, rows: Sequence[Row], at: float) -> Iterator[tuple[object, ...]]:
-        """Yield the journal entries of new *rows*."""
-        salts = os.urandom(_SALT * len(rows))
-        for number, each in enumerate(rows):
+    def _stored(
+        self, rows: Sequence[Row], columns: Iterable[Sequence[object]], at: float
+    ) -> Iterator[tuple[object, ...]]:
+        """Yield the journal entries of new *rows* with these *columns*."""
+        salts, tell = os.urandom(_SALT * len(rows)), Telling()
+        for number, (each, values) in enumerate(zip(rows, columns, strict=True)):
             salt = salts[number * _SALT : (number + 1) * _SALT]
-            text = to_json(told(each.record))
+            text = tell(each.record, values)
             yield self._chained("store", at, each.record, None, each.row, salt, text)
 
     def patch(self, row: int, record: MemoryRecord) -> None:
