@@ -151,8 +151,8 @@ class SQLiteWriter:
             Row(row, row, record, own)
             for row, (record, own) in enumerate(zip(records, vectors, strict=True), self._head + 1)
         ]
-        columns = list(map(to_values, records))
-        self._insert_records(rows, columns)
+        values = list(map(to_values, records))
+        self._insert_records(rows, values)
         self._connection.executemany(
             _VECTOR,
             (
@@ -167,13 +167,16 @@ class SQLiteWriter:
                 self._attach(each.row, named)
         if rows:
             self._note_time(at)
-        self._connection.executemany(_ENTRY, self._stored(rows, columns, at))
+        self._connection.executemany(_ENTRY, self._stored(rows, values, at))
         return rows
 
-    def _insert_records(self, rows: Sequence[Row], columns: Sequence[Sequence[object]]) -> None:
-        """Insert the records of *rows*; columns that none of them fills take time to be given."""
+    def _insert_records(self, rows: Sequence[Row], values: Sequence[Sequence[object]]) -> None:
+        """Insert the records of *rows*, whose *values* are in the order of ``FIELDS``.
+
+        Columns that none of them fills are left to SQLite: to give them takes time.
+        """
         before, numbers = self._connection.total_changes, [each.row for each in rows]
-        named = zip(FIELDS, zip(*columns, strict=True), strict=False)
+        named = zip(FIELDS, zip(*values, strict=True), strict=False)  # none of no records
         given = {name: column for name, column in named if column.count(None) < len(column)}
         insert = (
             f"INSERT INTO records ({', '.join(('row', 'ordinal', 'revision', *given))}) "
@@ -188,13 +191,13 @@ class SQLiteWriter:
             raise ValidationError(_TAKEN.format(refused.record.id)) from error
 
     def _stored(
-        self, rows: Sequence[Row], columns: Iterable[Sequence[object]], at: float
+        self, rows: Sequence[Row], values: Iterable[Sequence[object]], at: float
     ) -> Iterator[tuple[object, ...]]:
-        """Yield the journal entries of new *rows* with these *columns*."""
+        """Yield the journal entries of new *rows*, whose records have these *values*."""
         salts, tell = os.urandom(_SALT * len(rows)), Telling()
-        for number, (each, values) in enumerate(zip(rows, columns, strict=True)):
+        for number, (each, own) in enumerate(zip(rows, values, strict=True)):
             salt = salts[number * _SALT : (number + 1) * _SALT]
-            text = tell(each.record, values)
+            text = tell(each.record, own)
             yield self._chained("store", at, each.record, None, each.row, salt, text)
 
     def patch(self, row: int, record: MemoryRecord) -> None:
