@@ -122,15 +122,15 @@ class ScopeIndex:
         Those that *read* found last, by row, are kept.
         """
         places, columns = np.asarray(positions, dtype=np.int64), self.columns
-        rows, judged = columns["row"][places].tolist(), columns["judged"][places].tolist()
+        rows, counts, lasts = (
+            columns[name][places].tolist() for name in ("row", "accesses", "accessed")
+        )
         held = self._records.of(
             rows, read, self.live, lambda: columns["row"][self._living()].tolist()
         )
         return {
             position: with_accesses(held[row], int(count), None if last == NEVER else last)
-            for position, row, (_, last, count, *_) in zip(
-                places.tolist(), rows, judged, strict=True
-            )
+            for position, row, count, last in zip(places.tolist(), rows, counts, lasts, strict=True)
             if row in held
         }
 

@@ -192,14 +192,15 @@ def _is_plain(chunk: str) -> bool:
 
 def _term(word: str) -> str:
     """Return the term of a folded word, marked if it is a stop word and the word is none."""
-    plain = word.isascii() and word.isalpha()
-    term = stem(word)[:_LATIN_LETTERS] if plain else _common_part(word)
+    term = _common_part(_stemmed(word))
     return f"{term}_" if term in STOP_WORDS and word not in STOP_WORDS else term
 
 
 def _common_part(word: str) -> str:
-    """Cut a word that is not plain English to what most of its forms have in common."""
+    """Cut a stem to what most forms of the word have in common."""
     if word.isascii():
+        if word.isalpha():
+            return word[:_LATIN_LETTERS]
         return ordinal[0] if (ordinal := _ORDINAL.match(word)) else word
     if _DIGIT.search(word):
         return word
