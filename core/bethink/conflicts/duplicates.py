@@ -8,11 +8,13 @@ Paris.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import cached_property
-from itertools import chain
-from typing import Final
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cache, cached_property
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from ..fields import to_json
 from ..records import MemoryRecord
@@ -31,77 +33,108 @@ _WORDS: Final = re.compile(r"[-\u2212]?\d+(?:[.,]\d+)*|\w+|[^\w\s.,;:!\"()\u2026
 _APOSTROPHES: Final = re.compile("['\u2019]")
 _RUNS: Final = re.compile(r"\w+")
 _PARTED: Final = bytes(code if _RUNS.match(chr(code)) else ord(" ") for code in range(256))
-_ANY: Final = ""  # is among the runs of every text, so that one without words is found, too
+
+_APART: Final = "\0"
+_FOREIGN: Final = re.compile(r"[^\w\0-\x7f]+")
+_START: Final = 64  # codes of bytes are below, several may share one; 0 is that of what parts runs
+_DIGITS: Final = 32  # their codes are the highest
+_AT_ONCE: Final = 1 << 16  # pairs of texts
+
+Codes: TypeAlias = npt.NDArray[np.uint8]
+Marks: TypeAlias = npt.NDArray[np.uint64]
+
+
+def _code(byte: int) -> int:
+    if chr(byte) == _APART:
+        return _START
+    if byte < 128 and _PARTED[byte] == ord(" "):
+        return 0
+    return byte if chr(byte) in "0123456789" else ord(chr(byte).lower()) % (_DIGITS - 1) + 1
+
+
+_CODED: Final = bytes(map(_code, range(256)))
+
+
+def _pairs(codes: Codes) -> npt.NDArray[np.uint16]:
+    """Return what stands for each two codes side by side."""
+    codes = codes % _START
+    pairs: npt.NDArray[np.uint16] = codes[:-1] * np.uint16(_START) + codes[1:]
+    return pairs
+
+
+def _marks_of_pairs() -> Marks:
+    """Return the mark that each pair leaves, which is none if it is in a word that is idle.
+
+    Digits share no marks with letters: texts of one kind often differ in a number alone.
+    """
+    pairs = np.arange(_START**2)
+    digits = (pairs >= _DIGITS * _START) | (pairs % _START >= _DIGITS)
+    marks: Marks = np.uint64(1) << np.where(digits, 53 + pairs % 11, pairs % 53).astype(np.uint64)
+    idle = " ".join(["", "", *_IDLE, ""]).encode().translate(_CODED)
+    marks[_pairs(np.frombuffer(idle, dtype=np.uint8))] = 0
+    return marks
+
+
+_MARKS: Final = _marks_of_pairs()
 
 
 def repeats(memories: Iterable[MemoryRecord]) -> list[bool]:
     """Tell of each memory whether one before it, itself no repetition, says all that it says.
 
-    What is the first to have some run of letters and digits repeats none. Of each of the others the
-    rarest run is noted, and it is held against those before it that have this one.
+    Those are compared of which one has the marks of the other.
     """
     memories = list(memories)
-    runs = [_runs(memory.content) for memory in memories]
-    rarest = _rarest(_nothing_new(runs))
-    asked = frozenset(rarest.values())
-    having: defaultdict[str, list[_Told]] = defaultdict(list)
+    told = cache(lambda place: _Told(memories[place]))
     found = [False] * len(memories)
-    for place, own in enumerate(runs):
-        if asked.isdisjoint(own):
-            continue
-        told = _Told(memories[place], own)
-        if place in rarest and any(map(told.repeats, having[rarest[place]])):
-            found[place] = True
-        else:
-            for run in asked.intersection(own):
-                having[run].append(told)
+    for place, other in _marked_alike(_marks([memory.content for memory in memories])):
+        if not (found[place] or found[other]):
+            found[place] = told(place).repeats(told(other))
     return found
+
+
+def _marks(texts: Iterable[str]) -> Marks:
+    """Return a bit set of each text: the marks of what stands side by side in its runs.
+
+    Whatever has all runs of a text that change something has all of its marks.
+    """
+    codes = np.frombuffer(_coded(texts), dtype=np.uint8)
+    starts = (codes == _START).nonzero()[0][:-1]
+    marks: Marks = np.bitwise_or.reduceat(_MARKS.take(_pairs(codes)), starts)
+    return marks
+
+
+def _coded(texts: Iterable[str]) -> bytes:
+    """Return the codes of *texts*, with a start before each of them and at the end."""
+    joined = _APART.join(["", *(text.replace(_APART, " ") for text in texts), ""])
+    if not joined.isascii():
+        joined = _FOREIGN.sub(" ", _APOSTROPHES.sub("", joined.casefold()))
+    return joined.encode("utf-8", "surrogatepass").translate(_CODED, b"'")
+
+
+def _marked_alike(marks: Marks) -> Iterator[tuple[int, int]]:
+    """Yield where each text stands with any before it that has all of its marks."""
+    step = max(_AT_ONCE // max(len(marks), 1), 1)
+    for start in range(0, len(marks), step):
+        others = marks[: start + step]
+        places, earlier = ((marks[start : start + step, None] | others) == others).nonzero()
+        places += start
+        before = earlier < places
+        yield from zip(places[before].tolist(), earlier[before].tolist(), strict=True)
 
 
 def _runs(text: str) -> list[str]:
     """Return the runs of letters and digits in the words of *text*."""
     text = text.casefold()
     if text.isascii():  # as most are, and so it takes a third of the time
-        found = text.encode().translate(_PARTED, b"'").decode().split()
-    else:
-        found = _RUNS.findall(_APOSTROPHES.sub("", text))
-    found.append(_ANY)
-    return found
-
-
-def _nothing_new(runs: Iterable[list[str]]) -> dict[int, set[str]]:
-    """Return, by place, the runs of those whose runs are all idle or occur before them."""
-    seen, found = {_ANY, *_IDLE}, {}
-    for place, own in enumerate(runs):
-        known = len(seen)
-        seen.update(own)
-        if len(seen) == known:
-            found[place] = set(own) - _IDLE
-    return found
-
-
-def _rarest(runs: Mapping[int, set[str]]) -> dict[int, str]:
-    """Return the run of each that the fewest have, of several the longest."""
-    counts = Counter(chain.from_iterable(runs.values()))
-    return {
-        place: min(sorted(own, key=len, reverse=True), key=counts.__getitem__)
-        for place, own in runs.items()
-    }
+        return text.encode().translate(_PARTED, b"'").decode().split()
+    return _RUNS.findall(_APOSTROPHES.sub("", text))
 
 
 class _Told:
-    def __init__(self, memory: MemoryRecord, runs: Sequence[str]) -> None:
-        self._memory, self._listed = memory, runs
-
-    @cached_property
-    def runs(self) -> frozenset[str]:
-        """The runs of letters and digits that change something."""
-        return frozenset(self._listed) - _IDLE
-
-    @cached_property
-    def thing(self) -> Hashable:
-        """What it is about."""
-        return about(self._memory)
+    def __init__(self, memory: MemoryRecord) -> None:
+        self._memory = memory
+        self._thing = about(memory)
+        self._runs = frozenset(_runs(memory.content)) - _IDLE
 
     @cached_property
     def words(self) -> Sequence[str]:
@@ -112,7 +145,7 @@ class _Told:
 
     def repeats(self, other: _Told) -> bool:
         """Tell whether *other* says the same, or that with a few words that do not change it."""
-        if not self.runs <= other.runs or self.thing != other.thing:
+        if not self._runs <= other._runs or self._thing != other._thing:
             return False
         if len(self.words) == len(other.words):
             return self.words == other.words
