@@ -25,10 +25,10 @@ from .columns import Column
 from .held import Held
 from .keyword import FANOUT, SEAL
 from .residents import MAX_RESIDENT, Residents
-from .scope import ScopeIndex
+from .scope import Accessed, ScopeIndex
 from .touches import Touches
 
-__all__ = ["MAX_RESIDENT", "Column", "ResidentIndex", "ScopeIndex"]
+__all__ = ["MAX_RESIDENT", "Accessed", "Column", "ResidentIndex", "ScopeIndex"]
 
 _logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from sys import getsizeof
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,9 @@ from .vectors import VectorColumn
 from .weighing import Bm25, Floats
 
 Positions = npt.NDArray[np.int64]
+
+Accessed: TypeAlias = tuple[MemoryRecord, int, float | None]
+"""A record that others share, how often it was accessed, and when last."""
 
 BULK = 256
 """From this many new rows on, threads are linked all at once."""
@@ -121,6 +124,15 @@ class ScopeIndex:
 
         Those that *read* found last, by row, are kept.
         """
+        found = self.accessed(positions, read)
+        return {position: with_accesses(*each) for position, each in found.items()}
+
+    def accessed(
+        self,
+        positions: Sequence[int] | Positions,
+        read: Callable[[Sequence[int]], Mapping[int, MemoryRecord]],
+    ) -> dict[int, Accessed]:
+        """Return what ``records`` does, each record as it is kept and its accesses beside it."""
         places, columns = np.asarray(positions, dtype=np.int64), self.columns
         rows, counts, lasts = (
             columns[name][places].tolist() for name in ("row", "accesses", "accessed")
@@ -129,7 +141,7 @@ class ScopeIndex:
             rows, read, self.live, lambda: columns["row"][self._living()].tolist()
         )
         return {
-            position: with_accesses(held[row], int(count), None if last == NEVER else last)
+            position: (held[row], int(count), None if last == NEVER else last)
             for position, row, count, last in zip(places.tolist(), rows, counts, lasts, strict=True)
             if row in held
         }

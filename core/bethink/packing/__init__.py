@@ -11,14 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .. import fields
 from ..conflicts.duplicates import repeats
-from ..records import RecallResult
+from ..records import MemoryRecord, RecallResult
 from ..text import rough_tokens
 from .context import Layout, new_nonce
 from .knapsack import Ints, fill
@@ -28,11 +29,26 @@ TokenCounter: TypeAlias = Callable[[str], float]
 _FINEST: Final = 2.0**-20  # of a token, the step to which counts are rounded up
 _BITS: Final = 50  # of a budget in steps: if it is huge, the steps are larger
 _ROUNDS: Final = 4
+_set = object.__setattr__
 _MOST: Final = 2**50  # tokens; beyond it numbers are not told apart
 
 
+class Block(NamedTuple):
+    """A block of what was ``chosen`` of some memories, by their places."""
+
+    text: str
+    tokens: int
+    chosen: Sequence[int]
+
+
+class _Told:
+    """Room for what tells the results once they are asked for."""
+
+    __slots__ = ("_tell",)
+
+
 @dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(_Told):
     """Memories as a block of ``text`` of so many ``tokens``.
 
     ``results`` are in it, ``left_out`` are not, for want of room or because they repeat another;
@@ -43,6 +59,31 @@ class Packed:
     tokens: int
     results: tuple[RecallResult, ...]
     left_out: tuple[RecallResult, ...]
+
+    @classmethod
+    def told_by(cls, block: Block, count: int, result: Callable[[int], RecallResult]) -> Packed:
+        """Return *block*; *result* gives its results and the others of *count* on first use."""
+        packed = object.__new__(cls)
+        _set(packed, "text", block.text)
+        _set(packed, "tokens", block.tokens)
+        _set(packed, "_tell", partial(_told, frozenset(block.chosen), count, result))
+        return packed
+
+    if not TYPE_CHECKING:  # or any name would pass for an attribute
+
+        def __getattr__(self, name: str) -> tuple[RecallResult, ...]:
+            """Tell the results: called where they are not there yet."""
+            if name not in ("results", "left_out"):
+                raise AttributeError(f"'Packed' object has no attribute {name!r}")
+            _set(self, name, self._tell(chosen=name == "results"))
+            return getattr(self, name)
+
+
+def _told(
+    places: frozenset[int], count: int, result: Callable[[int], RecallResult], *, chosen: bool
+) -> tuple[RecallResult, ...]:
+    """Return the results at *places*, or those of *count* that are not."""
+    return tuple(result(place) for place in range(count) if (place in places) is chosen)
 
 
 class Budget:
@@ -88,27 +129,40 @@ def pack(
     ``context_block``.
     """
     ranked = sorted(results, key=lambda each: (-each.score, each.memory.id))
-    layout = Layout([each.memory for each in ranked], nonce)
-    packing = _Packing(ranked, layout, budget)
+    records = [each.memory for each in ranked]
+    block = fullest(records, [each.score for each in ranked], budget, nonce=nonce)
+    return Packed.told_by(block, len(ranked), ranked.__getitem__)
+
+
+def fullest(
+    records: Sequence[MemoryRecord],
+    scores: Sequence[float],
+    budget: Budget,
+    *,
+    nonce: Callable[[], str] = new_nonce,
+) -> Block:
+    """Return the block that ``pack`` makes of *records*, best first, that have these *scores*."""
+    packing = _Packing(records, scores, Layout(records, nonce), budget)
     chosen = packing.chosen()
     text, tokens = packing.block(chosen)
-    return Packed(
-        text,
-        math.ceil(tokens) if text else 0,
-        tuple(ranked[place] for place in sorted(chosen)),
-        tuple(each for place, each in enumerate(ranked) if place not in chosen),
-    )
+    return Block(text, math.ceil(tokens) if text else 0, sorted(chosen))
 
 
 class _Packing:
-    def __init__(self, ranked: Sequence[RecallResult], layout: Layout, budget: Budget) -> None:
-        self._ranked, self._layout, self._budget = ranked, layout, budget
-        self._scores = np.array([each.score for each in ranked], dtype=np.float64)
+    def __init__(
+        self,
+        records: Sequence[MemoryRecord],
+        scores: Sequence[float],
+        layout: Layout,
+        budget: Budget,
+    ) -> None:
+        self._records, self._layout, self._budget = records, layout, budget
+        self._scores = np.array(scores, dtype=np.float64)
         self._last: tuple[frozenset[int], tuple[str, float]] = frozenset(), ("", 0.0)
 
     def chosen(self) -> frozenset[int]:
         """Return the places of the results to put into the block."""
-        places = range(len(self._ranked))
+        places = range(len(self._records))
         best = next((place for place in places if self._fits(frozenset((place,)))), None)
         if best is None:
             return frozenset()
@@ -142,7 +196,7 @@ class _Packing:
         able[:best] = False
         able[best] = True
         places: list[int] = able.nonzero()[0].tolist()
-        repeated = repeats([self._ranked[place].memory for place in places])
+        repeated = repeats(self._records[place] for place in places)
         layout, shown, new = self._layout, dict[tuple[int, str], int](), []
         for place, again in zip(places, repeated, strict=True):
             # what a reader sees of it, whatever else sets it apart, such as its key
@@ -198,4 +252,4 @@ class _Packing:
         return self._frame + float(parts) * self._budget.step
 
     def _worth(self, chosen: frozenset[int]) -> float:
-        return math.fsum(self._ranked[place].score for place in chosen)
+        return math.fsum(self._scores[list(chosen)].tolist())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -15,12 +15,12 @@ from ..embedders import Embedder
 from ..engine import Engine
 from ..errors import CorruptStoreError, DimensionError, ValidationError
 from ..filters import Filter, expired
-from ..index import ScopeIndex
+from ..index import Accessed, ScopeIndex
 from ..namespaces import Scope, covers
 from ..packing import Budget, Packed
 from ..ranking import Ranking
 from ..recall import Found, Mode, Probe, Question, Search, Standing
-from ..records import Listed, MemoryRecord, RecallResult, WhyNot
+from ..records import Listed, MemoryRecord, RecallResult, WhyNot, with_accesses
 from ..text import read_query
 
 DEFAULT_SHARE: Final = 0.4
@@ -120,33 +120,67 @@ def touch(engine: Engine, ids: Sequence[str]) -> None:
 
 def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallResult]:
     """Answer *request*; see ``MemoryStore.recall``."""
-    return [result for _, result in _recalled(engine, ranking, request)]
+    answer = _answered(engine, ranking, request)
+    return list(map(answer.result, range(len(answer.places))))
 
 
 def pack(engine: Engine, ranking: Ranking, request: Request, budget: Budget) -> Packed:
     """Put the best of the answer to *request* into one block; only what is in it is touched."""
-    found = _recalled(engine, ranking, request._replace(touch=False))
-    packed = packing.pack([result for _, result in found], budget)
+    answer = _answered(engine, ranking, request._replace(touch=False))
+    block = packing.fullest(answer.records, answer.scores, budget)
     if request.touch:
-        rows = {result.memory.id: row for row, result in found}
-        _touch(engine, [(rows[each.memory.id], each.memory) for each in packed.results])
-    return packed
+        _touch(engine, answer.rows(block.chosen))
+    return Packed.told_by(block, len(answer.places), answer.result)
 
 
-def _recalled(engine: Engine, ranking: Ranking, request: Request) -> list[tuple[int, RecallResult]]:
-    """Return the answer to *request*, each result with its row."""
+class _Answer(NamedTuple):
+    """What was *found* for a request, best first: its *places* there, and what the index has of it.
+
+    The records are shared with other answers, and their accesses not counted.
+    """
+
+    found: Found
+    places: list[int]
+    accessed: list[Accessed]
+
+    @property
+    def records(self) -> list[MemoryRecord]:
+        """The records."""
+        return [record for record, _, _ in self.accessed]
+
+    @property
+    def scores(self) -> list[float]:
+        """The scores."""
+        return [self.found.scores[place] for place in self.places]
+
+    def rows(self, ranks: Iterable[int]) -> list[tuple[int, MemoryRecord]]:
+        """Return the rows and records of these *ranks*, the best being 0."""
+        return [(self.found.rows[self.places[rank]], self.accessed[rank][0]) for rank in ranks]
+
+    def result(self, rank: int) -> RecallResult:
+        """Return the result of this *rank*, its record a copy."""
+        place = self.places[rank]
+        return RecallResult.explained_by(
+            with_accesses(*self.accessed[rank]),
+            self.found.scores[place],
+            partial(self.found.explanation, place),
+        )
+
+
+def _answered(engine: Engine, ranking: Ranking, request: Request) -> _Answer:
+    """Return the answer to *request*."""
     probe, now = _begun(engine, request)
     with engine.index.lock:
         for tries in range(_TRIES):
             index = engine.index.open(request.scope)
             reader = _Reader(engine.backend, index, again=tries > 0)
             search = _search(reader, _question(reader, request, probe, now), ranking)
-            results = _results(reader, search.found(), request.k)
+            answer = _answer(reader, search.found(), request.k)
             if not (reader.overtaken and engine.index.behind):
                 break
         if request.touch:
-            _touch(engine, [(row, result.memory) for row, result in results])
-    return results
+            _touch(engine, answer.rows(range(len(answer.places))))
+    return answer
 
 
 def _touch(engine: Engine, found: Sequence[tuple[int, MemoryRecord]]) -> None:
@@ -295,22 +329,15 @@ def _unit_probe(name: str, vector: Vector, embedder: Embedder | None, alone: boo
     return Probe(name, query / length, share, floor, zero) if length else None
 
 
-def _results(reader: _Reader, found: Found, k: int) -> list[tuple[int, RecallResult]]:
-    """Load the records of what was *found*, order ties by id, keep *k*, each with its row."""
-    records = reader.index.records(found.positions, reader.records)
-    order = [
-        (-score, records[position].id, place, records[position])
-        for place, (position, score) in enumerate(
-            zip(found.positions.tolist(), found.scores, strict=True)
-        )
-        if position in records
-    ]
-    order.sort()
-    return [
-        (
-            found.rows[place],
-            RecallResult.explained_by(record, -negated, partial(found.explanation, place)),
-        )
-        for negated, _, place, record in order[:k]
-        if record.state == "live"
-    ]
+def _answer(reader: _Reader, found: Found, k: int) -> _Answer:
+    """Load the records of what was *found*, order ties by id, and keep *k*."""
+    accessed = reader.index.accessed(found.positions, reader.records)
+    positions = found.positions.tolist()
+    order = sorted(
+        (-score, accessed[position][0].id, place)
+        for place, (position, score) in enumerate(zip(positions, found.scores, strict=True))
+        if position in accessed
+    )
+    ranked = [(place, accessed[positions[place]]) for _, _, place in order[:k]]
+    live = [(place, each) for place, each in ranked if each[0].state == "live"]
+    return _Answer(found, [place for place, _ in live], [each for _, each in live])
