@@ -62,20 +62,19 @@ def _pairs(codes: Codes) -> npt.NDArray[np.uint16]:
     return pairs
 
 
-def _marks_of_pairs() -> Marks:
-    """Return the mark that each pair leaves, which is none if it is in a word that is idle.
-
-    Digits share no marks with letters: texts of one kind often differ in a number alone.
-    """
-    pairs = np.arange(_START**2)
-    digits = (pairs >= _DIGITS * _START) | (pairs % _START >= _DIGITS)
-    marks: Marks = np.uint64(1) << np.where(digits, 53 + pairs % 11, pairs % 53).astype(np.uint64)
+def _table(marks: npt.NDArray[np.int64]) -> Marks:
+    """Return the bit of each pair's mark, no bit if the pair is in a word that is idle."""
+    bits: Marks = np.uint64(1) << marks.astype(np.uint64)
     idle = " ".join(["", "", *_IDLE, ""]).encode().translate(_CODED)
-    marks[_pairs(np.frombuffer(idle, dtype=np.uint8))] = 0
-    return marks
+    bits[_pairs(np.frombuffer(idle, dtype=np.uint8))] = 0
+    return bits
 
 
-_MARKS: Final = _marks_of_pairs()
+_PAIRS: Final = np.arange(_START**2)
+_NUMERIC: Final = (_PAIRS >= _DIGITS * _START) | (_PAIRS % _START >= _DIGITS)
+_PLAIN: Final = _table(_PAIRS % 61)
+_APART_FROM_DIGITS: Final = _table(np.where(_NUMERIC, 41 + _PAIRS % 23, _PAIRS % 41))
+"""Texts of one kind often differ in a number alone, so digits share no marks with letters here."""
 
 
 def repeats(memories: Iterable[MemoryRecord]) -> list[bool]:
@@ -86,21 +85,22 @@ def repeats(memories: Iterable[MemoryRecord]) -> list[bool]:
     memories = list(memories)
     told = cache(lambda place: _Told(memories[place]))
     found = [False] * len(memories)
-    for place, other in _marked_alike(_marks([memory.content for memory in memories])):
+    for place, other in _marked_alike(*_marks([memory.content for memory in memories])):
         if not (found[place] or found[other]):
             found[place] = told(place).repeats(told(other))
     return found
 
 
-def _marks(texts: Iterable[str]) -> Marks:
-    """Return a bit set of each text: the marks of what stands side by side in its runs.
+def _marks(texts: Iterable[str]) -> tuple[Marks, Marks]:
+    """Return two bit sets of each text: the marks of what stands side by side in its runs.
 
     Whatever has all runs of a text that change something has all of its marks.
     """
     codes = np.frombuffer(_coded(texts), dtype=np.uint8)
-    starts = (codes == _START).nonzero()[0][:-1]
-    marks: Marks = np.bitwise_or.reduceat(_MARKS.take(_pairs(codes)), starts)
-    return marks
+    starts, pairs = (codes == _START).nonzero()[0][:-1], _pairs(codes)
+    plain = np.bitwise_or.reduceat(_PLAIN.take(pairs), starts)
+    apart = np.bitwise_or.reduceat(_APART_FROM_DIGITS.take(pairs), starts)
+    return plain, apart
 
 
 def _coded(texts: Iterable[str]) -> bytes:
@@ -111,15 +111,15 @@ def _coded(texts: Iterable[str]) -> bytes:
     return joined.encode("utf-8", "surrogatepass").translate(_CODED, b"'")
 
 
-def _marked_alike(marks: Marks) -> Iterator[tuple[int, int]]:
+def _marked_alike(plain: Marks, apart: Marks) -> Iterator[tuple[int, int]]:
     """Yield where each text stands with any before it that has all of its marks."""
-    step = max(_AT_ONCE // max(len(marks), 1), 1)
-    for start in range(0, len(marks), step):
-        others = marks[: start + step]
-        places, earlier = ((marks[start : start + step, None] | others) == others).nonzero()
+    step = max(_AT_ONCE // max(len(plain), 1), 1)
+    for start in range(0, len(plain), step):
+        others = plain[: start + step]
+        places, earlier = ((plain[start : start + step, None] | others) == others).nonzero()
         places += start
-        before = earlier < places
-        yield from zip(places[before].tolist(), earlier[before].tolist(), strict=True)
+        alike = (earlier < places) & ((apart[places] | apart[earlier]) == apart[earlier])
+        yield from zip(places[alike].tolist(), earlier[alike].tolist(), strict=True)
 
 
 def _runs(text: str) -> list[str]:

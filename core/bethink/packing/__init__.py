@@ -197,12 +197,14 @@ class _Packing:
         able[best] = True
         places: list[int] = able.nonzero()[0].tolist()
         repeated = repeats(self._records[place] for place in places)
-        layout, shown, new = self._layout, dict[tuple[int, str], int](), []
-        for place, again in zip(places, repeated, strict=True):
-            # what a reader sees of it, whatever else sets it apart, such as its key
-            seen = layout.groups[place], layout.lines[place]
-            if shown.setdefault(seen, place) == place and not again:
-                new.append(place)
+        # what a reader sees of each, whatever else sets it apart, such as its key
+        shown = list(zip(self._layout.groups, self._layout.lines, strict=True))
+        first = {shown[place]: place for place in reversed(places)}
+        new = [
+            place
+            for place, again in zip(places, repeated, strict=True)
+            if not again and first[shown[place]] == place
+        ]
         return np.array(new[1:], dtype=np.int64)
 
     def _filled(self) -> frozenset[int]:

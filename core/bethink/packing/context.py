@@ -68,13 +68,18 @@ class Layout:
     def __init__(self, records: Sequence[MemoryRecord], nonce: Callable[[], str]) -> None:
         within = len({record.namespace for record in records}) > 1
         told, places = cache(_told), {"": 0}
-        groups, lines = [], []
-        for each in records:
-            namespace, day = each.namespace if within else "", each.occurred_at // _DAY
-            name, said = told(namespace, each.thread, each.category, each.author, day)
-            groups.append(places.setdefault(name, len(places)))
-            lines.append(_line(said, each))
-        self.groups, self.lines = groups, lines
+        parts = [
+            told(
+                each.namespace if within else "",
+                each.thread,
+                each.category,
+                each.author,
+                each.occurred_at // _DAY,
+            )
+            for each in records
+        ]
+        self.groups = [places.setdefault(name, len(places)) for name, _ in parts]
+        self.lines = [_line(said, each) for (_, said), each in zip(parts, records, strict=True)]
         self.headings = [f"## {name}\n" if name else "" for name in places]
         self._records = records
         number = _unlike([*self.headings, *self.lines], nonce)
