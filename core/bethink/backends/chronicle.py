@@ -24,6 +24,11 @@ class Current(NamedTuple):
     revision: int
     record: MemoryRecord
 
+    @property
+    def current(self) -> Current:
+        """Itself: where nothing has changed since, a record is what it was."""
+        return self
+
 
 class Entry(NamedTuple):
     """A journal entry as it is kept; it took its record from row ``was`` to ``row``.

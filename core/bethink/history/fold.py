@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..backends.chronicle import Chronicle, Current, Story
 from ..errors import CorruptStoreError
@@ -24,12 +24,16 @@ class Moment:
     at: float
 
 
-class Then(NamedTuple):
+class Former(NamedTuple):
     """A record as it was at some moment, in the row it had, beside what it is."""
 
     row: int
     record: MemoryRecord
     current: Current
+
+
+Then: TypeAlias = Current | Former
+"""A record as it was at some moment, be it what it still is or not."""
 
 
 def then(chronicle: Chronicle, records: Sequence[Current], seq: int) -> list[Then]:
@@ -40,10 +44,7 @@ def then(chronicle: Chronicle, records: Sequence[Current], seq: int) -> list[The
     born = [each for each in records if each.ordinal <= seq]
     stories = chronicle.stories([each for each in born if each.revision > seq], seq)
     told = {story.current.ordinal: _told(story) for story in stories}
-    found = (
-        Then(each.row, each.record, each) if each.revision <= seq else told[each.ordinal]
-        for each in born
-    )
+    found = (each if each.revision <= seq else told[each.ordinal] for each in born)
     return [each for each in found if each is not None]
 
 
@@ -66,7 +67,7 @@ def record_of(fields: Mapping[str, Any]) -> MemoryRecord:
         raise CorruptStoreError(None, "the journal does not tell all of a record") from error
 
 
-def _told(story: Story) -> Then | None:
+def _told(story: Story) -> Former | None:
     """Return the record that *story* tells of, None if some of it has been erased."""
     fields: dict[str, Any] = {}
     said = dict.fromkeys(_ACCESSES, 0)  # by which entry last
@@ -82,4 +83,4 @@ def _told(story: Story) -> Then | None:
         seq, *accessed = story.accessed
         told = zip(("access_count", "last_accessed_at"), accessed, strict=True)
         fields |= {name: value for name, value in told if seq > said[name]}
-    return Then(row, record_of(fields), story.current)
+    return Former(row, record_of(fields), story.current)

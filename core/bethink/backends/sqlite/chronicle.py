@@ -126,13 +126,14 @@ class SQLiteChronicle:
         )
 
     def _found(self, sql: str, *parameters: object) -> list[Current]:
-        return list(map(self._current_of, self._connections.rows(sql, *parameters)))
+        with self._connections.reading() as connection:
+            return list(map(self._current_of, connection.execute(sql, parameters)))
 
     def _current_of(self, values: Sequence[Any]) -> Current:
-        row, ordinal, revision, *columns = values
+        row, ordinal, revision = values[:3]
         if type(ordinal) is not int or type(revision) is not int:  # a Shape takes longer to tell
             raise CorruptStoreError(None, "damaged record in the store")
-        return Current(row, ordinal, revision, self._codes.to_record(columns))
+        return Current(row, ordinal, revision, self._codes.to_record(values[3:]))
 
     def stories(self, records: Sequence[Current], seq: int) -> list[Story]:
         """Return what is told of *records*, all of which existed then."""
