@@ -113,7 +113,10 @@ class Budget:
 
         What does not fit anyway takes a token more than there is.
         """
-        counted = [self.count(text) if text else 0.0 for text in texts]
+        if self._counter is rough_tokens:
+            counted = list(map(rough_tokens, texts))
+        else:
+            counted = [self.count(text) if text else 0.0 for text in texts]
         tokens = np.array(counted, dtype=np.float64) - self.overhead
         parts: Ints = np.ceil(tokens.clip(0.0, self.tokens + 1.0) / self.step).astype(np.int64)
         return parts

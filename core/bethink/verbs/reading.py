@@ -332,12 +332,9 @@ def _unit_probe(name: str, vector: Vector, embedder: Embedder | None, alone: boo
 def _answer(reader: _Reader, found: Found, k: int) -> _Answer:
     """Load the records of what was *found*, order ties by id, and keep *k*."""
     accessed = reader.index.accessed(found.positions, reader.records)
-    positions = found.positions.tolist()
-    order = sorted(
-        (-score, accessed[position][0].id, place)
-        for place, (position, score) in enumerate(zip(positions, found.scores, strict=True))
-        if position in accessed
-    )
-    ranked = [(place, accessed[positions[place]]) for _, _, place in order[:k]]
-    live = [(place, each) for place, each in ranked if each[0].state == "live"]
+    scores, told = found.scores, list(map(accessed.get, found.positions.tolist()))
+    order = [(place, each) for place, each in enumerate(told) if each is not None]
+    if len(set(scores)) < len(scores):
+        order.sort(key=lambda each: (-scores[each[0]], each[1][0].id))
+    live = [(place, each) for place, each in order[:k] if each[0].state == "live"]
     return _Answer(found, [place for place, _ in live], [each for _, each in live])
