@@ -34,7 +34,7 @@ _APOSTROPHES: Final = re.compile("['\u2019]")
 _RUNS: Final = re.compile(r"\w+")
 _PARTED: Final = bytes(code if _RUNS.match(chr(code)) else ord(" ") for code in range(256))
 
-_APART: Final = "\0"
+_APART: Final = "\0"  # stands between texts
 _FOREIGN: Final = re.compile(r"[^\w\0-\x7f]+")
 _START: Final = 64  # codes of bytes are below, several may share one; 0 is that of what parts runs
 _DIGITS: Final = 32  # their codes are the highest
@@ -57,8 +57,8 @@ _CODED: Final = bytes(map(_code, range(256)))
 
 def _pairs(codes: Codes) -> npt.NDArray[np.uint16]:
     """Return what stands for each two codes side by side."""
-    codes = codes % _START
-    pairs: npt.NDArray[np.uint16] = codes[:-1] * np.uint16(_START) + codes[1:]
+    letters = (codes % _START).astype(np.uint16)
+    pairs: npt.NDArray[np.uint16] = letters[:-1] * _START + letters[1:]
     return pairs
 
 

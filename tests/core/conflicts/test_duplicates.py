@@ -111,6 +111,15 @@ def test_what_others_say_makes_no_repetition_of_two_that_are_none_alone() -> Non
     assert repeats(map(record, ("7 a b", "7a 7a x", "7a b"))) == [False, False, False]
 
 
+def test_a_repetition_is_found_however_many_stand_between() -> None:
+    others = [f"guest {number} likes tea" for number in range(600)]
+    contents = ["The cat sleeps at noon", *others, "the cat sleeps at noon", "guest 7 likes tea"]
+    assert [place for place, again in enumerate(repeats(map(record, contents))) if again] == [
+        601,
+        602,
+    ]
+
+
 def repeats_by_trying(memories: list[MemoryRecord]) -> list[bool]:
     """Compare every memory with every one before it that repeats none."""
     kept: list[MemoryRecord] = []

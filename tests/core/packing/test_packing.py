@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import math
+import pickle
 import random
 from collections.abc import Callable
 from itertools import combinations
@@ -313,3 +315,25 @@ def test_packing_is_awaitable(store: MemoryStore) -> None:
     store.store("a red cat")
     packed = asyncio.run(AsyncMemoryStore.wrap(store).pack("cat", touch=False))
     assert len(packed.results) == 1
+
+
+def test_results_are_told_as_they_were_whenever_they_are_asked_for() -> None:
+    with MemoryStore() as store:
+        store.store_many(["a cat sleeps", "a cat eats", "a cat plays with a ball of wool"])
+        expected = store.recall("cat", k=3, touch=False, now=2e9)
+        packed = store.pack("cat", budget_tokens=60, touch=False, now=2e9)
+        store.touch([each.memory.id for each in expected])
+        told = sorted((*packed.results, *packed.left_out), key=lambda each: each.memory.id)
+        assert told == sorted(expected, key=lambda each: each.memory.id)
+        assert packed.left_out
+        assert packed.results is packed.results
+
+
+def test_a_pack_that_was_not_asked_for_its_results_is_like_any_other() -> None:
+    hits = [hit(0, "a cat", 0.9), hit(1, "a cat", 0.5)]
+    told = packed_into(hits, 800)
+    made = Packed(told.text, told.tokens, (hits[0],), (hits[1],))
+    for same in (copy.copy, copy.deepcopy, repr, lambda each: pickle.loads(pickle.dumps(each))):
+        assert same(packed_into(hits, 800)) == same(made)
+    with pytest.raises(AttributeError, match="no attribute 'leftover'"):
+        made.leftover  # type: ignore[attr-defined]  # noqa: B018
