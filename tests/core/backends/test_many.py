@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -79,7 +79,7 @@ def test_loading_some_takes_what_is_held_and_has_not_changed(backend: Backend) -
 
 def test_what_many_share_is_told_as_of_each_alone(tmp_path: Path) -> None:
     path, alike = tmp_path / "a.db", ["", 'a "b"', "né\u2028\0", "x"]
-    items = [
+    items: list[str | Mapping[str, object]] = [
         *({"content": content, "value": 0} for content in alike),
         *alike[1:],
         *({"content": content, "importance": zero} for content in "ab" for zero in (0.0, -0.0)),
