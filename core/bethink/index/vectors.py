@@ -83,7 +83,7 @@ class VectorColumn:
 
     def append(self, vectors: Collection[Vector | None]) -> None:
         """Append *vectors*, of any length each."""
-        self.adopt(*_quantised(_stacked(vectors, self.dimension)))
+        self.adopt(*_quantised(*_stacked(vectors, self.dimension)))
 
     def adopt(self, codes: Column, scale: Column, error: float) -> None:
         """Append rows that are quantised already; *error* is the longest remainder among them."""
@@ -106,12 +106,13 @@ class VectorColumn:
 
         *every* tells all *count* positions that may be asked for.
         """
-        return self._exact.of(
-            positions,
-            lambda missing: directions(_stacked(read(missing), self.dimension)),
-            count,
-            every,
-        )
+
+        def of(missing: Positions) -> Floats:
+            exact, length = _stacked(read(missing), self.dimension)
+            exact /= length[:, None]
+            return exact
+
+        return self._exact.of(positions, of, count, every)
 
     def scan(self, query: Floats, among: Positions | None = None) -> Scan:
         """Compare every position with the unit vector *query*, or at least those *among* all.
@@ -178,18 +179,20 @@ def _products(codes: Column, query: Floats) -> Floats:
     return products.astype(np.float64)
 
 
-def _stacked(vectors: Collection[Vector | None], dimension: int) -> Matrix:
-    """Return the vectors as rows of a matrix, zero where there is none of that dimension.
+def _stacked(vectors: Collection[Vector | None], dimension: int) -> tuple[Floats, Floats]:
+    """Return the vectors as rows, zero where there is none of that dimension, and their lengths.
 
     One that is not all of finite numbers is damaged, and none.
     """
-    stacked = np.zeros((len(vectors), dimension), dtype=np.float32)
+    exact = np.zeros((len(vectors), dimension))
     for position, vector in enumerate(vectors):
         if vector is not None and len(vector) == dimension:
-            stacked[position] = vector
-    if not np.isfinite(stacked).all():
-        stacked[~np.isfinite(stacked).all(axis=1)] = 0
-    return stacked
+            exact[position] = vector
+    length = _lengths(exact)
+    if not np.isfinite(length).all():
+        damaged = ~np.isfinite(length)
+        exact[damaged], length[damaged] = 0.0, 1.0
+    return exact, length
 
 
 def directions(vectors: Matrix) -> Floats:
@@ -208,15 +211,16 @@ def cosines(directions: Floats, query: Floats) -> Floats:
     return similar.round(DECIMALS, out=similar)
 
 
-def _quantised(vectors: npt.NDArray[np.float32]) -> tuple[Column, Column, float]:
-    """Return codes and scales of the rows brought to length one, and the longest remainder."""
-    rest = vectors.astype(np.float64)
-    length = _lengths(rest)
-    scale = np.abs(rest).max(axis=1, initial=0) / 127
-    steps = np.where(scale > 0, scale, 1.0)[:, None]
-    codes = np.rint(rest / steps)
-    rest -= codes * steps
-    error = float((np.sqrt(np.einsum("ij,ij->i", rest, rest)) / length).max(initial=0))
+def _quantised(exact: Floats, length: Floats) -> tuple[Column, Column, float]:
+    """Return codes and scales of the rows brought to *length* one, and the longest remainder.
+
+    What is left in *exact* are the remainders, at the lengths that they had.
+    """
+    scale = np.abs(exact).max(axis=1, initial=0) / 127
+    steps = (scale + (scale == 0))[:, None]
+    codes = np.rint(exact / steps)
+    exact -= codes * steps
+    error = float((np.sqrt(np.einsum("ij,ij->i", exact, exact)) / length).max(initial=0))
     return codes.astype(np.int8), scale / length, error
 
 
