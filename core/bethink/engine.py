@@ -163,6 +163,11 @@ class Engine:
         self._closed = False
         self._closing = threading.Lock()
 
+    def new_ids(self, count: int) -> Callable[[], str]:
+        """Return what gives *count* new ids, one at a call; the store's own are made at once."""
+        make = self.new_id
+        return iter(make.many(count)).__next__ if isinstance(make, IdFactory) else make
+
     def dimension(self) -> int:
         """Return the dimension of the embedder's vectors, as the file knows it if it does."""
         if self._dimension is None:

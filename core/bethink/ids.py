@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import struct
 import threading
 from collections.abc import Callable
+from typing import Final
 
 from .forks import watch
+
+_TIME: Final = 0xFFFFFFFFFFFF
 
 
 class IdFactory:
@@ -31,9 +35,15 @@ class IdFactory:
 
     def __call__(self) -> str:
         """Return 32 hex digits: 48 bits of milliseconds, a 12-bit counter, 62 random bits."""
+        return self.many(1)[0]
+
+    def many(self, count: int) -> list[str]:
+        """Return as many ids, at one reading of the clock."""
         with self._lock:
-            self._last = max(self._last + 1, int(self._clock() * 1000) << 12)
-            stamp = self._last
-        time, counter = stamp >> 12 & 0xFFFFFFFFFFFF, stamp & 0xFFF
-        random = int.from_bytes(os.urandom(8), "big") >> 2
-        return f"{time << 80 | (0x7000 | counter) << 64 | 0x8000000000000000 | random:032x}"
+            first = max(self._last + 1, int(self._clock() * 1000) << 12)
+            self._last = first + count - 1
+        drawn = struct.unpack(f">{count}Q", os.urandom(8 * count))
+        return [
+            f"{stamp >> 12 & _TIME:012x}{0x7000 | stamp & 0xFFF:x}{1 << 63 | random >> 2:x}"
+            for stamp, random in enumerate(drawn, first)
+        ]

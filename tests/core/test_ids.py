@@ -24,6 +24,16 @@ def test_a_frozen_clock_makes_ids_that_ascend() -> None:
     assert made == sorted(set(made))
 
 
+def test_many_ids_at_once_ascend_among_those_made_one_by_one() -> None:
+    clock = iter([1.7e9, 1.7e9 + 5, 1.7e9, 1.7e9])
+    make = IdFactory(lambda: next(clock))
+    made = [make(), *make.many(10_000), *make.many(0), make()]
+    assert made == sorted(set(made))
+    assert {(UUID(each).version, UUID(each).variant) for each in made} == {
+        (7, "specified in RFC 4122")
+    }
+
+
 def test_an_id_is_a_uuid_of_version_seven_that_tells_its_time() -> None:
     made = IdFactory(lambda: 1_700_000_000.123)()
     assert re.fullmatch("[0-9a-f]{32}", made)

@@ -32,6 +32,7 @@ _FROM: Final[Mapping[State, tuple[State, ...]]] = {
 }
 _HELD: Final = frozenset(("content", "value"))
 _EMBEDDED_FIELDS: Final = frozenset(("content", "author"))
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 _Prepared = tuple[MemoryRecord, dict[str, Vector], str | None]
 
 
@@ -299,10 +300,10 @@ def _prepare_all(
     engine: Engine, items: list[str | Mapping[str, Any]], common: Mapping[str, Any], now: float
 ) -> list[_Prepared]:
     """Return what ``prepare`` does of each item; of several, the error names the wrong one."""
-    prepared = []
+    prepared, new_id = [], engine.new_ids(len(items))
     for number, item in enumerate(items):
         try:
-            prepared.append(prepare(engine, item, common, now))
+            prepared.append(prepare(item, now, new_id, common))
         except ValidationError as error:
             if len(items) == 1:
                 raise
@@ -310,25 +311,27 @@ def _prepare_all(
     return prepared
 
 
-def prepare(engine: Engine, item: object, common: Mapping[str, Any], now: float) -> _Prepared:
-    """Return the record that *item* describes, its named vectors, and the id it supersedes."""
+def prepare(
+    item: object, now: float, new_id: Callable[[], str], common: Mapping[str, Any] = _NONE
+) -> _Prepared:
+    """Return the record that *item* describes, its named vectors, and the id it supersedes.
+
+    Fields in *common* are checked already.
+    """
     if isinstance(item, str):
         item = {"content": item}
     elif not isinstance(item, Mapping):
         raise ValidationError(f"an item must be a str or a mapping, not {type(item).__name__}")
-    fields = {**common, **checked(item)}
+    fields = {"content": "", "namespace": "default", **common, **checked(item)}
     named, old = fields.pop("vectors", {}), fields.pop("supersedes", None)
-    given = {name: value for name, value in fields.items() if value is not None}
-    content, value = given.pop("content", ""), given.get("value")
-    check_held(content, value)
+    id, occurred_at = fields.pop("id", None), fields.pop("occurred_at", None)
+    check_held(fields["content"], fields.get("value"))
     record = new_record(
-        id=given.pop("id", None) or engine.new_id(),
-        namespace=given.pop("namespace", "default"),
-        content=content,
+        id=id or new_id(),
         created_at=now,
         updated_at=now,
-        occurred_at=given.pop("occurred_at", now),
-        **given,
+        occurred_at=now if occurred_at is None else occurred_at,
+        **fields,
     )
     return record, named, old
 
