@@ -73,9 +73,12 @@ def digest(salt: bytes, changes: str) -> bytes:
 
 def link(previous: bytes, columns: tuple[object, ...], digest: bytes) -> bytes:
     """Return the SHA-256 that chains an entry with these *columns* to the one before."""
-    return hashlib.sha256(
-        previous + repr(columns).encode("utf-8", "surrogatepass") + digest
-    ).digest()
+    return chained(previous, repr(columns), digest)
+
+
+def chained(previous: bytes, columns: str, digest: bytes) -> bytes:
+    """Return what ``link`` does of columns that are spelled already."""
+    return hashlib.sha256(previous + columns.encode("utf-8", "surrogatepass") + digest).digest()
 
 
 _NOTHING: Final[tuple[Any, ...]] = ((), {})

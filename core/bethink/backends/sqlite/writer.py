@@ -12,7 +12,7 @@ from typing import Final
 from ...errors import DimensionError, ValidationError
 from ...fields import to_json
 from ...filters import Filter, matches
-from ...journal import START, WHOLE, digest, link, told
+from ...journal import START, WHOLE, chained, digest, link, told
 from ...namespaces import Scope
 from ...records import LIVE, MemoryRecord, State
 from .. import EMBEDDED, Row, Vector
@@ -194,11 +194,16 @@ class SQLiteWriter:
         self, rows: Sequence[Row], values: Iterable[Sequence[object]], at: float
     ) -> Iterator[tuple[object, ...]]:
         """Yield the journal entries of new *rows*, whose records have these *values*."""
-        salts, tell = os.urandom(_SALT * len(rows)), Telling()
+        salts, tell, moment = os.urandom(_SALT * len(rows)), Telling(), repr(at)
         for number, (each, own) in enumerate(zip(rows, values, strict=True)):
+            seq, id, namespace = each.row, each.record.id, each.record.namespace
             salt = salts[number * _SALT : (number + 1) * _SALT]
             text = tell(each.record, own)
-            yield self._chained("store", at, each.record, None, each.row, salt, text)
+            digested = digest(salt, text)
+            # as the whole tuple is spelled, but for the time only once
+            spelled = f"({seq}, {moment}, 'store', {id!r}, {namespace!r}, None, {seq})"
+            self._head, self._link = seq, chained(self._link, spelled, digested)
+            yield (seq, at, "store", id, namespace, None, seq, digested, self._link, salt, text)
 
     def patch(self, row: int, record: MemoryRecord) -> None:
         """Change fields that are not indexed, keeping the row."""
