@@ -96,9 +96,9 @@ class ResidentIndex:
             unindexed = [
                 row for row in changes.live if row.record.namespace not in self._residents.indexes
             ]
-            for row in unindexed:
-                self._unindexed[row.record.namespace] += 1
-                self._unsaved |= self._unindexed[row.record.namespace] >= SEAL
+            fresh = Counter(row.record.namespace for row in unindexed)
+            self._unindexed.update(fresh)
+            self._unsaved |= any(self._unindexed[namespace] >= SEAL for namespace in fresh)
             if len(unindexed) >= _WORTH_HOLDING:
                 self._held.take(unindexed, in_part=len(unindexed) < len(changes.live))
                 if not self._unsaved:  # or else they are about to be indexed

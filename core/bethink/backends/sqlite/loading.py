@@ -93,14 +93,15 @@ def _loose(
         (namespace, last, limit),
     ).fetchall()
     kept = {
-        row: held[row]
+        row: known
         for row, revision, id in found
-        if row in held and revision == row and held[row].record.id == id
+        if revision == row and (known := held.get(row)) and known.record.id == id
     }
-    if missing := [row for row, *_ in found if row not in kept]:
-        given = json.dumps(missing)
-        read = read_rows(connection, codes, f"row IN {GIVEN}", given, using="NOT INDEXED")
-        kept.update((each.row, each) for each in read)
+    if len(kept) == len(found):
+        return list(kept.values())
+    given = json.dumps([row for row, *_ in found if row not in kept])
+    read = read_rows(connection, codes, f"row IN {GIVEN}", given, using="NOT INDEXED")
+    kept.update((each.row, each) for each in read)
     return [kept[row] for row, *_ in found]
 
 
