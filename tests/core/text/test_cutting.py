@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.text import stems, terms, words
-from bethink.text.cutting import LONGEST_IDENTIFIER
+from bethink.text.cutting import LONGEST_IDENTIFIER, chunk_terms, chunks
 
 ANY_SCRIPT = st.text(
     st.characters(max_codepoint=0x3FF)
@@ -116,6 +116,11 @@ def test_unspaced_scripts_become_pairs(text: str, expected: str) -> None:
 
 def test_terms_are_stems_of_plain_words_only() -> None:
     assert terms("Deploying servers naïvely v2beta") == ["deploi", "server", "naiv", "v2beta"]
+
+
+@given(st.text(st.characters(codec="ascii")))
+def test_terms_of_a_plain_text_are_those_of_its_chunks(text: str) -> None:
+    assert terms(text) == [term for chunk in chunks(text) for term in chunk_terms(chunk)]
 
 
 @pytest.mark.parametrize(
