@@ -11,6 +11,7 @@ from typing import Final
 from .forks import watch
 
 _TIME: Final = 0xFFFFFFFFFFFF
+_MARKS: Final = 7 << 76 | 1 << 63  # version and variant
 
 
 class IdFactory:
@@ -44,6 +45,6 @@ class IdFactory:
             self._last = first + count - 1
         drawn = struct.unpack(f">{count}Q", os.urandom(8 * count))
         return [
-            f"{stamp >> 12 & _TIME:012x}{0x7000 | stamp & 0xFFF:x}{1 << 63 | random >> 2:x}"
+            f"{(stamp >> 12 & _TIME) << 80 | (stamp & 0xFFF) << 64 | random >> 2 | _MARKS:032x}"
             for stamp, random in enumerate(drawn, first)
         ]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from itertools import chain, compress, islice
+from itertools import chain, compress, count, islice
 from typing import Final
 
 import numpy as np
@@ -144,13 +144,13 @@ class KeywordIndex:
         position = self._end
         counted = Counter(terms)
         self._postings += len(counted)
-        for term, count in counted.items():
+        for term, times in counted.items():
             postings = self._tail.get(term)
             if postings is None:
                 postings = self._tail[term] = (array("i"), array("H"))
                 self.signed = self.signed or term[:1] == _MARK
             postings[0].append(position)
-            postings[1].append(count if count < _MOST else _MOST)
+            postings[1].append(times if times < _MOST else _MOST)
         self._end += 1
 
     def seal(self) -> None:
@@ -255,16 +255,17 @@ def _sealed(start: int, size: int, tail: dict[str, tuple[array[int], array[int]]
 def _block(start: int, documents: Sequence[Sequence[str]]) -> Block:
     """Return the block of whole *documents*, each given as its terms."""
     found = list(chain.from_iterable(documents))
-    terms = {term: number for number, term in enumerate(dict.fromkeys(found))}
+    terms = defaultdict[str, int](count().__next__)  # numbered as they come
     numbers = np.fromiter(map(terms.__getitem__, found), dtype=np.int64, count=len(found))
     owners = np.repeat(np.arange(len(documents)), list(map(len, documents)))
-    keys = numbers * len(documents) + owners
+    small = np.min_scalar_type(len(terms) * len(documents))  # sorted in half the time
+    keys = (numbers * len(documents) + owners).astype(small)
     distinct, counts = np.unique(keys, return_counts=True)
-    number, owner = np.divmod(distinct, len(documents))
+    number, owner = np.divmod(distinct.astype(np.int64), len(documents))
     return Block(
         start=start,
         size=len(documents),
-        terms=terms,
+        terms=dict(terms),
         starts=np.searchsorted(number, np.arange(len(terms) + 1)).astype(np.int64),
         documents=(owner + start).astype(np.int32),
         counts=np.minimum(counts, _MOST).astype(np.uint16),
