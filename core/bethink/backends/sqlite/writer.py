@@ -12,7 +12,7 @@ from typing import Final
 from ...errors import DimensionError, ValidationError
 from ...fields import to_json
 from ...filters import Filter, matches
-from ...journal import START, WHOLE, chained, digest, link, told
+from ...journal import START, WHOLE, chained, digest, told
 from ...namespaces import Scope
 from ...records import LIVE, MemoryRecord, State
 from .. import EMBEDDED, Row, Vector
@@ -198,12 +198,10 @@ class SQLiteWriter:
         for number, (each, own) in enumerate(zip(rows, values, strict=True)):
             seq, id, namespace = each.row, each.record.id, each.record.namespace
             salt = salts[number * _SALT : (number + 1) * _SALT]
-            text = tell(each.record, own)
-            digested = digest(salt, text)
             # as the whole tuple is spelled, but for the time only once
             spelled = f"({seq}, {moment}, 'store', {id!r}, {namespace!r}, None, {seq})"
-            self._head, self._link = seq, chained(self._link, spelled, digested)
-            yield (seq, at, "store", id, namespace, None, seq, digested, self._link, salt, text)
+            columns = (seq, at, "store", id, namespace, None, seq)
+            yield self._chained(columns, spelled, salt, tell(each.record, own))
 
     def patch(self, row: int, record: MemoryRecord) -> None:
         """Change fields that are not indexed, keeping the row."""
@@ -322,7 +320,9 @@ class SQLiteWriter:
             changes = {**changes, WHOLE: told(record)}
         text = None if changes is None else to_json(changes)
         self._note_time(at)
-        self._connection.execute(_ENTRY, self._chained(action, at, record, was, row, salt, text))
+        id, namespace = (record.id, record.namespace) if record else (None, None)
+        columns = (self._head + 1, at, action, id, namespace, was, row)
+        self._connection.execute(_ENTRY, self._chained(columns, repr(columns), salt, text))
 
     def _note_time(self, at: float) -> None:
         """Note the time of the next entry, and whether it is before that of the last one."""
@@ -331,20 +331,14 @@ class SQLiteWriter:
         self._at = at
 
     def _chained(
-        self,
-        action: str,
-        at: float,
-        record: MemoryRecord | None,
-        was: int | None,
-        row: int | None,
-        salt: bytes,
-        text: str | None,
+        self, columns: tuple[int, *tuple[object, ...]], spelled: str, salt: bytes, text: str | None
     ) -> tuple[object, ...]:
-        """Return the columns of the next entry, which from now on is the last."""
-        seq = self._head + 1
-        columns = (seq, at, action, record and record.id, record and record.namespace, was, row)
+        """Return all columns of the next entry, from now on the last; *columns* are its first.
+
+        They come *spelled*, too, as ``repr`` does it.
+        """
         digested = digest(salt, text or "")
-        self._head, self._link = seq, link(self._link, columns, digested)
+        self._head, self._link = columns[0], chained(self._link, spelled, digested)
         kept = (None, None) if text is None else (salt, text)
         return (*columns, digested, self._link, *kept)
 
