@@ -120,14 +120,24 @@ class Explanation:
         return f"{self.score:.3f} = {parts or '0'}"
 
 
-class _Explained:
-    """Room for what explains a result once it is asked."""
+class ToldLater:
+    """What tells some of its fields, by name, when they are first asked for."""
 
-    __slots__ = ("_explain",)
+    __slots__ = ("_tell",)
+
+    if not TYPE_CHECKING:  # or any name would pass for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Tell a field: called where it is not there yet."""
+            if name not in self.__match_args__:
+                kind = type(self).__name__
+                raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+            _set(self, name, self._tell(name))
+            return getattr(self, name)
 
 
 @dataclass(frozen=True, slots=True)
-class RecallResult(_Explained):
+class RecallResult(ToldLater):
     """A recalled record with its score; ``record`` is another name of ``memory``."""
 
     memory: MemoryRecord
@@ -142,17 +152,8 @@ class RecallResult(_Explained):
         result = object.__new__(cls)
         _set(result, "memory", memory)
         _set(result, "score", score)
-        _set(result, "_explain", explain)
+        _set(result, "_tell", lambda _: explain())
         return result
-
-    if not TYPE_CHECKING:  # or any name would pass for an attribute
-
-        def __getattr__(self, name: str) -> Explanation:
-            """Explain: called where ``explanation`` is not there yet."""
-            if name != "explanation":
-                raise AttributeError(f"'RecallResult' object has no attribute {name!r}")
-            _set(self, name, self._explain())
-            return self.explanation
 
     @property
     def record(self) -> MemoryRecord:

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .. import fields
 from ..conflicts.duplicates import repeats
-from ..records import MemoryRecord, RecallResult
+from ..records import MemoryRecord, RecallResult, ToldLater
 from ..text import rough_tokens
 from .context import Layout, new_nonce
 from .knapsack import Ints, fill
@@ -41,14 +41,8 @@ class Block(NamedTuple):
     chosen: Sequence[int]
 
 
-class _Told:
-    """Room for what tells the results once they are asked for."""
-
-    __slots__ = ("_tell",)
-
-
 @dataclass(frozen=True, slots=True)
-class Packed(_Told):
+class Packed(ToldLater):
     """Memories as a block of ``text`` of so many ``tokens``.
 
     ``results`` are in it, ``left_out`` are not, for want of room or because they repeat another;
@@ -69,20 +63,12 @@ class Packed(_Told):
         _set(packed, "_tell", partial(_told, frozenset(block.chosen), count, result))
         return packed
 
-    if not TYPE_CHECKING:  # or any name would pass for an attribute
-
-        def __getattr__(self, name: str) -> tuple[RecallResult, ...]:
-            """Tell the results: called where they are not there yet."""
-            if name not in ("results", "left_out"):
-                raise AttributeError(f"'Packed' object has no attribute {name!r}")
-            _set(self, name, self._tell(chosen=name == "results"))
-            return getattr(self, name)
-
 
 def _told(
-    places: frozenset[int], count: int, result: Callable[[int], RecallResult], *, chosen: bool
+    places: frozenset[int], count: int, result: Callable[[int], RecallResult], name: str
 ) -> tuple[RecallResult, ...]:
-    """Return the results at *places*, or those of *count* that are not."""
+    """Return the ``results``, which are at *places*, or those of *count* that are not."""
+    chosen = name == "results"
     return tuple(result(place) for place in range(count) if (place in places) is chosen)
 
 
@@ -113,10 +99,7 @@ class Budget:
 
         What does not fit anyway takes a token more than there is.
         """
-        if self._counter is rough_tokens:
-            counted = list(map(rough_tokens, texts))
-        else:
-            counted = [self.count(text) if text else 0.0 for text in texts]
+        counted = [self.count(text) if text else 0.0 for text in texts]
         tokens = np.array(counted, dtype=np.float64) - self.overhead
         parts: Ints = np.ceil(tokens.clip(0.0, self.tokens + 1.0) / self.step).astype(np.int64)
         return parts
