@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..backends import EMBEDDED, Loading, Row, Rows, Segment, Vector
 from ..filters import Filter
 from ..namespaces import Scope, covers
-from ..records import MemoryRecord, with_accesses
+from ..records import MemoryRecord
 from ..text import Query
 from .columns import FOREVER, NEVER, ROOM, Column, Columns, numbers, table
 from .document import ASSISTANT, STANDING, UNASKED, Document, document
@@ -115,24 +115,15 @@ class ScopeIndex:
         early = _places(row[:base], wanted, self._order)
         return np.where(late >= 0, base + late, early)
 
-    def records(
-        self,
-        positions: Sequence[int] | Positions,
-        read: Callable[[Sequence[int]], Mapping[int, MemoryRecord]],
-    ) -> dict[int, MemoryRecord]:
-        """Return the records at those of *positions* where one still is, all accesses counted.
-
-        Those that *read* found last, by row, are kept.
-        """
-        found = self.accessed(positions, read)
-        return {position: with_accesses(*each) for position, each in found.items()}
-
     def accessed(
         self,
         positions: Sequence[int] | Positions,
         read: Callable[[Sequence[int]], Mapping[int, MemoryRecord]],
     ) -> dict[int, Accessed]:
-        """Return what ``records`` does, each record as it is kept and its accesses beside it."""
+        """Return the records at those of *positions* where one still is, with all accesses.
+
+        Those that *read* found last, by row, are kept.
+        """
         places, columns = np.asarray(positions, dtype=np.int64), self.columns
         rows, counts, lasts = (
             columns[name][places].tolist() for name in ("row", "accesses", "accessed")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from bethink.index import keyword, scope
 from bethink.index.document import UNASKED
 from bethink.index.scope import ScopeIndex
 from bethink.namespaces import Scope
+from bethink.records import with_accesses
 from bethink.text import Query
 
 TEXTS = ("red cat", "red dog", "a long story of a cat", "blue ferry", "cat", "dog")
@@ -124,6 +125,15 @@ def saved(index: ScopeIndex) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
+def counted(
+    index: ScopeIndex,
+    positions: Sequence[int],
+    read: Callable[[Sequence[int]], dict[int, MemoryRecord]],
+) -> dict[int, MemoryRecord]:
+    found = index.accessed(positions, read)
+    return {position: with_accesses(*each) for position, each in found.items()}
+
+
 def test_records_are_read_once_and_tell_every_access() -> None:
     index, asked = loaded(ROWS[:3]), list[list[int]]()
     held = {each.row: each.record for each in ROWS[:3]}
@@ -132,25 +142,25 @@ def test_records_are_read_once_and_tell_every_access() -> None:
         asked.append(list(rows))
         return {number: held[number] for number in rows if number in held}
 
-    assert index.records([0, 1], read) == {0: held[1], 1: held[2]}
+    assert counted(index, [0, 1], read) == {0: held[1], 1: held[2]}
     index.touch([2], 1, at=9.0)
     used = replace(held[2], access_count=1, last_accessed_at=9.0)
-    assert index.records([2, 1], read) == {1: used, 2: held[3]}
+    assert counted(index, [2, 1], read) == {1: used, 2: held[3]}
     assert asked == [[1, 2], [3]]
     held[1] = replace(held[1], importance=0.9)
     index.apply([replace(ROWS[0], record=held[1])], [3])
     del held[3]
-    assert index.records([0, 1, 2], read) == {0: held[1], 1: used}
+    assert counted(index, [0, 1, 2], read) == {0: held[1], 1: used}
     assert sorted(number for rows in asked[2:] for number in rows) == [1, 3]
 
 
 def test_whoever_gets_a_record_may_change_what_it_holds() -> None:
     index = loaded(ROWS[:1])
     told = replace(ROWS[0].record, metadata={"a": [{"b": 1}]}, value=["c"])
-    mine = index.records([0], lambda _: {1: told})[0]
+    mine = counted(index, [0], lambda _: {1: told})[0]
     mine.metadata["a"][0]["b"] = 2
     mine.value.append("d")
-    assert index.records([0], lambda _: {}) == {
+    assert counted(index, [0], lambda _: {}) == {
         0: replace(told, metadata={"a": [{"b": 1}]}, value=["c"])
     }
 
@@ -396,7 +406,7 @@ def test_a_small_scope_is_soon_read_in_full() -> None:
         return {number: there[number].vectors[name] for number in rows}
 
     for position in (0, 1, 2, 5):
-        assert index.records([position], records)[position].id == str(position + 1)
+        assert counted(index, [position], records)[position].id == str(position + 1)
     rest = [3, 5, 6, 7, 8, 9, 10, 11]
     assert read == [[1], [2], rest]
     index.vector_column("v", 2, vectors)
