@@ -221,6 +221,10 @@ class Engine:
         """Return *record*, fresh from the backend, with the accesses that are not written yet."""
         return self.index.touches.count(record)
 
+    def all_current(self, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+        """Return what ``current`` does of each of *records*."""
+        return list(map(self.current, records) if self.index.touches else records)
+
     def settle(self, where: Filter | None) -> None:
         """Write pending accesses that *where* asks about."""
         self.check_open()

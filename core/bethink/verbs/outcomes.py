@@ -80,7 +80,7 @@ def mark(engine: Engine, ids: Iterable[str], *, useful: bool) -> list[MemoryReco
             _settle(transaction, row, before, _marked(before.outcome, useful), action, {})
             for row, before in found
         ]
-    return [engine.current(record) for record in marked]
+    return engine.all_current(marked)
 
 
 def drift(engine: Engine) -> int:

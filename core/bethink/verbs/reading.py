@@ -87,7 +87,7 @@ def listed(
             found = select(expired(where, now), limit, offset, newest_first)
         case _:
             found = select(where, limit, offset, newest_first, state=state)
-    return list(map(engine.current, found)) if engine.index.touches else found
+    return engine.all_current(found)
 
 
 def count(engine: Engine, scope: Scope, where: Filter | None) -> int:
