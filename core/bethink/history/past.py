@@ -116,8 +116,8 @@ class PastBackend:
             raise ValidationError(f"only the present lists what is {state}")
         place = _own_row if by_row else _ordinal
         found = sorted(self._live(scope, now), key=place, reverse=newest_first)
-        passed = [each.record for each in found if where is None or matches(where, each.record)]
-        return passed[offset : None if limit is None else offset + limit]
+        passed = (each.record for each in found if matches(where, each.record))
+        return list(islice(passed, offset, None if limit is None else offset + limit))
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         """Return the rows of the live records in *scope* that pass *where*, ascending."""

@@ -50,7 +50,7 @@ def document(record: MemoryRecord) -> Document:
     content, said = terms(record.content), _said(record)
     words = len(said.split())
     return Document(
-        date + author + content if date or author else content,
+        date + author + content,
         words,
         telling(content if said is record.content else terms(said)),
         words <= BRIEF and ends_asking(said),

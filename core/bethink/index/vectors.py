@@ -107,12 +107,12 @@ class VectorColumn:
         *every* tells all *count* positions that may be asked for.
         """
 
-        def of(missing: Positions) -> Floats:
+        def towards(missing: Positions) -> Floats:
             exact, length = _stacked(read(missing), self.dimension)
             exact /= length[:, None]
             return exact
 
-        return self._exact.of(positions, of, count, every)
+        return self._exact.of(positions, towards, count, every)
 
     def scan(self, query: Floats, among: Positions | None = None) -> Scan:
         """Compare every position with the unit vector *query*, or at least those *among* all.

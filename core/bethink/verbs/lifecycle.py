@@ -32,7 +32,6 @@ _FROM: Final[Mapping[State, tuple[State, ...]]] = {
 }
 _HELD: Final = frozenset(("content", "value"))
 _EMBEDDED_FIELDS: Final = frozenset(("content", "author"))
-_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 _Prepared = tuple[MemoryRecord, dict[str, Vector], str | None]
 
 
@@ -69,7 +68,7 @@ def store_many(
         else:
             stored = _store_each(transaction, prepared, embedded, nearest, on_similar)
     engine.index.save()
-    return [engine.current(each) for each in stored] if engine.index.touches else stored
+    return engine.all_current(stored)
 
 
 def _store_each(
@@ -303,7 +302,7 @@ def _prepare_all(
     prepared, new_id = [], engine.new_ids(len(items))
     for number, item in enumerate(items):
         try:
-            prepared.append(prepare(item, now, new_id, common))
+            prepared.append(prepare(item, common, now, new_id))
         except ValidationError as error:
             if len(items) == 1:
                 raise
@@ -312,7 +311,7 @@ def _prepare_all(
 
 
 def prepare(
-    item: object, now: float, new_id: Callable[[], str], common: Mapping[str, Any] = _NONE
+    item: object, common: Mapping[str, Any], now: float, new_id: Callable[[], str]
 ) -> _Prepared:
     """Return the record that *item* describes, its named vectors, and the id it supersedes.
 

@@ -252,7 +252,7 @@ def _content(text: str) -> dict[str, Any]:
 
 def _draft(engine: Engine, namespace: str, key: str, text: str) -> MemoryRecord:
     given = {**_content(text), "namespace": namespace, "key": key}
-    return prepare(given, engine.clock(), engine.new_id)[0]
+    return prepare(given, {}, engine.clock(), engine.new_id)[0]
 
 
 def _drafts(
