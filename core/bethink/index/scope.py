@@ -120,20 +120,20 @@ class ScopeIndex:
         positions: Sequence[int] | Positions,
         read: Callable[[Sequence[int]], Mapping[int, MemoryRecord]],
     ) -> dict[int, Accessed]:
-        """Return the records at those of *positions* where one still is, with all accesses.
+        """Return the records at *positions*, by place among these, with all accesses.
 
-        Those that *read* found last, by row, are kept.
+        Where none is any more, there is nothing. What *read* found last, by row, is kept.
         """
-        places, columns = np.asarray(positions, dtype=np.int64), self.columns
+        wanted, columns = np.asarray(positions, dtype=np.int64), self.columns
         rows, counts, lasts = (
-            columns[name][places].tolist() for name in ("row", "accesses", "accessed")
+            columns[name][wanted].tolist() for name in ("row", "accesses", "accessed")
         )
         held = self._records.of(
             rows, read, self.live, lambda: columns["row"][self._living()].tolist()
         )
         return {
-            position: (held[row], int(count), None if last == NEVER else last)
-            for position, row, count, last in zip(places.tolist(), rows, counts, lasts, strict=True)
+            place: (held[row], int(count), None if last == NEVER else last)
+            for place, (row, count, last) in enumerate(zip(rows, counts, lasts, strict=True))
             if row in held
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -134,19 +134,19 @@ def pack(engine: Engine, ranking: Ranking, request: Request, budget: Budget) -> 
 
 
 class _Answer(NamedTuple):
-    """What was *found* for a request, best first: its *places* there, and what the index has of it.
+    """What was *found* for a request: its *places* there, best first, and what the index has there.
 
     The records are shared with other answers, and their accesses not counted.
     """
 
     found: Found
     places: list[int]
-    accessed: list[Accessed]
+    accessed: Mapping[int, Accessed]
 
     @property
     def records(self) -> list[MemoryRecord]:
         """The records."""
-        return [record for record, _, _ in self.accessed]
+        return [self.accessed[place][0] for place in self.places]
 
     @property
     def scores(self) -> list[float]:
@@ -155,13 +155,14 @@ class _Answer(NamedTuple):
 
     def rows(self, ranks: Iterable[int]) -> list[tuple[int, MemoryRecord]]:
         """Return the rows and records of these *ranks*, the best being 0."""
-        return [(self.found.rows[self.places[rank]], self.accessed[rank][0]) for rank in ranks]
+        places = [self.places[rank] for rank in ranks]
+        return [(self.found.rows[place], self.accessed[place][0]) for place in places]
 
     def result(self, rank: int) -> RecallResult:
         """Return the result of this *rank*, its record a copy."""
         place = self.places[rank]
         return RecallResult.explained_by(
-            with_accesses(*self.accessed[rank]),
+            with_accesses(*self.accessed[place]),
             self.found.scores[place],
             partial(self.found.explanation, place),
         )
@@ -331,10 +332,9 @@ def _unit_probe(name: str, vector: Vector, embedder: Embedder | None, alone: boo
 
 def _answer(reader: _Reader, found: Found, k: int) -> _Answer:
     """Load the records of what was *found*, order ties by id, and keep *k*."""
-    accessed = reader.index.accessed(found.positions, reader.records)
-    scores, told = found.scores, list(map(accessed.get, found.positions.tolist()))
-    order = [(place, each) for place, each in enumerate(told) if each is not None]
+    accessed, scores = reader.index.accessed(found.positions, reader.records), found.scores
+    places = list(accessed)
     if len(set(scores)) < len(scores):
-        order.sort(key=lambda each: (-scores[each[0]], each[1][0].id))
-    live = [(place, each) for place, each in order[:k] if each[0].state == "live"]
-    return _Answer(found, [place for place, _ in live], [each for _, each in live])
+        places.sort(key=lambda place: (-scores[place], accessed[place][0].id))
+    live = [place for place in places[:k] if accessed[place][0].state == "live"]
+    return _Answer(found, live, accessed)

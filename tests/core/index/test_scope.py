@@ -131,7 +131,7 @@ def counted(
     read: Callable[[Sequence[int]], dict[int, MemoryRecord]],
 ) -> dict[int, MemoryRecord]:
     found = index.accessed(positions, read)
-    return {position: with_accesses(*each) for position, each in found.items()}
+    return {positions[place]: with_accesses(*each) for place, each in found.items()}
 
 
 def test_records_are_read_once_and_tell_every_access() -> None:

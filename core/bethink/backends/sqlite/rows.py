@@ -43,17 +43,20 @@ class Shape:
     def __init__(self, *kinds: Any) -> None:
         self._kinds = kinds
         self._known = set[tuple[type, ...]]()
+        self._last: tuple[type, ...] = ()
 
     def __call__(self, values: Sequence[Any]) -> Any:
         """Return *values*; raise ``CorruptStoreError`` if one of them is of another kind."""
-        if tuple(map(type, values)) not in self._known:
-            self._learn(values)
+        types = tuple(map(type, values))
+        if types != self._last:  # most have those of the values before
+            self._learn(types, values)
         return values
 
-    def _learn(self, values: Sequence[Any]) -> None:
-        if not all(map(isinstance, values, self._kinds)):
+    def _learn(self, types: tuple[type, ...], values: Sequence[Any]) -> None:
+        if types not in self._known and not all(map(isinstance, values, self._kinds)):
             raise CorruptStoreError(None, "damaged values in the store")
-        self._known.add(tuple(map(type, values)))
+        self._known.add(types)
+        self._last = types
 
 
 _ENTRY: Final = Shape(int, float, str, str | None, str | None, int | None, int | None)
