@@ -23,6 +23,7 @@ IN_A_ROW_AND_COLD = {
     "own store",
     "recall after own store",
     "store + recall",
+    "pack",
 }
 MEASURES = {
     *IN_A_ROW_AND_COLD,
@@ -37,7 +38,6 @@ MEASURES = {
     "store, normal",
     "conflicts",
     "consolidate",
-    "pack",
     "as_of",
     "as_of, all",
     "diff",

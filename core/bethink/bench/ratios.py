@@ -25,7 +25,7 @@ _PEER_GOALS: dict[Figure, Mapping[int, float]] = {
     ("remembrane", "open and first recall"): {100_000: 15.0},
     ("remembrane", "conflicts"): {1_000: 10.0},
     ("remembrane", "consolidate"): {1_000: 10.0},
-    ("remembrane", "pack"): {10_000: 10.0},
+    ("remembrane", "pack"): {1_000: 10.0, 10_000: 10.0},
     ("remembrane", "as_of"): {1_000: 10.0, 10_000: 10.0},
     ("remembrane", "diff"): {1_000: 10.0, 10_000: 10.0},
     ("remembrane", "merge"): {1_000: 10.0, 10_000: 10.0},

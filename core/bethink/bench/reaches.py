@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from bethink.bench.corpus import Corpus
 from bethink.bench.embedding import SharedEmbedder
@@ -22,7 +22,23 @@ LARGEST: Final = 10_000
 """Who compares every incoming memory with every other takes a minute for ten of them here."""
 LARGEST_SWEPT: Final = {"bethink": 10_000, "remembrane": 1_000}
 """Who compares all pairs is asked once, and not about more: 10,000 memories would take hours."""
-ROUNDS: Final = {"pack": 20, "as_of": 5, "as_of, all": 5, "diff": 5, "merge": 3}
+
+
+class Rounds(NamedTuple):
+    """How many rounds a measure takes, and how many of an engine's in a row."""
+
+    many: int
+    turn: int = 1
+
+
+ROUNDS: Final = {
+    "pack": Rounds(30, 15),
+    "pack, cold": Rounds(20),
+    "as_of": Rounds(5),
+    "as_of, all": Rounds(5),
+    "diff": Rounds(5),
+    "merge": Rounds(3),
+}
 ROUNDS_SWEPT: Final = {"bethink": 3, "remembrane": 1}
 REACHES: Final = tuple(ROUNDS)
 SWEEPS: Final = ("conflicts", "consolidate")
@@ -58,12 +74,14 @@ def reach(
             engine.mark()
             engine.fill(corpus.fresh[-_SINCE:])
         sources = _sources(engines, scratch, shared, corpus.fresh)
-        for measure, rounds in ROUNDS.items():
+        for measure, (rounds, turn) in ROUNDS.items():
             steps = [
                 Step(name, measure, _call(measure, engine, corpus.questions, sources[name]))
                 for name, engine in engines.items()
             ]
-            yield from interleave(steps, rounds, size=size, embedder=label, budget=math.inf)
+            yield from interleave(
+                steps, rounds, size=size, embedder=label, turn=turn, budget=math.inf
+            )
 
 
 @contextmanager
@@ -86,7 +104,7 @@ def _sources(
     """Make the stores that are merged, a folder for each round and engine."""
     sources: dict[str, list[Path]] = {name: [] for name in names}
     for name, folders in sources.items():
-        for start in range(0, ROUNDS["merge"] * _MERGED, _MERGED):
+        for start in range(0, ROUNDS["merge"].many * _MERGED, _MERGED):
             folders.append(scratch / f"{name} {start}")
             folders[-1].mkdir()
             engine = open_engine(name, folders[-1], shared)
@@ -98,10 +116,14 @@ def _sources(
 def _call(
     measure: str, engine: Memory, questions: Sequence[str] = (), sources: Sequence[Path] = ()
 ) -> Callable[[int], object]:
+    def pack(at: int) -> int:
+        return engine.pack(questions[at % len(questions)])
+
     calls: dict[str, Callable[[int], object]] = {
         "conflicts": lambda _: engine.conflicts(),
         "consolidate": lambda _: engine.consolidate(),
-        "pack": lambda at: engine.pack(questions[at % len(questions)]),
+        "pack": pack,
+        "pack, cold": pack,
         "as_of": lambda _: engine.as_of(),
         "as_of, all": lambda _: engine.as_of_all(),
         "diff": lambda _: engine.diff(),

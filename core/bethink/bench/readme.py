@@ -50,6 +50,7 @@ _RATIOS: Final = {
         "remembrane's store and recall / bethink's, the same"
     ),
     ("shared", "remembrane / bethink: pack"): "remembrane's pack / bethink's",
+    ("shared", "remembrane / bethink: pack, cold"): "remembrane's pack / bethink's, both cold",
     ("shared", "remembrane / bethink: as_of"): "remembrane's memory as of a moment / bethink's",
     ("shared", "remembrane / bethink: as_of, all"): "remembrane's list of that moment / bethink's",
     ("shared", "remembrane / bethink: diff"): "remembrane's diff to that moment / bethink's",
