@@ -177,8 +177,9 @@ class MemoryStore(View):
     def restore(self, ids: str | Iterable[str]) -> int:
         """Bring forgotten records back; return how many were forgotten.
 
-        A record whose key is held by another by now raises ``ValidationError``, an unknown id
-        ``NotFoundError``. An expiry that has passed is lifted.
+        One that was superseded is so again, unless its successor is forgotten or erased by now;
+        all others are live. A live record whose key is held by another by now raises
+        ``ValidationError``, an unknown id ``NotFoundError``. An expiry that has passed is lifted.
         """
         return lifecycle.restore(self._engine, fields.ids(ids))
 

@@ -457,9 +457,15 @@ class Model:
     def _bring_back(self, ids: Iterable[str], state: str, action: str) -> int:
         with self.writing():
             found = [record for record in self._chosen(ids) if record.state == state]
+            returning = {record.id for record in found}
             for record in found:
+                now, by = self.clock(), record.superseded_by or ""
+                successor = self.records.get(by)
+                standing = successor is not None and successor.state not in ("forgotten", "erased")
+                if standing or by in returning:
+                    self._note(action, replace(record, state="superseded", updated_at=now))
+                    continue
                 self._check_key_free(record)
-                now = self.clock()
                 back = replace(record, state="live", superseded_by=None, updated_at=now)
                 expiry = None if record.expired(now) else record.expires_at
                 outcome = max(record.outcome, -0.5)

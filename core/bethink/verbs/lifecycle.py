@@ -5,7 +5,7 @@ All checks come first, then one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
@@ -274,18 +274,33 @@ def retire(
 
 
 def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -> int:
-    """Make the records in *state* live again; an expiry that has passed would hide them at once."""
+    """Bring the records in *state* back; return how many that were."""
     with engine.writing() as transaction:
         found = chosen(transaction.writer, ids)
-        returned = [pair for pair in found if pair[1].state == state]
-        for row, record in returned:
-            check_key_free(transaction, record)
-            expiry = None if record.expired(transaction.now) else record.expires_at
-            back = replace(record, state="live", superseded_by=None, expires_at=expiry,
-                           outcome=max(record.outcome, LOWEST_LIVE),
-                           updated_at=transaction.now)  # fmt: skip
+        returning = {pair[1].id: pair for pair in found if pair[1].state == state}
+        for row, record in returning.values():
+            back = _brought_back(transaction, record, returning)
             transaction.change(row, record, back, {}, action, _changes(record, back))
-    return len(returned)
+    return len(returning)
+
+
+def _brought_back(
+    transaction: Transaction, record: MemoryRecord, returning: Container[str]
+) -> MemoryRecord:
+    """Return *record* live again, or superseded if its successor is there or is *returning*, too.
+
+    An expiry that has passed would hide a live one at once.
+    """
+    back = replace(record, updated_at=transaction.now)
+    if (by := record.superseded_by) is not None:
+        _, successor = transaction.writer.find([by]).get(by, (0, None))
+        standing = successor is not None and successor.state not in ("forgotten", "erased")
+        if standing or by in returning:
+            return replace(back, state="superseded")
+    check_key_free(transaction, record)
+    expiry = None if record.expired(transaction.now) else record.expires_at
+    outcome = max(record.outcome, LOWEST_LIVE)
+    return replace(back, state="live", superseded_by=None, expires_at=expiry, outcome=outcome)
 
 
 def _listed(items: object) -> list[str | Mapping[str, Any]]:

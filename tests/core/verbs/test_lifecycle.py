@@ -471,20 +471,40 @@ def test_what_comes_back_stands_where_it_stood(store: MemoryStore) -> None:
     assert contents(store) == ["a", "b", "c"]
 
 
-def test_what_was_superseded_can_be_forgotten_and_come_back_alone(store: MemoryStore) -> None:
+def test_what_was_superseded_comes_back_superseded(store: MemoryStore) -> None:
     old, new = (store.store(content, key="k") for content in ("old", "new"))
     assert store.restore(old.id) == 0
-    assert store.forget(old.id) == 1
-    with pytest.raises(ValidationError, match="held by"):
-        store.restore(old.id)
-    store.forget(new.id)
-    with pytest.raises(ValidationError, match="held by"):
-        store.restore([old.id, new.id])
-    assert store.all() == []
+    for forgotten in ([old.id], [old.id, new.id]):
+        assert store.forget(forgotten) == len(forgotten)
+        assert store.restore(forgotten) == len(forgotten)
+        (superseded,) = store.all(state="superseded")
+        assert (superseded.id, superseded.superseded_by) == (old.id, new.id)
+        assert store.all() == [store.get(key="k")] == [store.get(new.id)]
+
+
+@pytest.mark.parametrize("verb", ["forget", "erase"])
+def test_what_was_superseded_comes_back_alone_once_its_successor_is_gone(
+    store: MemoryStore, verb: str
+) -> None:
+    old, new = (store.store(content, key="k") for content in ("old", "new"))
+    store.forget(old.id)
+    getattr(store, verb)(new.id)
     store.restore(old.id)
-    restored = store.get(key="k")
-    assert restored is not None
-    assert (restored.id, restored.superseded_by, restored.state) == (old.id, None, "live")
+    (restored,) = store.all()
+    assert (restored.id, restored.superseded_by) == (old.id, None)
+    if verb == "forget":
+        with pytest.raises(ValidationError, match="held by"):
+            store.restore(new.id)
+
+
+def test_a_dropped_twin_does_not_come_back_beside_the_one_that_stands_for_it(
+    store: MemoryStore,
+) -> None:
+    kept, dropped = store.store("It is in Lyon"), store.store("It is in Graz")
+    store.resolve(kept.id, [dropped.id])
+    store.forget(dropped.id)
+    assert store.restore(dropped.id) == 1
+    assert [each.id for each in store.all()] == [kept.id]
 
 
 # -- what is not live
