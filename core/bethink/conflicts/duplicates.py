@@ -1,8 +1,8 @@
 """Which memories only repeat another: its words in its order, and nothing else.
 
-Whatever could make two of them two facts keeps both: another word, number or negation, another
-author, key, value, or day on which it happened. Vectors are not asked: to them, London is near
-Paris.
+Whatever could make two of them two facts keeps both: another word, number or negation, a password
+in other letters, another author, key, value, or day on which it happened. Vectors are not asked: to
+them, London is near Paris.
 """
 
 from __future__ import annotations
@@ -30,6 +30,11 @@ _IDLE: Final = frozenset(
 
 # Numbers with their sign, words, and the signs that are not mere punctuation: "C++", "$", "?".
 _WORDS: Final = re.compile(r"[-\u2212]?\d+(?:[.,]\d+)*|\w+|[^\w\s.,;:!\"()\u2026\u201c\u201d-]")
+# What is another thing in other letters: options, paths, keys, grades; and signs that are meant.
+_EXACT: Final = re.compile(
+    r"(?<!\S)--?[^\W\d_][\w-]*|/[^\s)\".,;:!?]+|\b[^\W\d_](?=\w*\d)\w{4,}"
+    r"|\b[A-Z][-\u2212](?!\S)|(?<!\S)[.,;:](?!\S)"
+)
 _APOSTROPHES: Final = re.compile("['\u2019]")
 _RUNS: Final = re.compile(r"\w+")
 _PARTED: Final = bytes(code if _RUNS.match(chr(code)) else ord(" ") for code in range(256))
@@ -159,8 +164,8 @@ class _Told:
 
 
 def about(memory: MemoryRecord) -> Hashable:
-    """Return what two memories must share to be one fact: author, key, value, day."""
+    """Return what two memories must share to be one fact: author, key, value, day, exact names."""
     dated = memory.occurred_at != memory.created_at
     day = memory.occurred_at // 86_400 if dated else None
     value = None if memory.value is None else to_json(memory.value)
-    return memory.author, memory.key, value, day
+    return memory.author, memory.key, value, day, tuple(sorted(_EXACT.findall(memory.content)))

@@ -9,7 +9,7 @@ texts that have nothing to do with each other are never compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Final, TypeAlias
@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from ..backends import EMBEDDED, Vector
-from ..conflicts import Reading, are_duplicates
+from ..conflicts import SAME, Reading, are_duplicates
 from ..conflicts.duplicates import about
 from ..conflicts.lexicon import BEING, MANNER, NUMBERS, SHORT, TOWARDS, WEAK
 from ..engine import Engine
@@ -33,10 +33,10 @@ _WORDS: Final = re.compile(r"[^\W\d_]+")
 _APOSTROPHES: Final = re.compile("['\u2019]")
 _SHORTENED: Final = re.compile("['\u2019](?=(?:m|re|ve|ll)\\b)")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-# Numbers with their sign and unit, letters that stand for a thing ("plan B"), and signs.
+# Numbers with their sign and unit, letters that stand for a thing ("plan B"), signs and emoji.
 _SIGNS: Final = re.compile(
     r"!=|(?:(?<![^\s(])[-+\u2212])?\d+(?:[.,:]\d+)*[^\W\d_]*|(?<=[a-z] )[A-Z](?![\w'\u2019])"
-    r"|[?$%&@+=<>/\\^|#\u00b0\u20ac\u00a3\u00a5]"
+    r"|[?$%&@+=<>/\\^|#*~\u00b0\u00b1\u00d7\u00f7\u20ac\u00a3\u00a5\u2190-\u2bff\U0001f000-\U0001faff]"
 )
 _ANY = ""  # is among the words of every text, so that one without words is found, too
 
@@ -49,33 +49,10 @@ def say_the_same(a: Reading, b: Reading, similarity: float) -> bool:
     was said twice. And it is said in one manner: who did it, how many, whether it is sure, and
     whether it is asked.
     """
-    one, other = a.record, b.record
-    if one.thread is not None or other.thread is not None or not one.content:
+    if _gist(a) != _gist(b):
         return False
-    if one.namespace != other.namespace or about(one) != about(other):
-        return False
-    if _exchanged(a, b) or not _in_one_manner(one.content, other.content):
-        return False
-    return are_duplicates(a, b, similarity)
-
-
-def _exchanged(a: Reading, b: Reading) -> bool:
-    """Tell whether each has a word that the other has not, and be it one of WEAK."""
-    one, other = map(_all_words, (a, b))
-    return not (one <= other or other <= one)
-
-
-def _all_words(reading: Reading) -> frozenset[str]:
-    weak = WEAK.intersection(_WORDS.findall(reading.record.content.casefold()))
-    return frozenset((*reading.traits.words, *map(stem, weak)))
-
-
-def _in_one_manner(one: str, other: str) -> bool:
-    way, ways = _towards(one), _towards(other)
-    if not (way <= ways or ways <= way) or _manner(one) != _manner(other):
-        return False
-    tenses, others = _tenses(one), _tenses(other)
-    return all(tenses[word] == others[word] for word in tenses.keys() & others.keys())
+    one, other = _Entry.of(a), _Entry.of(b)
+    return one.has_words_of(other) and are_duplicates(a, b, similarity)
 
 
 def _manner(text: str) -> tuple[str, ...]:
@@ -87,12 +64,11 @@ def _manner(text: str) -> tuple[str, ...]:
     return tuple(sorted((*turning, *numbers, *map(str.casefold, signs))))
 
 
-def _tenses(text: str) -> dict[str, bool]:
+def _tenses(words: Sequence[str]) -> dict[str, bool]:
     """Tell of words, by their stems, whether they are of the past ("lived") or not ("lives").
 
     "Is used" and "using" are of any time.
     """
-    words = _WORDS.findall(text.casefold())
     return {
         stem(word): word.endswith("ed")
         for i, word in enumerate(words)
@@ -100,14 +76,32 @@ def _tenses(text: str) -> dict[str, bool]:
     }
 
 
-def _towards(text: str) -> frozenset[str]:
-    return TOWARDS.intersection(_WORDS.findall(text.casefold()))
-
-
 @dataclass(frozen=True, slots=True)
 class _Entry:
+    """A reading and its words: the telling ones, those and the weak, the directions, the tenses."""
+
     reading: Reading
     words: frozenset[str]
+    all_words: frozenset[str]
+    towards: frozenset[str]
+    tenses: Mapping[str, bool]
+
+    @classmethod
+    def of(cls, reading: Reading) -> _Entry:
+        told = _WORDS.findall(reading.record.content.casefold())
+        words = frozenset((*reading.traits.words, _ANY))
+        weak = map(stem, WEAK.intersection(told))
+        return cls(reading, words, words.union(weak), TOWARDS.intersection(told), _tenses(told))
+
+    def has_words_of(self, other: _Entry) -> bool:
+        """Tell whether one has all words of the other, and what both have is of one time."""
+        one, two = self.all_words, other.all_words
+        if not (one <= two or two <= one):
+            return False
+        if not (self.towards <= other.towards or other.towards <= self.towards):
+            return False
+        shared = self.tenses.keys() & other.tenses.keys()
+        return all(self.tenses[word] == other.tenses[word] for word in shared)
 
 
 @dataclass(slots=True)
@@ -142,7 +136,7 @@ class Known:
 
     def add(self, reading: Reading) -> None:
         """Take note of what a record says; of one that is known, what it says now."""
-        entry = self._entries[reading.record.id] = _Entry(reading, _words(reading))
+        entry = self._entries[reading.record.id] = _Entry.of(reading)
         self._groups.setdefault(_gist(reading), _Group()).add(entry)
 
     def forget(self, id: str) -> None:
@@ -157,10 +151,13 @@ class Known:
         group = self._groups.get(_gist(reading))
         if group is None:
             return None
-        around = (entry for entry in group.around(_words(reading)) if self._is_current(entry))
-        alike = [(entry.reading, self._alike(reading, entry.reading)) for entry in around]
-        same = [(other, cosine) for other, cosine in alike if say_the_same(reading, other, cosine)]
-        return min(same, key=partial(_order, reading.record.content), default=None)
+        entry = _Entry.of(reading)
+        around = (other for other in group.around(entry.words) if self._is_current(other))
+        near = (other.reading for other in around if entry.has_words_of(other))
+        same = [other for other in near if are_duplicates(reading, other, 1.0)]
+        alike = [(other, self._alike(reading, other)) for other in same]
+        found = (pair for pair in alike if pair[1] >= SAME)
+        return min(found, key=partial(_order, reading.record.content), default=None)
 
     def _is_current(self, entry: _Entry) -> bool:
         return self._entries.get(entry.reading.record.id) is entry
@@ -171,13 +168,14 @@ class Known:
         return 1.0 if one.content == other.content else self._similarity(one.id, other.id)
 
 
-def _words(reading: Reading) -> frozenset[str]:
-    return frozenset((*reading.traits.words, _ANY))
-
-
 def _gist(reading: Reading) -> Hashable:
-    """Return what two readings must share to say the same, besides words."""
+    """Return what two readings must share to say the same, besides words.
+
+    A turn of a conversation, or what says nothing in words, shares it with none.
+    """
     record, traits = reading.record, reading.traits
+    if record.thread is not None or not record.content:
+        return record.id, object()
     return record.namespace, about(record), traits.figures, traits.denials, _manner(record.content)
 
 

@@ -65,6 +65,11 @@ def test_the_same_words_are_a_repetition(kept: str, dropped: str) -> None:
         ("The report for the board is finished", "The report for the board is almost finished"),
         ("She codes in C", "She codes in C++"),
         ("👍", "👎"),
+        ("The password is Tiger7", "The password is tiger7"),
+        ("The page is a.com/X", "The page is a.com/x"),
+        ("Run chmod -r on it", "Run chmod -R on it"),
+        ("The delimiter is ;", "The delimiter is ,"),
+        ("Ann got grade A", "Ann got grade A-"),
     ],
 )
 def test_what_may_be_another_fact_is_kept(one: str, other: str) -> None:

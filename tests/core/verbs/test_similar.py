@@ -99,6 +99,17 @@ def test_what_differs_besides_the_words_keeps_them_apart(
         ("Teachers give lessons", "Teachers get lessons"),
         ("The small office is in Graz", "The great office is in Graz"),
         ("I don't know the password", "I know the password"),
+        ("The status is \u2705", "The status is \u274c"),
+        ("Ann reacted with \U0001f44d", "Ann reacted with \U0001f44e"),
+        ("The flag is \U0001f1e9\U0001f1ea", "The flag is \U0001f1eb\U0001f1f7"),
+        ("The password is Tiger7", "The password is tiger7"),
+        ("The key is sk-aBcD1234", "The key is sk-AbCd1234"),
+        ("The page is a.com/X", "The page is a.com/x"),
+        ("Run chmod -r on it", "Run chmod -R on it"),
+        ("The delimiter is ;", "The delimiter is ,"),
+        ("The wildcard is *", "The wildcard is ~"),
+        ("Ann got grade A", "Ann got grade A-"),
+        ("It takes ~5 minutes", "It takes 5 minutes"),
     ],
 )
 def test_what_is_said_in_another_manner_is_not_the_same(one: str, other: str) -> None:
@@ -120,6 +131,8 @@ def test_what_is_said_in_another_manner_is_not_the_same(one: str, other: str) ->
         ("I don't know the password", "I do not know the password"),
         ("Ann helps in the office", "Ann helps a lot in the nice office"),
         ("用户喜欢咖啡", "用户喜欢咖啡。"),
+        ("Deploys run on AWS at 3pm", "deploys run on aws at 3PM!"),
+        ("Tea and/or coffee", "tea and/or coffee."),
     ],
 )
 def test_what_is_said_in_other_words_of_little_weight_is_the_same(one: str, other: str) -> None:
