@@ -112,6 +112,11 @@ class WholeModel(Model):
             raise ValidationError("it has changed since")
         if "state" not in back and now.state != "live":
             raise ValidationError("it is not alive")
+        before, merged = self._around(seq)
+        counting = self.entries[seq].action in ("merge", "undo")
+        if counting and before and merged and merged.id == left.id:
+            counted = now.access_count - merged.access_count + before.access_count
+            back = {**back, "access_count": counted}
         after = replace(now, **back, updated_at=self.clock())
         if after.state == "live":
             self._check_key_free(after)

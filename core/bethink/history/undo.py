@@ -22,19 +22,23 @@ _BACK: Final[Mapping[State, str]] = {
     "archived": "; unarchive it first",
 }
 
+_COUNTING: Final = ("merge", "undo")
+"""What counts the accesses of one record with another's, or takes that back."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Step:
     """An entry to be taken back.
 
     ``left`` is the record as the entry left it; as long as its ``checked`` fields are still so, the
-    fields ``back`` can be given back to it.
+    fields ``back`` can be given back to it. So many accesses were ``counted`` with another record.
     """
 
     seq: int
     left: MemoryRecord
     back: Mapping[str, Any]
     checked: Collection[str]
+    counted: int = 0
 
     def changed(self, now: MemoryRecord) -> list[str]:
         """Return the checked fields that are not as the entry left them."""
@@ -83,7 +87,9 @@ def _plan(backend: Backend, seq: int) -> list[_Step]:
     else:
         names = said_differently(before.record, after.record)
         back = {name: getattr(before.record, name) for name in names}
-        steps = [_Step(seq, after.record, back, names)]
+        merged = entry.action in _COUNTING
+        counted = after.record.access_count - before.record.access_count if merged else 0
+        steps = [_Step(seq, after.record, back, names, counted)]
         steps += _superseded(backend, entry, entry.changes.get("merged", ()))
         if not back and not _vectors(backend, steps[0]) and len(steps) == 1:
             raise ValidationError(f"entry {seq} ({entry.action}) changed nothing to be undone")
@@ -170,13 +176,16 @@ def _take_back(
         raise ValidationError(
             f"entry {step.seq} cannot be undone: its record is {now.state}{first}"
         )
-    back = replace(now, **step.back, updated_at=transaction.now)
+    accesses = now.access_count - step.counted
+    back = replace(now, **step.back, access_count=accesses, updated_at=transaction.now)
     if "state" in step.back and back.key is not None and not leaves_whole(transaction, back):
         raise ValidationError(
             f"entry {step.seq} cannot be undone: it would leave a hole in the text at "
             f"{path_of(back)!r}; undo what was appended after it first"
         )
     told = {**step.back, "undoes": step.seq}
+    if step.counted:
+        told["access_count"] = accesses
     if back.state == "live":
         check_key_free(transaction, back)
     transaction.change(row, now, back, vectors, "undo", told)

@@ -60,6 +60,20 @@ def test_undoing_leaves_accesses_counted(store: MemoryStore) -> None:
     assert (undone.importance, undone.access_count) == (0.5, 1)
 
 
+def test_undoing_a_merge_leaves_the_accesses_to_those_that_had_them(store: MemoryStore) -> None:
+    kept, other = store.store("Ann likes tea"), store.store("Ann likes the tea")
+    store.touch(kept.id)
+    store.touch(other.id)
+    for times in (1, 2):
+        (merged,) = store.consolidate()
+        assert merged.record.access_count == times + 1
+        entry = store.log(id=kept.id, limit=1)[0]
+        store.touch(kept.id)
+        store.undo(entry)
+        assert [each.access_count for each in store.all()] == [times + 1, 1]
+    assert store.verify().ok
+
+
 def test_an_undo_can_be_undone(store: MemoryStore) -> None:
     record = store.store("one", key="k")
     store.update(record.id, content="two")
