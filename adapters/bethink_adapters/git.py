@@ -105,17 +105,19 @@ class Stale:
         return getattr(self.ranking, "spread", np.inf)
 
     def rank(self, evidence: Evidence) -> Parts:
-        """Return the ranking's parts, with a signal "stale" and what it contributes."""
+        """Return the ranking's parts, with a signal "stale" and what it contributes.
+
+        Of a ranking that is a ``Stale`` itself both are kept: what it took is added to.
+        """
         parts = self.ranking.rank(evidence)
         stale = self._stale(evidence)
         taken = np.zeros(len(stale))
         if stale.any():
             age = evidence.age + self.penalty * DAY * stale
             taken = self.ranking.rank(replace(evidence, age=age)).score - parts.score
-        return Parts(
-            {**parts.signals, "stale": stale.astype(np.float64)},
-            {**parts.contributions, "stale": taken},
-        )
+        signal = np.maximum(parts.signals.get("stale", 0.0), stale)
+        taken = parts.contributions.get("stale", 0.0) + taken
+        return Parts({**parts.signals, "stale": signal}, {**parts.contributions, "stale": taken})
 
     def _stale(self, evidence: Evidence) -> Truths:
         """Tell which candidates belong to a project at rest."""
