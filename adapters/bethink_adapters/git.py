@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 
 from bethink import Ranking, ValidationError
-from bethink.fields import number
+from bethink.fields import number, path
 from bethink.namespaces import Scope, check_scope
 from bethink.ranking import DAY, Evidence, Parts, Truths, checked
 
@@ -92,7 +92,7 @@ class Stale:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.ranking = checked(ranking)
-        self.projects = {check_scope(scope): _absolute(path) for scope, path in projects.items()}
+        self.projects = _bound(projects)
         self.after = number("after", after, 0.0, 1e6)
         self.penalty = number("penalty", penalty, 0.0, 1e6)
         self._last_commit = last_commit
@@ -136,8 +136,10 @@ class Stale:
         return committed is not None and now - committed >= self.after * DAY
 
 
-def _absolute(directory: Directory) -> str:
-    path = os.fspath(directory)
-    if not isinstance(path, str) or not path or "\x00" in path:
-        raise ValidationError(f"{directory!r} is no directory")
-    return os.path.abspath(os.path.expanduser(path))
+def _bound(projects: Mapping[Scope, Directory]) -> dict[Scope, str]:
+    if not isinstance(projects, Mapping):
+        raise ValidationError(f"projects must be a mapping, not {type(projects).__name__}")
+    return {
+        check_scope(scope): os.path.abspath(path("a project's directory", directory))
+        for scope, directory in projects.items()
+    }
