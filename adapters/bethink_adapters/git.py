@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 
 from bethink import Ranking, ValidationError
-from bethink.fields import number
+from bethink.fields import number, path
 from bethink.namespaces import Scope, check_scope
 from bethink.ranking import DAY, Evidence, Parts, Truths, checked
 
@@ -92,7 +92,7 @@ class Stale:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.ranking = checked(ranking)
-        self.projects = {check_scope(scope): _absolute(path) for scope, path in projects.items()}
+        self.projects = _bound(projects)
         self.after = number("after", after, 0.0, 1e6)
         self.penalty = number("penalty", penalty, 0.0, 1e6)
         self._last_commit = last_commit
@@ -105,17 +105,19 @@ class Stale:
         return getattr(self.ranking, "spread", np.inf)
 
     def rank(self, evidence: Evidence) -> Parts:
-        """Return the ranking's parts, with a signal "stale" and what it contributes."""
+        """Return the ranking's parts, with a signal "stale" and what it contributes.
+
+        Of a ranking that is a ``Stale`` itself both are kept: what it took is added to.
+        """
         parts = self.ranking.rank(evidence)
         stale = self._stale(evidence)
         taken = np.zeros(len(stale))
         if stale.any():
             age = evidence.age + self.penalty * DAY * stale
             taken = self.ranking.rank(replace(evidence, age=age)).score - parts.score
-        return Parts(
-            {**parts.signals, "stale": stale.astype(np.float64)},
-            {**parts.contributions, "stale": taken},
-        )
+        signal = np.maximum(parts.signals.get("stale", 0.0), stale)
+        taken = parts.contributions.get("stale", 0.0) + taken
+        return Parts({**parts.signals, "stale": signal}, {**parts.contributions, "stale": taken})
 
     def _stale(self, evidence: Evidence) -> Truths:
         """Tell which candidates belong to a project at rest."""
@@ -134,8 +136,10 @@ class Stale:
         return committed is not None and now - committed >= self.after * DAY
 
 
-def _absolute(directory: Directory) -> str:
-    path = os.fspath(directory)
-    if not isinstance(path, str) or not path or "\x00" in path:
-        raise ValidationError(f"{directory!r} is no directory")
-    return os.path.abspath(os.path.expanduser(path))
+def _bound(projects: Mapping[Scope, Directory]) -> dict[Scope, str]:
+    if not isinstance(projects, Mapping):
+        raise ValidationError(f"projects must be a mapping, not {type(projects).__name__}")
+    return {
+        check_scope(scope): os.path.abspath(path("a project's directory", directory))
+        for scope, directory in projects.items()
+    }

@@ -29,6 +29,7 @@ keeps those values as attributes, and survives pickling (so it crosses process p
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .records import MemoryRecord
@@ -168,7 +169,7 @@ class RateLimitError(BethinkError, RuntimeError):
     ) -> None:
         message = f"more than {limit} {what} in {period:g} s"
         if retry_after is not None:
-            message += f"; try again in {retry_after:.0f} s"
+            message += f"; try again in {math.ceil(retry_after)} s"
         super().__init__(message, what, limit, period, retry_after)
         self.what = what
         self.limit = limit

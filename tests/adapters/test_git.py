@@ -113,6 +113,20 @@ def test_the_penalty_is_explained(
         assert math.fsum(told.contributions.values()) == pytest.approx(hit.score, abs=1e-9)
 
 
+def test_bindings_with_penalties_of_their_own_are_explained_together(
+    filled: MemoryStore, projects: dict[Any, Path]
+) -> None:
+    rest = projects["p/rest"]
+    inner = Stale(WeightedSum(), {"p/rest": rest, "p/work": rest}, penalty=300.0)
+    found = hits(filled, Stale(inner, {"p/free": rest, "p/work": rest}))
+    assert [found[name].explain().signals["stale"] for name in sorted(found)] == [1.0, 1.0, 1.0]
+    for name, days in (("p/rest", 300), ("p/free", 30), ("p/work", 330)):
+        told = found[name].explain().contributions
+        older = hits(filled, WeightedSum(), now=NOW + days * DAY)[name]
+        assert found[name].score == pytest.approx(older.score, abs=1e-12)
+        assert math.fsum(told.values()) == pytest.approx(found[name].score, abs=1e-9)
+
+
 def test_a_commit_ends_the_rest_within_the_hour(
     filled: MemoryStore, projects: dict[Any, Path]
 ) -> None:
@@ -276,6 +290,9 @@ def test_a_repository_has_nothing_run(projects: dict[Any, Path], tmp_path: Path)
         {"projects": {None: "x"}},
         {"projects": {"a": ""}},
         {"projects": {"a": b"x"}},
+        {"projects": {"a": None}},
+        {"projects": {"a": "x\0"}},
+        {"projects": ["a"]},
         {"after": -1},
         {"penalty": float("nan")},
     ],

@@ -400,6 +400,12 @@ def test_what_is_no_transcript_is_refused(transcript: Any) -> None:
         attribute(transcript, [])
 
 
+@pytest.mark.parametrize("recalled", [None, 3, "x", ["a"], [None], [{"id": "a"}]])
+def test_what_was_not_recalled_is_refused(recalled: Any) -> None:
+    with pytest.raises(ValidationError, match="recalled must be"):
+        attribute("x", recalled)
+
+
 @pytest.mark.parametrize(
     "transcript",
     ["", [], "{not json", "Ran 5 tests in 0.1s\n\nFAILED (failures=x)", "[1, 2]",

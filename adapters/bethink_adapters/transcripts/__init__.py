@@ -21,7 +21,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from bethink import MemoryRecord, MemoryStore, NotFoundError, RateLimitError, RecallResult
+from bethink import (
+    MemoryRecord,
+    MemoryStore,
+    NotFoundError,
+    RateLimitError,
+    RecallResult,
+    ValidationError,
+)
 from bethink.verbs.outcomes import Verdict
 
 from .commands import Steps, advised, ran
@@ -72,7 +79,7 @@ def attribute(
     a run that still fails, but less than the first. A command gets that of its own result; that
     tests fail does not tell against the command that runs them. The last turn counts.
     """
-    records = [each.memory if isinstance(each, RecallResult) else each for each in recalled]
+    records = _records(recalled)
     advice = {record.id: advised(record) for record in records}
     found: dict[str, Attribution] = {}
     for turn in _turns(events(transcript)):
@@ -104,6 +111,17 @@ def record_outcomes(
         except (NotFoundError, RateLimitError) as error:
             _logger.warning("an outcome of %s is not recorded: %s", each.id, error)
     return recorded
+
+
+def _records(recalled: object) -> list[MemoryRecord]:
+    if not isinstance(recalled, Iterable):
+        raise ValidationError(f"recalled must be a list, not {type(recalled).__name__}")
+    records = [each.memory if isinstance(each, RecallResult) else each for each in recalled]
+    for each in records:
+        if not isinstance(each, MemoryRecord):
+            kind = type(each).__name__
+            raise ValidationError(f"recalled must be MemoryRecord or RecallResult, not {kind}")
+    return records
 
 
 def _turns(found: Sequence[Event]) -> list[_Turn]:

@@ -3,7 +3,8 @@
 A rule-based reader of English. It takes a text apart into clauses, finds words that tell of success
 or failure, and turns each round as often as it is negated: "not fixed" and "fails to work" are
 failures, "no longer fails" and "without errors" are successes. Questions, wishes and conditions
-tell nothing, nor does praise ("Great, it is still not working").
+tell nothing, nor does praise ("Great, it is still not working"), nor what somebody said or thought
+before, until it is affirmed or denied: "You said it works, it does not".
 """
 
 from __future__ import annotations
@@ -43,7 +44,12 @@ _TROUBLE: Final = _words(
     """
 )
 
-_NEGATIONS: Final = _words("not never no without nothing none neither nor hardly cannot zero 0")
+_NEGATIONS: Final = _words(
+    """
+    not never no without nothing none neither nor hardly rarely seldom cannot doubt doubts doubtful
+    zero 0
+    """
+)
 _REFUSALS: Final = _words("fails failed failing fail stopped stops refuses used")
 """With "to" or a word in -ing they negate what follows: "fails to work", "stopped failing"."""
 _SUBJECTS: Final = _words(
@@ -71,18 +77,34 @@ _ADVERBS: Final = _words(
     even so very properly yet entirely
     """
 )
-_PARTLY: Final = _words("partially partly almost mostly partial halfway somewhat nearly")
+_PARTLY: Final = _words("partially partly almost mostly partial halfway somewhat nearly barely")
 _UNREAL: Final = re.compile(
     r"\b(if|unless|whether|should|would|might|may|hope|hopefully|try|trying|want|wants|need|needs|"
     r"please|let'?s|make sure|ensure|until|once|in case|will|can you|could you|expect|supposed)\b"
 )
 _WILL_NOT: Final = re.compile(r"\b(will|would) not\b")
-_CLAUSES: Final = re.compile(
-    r"[,;:()\n\u2013\u2014]+|\s-+\s|\b(?:but|however|although|though|except|yet|while|whereas|because)\b"
+_CLAIMED: Final = re.compile(
+    r"(?<!\bas )(?<!\blike )(?<!\bwhat )(?<!\bway )"
+    r"\b(?:you (?:said|say|claim|claimed|promised|told me|wrote)"
+    r"|i (?:thought|assumed|believed|expected|hoped))"
+    r" (?:that )?(?:it|this|that|they|these|those|the|all|everything|tests)\b"
 )
+_FILLED: Final = r"(?:(?:and|no|now|yes|well|still|just|\w+ly) )*"
+_ECHOED: Final = re.compile(  # "and now it really does not"
+    rf"\W*{_FILLED}(?:it|this|that|they|these|those|tests) {_FILLED}"
+    r"(?:do|does|did|is|are|was|were)( not)?(?: (?:yet|now|at all))?\W*"
+)
+_CLAUSES: Final = re.compile(
+    r"[,;:()\n\u2013\u2014]+|\s-+\s|\band (?=now\b)"
+    r"|\b(?:but|however|although|though|except|while|whereas|because)\b"
+    r"|(?<!\bnot )(?<!\bnever )(?<!\bhas )(?<!\bhave )\byet\b"
+)
+_CLAIM_ENDS: Final = re.compile(r"\band (?=(?:it|this|they)\b)")
 _SENTENCES: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _CONTRACTED: Final = (
+    (re.compile(r"\b(?:no|(?:without|beyond)(?: a| any| all)?) doubts?\b"), ""),
+    (re.compile(r"\bain'?t\b"), "is not"),
     (re.compile(r"\bwon'?t\b"), "will not"),
     (re.compile(r"\bcan(?:'?t|not)\b"), "can not"),
     (
@@ -92,6 +114,16 @@ _CONTRACTED: Final = (
     (re.compile(r"\bnot only\b"), ""),
     (re.compile(r"'(?:s|re|m)\b"), " is"),
     (re.compile(r"\b(?:no longer|not any ?more|never again)\b"), "not"),
+    (re.compile(r"\b(?:yet to|unable to|not (?:yet )?able to|far from|nowhere near)\b"), "not"),
+    (re.compile(r"\b(is|are|was|were) anything but\b"), r"\1 not"),
+    (re.compile(r"\bfail(?:s|ed)? to (?=(?:get|make) (?:it|this|that|them|these|the)\b)"), "not "),
+    (
+        re.compile(
+            r"\bnot ((?:look |seem |quite |entirely |really )*)right(?=[.,;:!)]|$| (?:but|yet)\b)"
+        ),
+        r"\1wrong",
+    ),
+    (re.compile(r"\bdo the trick\b"), "work"),
     (re.compile(r"\b(?:does|did) the trick\b"), "works"),
     (re.compile(r"\bwent away\b"), "gone"),
     (re.compile(r"\ball good\b"), "is fine"),
@@ -105,9 +137,15 @@ def verdict_of(text: str) -> Verdict | None:
     """
     found: set[bool] = set()
     partly = False
+    claimed: bool | None = None
     for clause in _clauses(_CODE.sub(" it ", text)):
         words = re.findall(r"[a-z]+|\d+", clause)
+        if _CLAIMED.search(clause):
+            claimed = _claim(words)
+            continue
         told = list(_told(words))
+        if claimed is not None and (echo := _ECHOED.fullmatch(clause)):
+            told = [claimed is not bool(echo[1])]
         found.update(told)
         partly |= bool(told) and not _PARTLY.isdisjoint(words)
     if not found:
@@ -118,15 +156,27 @@ def verdict_of(text: str) -> Verdict | None:
 
 
 def _clauses(text: str) -> Iterator[str]:
-    """Yield the clauses that state something, in plain small letters."""
+    """Yield the clauses that state or claim something, in plain small letters."""
     for sentence in _SENTENCES.split(text.lower().replace("\u2019", "'")):
         if sentence.rstrip().endswith("?"):
             continue
         for short, long in _CONTRACTED:
             sentence = short.sub(long, sentence)
         for clause in _CLAUSES.split(sentence):
-            if not _UNREAL.search(_WILL_NOT.sub("does not", clause)):
-                yield clause
+            parts = _CLAIM_ENDS.split(clause) if _CLAIMED.search(clause) else [clause]
+            yield from (part for part in parts if _CLAIMED.search(part) or _states(part))
+
+
+def _states(clause: str) -> bool:
+    return not _UNREAL.search(_WILL_NOT.sub("does not", clause))
+
+
+def _claim(words: Sequence[str]) -> bool | None:
+    """Return whether what "it does" would affirm is a success: of "it does not fail", to fail."""
+    senses = [
+        _sense(word, words, place, negated=word not in _TROUBLE) for place, word in enumerate(words)
+    ]
+    return next((sense for sense in reversed(senses) if sense is not None), None)
 
 
 def _told(words: Sequence[str]) -> Iterator[bool]:

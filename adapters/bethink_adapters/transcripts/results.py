@@ -38,9 +38,29 @@ _GO: Final = re.compile(r"^(ok|FAIL)[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\)|\[)", r
 _EXITED: Final = re.compile(
     r"\b(?:exit(?:ed)?(?: with)?(?: code| status)?|return ?code)[:= ]+(\d+)\b", re.I
 )
+_NOTHING: Final = (  # so that "error: 0 issues" and "Error: 0.0213" are no errors
+    r"(?![ \t]*(?:(?:0|\d+\.\d+(?:e[-+]?\d+)?)%?|no|none|null|nil|false)"
+    r"(?:[ \t]*(?:$|[.,;)](?!\d))|[ \t]+(?:errors?|failures?|issues?|problems?|warnings?)\b))"
+)
+_KILLED: Final = r"(?:segmentation fault|bus error|aborted|killed)"
 _TROUBLE: Final = re.compile(
-    r"^(?:fatal|error)\b.*:|\b(?:command not found|no such file or directory)\b"
-    r"|\bno tests ran\b|^Traceback \(most recent call last\)|^make: \*\*\*",
+    "|".join(
+        (
+            rf"^(?:fatal|error)\b[^:\n]*:{_NOTHING}",
+            rf"^[ \t]+error:{_NOTHING}[ \t]*\S",
+            rf"^\S+(?: \S+)?: (?:fatal )?error(?: [a-z]+\d+)?:{_NOTHING}",  # psql: error: no route
+            r"^(?:Uncaught )?(?-i:(?:\w+\.)*[A-Z]\w*(?:Error|Exception)):(?![ \t]*[-\d.]+$)",
+            r'^Exception in thread "',
+            r"^[ \t+|]*(?:Exception Group )?Traceback \(most recent call last\)",
+            r"^panic: |^thread '[^'\n]*' (?:\(\d+\) )?panicked at",
+            r"\b(?:command not found|no such file or directory|no tests ran)\b",
+            r"^\S*sh: .+: not found$",
+            r"(?:^|[:\]] )(?:permission denied|connection refused)(?:$|[.:]| \()",
+            rf"^\S*sh: (?:line \d+: +\d+ )?{_KILLED}\b|^{_KILLED}(?: \(core dumped\))?[ \t]*$",
+            r"^g?make(?:\[\d+\])?: \*\*\*|^[ \t*]*(?:\[ERROR\] )?(?-i:BUILD FAIL(?:ED|URE))\b",
+            r"^npm (?:ERR!|error )|^(?-i:E): \S",
+        )
+    ),
     re.IGNORECASE | re.MULTILINE,
 )
 
