@@ -331,6 +331,42 @@ def test_notes_of_others_are_memories_named_by_their_place(store: MemoryStore, v
     assert import_from(store, read_markdown(vault)).known == 2
 
 
+def test_an_id_in_a_note_of_others_is_metadata(store: MemoryStore, vault: Path) -> None:
+    (vault / "W").mkdir(parents=True)
+    (vault / "W" / "a.md").write_text("---\nid: n1\nproject: Ferry\ncreated: 2023-05-01\n---\nAnn")
+    (vault / "b.md").write_text("---\nid: n1\nsource: https://e.org\nsupersedes: '[[a]]'\n---\nBob")
+    report = import_from(store, read_markdown(vault))
+    assert (report.imported, report.skipped) == (2, ())
+    ann, bob = store.all(namespace="W")[0], store.all()[0]
+    assert ann.metadata == {"title": "a", "id": "n1", "project": "Ferry", "created": "2023-05-01"}
+    assert (ann.content, ann.source, ann.occurred_at) == ("Ann", "markdown:W/a.md", 1682899200.0)
+    assert bob.metadata == {
+        **{"title": "b", "id": "n1", "source": "https://e.org", "supersedes": "[[a]]"}
+    }
+    assert (bob.content, bob.source) == ("Bob", "markdown:b.md")
+    assert import_from(store, read_markdown(vault)).known == 2
+
+
+def test_what_fits_no_field_is_metadata(store: MemoryStore, vault: Path) -> None:
+    unfit: dict[str, object] = {
+        **{"namespace": "a//b", "author": ["Ann", "Bob"], "importance": 7, "metadata": [1]},
+        **{"tags": ["x", 1], "occurred_at": "soon", "category": " ", "id": 12345},
+    }
+    vault.mkdir()
+    (vault / "a.md").write_text(to_note({**unfit, "thread": "t", "key": None}, "x"))
+    report = import_from(store, read_markdown(vault))
+    assert (report.imported, report.skipped) == (1, ())
+    (record,) = store.all()
+    assert (record.metadata, record.thread) == ({"title": "a", **unfit}, "t")
+
+
+def test_tags_on_one_line_are_several(store: MemoryStore, vault: Path) -> None:
+    vault.mkdir()
+    (vault / "a.md").write_text("---\ntags: ferry, two words,\n---\nx")
+    import_from(store, read_markdown(vault))
+    assert store.all()[0].tags == ("ferry", "two words")
+
+
 @pytest.mark.parametrize(
     "written",
     [
@@ -339,10 +375,10 @@ def test_notes_of_others_are_memories_named_by_their_place(store: MemoryStore, v
         b"---\ntopic: tea\n- cake\n---\nx",
         b"---\ntopic: '\n---\nx",
         b"---\nnever closed",
-        b"---\nmetadata: [1]\n---\nx",
-        b"---\noccurred_at: soon\n---\nx",
-        b"---\nimportance: 7\n---\nx",
-        b'---\nid: "\\ud800"\n---\nx',
+        b"---\nid: x\nnamespace: n\ncreated_at:\nmetadata: [1]\n---\nx",
+        b"---\nid: x\nnamespace: n\ncreated_at:\noccurred_at: soon\n---\nx",
+        b"---\nid: x\nnamespace: n\ncreated_at:\nimportance: 7\n---\nx",
+        b'---\nid: "\\ud800"\nnamespace: n\ncreated_at:\n---\nx',
         b"caf\xe9",
         b"",
         b"x" * 600_000,

@@ -111,7 +111,7 @@ def _remove_former(store: MemoryStore, root: Path, written: Mapping[str, Path]) 
 
 def _is_former(store: MemoryStore, root: Path, note: Note, written: Mapping[str, Path]) -> bool:
     """Tell whether a note is *written* elsewhere by now, or of what is live there no longer."""
-    if not note.exported or note.id is None:
+    if note.id is None:
         return False
     if note.id in written:
         return not written[note.id].samefile(root / note.place)
