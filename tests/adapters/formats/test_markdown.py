@@ -208,6 +208,18 @@ def test_a_note_of_what_went_elsewhere_takes_no_key(
     assert [record.content for record in other.all(namespace="team")] == ["in Graz"]
 
 
+def test_a_note_that_was_edited_by_hand_is_listed(store: MemoryStore, vault: Path) -> None:
+    store.store("at nine")
+    store.store("daily", tags=["x"])
+    export_markdown(store, vault)
+    (edited,) = (path for path in notes(vault) if "at nine" in path.read_text())
+    edited.write_text(edited.read_text().replace("at nine", "at ten"))
+    report = import_from(store, read_markdown(vault))
+    assert (report.imported, report.known) == (0, 1)
+    reason = "the memory with its id says something else here"
+    assert [str(each) for each in report.skipped] == [f"default/{edited.name}: {reason}"]
+
+
 def test_notes_of_what_is_not_exported_are_left(store: MemoryStore, vault: Path) -> None:
     for name in ("a", "b"):
         for text in ("old", "newer", "newest"):

@@ -48,7 +48,8 @@ def export_markdown(
     the content; a fact's key is an alias. With *history* there are notes of what those records
     superseded, too, linked both ways. A folder that leads out of *folder* raises ``StorageError``.
 
-    A note takes the place of those that former exports wrote of the same record. Of what has
+    A note takes the place of those that former exports wrote of the same record, edited by hand or
+    not; ``import_from`` lists the edited ones if it is called before. Of what has
     another namespace or key by now, or is no longer live in *store*, they are removed, unless a
     note that is there says that it supersedes it. All other notes are left.
     """
