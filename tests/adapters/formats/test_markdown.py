@@ -413,6 +413,24 @@ def test_notes_that_supersede_each_other_are_both_read(store: MemoryStore, vault
     assert import_from(store, read_markdown(vault)).imported == 2
 
 
+def test_a_note_that_an_editor_wrote_anew_comes_back(other: MemoryStore, vault: Path) -> None:
+    with MemoryStore(new_id=lambda: "id1") as written:
+        metadata = {"lang": "en", "n": {"a": 1, "list": [[1], {}]}, "é": "two\nlines"}
+        written.store("at six", key="ferry", tags=["a: b"], value=[1, 2], metadata=metadata,
+                      occurred_at=1700000000.5)  # fmt: skip
+        expected = exact(written)
+    vault.mkdir()
+    (vault / "ferry.md").write_text(
+        "---\nid: id1\nnamespace: default\nkey: ferry\naliases:\n- ferry\ntags:\n- 'a: b'\n"
+        "importance: 0.5\nconfidence: 1.0\noccurred_at: '2023-11-14T22:13:20.5Z'\n"
+        "created_at: '2024-01-01T00:00:00Z'\nupdated_at: '2024-01-01T00:00:00Z'\n"
+        "value:\n- 1\n- 2\nmetadata:\n  lang: en\n  n:\n    a: 1\n    list:\n    - - 1\n    - {}\n"
+        "  \"\\xE9\": 'two\n\n    lines'\n---\nat six\n"
+    )
+    assert import_from(other, read_markdown(vault)).skipped == ()
+    assert exact(other) == expected
+
+
 def test_a_folder_that_is_not_there_is_an_error(vault: Path) -> None:
     with pytest.raises(StorageError, match="no such folder"):
         list(read_markdown(vault))
