@@ -190,7 +190,8 @@ class _Import:
         if other is not None:
             return item.fields != other.fields
         record = self._store.get(id)
-        told = checked({name: item.fields[name] for name in item.fields.keys() - _NOT_COMPARED})
+        compared = (name for name in item.fields if name not in _NOT_COMPARED)
+        told = checked({name: item.fields[name] for name in compared})
         return record is not None and any(getattr(record, name) != told[name] for name in told)
 
     def finish(self) -> Report:

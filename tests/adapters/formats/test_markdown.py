@@ -220,6 +220,20 @@ def test_a_note_that_was_edited_by_hand_is_listed(store: MemoryStore, vault: Pat
     assert [str(each) for each in report.skipped] == [f"default/{edited.name}: {reason}"]
 
 
+def test_a_property_that_was_added_by_hand_is_metadata(
+    store: MemoryStore, other: MemoryStore, vault: Path
+) -> None:
+    store.store("at nine", key="standup", metadata={"lang": "en"})
+    export_markdown(store, vault)
+    (note,) = notes(vault)
+    note.write_text(note.read_text().replace("---\n", "---\nrating: 5\nlang: de\n", 1))
+    assert import_from(other, read_markdown(vault)).imported == 1
+    assert other.all()[0].metadata == {"rating": 5, "lang": "en"}
+    assert [each.place for each in import_from(store, read_markdown(vault)).skipped] == [
+        f"default/{note.name}"
+    ]
+
+
 def test_notes_of_what_is_not_exported_are_left(store: MemoryStore, vault: Path) -> None:
     for name in ("a", "b"):
         for text in ("old", "newer", "newest"):
@@ -388,6 +402,7 @@ def test_tags_on_one_line_are_several(store: MemoryStore, vault: Path) -> None:
         b"---\ntopic: '\n---\nx",
         b"---\nnever closed",
         b"---\nid: x\nnamespace: n\ncreated_at:\nmetadata: [1]\n---\nx",
+        b"---\nid: x\nnamespace: n\ncreated_at:\nmetadata: [1]\nrating: 5\n---\nx",
         b"---\nid: x\nnamespace: n\ncreated_at:\noccurred_at: soon\n---\nx",
         b"---\nid: x\nnamespace: n\ncreated_at:\nimportance: 7\n---\nx",
         b'---\nid: "\\ud800"\nnamespace: n\ncreated_at:\n---\nx',

@@ -33,6 +33,7 @@ _FIELDS: Final = (
 _OWN: Final = ("id", "source", *_FIELDS)
 _TIMES: Final = ("occurred_at", "expires_at")
 _EXPORTED: Final = frozenset(("id", "namespace", "created_at"))
+_TOLD: Final = ("aliases", "created_at", "updated_at", "supersedes", "superseded_by")
 _LARGEST: Final = 4 * MAX_CONTENT + (1 << 20)
 _LINK: Final = re.compile(r"\[\[([^\]|#]+)")
 
@@ -146,9 +147,15 @@ def _item(note: Note, properties: Mapping[str, Any], text: str) -> Item:
 
 
 def _own(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that an export wrote."""
-    fields = {name: _read_as(name, properties[name]) for name in _OWN if name in properties}
-    return {name: value for name, value in fields.items() if value is not None or name == "value"}
+    """Return the fields that an export wrote, and what was added by hand as metadata."""
+    known = {name: _read_as(name, properties[name]) for name in _OWN if name in properties}
+    fields = {name: value for name, value in known.items() if value is not None or name == "value"}
+    ours = {*_OWN, *_TOLD}
+    if added := {name: value for name, value in properties.items() if name not in ours}:
+        if not isinstance(metadata := fields.get("metadata", {}), dict):
+            raise ValueError("metadata is not an object")
+        fields["metadata"] = added | metadata
+    return fields
 
 
 def _of_others(place: str, properties: Mapping[str, Any]) -> dict[str, Any]:
