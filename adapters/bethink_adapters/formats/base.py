@@ -13,12 +13,15 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from bethink import KeyedMemory, MemoryStore, NotFoundError, ValidationError, segment
-from bethink.fields import identifier, integer, label
+from bethink.fields import checked, identifier, integer, label
 from bethink.namespaces import check_namespace
 
 _IDS: Final = uuid.UUID("4ac8f7b1-5f0e-5c7c-9d53-6a1f4f1e2b90")
 _BATCH: Final = 256
 _STAND_IN: Final = ""
+_DIFFERS: Final = "the memory with its id says something else here"
+_NOT_COMPARED: Final = frozenset(("id", "namespace", "importance", "vectors"))
+"""Where a memory lies, how important use has made it, and what no record holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,7 @@ def import_from(
     to that, or the source's below it. ``occurred_at`` keeps the time of the source. What the store
     refuses is skipped, never cut to fit. What was imported before, into the same *namespace*, is
     left as it is, be it changed, forgotten or erased by now; so an import that broke off goes on.
+    What brings the id of a memory along and says something else than that does here is skipped.
     """
     root = None if namespace is None else check_namespace(namespace)
     size = integer("batch", batch, 1)
@@ -170,13 +174,25 @@ class _Import:
         try:
             id = self._id(item)
             replaced = tuple(self._id(item, name) for name in item.replaces)
+            if id not in fresh and not self._store.log(limit=1, id=id):
+                fresh[id] = replace(item, replaces=replaced)
+            elif self._differs(id, item, fresh.get(id)):
+                self._skipped.append(Skipped(item.place, _DIFFERS))
+            else:
+                self._known += 1
         except ValidationError as error:
             self._skipped.append(Skipped(item.place, str(error)))
-            return
-        if id in fresh or self._store.log(limit=1, id=id):
-            self._known += 1
-        else:
-            fresh[id] = replace(item, replaces=replaced)
+
+    def _differs(self, id: str, item: Item, other: Item | None) -> bool:
+        """Tell whether *item*, which brings its id along, was edited there or its memory here."""
+        if "id" not in item.fields:
+            return False
+        if other is not None:
+            return item.fields != other.fields
+        record = self._store.get(id)
+        compared = (name for name in item.fields if name not in _NOT_COMPARED)
+        told = checked({name: item.fields[name] for name in compared})
+        return record is not None and any(getattr(record, name) != told[name] for name in told)
 
     def finish(self) -> Report:
         """Make the links, now that all they may lead to is there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -30,14 +30,14 @@ def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
         raise ValueError("not a conversation of ChatGPT: it has no mapping")
     nodes = {id: node for id, node in told["mapping"].items() if isinstance(node, dict)}
     parents = {id: node.get("parent") for id, node in nodes.items()}
-    at = moment(told.get("create_time"))
     way = branch(parents, told.get("current_node"))
     if not way:
         times = {id: _time(_message(node), None) for id, node in nodes.items()}
         way = branch(parents, newest_leaf(parents, times))
     thread = str(told.get("conversation_id") or told.get("id") or "".join(way[-1:]))
-    for id in way:
-        message = _message(nodes[id])
+    messages = {id: _message(nodes[id]) for id in way}
+    at = _start(told, messages.values())
+    for id, message in messages.items():
         if not _is_said(message):
             continue
         at = _time(message, at)
@@ -59,6 +59,18 @@ def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
                     "metadata": {name: value for name, value in about.items() if value},
                 },
             )
+
+
+def _start(told: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> float | None:
+    """Return when a conversation began; where it tells no time, that of its first message."""
+    try:
+        return moment(told.get("create_time"))
+    except ValueError:
+        times = (_time(message, None) for message in messages)
+        first = next((at for at in times if at is not None), None)
+        if first is None:
+            raise
+        return first
 
 
 def _message(node: Mapping[str, Any]) -> dict[str, Any]:

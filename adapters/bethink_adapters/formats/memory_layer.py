@@ -41,10 +41,11 @@ _Row: TypeAlias = tuple[str, Mapping[str, Any]]
 
 
 def read_memory_layer(path: str | os.PathLike[str]) -> Iterator[Found]:
-    """Yield the memories of a Memory Layer database, oldest first, and the links between them.
+    """Yield the memories of a Memory Layer database, oldest first, and the relations between them.
 
     A project becomes the namespace. What was superseded there is superseded here, and comes first
-    whatever its date; what was archived is archived. Scores and counts are kept in the metadata,
+    whatever its date; what was archived is archived. Of relations only those between live memories
+    become links; the import lists the others. Scores and counts are kept in the metadata,
     under "memory-layer".
     """
     with opened(path) as connection:

@@ -200,6 +200,24 @@ def test_an_id_that_is_given_is_kept_unless_another_namespace_is(store: MemorySt
     assert first.id == "my-id" != copy.id
 
 
+def test_what_brings_its_id_and_says_something_else_is_listed(store: MemoryStore) -> None:
+    item = Item("note", {"content": "mine", "id": "my-id", "tags": ["x"]})
+    edited = [
+        Item("text", {**item.fields, "content": "edited"}),
+        Item("tags", {**item.fields, "tags": ["y"]}),
+        Item("bad", {**item.fields, "tags": "y"}),
+    ]
+    report = import_from(store, [item, item, edited[0]])
+    assert (report.imported, report.known) == (1, 1)
+    reason = "the memory with its id says something else here"
+    assert [str(each) for each in report.skipped] == [f"text: {reason}"]
+    store.reinforce("my-id")
+    again = import_from(store, [item, *edited])
+    assert (again.imported, again.known) == (0, 1)
+    assert [each.place for each in again.skipped] == ["text", "tags", "bad"]
+    assert contents(store) == ["mine"]
+
+
 def test_a_made_id_stays_the_same_for_ever(store: MemoryStore) -> None:
     import_from(store, THREE[:1])
     import_from(store, THREE[:1], namespace="copy")

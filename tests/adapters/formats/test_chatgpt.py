@@ -120,6 +120,16 @@ def test_bad_conversations_are_listed(tmp_path: Path, store: MemoryStore) -> Non
     assert [each.place for each in report.skipped] == [f"item {n}" for n in range(1, 5)]
 
 
+def test_a_conversation_with_a_bad_time_takes_the_times_of_its_messages(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    before = node("u0", "r", "Hello")
+    told = talk(ROOT, before, {**QUESTION, "parent": "u0"}, ANSWER, create_time="soon")
+    report = import_from(store, read_chatgpt(written(tmp_path, told)))
+    assert (report.imported, report.skipped) == (3, ())
+    assert [record.occurred_at for record in store.all()] == [1700000001.5] * 3
+
+
 def test_the_archive_can_be_read_as_it_comes(tmp_path: Path, store: MemoryStore) -> None:
     path = tmp_path / "export.zip"
     with zipfile.ZipFile(path, "w") as archive:

@@ -208,6 +208,32 @@ def test_a_note_of_what_went_elsewhere_takes_no_key(
     assert [record.content for record in other.all(namespace="team")] == ["in Graz"]
 
 
+def test_a_note_that_was_edited_by_hand_is_listed(store: MemoryStore, vault: Path) -> None:
+    store.store("at nine")
+    store.store("daily", tags=["x"])
+    export_markdown(store, vault)
+    (edited,) = (path for path in notes(vault) if "at nine" in path.read_text())
+    edited.write_text(edited.read_text().replace("at nine", "at ten"))
+    report = import_from(store, read_markdown(vault))
+    assert (report.imported, report.known) == (0, 1)
+    reason = "the memory with its id says something else here"
+    assert [str(each) for each in report.skipped] == [f"default/{edited.name}: {reason}"]
+
+
+def test_a_property_that_was_added_by_hand_is_metadata(
+    store: MemoryStore, other: MemoryStore, vault: Path
+) -> None:
+    store.store("at nine", key="standup", metadata={"lang": "en"})
+    export_markdown(store, vault)
+    (note,) = notes(vault)
+    note.write_text(note.read_text().replace("---\n", "---\nrating: 5\nlang: de\n", 1))
+    assert import_from(other, read_markdown(vault)).imported == 1
+    assert other.all()[0].metadata == {"rating": 5, "lang": "en"}
+    assert [each.place for each in import_from(store, read_markdown(vault)).skipped] == [
+        f"default/{note.name}"
+    ]
+
+
 def test_notes_of_what_is_not_exported_are_left(store: MemoryStore, vault: Path) -> None:
     for name in ("a", "b"):
         for text in ("old", "newer", "newest"):
@@ -331,6 +357,42 @@ def test_notes_of_others_are_memories_named_by_their_place(store: MemoryStore, v
     assert import_from(store, read_markdown(vault)).known == 2
 
 
+def test_an_id_in_a_note_of_others_is_metadata(store: MemoryStore, vault: Path) -> None:
+    (vault / "W").mkdir(parents=True)
+    (vault / "W" / "a.md").write_text("---\nid: n1\nproject: Ferry\ncreated: 2023-05-01\n---\nAnn")
+    (vault / "b.md").write_text("---\nid: n1\nsource: https://e.org\nsupersedes: '[[a]]'\n---\nBob")
+    report = import_from(store, read_markdown(vault))
+    assert (report.imported, report.skipped) == (2, ())
+    ann, bob = store.all(namespace="W")[0], store.all()[0]
+    assert ann.metadata == {"title": "a", "id": "n1", "project": "Ferry", "created": "2023-05-01"}
+    assert (ann.content, ann.source, ann.occurred_at) == ("Ann", "markdown:W/a.md", 1682899200.0)
+    assert bob.metadata == {
+        **{"title": "b", "id": "n1", "source": "https://e.org", "supersedes": "[[a]]"}
+    }
+    assert (bob.content, bob.source) == ("Bob", "markdown:b.md")
+    assert import_from(store, read_markdown(vault)).known == 2
+
+
+def test_what_fits_no_field_is_metadata(store: MemoryStore, vault: Path) -> None:
+    unfit: dict[str, object] = {
+        **{"namespace": "a//b", "author": ["Ann", "Bob"], "importance": 7, "metadata": [1]},
+        **{"tags": ["x", 1], "occurred_at": "soon", "category": " ", "id": 12345},
+    }
+    vault.mkdir()
+    (vault / "a.md").write_text(to_note({**unfit, "thread": "t", "key": None}, "x"))
+    report = import_from(store, read_markdown(vault))
+    assert (report.imported, report.skipped) == (1, ())
+    (record,) = store.all()
+    assert (record.metadata, record.thread) == ({"title": "a", **unfit}, "t")
+
+
+def test_tags_on_one_line_are_several(store: MemoryStore, vault: Path) -> None:
+    vault.mkdir()
+    (vault / "a.md").write_text("---\ntags: ferry, two words,\n---\nx")
+    import_from(store, read_markdown(vault))
+    assert store.all()[0].tags == ("ferry", "two words")
+
+
 @pytest.mark.parametrize(
     "written",
     [
@@ -339,10 +401,11 @@ def test_notes_of_others_are_memories_named_by_their_place(store: MemoryStore, v
         b"---\ntopic: tea\n- cake\n---\nx",
         b"---\ntopic: '\n---\nx",
         b"---\nnever closed",
-        b"---\nmetadata: [1]\n---\nx",
-        b"---\noccurred_at: soon\n---\nx",
-        b"---\nimportance: 7\n---\nx",
-        b'---\nid: "\\ud800"\n---\nx',
+        b"---\nid: x\nnamespace: n\ncreated_at:\nmetadata: [1]\n---\nx",
+        b"---\nid: x\nnamespace: n\ncreated_at:\nmetadata: [1]\nrating: 5\n---\nx",
+        b"---\nid: x\nnamespace: n\ncreated_at:\noccurred_at: soon\n---\nx",
+        b"---\nid: x\nnamespace: n\ncreated_at:\nimportance: 7\n---\nx",
+        b'---\nid: "\\ud800"\nnamespace: n\ncreated_at:\n---\nx',
         b"caf\xe9",
         b"",
         b"x" * 600_000,
@@ -363,6 +426,24 @@ def test_notes_that_supersede_each_other_are_both_read(store: MemoryStore, vault
     (vault / "a.md").write_text('---\nid: "a"\nsupersedes: ["[[b]]"]\n---\nA')
     (vault / "b.md").write_text('---\nid: "b"\nsupersedes: ["[[a|first]]"]\n---\nB')
     assert import_from(store, read_markdown(vault)).imported == 2
+
+
+def test_a_note_that_an_editor_wrote_anew_comes_back(other: MemoryStore, vault: Path) -> None:
+    with MemoryStore(new_id=lambda: "id1") as written:
+        metadata = {"lang": "en", "n": {"a": 1, "list": [[1], {}]}, "é": "two\nlines"}
+        written.store("at six", key="ferry", tags=["a: b"], value=[1, 2], metadata=metadata,
+                      occurred_at=1700000000.5)  # fmt: skip
+        expected = exact(written)
+    vault.mkdir()
+    (vault / "ferry.md").write_text(
+        "---\nid: id1\nnamespace: default\nkey: ferry\naliases:\n- ferry\ntags:\n- 'a: b'\n"
+        "importance: 0.5\nconfidence: 1.0\noccurred_at: '2023-11-14T22:13:20.5Z'\n"
+        "created_at: '2024-01-01T00:00:00Z'\nupdated_at: '2024-01-01T00:00:00Z'\n"
+        "value:\n- 1\n- 2\nmetadata:\n  lang: en\n  n:\n    a: 1\n    list:\n    - - 1\n    - {}\n"
+        "  \"\\xE9\": 'two\n\n    lines'\n---\nat six\n"
+    )
+    assert import_from(other, read_markdown(vault)).skipped == ()
+    assert exact(other) == expected
 
 
 def test_a_folder_that_is_not_there_is_an_error(vault: Path) -> None:

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from bethink import StorageError
-from bethink.fields import MAX_CONTENT, identifier
+from bethink.fields import CHECKS, MAX_CONTENT, identifier
 
 from ..base import Found, Item, Skipped, name_of, own_namespace
 from ..times import moment
 from .note import from_note
 
 _FIELDS: Final = (
-    "id",
     "namespace",
     "key",
     "thread",
@@ -28,12 +27,13 @@ _FIELDS: Final = (
     "confidence",
     "occurred_at",
     "expires_at",
-    "source",
     "value",
     "metadata",
 )
+_OWN: Final = ("id", "source", *_FIELDS)
+_TIMES: Final = ("occurred_at", "expires_at")
 _EXPORTED: Final = frozenset(("id", "namespace", "created_at"))
-_TOLD: Final = frozenset(("aliases", "created_at", "updated_at", "supersedes", "superseded_by"))
+_TOLD: Final = ("aliases", "created_at", "updated_at", "supersedes", "superseded_by")
 _LARGEST: Final = 4 * MAX_CONTENT + (1 << 20)
 _LINK: Final = re.compile(r"\[\[([^\]|#]+)")
 
@@ -42,7 +42,7 @@ _LINK: Final = re.compile(r"\[\[([^\]|#]+)")
 class Note:
     """What must be known of a note before the first one is imported.
 
-    One that was *exported* has the properties that ``export_markdown`` writes.
+    Only one that ``export_markdown`` wrote has an *id*, whatever anybody else's note calls so.
     """
 
     place: str
@@ -50,7 +50,6 @@ class Note:
     namespace: object
     key: object
     links: list[str]
-    exported: bool
     older: list[Note] = field(default_factory=list)
 
 
@@ -58,8 +57,9 @@ def read_markdown(folder: str | os.PathLike[str]) -> Iterator[Found]:
     """Yield the notes below *folder*, what was superseded before what supersedes it.
 
     A note that ``export_markdown`` wrote keeps its id, as long as ``import_from`` is given no
-    namespace. Of any other the folders are the namespace, and unknown properties metadata. Hidden
-    files are left out, and those behind symbolic links.
+    namespace. Of any other the folders are the namespace, and its properties metadata, but for
+    those called like a field and fit to be one. Hidden files are left out, and those behind
+    symbolic links.
     """
     root = Path(folder)
     if not root.is_dir():
@@ -108,10 +108,9 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
 
 def _note(place: str, properties: Mapping[str, Any]) -> Note:
     links = _LINK.findall(str(properties.get("supersedes") or ""))
-    id = properties.get("id")
-    known = None if id is None else identifier("id", id)
-    namespace, key = properties.get("namespace"), properties.get("key")
-    return Note(place, known, namespace, key, links, properties.keys() >= _EXPORTED)
+    exported = properties.keys() >= _EXPORTED and properties["id"] is not None
+    id = identifier("id", properties["id"]) if exported else None
+    return Note(place, id, properties.get("namespace"), properties.get("key"), links)
 
 
 def _connect(notes: Iterable[Note]) -> None:
@@ -142,35 +141,51 @@ def in_order(notes: Iterable[Note]) -> Iterator[Note]:
 
 
 def _item(note: Note, properties: Mapping[str, Any], text: str) -> Item:
-    fields = {name: properties[name] for name in _FIELDS if properties.get(name) is not None}
-    if "value" in properties:
-        fields["value"] = properties["value"]
-    fields["content"] = text
-    for name in ("occurred_at", "expires_at"):
-        if isinstance(fields.get(name), str):
-            fields[name] = moment(fields[name])
-    if isinstance(fields.get("tags"), str):
-        fields["tags"] = [fields["tags"]]
-    if "id" not in fields:
-        fields |= _of_others(note.place, properties, fields)
-    replaces = tuple(older.id for older in note.older if older.id is not None)
-    return Item(note.place, fields, replaces)
+    fields = _of_others(note.place, properties) if note.id is None else _own(properties)
+    replaces = tuple(older.id for older in note.older if note.id and older.id)
+    return Item(note.place, {**fields, "content": text}, replaces)
 
 
-def _of_others(
-    place: str, properties: Mapping[str, Any], fields: Mapping[str, Any]
-) -> dict[str, Any]:
+def _own(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that an export wrote, and what was added by hand as metadata."""
+    known = {name: _read_as(name, properties[name]) for name in _OWN if name in properties}
+    fields = {name: value for name, value in known.items() if value is not None or name == "value"}
+    ours = {*_OWN, *_TOLD}
+    if added := {name: value for name, value in properties.items() if name not in ours}:
+        if not isinstance(metadata := fields.get("metadata", {}), dict):
+            raise ValueError("metadata is not an object")
+        fields["metadata"] = added | metadata
+    return fields
+
+
+def _of_others(place: str, properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a note that was not written here says about itself in its own way."""
-    *folders, name = place.split("/")
-    unknown = {name: value for name, value in properties.items() if name not in {*_FIELDS, *_TOLD}}
-    if not isinstance(known := fields.get("metadata", {}), dict):
-        raise ValueError("metadata is not an object")
+    *folders, title = place.removesuffix(".md").split("/")
+    fields, more = dict[str, Any](), dict[str, Any](title=title)
+    for name, value in properties.items():
+        if name not in _FIELDS:
+            more[name] = value
+        elif value is not None:
+            try:
+                fields[name] = CHECKS[name](name, _read_as(name, value))
+            except ValueError:
+                more[name] = value
     return {
-        "namespace": fields.get("namespace") or "/".join(map(own_namespace, folders)),
-        "source": name_of("markdown", *folders, name),
-        "metadata": {"title": name.removesuffix(".md"), **unknown, **known},
-        "occurred_at": fields.get("occurred_at", _date(properties)),
+        "namespace": "/".join(map(own_namespace, folders)),
+        "occurred_at": _date(properties),
+        **fields,
+        "source": name_of("markdown", *place.split("/")),
+        "metadata": more | fields.get("metadata", {}),
     }
+
+
+def _read_as(name: str, value: Any) -> Any:
+    """Return what a property tells as the field *name*."""
+    if name in _TIMES and isinstance(value, str):
+        return moment(value)
+    if name == "tags" and isinstance(value, str):
+        return [tag.strip() for tag in value.split(",") if tag.strip()]
+    return value
 
 
 def _date(properties: Mapping[str, Any]) -> float | None:

@@ -48,7 +48,8 @@ def export_markdown(
     the content; a fact's key is an alias. With *history* there are notes of what those records
     superseded, too, linked both ways. A folder that leads out of *folder* raises ``StorageError``.
 
-    A note takes the place of those that former exports wrote of the same record. Of what has
+    A note takes the place of those that former exports wrote of the same record, edited by hand or
+    not; ``import_from`` lists the edited ones if it is called before. Of what has
     another namespace or key by now, or is no longer live in *store*, they are removed, unless a
     note that is there says that it supersedes it. All other notes are left.
     """
@@ -111,7 +112,7 @@ def _remove_former(store: MemoryStore, root: Path, written: Mapping[str, Path]) 
 
 def _is_former(store: MemoryStore, root: Path, note: Note, written: Mapping[str, Path]) -> bool:
     """Tell whether a note is *written* elsewhere by now, or of what is live there no longer."""
-    if not note.exported or note.id is None:
+    if note.id is None:
         return False
     if note.id in written:
         return not written[note.id].samefile(root / note.place)
