@@ -120,7 +120,19 @@ class WholeModel(Model):
         after = replace(now, **back, updated_at=self.clock())
         if after.state == "live":
             self._check_key_free(after)
+        if after.state == "superseded":
+            self._check_successor(after)
         born = left.id not in self.entries[seq - 1].records
         first = left.id == self.entries[seq].id
         self._note("undo", after, self._vectors_before(seq, left.id) if first and not born else {})
         return after
+
+    def _check_successor(self, back: MemoryRecord) -> None:
+        by, seen = self.records.get(back.superseded_by or ""), {back.id}
+        if by is None or by.state in ("forgotten", "erased"):
+            raise ValidationError("its successor is gone")
+        while by is not None and by.id not in seen:
+            seen.add(by.id)
+            by = self.records.get(by.superseded_by or "")
+        if by is not None and by.id == back.id:
+            raise ValidationError("its successor is superseded by it")

@@ -60,7 +60,8 @@ class Conflict:
         ]
         lines = [f"{self.tier} conflict: {', '.join(told)}"]
         for name, record in (("older", self.older), ("newer", self.newer)):
-            lines.append(f"  {name} ({_day(record.occurred_at)}, {record.id}): {record.content}")
+            content = " ".join(record.content.split())
+            lines.append(f"  {name} ({_day(record.occurred_at)}, {record.id}): {content}")
         return "\n".join(lines)
 
 

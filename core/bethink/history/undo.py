@@ -11,7 +11,7 @@ from ..engine import Engine, Transaction
 from ..errors import NotFoundError, ValidationError
 from ..index.document import embedded_text
 from ..records import LogEntry, MemoryRecord, State, different
-from ..verbs.lifecycle import check_key_free
+from ..verbs.lifecycle import check_key_free, comes_after, stands
 from ..verbs.links import LINKING
 from ..verbs.links import undo as undo_link
 from ..verbs.runs import leaves_whole, path_of
@@ -188,5 +188,17 @@ def _take_back(
         told["access_count"] = accesses
     if back.state == "live":
         check_key_free(transaction, back)
+    if back.state == "superseded":
+        _check_successor(transaction, step, back)
     transaction.change(row, now, back, vectors, "undo", told)
     return back
+
+
+def _check_successor(transaction: Transaction, step: _Step, back: MemoryRecord) -> None:
+    """Refuse to put a record behind one that is gone, or that it came to stand before itself."""
+    by = back.superseded_by
+    if not stands(transaction, by) or comes_after(transaction, by, back.id):
+        raise ValidationError(
+            f"entry {step.seq} cannot be undone: record {by!r}, which superseded its record, is "
+            "gone or superseded by that"
+        )

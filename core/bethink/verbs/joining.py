@@ -25,7 +25,7 @@ from ..engine import Engine, Transaction
 from ..errors import StorageError, ValidationError
 from ..journal import told
 from ..records import LOWEST_LIVE, MemoryRecord, State, different
-from .lifecycle import supersede
+from .lifecycle import comes_after, leads_to, supersede
 from .merging import combined, is_fuller
 from .nearness import Found, Nearest
 from .rivals import rivalries, told_at
@@ -237,7 +237,7 @@ class _Joined:
         """
         place, kept, _ = found
         # Whether the other store had the record supersede the very one that is kept here.
-        counted = _leads_to(self._successors.get(kept.id), record.id, self._successors.get)
+        counted = leads_to(self._successors.get(kept.id), record.id, self._successors.get)
         if is_fuller(record, kept):  # undoing it brings back what is superseded just before
             supersede(self._transaction, place, kept, record.id)
             at = max(record.updated_at, self._transaction.now)  # their clock may be ahead
@@ -291,14 +291,9 @@ class _Joined:
 
     def _is_superseded(self, theirs: MemoryRecord) -> bool:
         """Tell whether *theirs* is superseded, and not by what the same record supersedes here."""
-        if theirs.state != "superseded":
-            return False
-
-        def successor(id: str) -> str | None:
-            found = self._writer.find([id]).get(id)
-            return found[1].superseded_by if found else None
-
-        return not _leads_to(theirs.superseded_by, theirs.id, successor)
+        return theirs.state == "superseded" and not comes_after(
+            self._transaction, theirs.superseded_by, theirs.id
+        )
 
     def _link(self, link: Link) -> None:
         """Link the two records here as they are linked there."""
@@ -308,15 +303,6 @@ class _Joined:
         found = self._writer.find([source, target])
         if source != target and not any(found[end][1].state == "erased" for end in found):
             self._transaction.link(found[source][1], link.kind, target, holds=True)
-
-
-def _leads_to(id: str | None, target: str, successor: Callable[[str], str | None]) -> bool:
-    """Tell whether a chain of successors that begins with *id* comes to *target*."""
-    seen = set[str]()
-    while id is not None and id != target and id not in seen:
-        seen.add(id)
-        id = successor(id)
-    return id == target
 
 
 def _said(record: MemoryRecord) -> tuple[object, ...]:

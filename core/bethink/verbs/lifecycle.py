@@ -292,15 +292,37 @@ def _brought_back(
     An expiry that has passed would hide a live one at once.
     """
     back = replace(record, updated_at=transaction.now)
-    if (by := record.superseded_by) is not None:
-        _, successor = transaction.writer.find([by]).get(by, (0, None))
-        standing = successor is not None and successor.state not in ("forgotten", "erased")
-        if standing or by in returning:
-            return replace(back, state="superseded")
+    if record.superseded_by in returning or stands(transaction, record.superseded_by):
+        return replace(back, state="superseded")
     check_key_free(transaction, record)
     expiry = None if record.expired(transaction.now) else record.expires_at
     outcome = max(record.outcome, LOWEST_LIVE)
     return replace(back, state="live", superseded_by=None, expires_at=expiry, outcome=outcome)
+
+
+def stands(transaction: Transaction, id: str | None) -> bool:
+    """Tell whether there is a record *id* that is neither forgotten nor erased."""
+    found = transaction.writer.find([] if id is None else [id])
+    return any(record.state not in ("forgotten", "erased") for _, record in found.values())
+
+
+def comes_after(transaction: Transaction, id: str | None, old: str) -> bool:
+    """Tell whether the record *old* is among *id*, its successor, and so on."""
+
+    def successor(id: str) -> str | None:
+        found = transaction.writer.find([id]).get(id)
+        return found[1].superseded_by if found else None
+
+    return leads_to(id, old, successor)
+
+
+def leads_to(id: str | None, target: str, successor: Callable[[str], str | None]) -> bool:
+    """Tell whether a chain of successors that begins with *id* comes to *target*."""
+    seen = set[str]()
+    while id is not None and id != target and id not in seen:
+        seen.add(id)
+        id = successor(id)
+    return id == target
 
 
 def _listed(items: object) -> list[str | Mapping[str, Any]]:

@@ -237,7 +237,7 @@ def _placed(id: str, request: Request, standing: Standing, tied: int) -> WhyNot:
     if similarity <= request.min_similarity:
         bar = f"a similarity of {similarity:.3f}, not above {request.min_similarity:g}"
         return told("below min_similarity", detail=bar)
-    if explanation.score < request.min_score:
+    if not explanation.score >= request.min_score:  # nor is a score that is no number
         return told("below min_score", detail=f"min_score is {request.min_score:g}")
     rank = standing.ahead + tied + 1
     return told("returned" if rank <= request.k else "outranked", rank, detail=f"k is {request.k}")

@@ -92,6 +92,27 @@ def test_a_forgotten_record_that_was_superseded_is_superseded_again(store: Memor
     assert (undone.state, undone.superseded_by) == ("superseded", new.id)
 
 
+def test_no_two_records_come_to_supersede_each_other(store: MemoryStore) -> None:
+    a, b = store.store("It is in Lyon"), store.store("It is in Graz")
+    store.resolve(b.id, [a.id])
+    store.undo(store.log(limit=1)[0])
+    undone = store.log(limit=1)[0]
+    store.resolve(a.id, [b.id])
+    refused(store, undone.seq, "superseded by that")
+    assert [each.id for each in store.all()] == [a.id]
+
+
+@pytest.mark.parametrize("verb", ["forget", "erase"])
+def test_nothing_comes_to_stand_behind_what_is_gone(store: MemoryStore, verb: str) -> None:
+    old, new = store.store("old", key="k"), store.store("new", key="k")
+    store.forget(old.id)
+    forgotten = store.log(limit=1)[0]
+    getattr(store, verb)(new.id)
+    refused(store, forgotten.seq, "gone")
+    store.restore(old.id)
+    assert [each.id for each in store.all()] == [old.id]
+
+
 @pytest.mark.parametrize("verb", ["forget", "erase"])
 @pytest.mark.parametrize("changed", [0, 1])
 def test_undoing_brings_back_whatever_else_gave_way(
