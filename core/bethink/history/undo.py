@@ -14,7 +14,7 @@ from ..records import LogEntry, MemoryRecord, State, different
 from ..verbs.lifecycle import check_key_free
 from ..verbs.links import LINKING
 from ..verbs.links import undo as undo_link
-from ..verbs.runs import leaves_whole, path_of
+from ..verbs.pieces import leaves_whole, path_of
 from .fold import SILENT, Then, said_differently, then
 
 _BACK: Final[Mapping[State, str]] = {
