@@ -14,7 +14,7 @@ from ..records import LogEntry, MemoryRecord, State, different
 from ..verbs.lifecycle import check_key_free
 from ..verbs.links import LINKING
 from ..verbs.links import undo as undo_link
-from ..verbs.pieces import leaves_whole, path_of
+from ..verbs.pieces import check_whole
 from .fold import SILENT, Then, said_differently, then
 
 _BACK: Final[Mapping[State, str]] = {
@@ -62,6 +62,7 @@ def undo(engine: Engine, seq: int) -> MemoryRecord:
                 undone = _take_back(transaction, row, now, first, vectors)
                 for each in others:
                     _take_back(transaction, *found[each.left.id], each, {})
+                _check_whole(transaction, seq)
         if same:
             return engine.current(undone)
 
@@ -171,13 +172,15 @@ def _take_back(
             f"entry {step.seq} cannot be undone: its record is {now.state}{first}"
         )
     back = replace(now, **step.back, updated_at=transaction.now)
-    if "state" in step.back and back.key is not None and not leaves_whole(transaction, back):
-        raise ValidationError(
-            f"entry {step.seq} cannot be undone: it would leave a hole in the text at "
-            f"{path_of(back)!r}; undo what was appended after it first"
-        )
     told = {**step.back, "undoes": step.seq}
     if back.state == "live":
         check_key_free(transaction, back)
     transaction.change(row, now, back, vectors, "undo", told)
     return back
+
+
+def _check_whole(transaction: Transaction, seq: int) -> None:
+    try:
+        check_whole(transaction)
+    except ValidationError as error:
+        raise ValidationError(f"entry {seq} cannot be undone: {error}") from None

@@ -66,18 +66,6 @@ def is_of_pieces(transaction: Transaction, record: MemoryRecord) -> bool:
     return bool(_pieces(transaction, record.namespace, record.key, last=True))
 
 
-def leaves_whole(transaction: Transaction, record: MemoryRecord) -> bool:
-    """Tell whether a text has no hole once *record* is live, or is not, as its state says.
-
-    A piece may come only where its text ends, and a part go only if nothing follows it.
-    """
-    namespace, path = record.namespace, path_of(record)
-    if record.state == "live":
-        return record.key == path or place_of(record) == length(transaction, namespace, path)
-    after = span_of(path, place_of(record) + 1)
-    return not transaction.writer.span(namespace, *after, transaction.now, last=True)
-
-
 def head(transaction: Transaction, namespace: str, path: str) -> list[Found]:
     """Return the head of a text with its row, nothing if there is none."""
     holder = transaction.writer.holder(namespace, path)
