@@ -53,6 +53,10 @@ class Files:
     nothing is ``NotFoundError``. A text that is given to ``create`` and the edits has at most
     ``fields.MAX_CONTENT`` characters.
 
+    A verb of the store that would take a piece out of the midst of a file, or change its length, is
+    refused with ``ValidationError``; erasing one is not. A file that lacks a piece since raises
+    ``HoleError`` instead of being read as another, and can be deleted.
+
     What was changed or deleted can be read ``as_of`` a moment before, and written again.
     ``store.audit(path, namespace=files.namespace)`` tells when a file said what; of one in pieces
     that is the first piece (see ``verbs.runs`` for the keys of the others).
