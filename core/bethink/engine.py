@@ -25,6 +25,7 @@ from .index.document import embedded_text
 from .records import MemoryRecord, Snapshot
 
 _INDEXED: Final = frozenset(("content", "author", "thread", "occurred_at", "namespace"))
+_SAID: Final = frozenset(("content", "value", "key", "namespace", "state"))
 
 
 @dataclass
@@ -38,12 +39,15 @@ class Transaction:
     live: dict[int, Row] = field(default_factory=dict)
     namespaces: set[str] = field(default_factory=set)
     erased: set[str] = field(default_factory=set)
+    keys: set[tuple[str, str]] = field(default_factory=set)
+    """With their namespaces, under which something else is said now, or by another record."""
 
     def add(
         self, record: MemoryRecord, vectors: Mapping[str, Vector], changes: Mapping[str, Any]
     ) -> None:
         """Insert a new record."""
         row = self.writer.insert(record, vectors)
+        self._note_key(record)
         if record.state == "live":
             self._note(row)
         self.writer.journal("store", self.now, record, None, row.row, changes)
@@ -73,6 +77,9 @@ class Transaction:
         A live record moves to a new row if anything indexed changes, if it was not live before, and
         if it is to be *anew*. Vectors that are not given are kept.
         """
+        if not _SAID.isdisjoint(changes):
+            self._note_key(before)
+            self._note_key(after)
         moves = anew or before.state != "live" or vectors or not _INDEXED.isdisjoint(changes)
         if moves and after.state == "live":
             left = self.writer.replace(row, after, vectors)
@@ -133,6 +140,10 @@ class Transaction:
         self.rows.add(row.row)
         self.live[row.row] = row
         self.namespaces.add(row.record.namespace)
+
+    def _note_key(self, record: MemoryRecord) -> None:
+        if record.key is not None:
+            self.keys.add((record.namespace, record.key))
 
     def _drop(self, row: int, namespace: str) -> None:
         self.rows.add(row)

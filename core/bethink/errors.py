@@ -8,6 +8,7 @@ keeps those values as attributes, and survives pickling (so it crosses process p
     │   ├── DimensionError                      a vector has the wrong length
     │   ├── PathTakenError                      a file or folder is at that path already
     │   ├── IsAFolderError                      a file is wanted, and that is a folder
+    │   ├── HoleError                           a file has lost a part of its text
     │   ├── OccurrenceError                     a text to replace does not occur exactly once
     │   └── LineRangeError                      a file has no such line
     ├── NotFoundError (LookupError)             no such record
@@ -80,6 +81,19 @@ class IsAFolderError(ValidationError):
     def __init__(self, path: str) -> None:
         super().__init__(f"{path!r} is a folder, not a file", path)
         self.path = path
+
+
+class HoleError(ValidationError):
+    """Refuse to treat what is left at *path* as a file: what stood at byte *at* is gone."""
+
+    def __init__(self, path: str, at: int) -> None:
+        message = (
+            f"the file {path!r} lacks what stood at byte {at:,}: it was erased, or has expired; "
+            "delete the file to write it anew"
+        )
+        super().__init__(message, path, at)
+        self.path = path
+        self.at = at
 
 
 class OccurrenceError(ValidationError):

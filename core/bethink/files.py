@@ -28,7 +28,7 @@ from .namespaces import check_namespace
 from .paths import ROOT, above, normalised
 from .records import MemoryRecord
 from .store import MemoryStore, check_store
-from .verbs import reading, runs
+from .verbs import pieces, runs
 
 AROUND: Final = 2
 """How many lines before and after a change an edit shows."""
@@ -53,6 +53,10 @@ class Files:
     nothing is ``NotFoundError``. A text that is given to ``create`` and the edits has at most
     ``fields.MAX_CONTENT`` characters.
 
+    A verb of the store that would take a piece out of the midst of a file, or change its length, is
+    refused with ``ValidationError``; erasing one is not. A file that lacks a piece since raises
+    ``HoleError`` instead of being read as another, and can be deleted.
+
     What was changed or deleted can be read ``as_of`` a moment before, and written again.
     ``store.audit(path, namespace=files.namespace)`` tells when a file said what; of one in pieces
     that is the first piece (see ``verbs.runs`` for the keys of the others).
@@ -71,7 +75,7 @@ class Files:
 
     def read(self, path: str) -> str:
         """Return the text of a file."""
-        return "".join(runs.text_of(part) for _, part in self._parts(normalised(path)))
+        return "".join(map(pieces.text_of, self._parts(normalised(path))))
 
     def read_range(self, path: str, start: int, end: int | None = None) -> str:
         """Return what stands from byte *start* to before byte *end* (None: the end of the file).
@@ -82,9 +86,10 @@ class Files:
         first = fields.integer("start", start, 0)
         last = None if end is None else fields.integer("end", end, 0)
         data = b""
-        for begin, part in self._parts(normalised(path), first, last):
+        for part in self._parts(normalised(path), first, last):
+            begin = pieces.place_of(part)
             until = None if last is None else last - begin
-            data += runs.text_of(part).encode()[max(0, first - begin) : until]
+            data += pieces.text_of(part).encode()[max(0, first - begin) : until]
         return data.decode()
 
     def view(self, path: str, lines: tuple[int, int | None] | None = None) -> str:
@@ -94,7 +99,7 @@ class Files:
     def exists(self, path: str) -> bool:
         """Tell whether a file or folder is there; the root always is."""
         name = normalised(path)
-        if name == ROOT or reading.by_key(self._engine, self.namespace, name) is not None:
+        if name == ROOT or runs.stands(self._engine, self.namespace, name):
             return True
         return self._is_folder(name)
 
@@ -105,10 +110,9 @@ class Files:
         """
         folder = normalised(path)
         levels = None if depth is None else fields.integer("depth", depth, 1)
-        found = runs.heads(self._engine, self.namespace, folder)
-        if not found and folder != ROOT:
+        sizes = runs.sizes(self._engine, self.namespace, folder)
+        if not sizes and folder != ROOT:
             raise NotFoundError("folder", folder)
-        sizes = {str(head.key): runs.size(self._engine, head) for head in found}
         return _entries(folder.removesuffix("/"), sizes, levels)
 
     def create(self, path: str, text: str) -> MemoryRecord:
@@ -204,9 +208,7 @@ class Files:
             return moved
         raise NotFoundError("file or folder", source)
 
-    def _parts(
-        self, name: str, start: int = 0, end: int | None = None
-    ) -> Sequence[tuple[int, MemoryRecord]]:
+    def _parts(self, name: str, start: int = 0, end: int | None = None) -> Sequence[MemoryRecord]:
         found = runs.read(self._engine, self.namespace, name, start, end)
         if not found:
             raise self._missing(name)
@@ -237,12 +239,12 @@ class Files:
         return runs.rewrite(self._engine, self.namespace, name, change)
 
     def _is_folder(self, name: str) -> bool:
-        return bool(runs.heads(self._engine, self.namespace, name, last=True))
+        return runs.is_folder(self._engine, self.namespace, name)
 
 
 def path_of(record: MemoryRecord) -> str:
     """Return the path of the file that *record*, which ``recall`` may have found, is of."""
-    return runs.path_of(record)
+    return pieces.path_of(record)
 
 
 def numbered(text: str, lines: tuple[int, int | None] | None = None) -> str:

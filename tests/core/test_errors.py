@@ -16,6 +16,7 @@ EXAMPLES = [
     (errors.DimensionError(4, 3, "crewai"), errors.ValidationError, "'crewai'"),
     (errors.PathTakenError("/a", "folder"), ValueError, "there is a folder at '/a' already"),
     (errors.IsAFolderError("/a"), ValueError, "'/a' is a folder"),
+    (errors.HoleError("/a", 1_024), ValueError, "'/a' lacks what stood at byte 1,024"),
     (errors.OccurrenceError("/a", "x"), ValueError, "'x' does not occur in '/a'"),
     (errors.OccurrenceError("/a", "x", (1, 3)), ValueError, "occurs 2 times (lines 1, 3)"),
     (errors.LineRangeError(9, 0, 2), ValueError, "line 9 is not within [0, 2]"),

@@ -184,6 +184,16 @@ def test_a_part_tells_no_access_of_what_is_left_out(store: MemoryStore) -> None:
     assert other.id not in exported(store, namespace="default")
 
 
+def test_a_part_tells_no_link_to_what_was_erased_elsewhere(store: MemoryStore) -> None:
+    mine, other = store.store("mine"), store.store("other", namespace="b")
+    store.relate(mine.id, other.id, "fixes")
+    store.relate(other.id, mine.id, "about")
+    store.erase(other.id)
+    for scope in ("default", "b", EVERYWHERE):
+        with imported(exported(store, namespace=scope)) as copy:
+            assert copy.verify().problems == ()
+
+
 def test_accesses_that_wait_go_out_too(store: MemoryStore) -> None:
     record = store.store("counted")
     store.touch(record.id)

@@ -22,7 +22,7 @@ from bethink import (
     PathTakenError,
     ValidationError,
 )
-from bethink.fields import MAX_CONTENT, MAX_LABEL
+from bethink.fields import MAX_CONTENT
 from bethink.files import path_of
 from bethink.verbs.runs import LONGEST
 
@@ -201,35 +201,25 @@ def test_a_long_file_moves_and_goes_as_one(files: Files) -> None:
     assert len(records(files)) == 3
 
 
-def test_a_file_whose_first_record_was_forgotten_leaves_nothing_to_the_next(files: Files) -> None:
-    for _ in range(3):
-        files.append("/log", LINE)
-    files.store.forget(records(files)[0])
-    with pytest.raises(NotFoundError):
-        files.read("/log")
-    assert not files.exists("/log")
-    files.create("/log", "new\n")
-    assert (files.read("/log"), files.append("/log", "x")) == ("new\n", 4)
-
-
-def test_a_folder_moves_to_where_nothing_is_left_of_another(files: Files) -> None:
-    for _ in range(3):
-        files.append("/old/log", LINE)
-    files.store.forget(records(files)[0])
-    files.create("/new/log", "new\n")
-    assert files.rename("/new", "/old") == 1
-    assert (files.read("/old/log"), files.append("/old/log", "x")) == ("new\n", 4)
-
-
-@pytest.mark.parametrize("write", [Files.append, Files.write])
+@pytest.mark.parametrize("write", [Files.append, Files.write, Files.create])
 def test_a_path_too_long_for_its_pieces_is_refused(
     files: Files, write: Callable[[Files, str, str], object]
 ) -> None:
-    path = f"/{'x' * (MAX_LABEL - 8)}"
+    path = f"/{'x' * 1008}"
     write(files, path, "short")
-    with pytest.raises(ValidationError, match="the limit is 1,024"):
-        write(files, path, LINE * 20)
-    assert (files.read(path), len(files.store.log())) == ("short", 1)
+    files.append(path, LINE * 20)
+    for refused in (
+        partial(write, files, f"{path}x", "short"),
+        partial(files.rename, path, f"{path}x"),
+    ):
+        with pytest.raises(
+            ValidationError, match="path is 1,010 characters long; the limit is 1,009"
+        ):
+            refused()
+    files.append("/d/log", "short")
+    with pytest.raises(ValidationError, match="path is 1,013 characters long"):
+        files.rename("/d", path.replace("x", "y"))
+    assert files.read(path) == "short" + LINE * 20
 
 
 def test_a_range_is_found_in_a_piece_of_characters_of_four_bytes(files: Files) -> None:

@@ -273,8 +273,9 @@ def test_an_update_that_is_always_overtaken_gives_up(
         lambda keyed: keyed.compare_and_set("k", 0, 1),
         lambda keyed: keyed.update("k", lambda n: n),
         lambda keyed: keyed.update("other", lambda n: keyed.increment("k")),
+        KeyedMemory.clear,
     ],
-    ids=["remember", "increment", "forget", "compare and set", "update", "inside another"],
+    ids=["remember", "increment", "forget", "compare and set", "update", "inside another", "clear"],
 )
 def test_a_function_may_not_write_what_it_updates(
     keyed: KeyedMemory, write: Callable[[KeyedMemory], object]

@@ -21,6 +21,7 @@ from ..errors import StorageError, ValidationError
 from ..filters import Filter, matches
 from ..namespaces import EVERYWHERE, Scope, covers
 from ..records import Snapshot
+from ..verbs.links import LINKING
 from .lines import Header, entry_line, header_line, record_line, snapshot_line, vouched
 
 
@@ -104,10 +105,10 @@ class _Chosen:
             return entry._replace(changes={"accesses": accesses}) if accesses else None
         if self._ids is None:
             return entry
-        if entry.id not in self._ids or (
-            changes and changes.get("target", entry.id) not in self._ids
-        ):
+        if entry.id not in self._ids:
             return None
+        if entry.action in LINKING and (changes is None or changes["target"] not in self._ids):
+            return None  # the other end is left out, or erased
         if changes and "undoes" in changes:
             undone = bisect_right(self._kept, changes["undoes"])
             return entry._replace(changes={**changes, "undoes": undone})

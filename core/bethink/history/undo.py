@@ -14,7 +14,7 @@ from ..records import LogEntry, MemoryRecord, State, different
 from ..verbs.lifecycle import check_key_free, comes_after, stands
 from ..verbs.links import LINKING
 from ..verbs.links import undo as undo_link
-from ..verbs.runs import leaves_whole, path_of
+from ..verbs.pieces import check_whole
 from .fold import SILENT, Then, said_differently, then
 
 _BACK: Final[Mapping[State, str]] = {
@@ -66,6 +66,7 @@ def undo(engine: Engine, seq: int) -> MemoryRecord:
                 undone = _take_back(transaction, row, now, first, vectors)
                 for each in others:
                     _take_back(transaction, *found[each.left.id], each, {})
+                _check_whole(transaction, seq)
         if same:
             return engine.current(undone)
 
@@ -178,11 +179,6 @@ def _take_back(
         )
     accesses = now.access_count - step.counted
     back = replace(now, **step.back, access_count=accesses, updated_at=transaction.now)
-    if "state" in step.back and back.key is not None and not leaves_whole(transaction, back):
-        raise ValidationError(
-            f"entry {step.seq} cannot be undone: it would leave a hole in the text at "
-            f"{path_of(back)!r}; undo what was appended after it first"
-        )
     told = {**step.back, "undoes": step.seq}
     if step.counted:
         told["access_count"] = accesses
@@ -202,3 +198,10 @@ def _check_successor(transaction: Transaction, step: _Step, back: MemoryRecord) 
             f"entry {step.seq} cannot be undone: record {by!r}, which superseded its record, is "
             "gone or superseded by that"
         )
+
+
+def _check_whole(transaction: Transaction, seq: int) -> None:
+    try:
+        check_whole(transaction)
+    except ValidationError as error:
+        raise ValidationError(f"entry {seq} cannot be undone: {error}") from None

@@ -13,6 +13,7 @@ from ..engine import Engine
 from ..errors import ValidationError
 from ..records import MemoryRecord
 from .lifecycle import found_live, supersede
+from .pieces import check_whole
 from .similar import similarities
 
 TIERS: Final[tuple[Tier, ...]] = ("likely", "possible")
@@ -45,6 +46,7 @@ def resolve(engine: Engine, keep: str, drop: Iterable[str], reason: str | None) 
         for id in dropped:
             row, old = found_live(transaction, id)
             supersede(transaction, row, old, keep, "resolve", told)
+        check_whole(transaction)
     return len(dropped)
 
 

@@ -20,6 +20,7 @@ from ..journal import told
 from ..namespaces import EVERYWHERE, Scope
 from ..records import LIVE, LOWEST_LIVE, MemoryRecord, State, different, new_record
 from .nearness import Nearest
+from .pieces import check_whole
 
 OnSimilar: TypeAlias = Literal["keep", "merge", "raise"]
 ON_SIMILAR: Final[tuple[OnSimilar, ...]] = ("keep", "merge", "raise")
@@ -67,6 +68,7 @@ def store_many(
             stored = records
         else:
             stored = _store_each(transaction, prepared, embedded, nearest, on_similar)
+        check_whole(transaction)
     engine.index.save()
     return engine.all_current(stored)
 
@@ -138,6 +140,7 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
             same = (before.content, before.author) == (known.content, known.author)
             if same:
                 after = revise(transaction, row, before, fields, vectors)
+                check_whole(transaction)
         if same:
             return engine.current(after)
 
@@ -166,10 +169,12 @@ def modify(
         if before is not None and not before.content:
             after = replace(before, value=value, updated_at=transaction.now)
             transaction.change(row, before, after, {}, "update", {"value": value}, anew=anew)
+            check_whole(transaction)
             return after
         id, now = engine.new_id(), transaction.now
         record = MemoryRecord(id, namespace, "", now, now, now, key=key, value=value)
         add(transaction, record, {})
+        check_whole(transaction)
     return record
 
 
@@ -180,7 +185,9 @@ def forget(
     check_criteria("forget", ids, scope, where)
     engine.settle(where)
     with engine.writing() as transaction:
-        return retire(transaction, chosen(transaction.writer, ids, scope, where))
+        forgotten = retire(transaction, chosen(transaction.writer, ids, scope, where))
+        check_whole(transaction)
+    return forgotten
 
 
 def check_criteria(
@@ -205,7 +212,9 @@ def archive(engine: Engine, ids: Iterable[str]) -> int:
     with engine.writing() as transaction:
         found = chosen(transaction.writer, ids)
         shown = [pair for pair in found if not pair[1].expired(transaction.now)]
-        return retire(transaction, shown, "archive", "archived")
+        archived = retire(transaction, shown, "archive", "archived")
+        check_whole(transaction)
+    return archived
 
 
 def unarchive(engine: Engine, ids: Iterable[str]) -> int:
@@ -281,6 +290,7 @@ def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -
         for row, record in returning.values():
             back = _brought_back(transaction, record, returning)
             transaction.change(row, record, back, {}, action, _changes(record, back))
+        check_whole(transaction)
     return len(returning)
 
 

@@ -20,7 +20,7 @@ from ..errors import CorruptStoreError, NotFoundError, RateLimitError
 from ..filters import All, Compare
 from ..namespaces import EVERYWHERE
 from ..records import LOWEST_LIVE, MemoryRecord, State
-from .runs import is_of_pieces
+from .pieces import is_of_pieces
 
 Verdict: TypeAlias = Literal["worked", "failed", "partial"]
 

@@ -13,7 +13,7 @@ from ..backends import Backend
 from ..conflicts import read
 from ..engine import Transaction
 from ..records import MemoryRecord
-from . import runs
+from . import pieces
 from .similar import say_the_same
 
 _Found: TypeAlias = tuple[int, MemoryRecord]
@@ -55,7 +55,7 @@ def rivalries(
     rival, nor is a fact that the one here took in; and a text that was forgotten here stays so.
     """
     for theirs in _texts(incoming).values():
-        held = runs.held(transaction, theirs[0].namespace, runs.path_of(theirs[0]))
+        held = pieces.held(transaction, theirs[0].namespace, pieces.path_of(theirs[0]))
         known = transaction.writer.find([each.id for each in theirs])
         gone = [found for found in known.values() if found[1].state != "live"]
         here = [each for _, each in held.values()]
@@ -80,5 +80,5 @@ def _texts(records: Iterable[MemoryRecord]) -> dict[tuple[str, str], Sequence[Me
     texts: dict[tuple[str, str], list[MemoryRecord]] = {}
     for record in records:
         if record.state == "live" and record.key is not None:
-            texts.setdefault((record.namespace, runs.path_of(record)), []).append(record)
-    return {place: sorted(parts, key=runs.place_of) for place, parts in texts.items()}
+            texts.setdefault((record.namespace, pieces.path_of(record)), []).append(record)
+    return {place: sorted(parts, key=pieces.place_of) for place, parts in texts.items()}

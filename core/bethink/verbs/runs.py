@@ -1,32 +1,42 @@
 """Runs: a text kept in one record, or in several: a head, and pieces that go on where it ends.
 
-The key of the head is the path of the text. The key of a piece tells the path, too, and the byte at
-which the piece begins; so the pieces of a text lie side by side and in order, and those of all
-texts below a folder lie together. No text lies below another.
+``pieces`` tells how they lie. No text lies below another. A text that lost a part, as erasing one
+or its expiry may do, is neither read nor changed until what is left of it is forgotten.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from .. import fields
 from ..backends import EMBEDDED, Vector
 from ..engine import Engine, Transaction
-from ..errors import PathTakenError
+from ..errors import HoleError, PathTakenError, ValidationError
 from ..paths import above, below
 from ..records import MemoryRecord
 from .lifecycle import add, prepare, retire, revise, unexpired
+from .pieces import (
+    LONGEST_PATH,
+    MARK,
+    Found,
+    end_of,
+    head,
+    held,
+    hole,
+    key_of,
+    length,
+    path_of,
+    place_of,
+    span_of,
+    text_of,
+)
 
 LONGEST: Final = 1024
 """The most characters of a piece that ``cut`` makes."""
 
 _MOST_BYTES: Final = 4 * LONGEST
-_MARK: Final = "+"  # no path begins with it
-_PIECE: Final = re.compile(r"\+(.*)//[0-9a-f]{12}", re.DOTALL)
-_Found: TypeAlias = tuple[int, MemoryRecord]
 
 
 def cut(text: str) -> list[str]:
@@ -57,85 +67,53 @@ def cut_anew(texts: Sequence[str], text: str) -> list[str]:
     return [*kept, *cut(text[start:])] or [""]
 
 
-def text_of(record: MemoryRecord) -> str:
-    """Return the text of a head or a piece."""
-    if record.content:
-        return record.content
-    return record.value if isinstance(record.value, str) else fields.to_json(record.value)
-
-
-def path_of(record: MemoryRecord) -> str:
-    """Return the path of the text that a head or a piece is of; another key is its own."""
-    found = _PIECE.fullmatch(str(record.key))
-    return found[1] if found else str(record.key)
-
-
-def place_of(record: MemoryRecord) -> int:
-    """Return the byte at which a head or a piece begins."""
-    return _begin(record) if _PIECE.fullmatch(str(record.key)) else 0
-
-
-def is_of_pieces(transaction: Transaction, record: MemoryRecord) -> bool:
-    """Tell whether a record is one of several that a text is kept in."""
-    if record.key is None or _PIECE.fullmatch(record.key):
-        return record.key is not None
-    span = _span(record.key)
-    return bool(transaction.writer.span(record.namespace, *span, transaction.now, last=True))
-
-
-def leaves_whole(transaction: Transaction, record: MemoryRecord) -> bool:
-    """Tell whether a text has no hole once *record* is live, or is not, as its state says.
-
-    A piece may come only where its text ends, and a part go only if nothing follows it.
-    """
-    namespace, path = record.namespace, path_of(record)
-    if record.state == "live":
-        return record.key == path or place_of(record) == _end_of(transaction, namespace, path)
-    after = _span(path, place_of(record) + 1)
-    return not transaction.writer.span(namespace, *after, transaction.now, last=True)
-
-
-def held(transaction: Transaction, namespace: str, path: str) -> dict[str, _Found]:
-    """Return by key the records of a text with their rows, the head first."""
-    writer, now = transaction.writer, transaction.now
-    found = _at(transaction, namespace, path)
-    if found:
-        found += writer.span(namespace, *_span(path), now)
-    return {str(record.key): (row, record) for row, record in found}
-
-
 def read(
     engine: Engine, namespace: str, path: str, start: int = 0, end: int | None = None
-) -> list[tuple[int, MemoryRecord]]:
-    """Return the parts of a text with the byte each begins at: the head, and pieces after it.
+) -> list[MemoryRecord]:
+    """Return the parts of a text: the head, and pieces after it.
 
     Of the pieces those with bytes from *start* to before *end*, and perhaps one before them.
-    Nothing is returned if there is no such text.
+    Nothing is returned if there is no such text; one that lacks any of those bytes raises
+    ``HoleError``.
     """
     engine.check_open()
-    low, high = _span(path, max(0, start - _MOST_BYTES), end)
-    while True:  # until head and pieces are of one moment
-        now = engine.clock()
-        head = unexpired(engine.backend.holder(namespace, path), now)
-        if head is None:
-            return []
-        row = engine.backend.rows_of([head.id])  # another one even if it says the same again
-        pieces = engine.backend.span(namespace, low, high, now)
-        again = engine.backend.holder(namespace, path)
-        if _told(again) == _told(head) and engine.backend.rows_of([head.id]) == row:
-            return [(0, head), *((_begin(piece), piece) for piece in pieces)]
+    found = _seen(engine, namespace, path, start, end)
+    if end is not None and found and end_of(found[-1]) < end:
+        found = _seen(engine, namespace, path, start)  # it ends here, or goes on after a hole
+    if (missing := hole(found, start)) is not None:
+        raise HoleError(path, missing)
+    return [part for part in found if end is None or place_of(part) <= end]
 
 
-def heads(engine: Engine, namespace: str, folder: str, *, last: bool = False) -> list[MemoryRecord]:
-    """Return the heads of all texts below *folder*, or only the last one."""
+def stands(engine: Engine, namespace: str, path: str) -> bool:
+    """Tell whether there is a text at *path*, or what is left of one."""
     engine.check_open()
-    return engine.backend.span(namespace, *below(folder), engine.clock(), last=last)
+    now = engine.clock()
+    if unexpired(engine.backend.holder(namespace, path), now) is not None:
+        return True
+    return bool(engine.backend.span(namespace, *span_of(path), now, last=True))
 
 
-def size(engine: Engine, head: MemoryRecord) -> int:
-    """Return the bytes of the text that begins with *head*."""
-    span = _span(str(head.key))
-    return _end(head, engine.backend.span(head.namespace, *span, engine.clock(), last=True))
+def sizes(engine: Engine, namespace: str, folder: str) -> dict[str, int]:
+    """Return by path where the texts below *folder*, or what is left of them, end in bytes."""
+    engine.check_open()
+    now, span = engine.clock(), engine.backend.span
+    ends = {path_of(each): end_of(each) for each in span(namespace, *below(folder), now)}
+    low, high = below(f"{MARK}{folder}")
+    while last := span(namespace, low, high, now, last=True):
+        path, high = path_of(last[0]), str(last[0].key)
+        if path != high:
+            high = key_of(path, 0)
+            ends[path] = end_of(last[0])
+    ends.pop(folder, None)
+    return ends
+
+
+def is_folder(engine: Engine, namespace: str, path: str) -> bool:
+    """Tell whether there is any text below *path*."""
+    engine.check_open()
+    last = engine.backend.span(namespace, *below(path), engine.clock(), last=True)
+    return bool(last or sizes(engine, namespace, path))
 
 
 def append(engine: Engine, namespace: str, path: str, text: str) -> int:
@@ -145,18 +123,19 @@ def append(engine: Engine, namespace: str, path: str, text: str) -> int:
     anew.
     """
     engine.check_open()
+    _check_length(path)
     drafts = [_draft(engine, namespace, path, each) for each in cut(text) or [""]]
     vectors = engine.embed(drafts)
     with engine.writing() as transaction:
-        start = end = _end_of(transaction, namespace, path)
+        start = end = length(transaction, namespace, path)
         if end is None:
             _make_room(transaction, namespace, path)
         for draft, vector in zip(drafts, vectors, strict=True):
-            length = len(text_of(draft).encode())
-            if end is None or length:
-                key = path if end is None else _key(path, end)
-                add(transaction, replace(draft, key=fields.label("key", key)), {EMBEDDED: vector})
-            end = (end or 0) + length
+            added = len(text_of(draft).encode())
+            if end is None or added:
+                key = path if end is None else key_of(path, end)
+                add(transaction, replace(draft, key=key), {EMBEDDED: vector})
+            end = (end or 0) + added
     engine.index.save()
     return start or 0
 
@@ -173,8 +152,10 @@ def rewrite(
     again if the text is another by then. Return the head.
     """
     while True:  # until no one else changes the text while it is being embedded
-        known = [record for _, record in read(engine, namespace, path)]
+        known = read(engine, namespace, path)
         wanted = dict(_keyed(path, change([text_of(record) for record in known])))
+        if len(wanted) > 1:
+            _check_length(path)
         drafts = _drafts(engine, namespace, known, wanted)
         with engine.writing() as transaction:
             there = held(transaction, namespace, path)
@@ -193,7 +174,7 @@ def forget(engine: Engine, namespace: str, path: str) -> int:
     with engine.writing() as transaction:
         found = _tree(transaction, namespace, path)
         retire(transaction, found)
-    return _heads(found)
+    return _texts(found)
 
 
 def rename(engine: Engine, namespace: str, path: str, target: str) -> int:
@@ -204,43 +185,15 @@ def rename(engine: Engine, namespace: str, path: str, target: str) -> int:
             _make_room(transaction, namespace, target)
         for row, record in found:
             mark, _, rest = str(record.key).partition(path)
-            moved = fields.label("key", f"{mark}{target}{rest}")
-            revise(transaction, row, record, {"key": moved}, {})
-    return _heads(found)
-
-
-def _key(path: str, begin: int) -> str:
-    return f"{_MARK}{path}//{begin:012x}"
-
-
-def _begin(piece: MemoryRecord) -> int:
-    return int(str(piece.key).rpartition("/")[2], 16)
-
-
-def _span(path: str, start: int = 0, end: int | None = None) -> tuple[str, str]:
-    """Return the ends of the keys of the pieces that begin from *start* to before *end*."""
-    return _key(path, start), f"{_MARK}{path}//g" if end is None else _key(path, end)
-
-
-def _end(head: MemoryRecord, last: Sequence[MemoryRecord]) -> int:
-    """Return where a text ends that ends with the piece *last*, if it has any."""
-    part = last[0] if last else head
-    return (_begin(part) if last else 0) + len(text_of(part).encode())
-
-
-def _end_of(transaction: Transaction, namespace: str, path: str) -> int | None:
-    """Return the byte at which a text ends, None if there is none."""
-    found = _at(transaction, namespace, path)
-    if not found:
-        return None
-    last = transaction.writer.span(namespace, *_span(path), transaction.now, last=True)
-    return _end(found[0][1], [record for _, record in last])
+            _check_length(f"{target}{path_of(record).removeprefix(path)}")
+            revise(transaction, row, record, {"key": f"{mark}{target}{rest}"}, {})
+    return _texts(found)
 
 
 def _keyed(path: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     begin = 0
     for text in texts:
-        yield _key(path, begin) if begin else path, text
+        yield key_of(path, begin) if begin else path, text
         begin += len(text.encode())
 
 
@@ -279,45 +232,62 @@ def _told(record: MemoryRecord | None) -> tuple[object, ...]:
     return record.id, record.key, record.content, record.value, record.author
 
 
-def _at(transaction: Transaction, namespace: str, path: str) -> list[_Found]:
-    held = transaction.writer.holder(namespace, path)
-    return [held] if held and not held[1].expired(transaction.now) else []
+def _seen(
+    engine: Engine, namespace: str, path: str, start: int, end: int | None = None
+) -> list[MemoryRecord]:
+    """Return the parts that ``read`` does, and of a text without a head a piece that is left."""
+    backend = engine.backend
+    low, high = span_of(path, max(0, start - _MOST_BYTES), end)
+    while True:  # until head and pieces are of one moment
+        now = engine.clock()
+        first = unexpired(backend.holder(namespace, path), now)
+        if first is None:
+            found = backend.span(namespace, *span_of(path), now, last=True)
+        else:
+            row = backend.rows_of([first.id])  # another one even if it says the same again
+            found = [first, *backend.span(namespace, low, high, now)]
+        again = unexpired(backend.holder(namespace, path), now)
+        if _told(again) == _told(first) and (first is None or backend.rows_of([first.id]) == row):
+            return found
 
 
-def _tree(transaction: Transaction, namespace: str, path: str) -> list[_Found]:
+def _tree(transaction: Transaction, namespace: str, path: str) -> list[Found]:
     """Return the records of the text at *path* and of all below it, heads first."""
-    return _at(transaction, namespace, path) + _below(transaction, namespace, path)
+    return head(transaction, namespace, path) + _below(transaction, namespace, path)
 
 
-def _below(transaction: Transaction, namespace: str, path: str) -> list[_Found]:
+def _below(transaction: Transaction, namespace: str, path: str) -> list[Found]:
     """Return the heads of all texts below *path*, then their pieces and those of the text at it."""
     heads, pieces = (
         transaction.writer.span(namespace, *below(top), transaction.now)
-        for top in (path, f"{_MARK}{path}")
+        for top in (path, f"{MARK}{path}")
     )
     return heads + pieces
 
 
-def _heads(found: Iterable[_Found]) -> int:
-    return sum(not str(record.key).startswith(_MARK) for _, record in found)
+def _texts(found: Iterable[Found]) -> int:
+    return len({path_of(record) for _, record in found})
 
 
 def _make_room(transaction: Transaction, namespace: str, path: str) -> None:
-    """Refuse a new text at *path* where something is, and below a text.
-
-    What remains of texts whose heads alone were forgotten goes.
-    """
+    """Refuse a new text at *path* where something is, and below a text."""
+    _check_length(path)
     for name in [*above(path), path]:
-        if _at(transaction, namespace, name):
+        if length(transaction, namespace, name) is not None:
             raise PathTakenError(name, "file")
-    left = _below(transaction, namespace, path)
-    if _heads(left):
+    if _below(transaction, namespace, path):
         raise PathTakenError(path, "folder")
-    retire(transaction, left)
+
+
+def _check_length(path: str) -> None:
+    if len(path) > LONGEST_PATH:
+        raise ValidationError(
+            f"path is {len(path):,} characters long; the limit is {LONGEST_PATH:,}"
+        )
 
 
 def _put(
-    transaction: Transaction, held: Mapping[str, _Found], draft: MemoryRecord, vector: Vector
+    transaction: Transaction, held: Mapping[str, Found], draft: MemoryRecord, vector: Vector
 ) -> MemoryRecord:
     """Have a record say what *draft* does: the one that holds its key, or a new one."""
     if known := held.get(str(draft.key)):

@@ -134,6 +134,8 @@ class KeyedMemory(Memory):
 
     def clear(self) -> int:
         """Forget every key; return how many there were."""
+        for _, _, key in _inside.keys:
+            self._checked(key)
         return self.store.forget(namespace=self.namespace, where=_KEYED)
 
     def keys(self) -> list[str]:
