@@ -48,7 +48,6 @@ _ENTRY: Final = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _VECTOR: Final = "INSERT INTO vectors (row, vector) VALUES (?, ?)"
-_TAKEN: Final = "a record with id {!r} exists already; use update"
 _SALT: Final = 16  # bytes
 _LINKED: Final = "source = ? AND kind = ? AND target = ? AND until IS NULL"
 _LAST: Final = Shape(int, bytes, float)
@@ -188,7 +187,13 @@ class SQLiteWriter:
             )
         except sqlite3.IntegrityError as error:
             refused = rows[self._connection.total_changes - before]
-            raise ValidationError(_TAKEN.format(refused.record.id)) from error
+            raise ValidationError(self._taken(refused.record.id)) from error
+
+    def _taken(self, id: str) -> str:
+        found = self._connection.execute("SELECT state FROM records WHERE id = ?", (id,)).fetchone()
+        if found in (None, ("live",)):
+            return f"a record with id {id!r} exists already; use update"
+        return f"a record with id {id!r} exists already, but is {found[0]}; use another id"
 
     def _stored(
         self, rows: Sequence[Row], values: Iterable[Sequence[object]], at: float
