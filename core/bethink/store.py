@@ -559,7 +559,7 @@ class MemoryStore(View):
         return verify(self._engine)
 
     def repair(self) -> Repair:
-        """Make the saved index and the embedder's vectors again, if ``verify`` finds any damaged.
+        """Make indexes and the embedder's vectors again, if ``verify`` finds any damaged.
 
         Texts, fields, the journal and your own named vectors are left as they are: the report tells
         what was mended and what could not be.

@@ -176,6 +176,9 @@ class Writer(Protocol):
     def discard(self) -> frozenset[str]:
         """Remove every saved segment and what belongs to no record; return their namespaces."""
 
+    def mend_indexes(self) -> bool:
+        """Make again what finds records and entries faster; tell whether any of it was damaged."""
+
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
 

@@ -255,6 +255,12 @@ class ChronicleContract(ABC):
             writer.embed(row.row, vector(0, 1))
         assert backend.vectors([row.row], EMBEDDED)[row.row].tolist() == [0, 1]
 
+    def test_indexes_that_are_whole_are_left(self, backend: Backend) -> None:
+        """There is nothing to make again."""
+        insert(backend, EVERY_FIELD)
+        with backend.write() as writer:
+            assert not writer.mend_indexes()
+
     def test_segments_can_be_discarded(self, backend: Backend) -> None:
         """Their namespaces are told."""
         rows = insert(backend, record("r1"), vectors={EMBEDDED: vector(1, 0)})

@@ -30,6 +30,7 @@ from .rows import (
     to_values,
     to_vector,
 )
+from .schema import mend_indexes
 from .where import selection
 
 _UPDATE: Final = (
@@ -277,6 +278,10 @@ class SQLiteWriter:
         )
         found = self._connection.execute("DELETE FROM segments RETURNING namespace").fetchall()
         return frozenset(namespace for (namespace,) in found if isinstance(namespace, str))
+
+    def mend_indexes(self) -> bool:
+        """Make damaged indexes over the tables again; tell whether there were any."""
+        return mend_indexes(self._connection)
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
