@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .backends import EMBEDDED, Backend, Changes, Row, Vector, Writer
+from .backends import DIMENSION, EMBEDDED, Backend, Changes, Row, Vector, Writer
 from .embedders import Embedder, checked_rows
 from .embedders.base import Matrix
 from .errors import EmbedderMismatchError, NotAnchoredError, StoreClosedError
@@ -176,6 +176,20 @@ class Engine:
                 return self._told_dimension()
             self._dimension = stored
         return self._dimension
+
+    def known_dimension(self) -> int | None:
+        """Return what the embedder says of its vectors, None if it cannot or is not the file's."""
+        try:
+            own = self.backend.fact("embedder") == self.embedder.name
+            return self._told_dimension() if own else None
+        except Exception:  # whatever a model or a service behind it raises
+            return None
+
+    def note_dimension(self, dimension: int) -> None:
+        """Note how long the embedder's vectors are, where the file tells it wrongly."""
+        with self.writing() as transaction:
+            transaction.writer.set(DIMENSION, str(dimension))
+        self._dimension = dimension
 
     @contextmanager
     def writing(self, *, closing: bool = False) -> Iterator[Transaction]:

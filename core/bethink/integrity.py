@@ -8,13 +8,13 @@ vectors, can always be made again, and so can what the backend finds its own row
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from .backends import EMBEDDED
+from .backends import DIMENSION, EMBEDDED
 from .backends.chronicle import Entry
 from .backends.inspection import Access, Inspection, Life, Place
 from .engine import Engine
@@ -40,7 +40,7 @@ def repair(engine: Engine) -> Repair:
     What is mended first may have made the rest look damaged, so the rest is looked at anew.
     """
     before = left = _found(engine)
-    for mended in (_mend_indexes, _mend_vectors):
+    for mended in (_mend_indexes, _mend_dimension, _mend_vectors):
         if mended(engine, left):
             left = _found(engine)
     still = frozenset(left)
@@ -51,7 +51,7 @@ def _found(engine: Engine, most: int | None = None) -> tuple[Problem, ...]:
     """Return everything that is wrong, or the first *most* of it."""
     engine.check_open()
     with engine.backend.inspect() as inspection:
-        return tuple(islice(_problems(inspection), most))
+        return tuple(islice(_problems(inspection, engine.known_dimension), most))
 
 
 def _mend_indexes(engine: Engine, found: Sequence[Problem]) -> bool:
@@ -68,9 +68,31 @@ def _mend_indexes(engine: Engine, found: Sequence[Problem]) -> bool:
     return mended
 
 
+def _mend_dimension(engine: Engine, found: Sequence[Problem]) -> bool:
+    """Note again how long the embedder's vectors are, if they are so long as it says."""
+    if not any((problem.kind, problem.where) == ("fact", DIMENSION) for problem in found):
+        return False
+    with engine.backend.inspect() as inspection:
+        usual = inspection.usual_length(EMBEDDED)
+    told = engine.known_dimension()
+    if told is None or usual not in (told, None):
+        return False
+    try:
+        engine.note_dimension(told)
+    except CorruptStoreError:  # it was changed without the key
+        return False
+    _index_anew(engine, engine.backend.namespaces(EVERYWHERE))
+    return True
+
+
 def _mend_vectors(engine: Engine, found: Sequence[Problem]) -> bool:
-    """Make damaged vectors and saved segments again from texts; tell whether there were any."""
-    if not any(problem.kind in ("segment", "vector") for problem in found):
+    """Make damaged vectors and saved segments again from texts; tell whether there were any.
+
+    Not without the facts that tell which vectors they are to be.
+    """
+    kinds = {problem.kind for problem in found}
+    lost = any(each.kind == "fact" and each.where in ("embedder", DIMENSION) for each in found)
+    if lost or kinds.isdisjoint(("segment", "vector")):
         return False
     damaged = sorted({each.where for each in found if each.kind == "vector"})
     for start in range(0, len(damaged), _AT_ONCE):
@@ -101,8 +123,8 @@ def _embed_again(engine: Engine, ids: list[str]) -> None:
             transaction.change(row, record, after, {EMBEDDED: vectors[id]}, "repair", {})
 
 
-def _problems(inspection: Inspection) -> Iterator[Problem]:
-    yield from inspection.damage()
+def _problems(inspection: Inspection, told: Callable[[], int | None]) -> Iterator[Problem]:
+    yield from inspection.damage(told)
     left = Counter[Place]()
     try:
         for life in inspection.lives():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bethink import HashEmbedder, MemoryStore
+from bethink import CallableEmbedder, HashEmbedder, MemoryStore
 from bethink.integrity import MOST
 from bethink.records import Repair
 
@@ -179,3 +179,96 @@ def test_nothing_is_written_to_a_file_whose_pages_are_damaged(path: Path) -> Non
         repaired = store.repair()
         assert repaired.mended == ()
         assert "file records_key: missing" in map(str, repaired.left)
+
+
+def no_embedding(store: MemoryStore, patch: pytest.MonkeyPatch) -> None:
+    def embed(texts: Sequence[str]) -> object:
+        raise AssertionError("nothing is to be embedded")
+
+    patch.setattr(store.embedder, "embed", embed)
+
+
+DIMENSION_EDITS = {
+    "lost": ("DELETE FROM facts WHERE name = 'dimension:'", "missing"),
+    "another": (
+        "UPDATE facts SET value = '17' WHERE name = 'dimension:'",
+        "not how long these vectors are",
+    ),
+    "none": (
+        "UPDATE facts SET value = 'x' WHERE name = 'dimension:'",
+        "not how long these vectors are",
+    ),
+    "negative": (
+        "UPDATE facts SET value = '-16' WHERE name = 'dimension:'",
+        "not how long these vectors are",
+    ),
+}
+
+
+@pytest.mark.parametrize(("edit", "what"), DIMENSION_EDITS.values(), ids=DIMENSION_EDITS)
+def test_the_fact_of_how_long_vectors_are_is_named_and_noted_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch, edit: str, what: str
+) -> None:
+    with opened(path) as store:
+        store.store_many(f"memory {n}" for n in range(5))
+        before = [hit.score for hit in store.recall("memory 3", mode="semantic", touch=False)]
+    alter(path, edit)
+    with opened(path) as store:
+        told = [f"fact dimension:: it is {what}"]
+        assert [str(each) for each in store.verify().problems] == told
+        with monkeypatch.context() as patch:
+            no_embedding(store, patch)
+            repaired = store.repair()
+        assert [str(each) for each in repaired.mended] == told
+        assert repaired.left == ()
+        assert store.verify().ok
+        after = [hit.score for hit in store.recall("memory 3", mode="semantic", touch=False)]
+        assert after == pytest.approx(before)
+        assert [entry.action for entry in store.log()] == ["store"] * 5
+
+
+@pytest.mark.parametrize(("edit", "what"), DIMENSION_EDITS.values(), ids=DIMENSION_EDITS)
+def test_how_long_vectors_are_is_left_where_the_embedder_is_not_known(
+    path: Path, monkeypatch: pytest.MonkeyPatch, edit: str, what: str
+) -> None:
+    with opened(path) as store:
+        store.store_many(f"memory {n}" for n in range(5))
+    alter(path, edit, "DELETE FROM facts WHERE name = 'embedder'")
+    with opened(path) as store:
+        no_embedding(store, monkeypatch)
+        repaired = store.repair()
+        assert repaired.mended == ()
+        assert "fact embedder: it is missing" in map(str, repaired.left)
+        assert len(store.log()) == 5
+
+
+def test_a_vector_is_made_again_after_the_fact_of_how_long_it_is(path: Path) -> None:
+    with opened(path) as store:
+        store.store_many({"content": f"memory {n}", "id": f"r{n}"} for n in range(5))
+    alter(path, "UPDATE facts SET value = '17' WHERE name = 'dimension:'")
+    alter(path, "UPDATE vectors SET vector = x'00000000' WHERE row = 2")
+    with opened(path) as store:
+        repaired = store.repair()
+        assert [each.where for each in repaired.mended] == ["dimension:", "r1"]
+        assert repaired.left == ()
+
+
+def test_a_keyed_store_is_not_told_anew_how_long_vectors_are(path: Path) -> None:
+    with opened(path, KEY) as store:
+        store.store("one")
+        alter(path, "DELETE FROM facts WHERE name = 'dimension:'")
+        repaired = store.repair()
+        assert repaired.mended == ()
+        assert [each.where for each in repaired.left] == ["dimension:", "seal"]
+
+
+def test_what_an_embedder_that_fails_would_say_is_not_needed_to_check(path: Path) -> None:
+    with opened(path) as store:
+        store.store("one")
+    alter(path, "UPDATE facts SET value = '17' WHERE name = 'dimension:'")
+
+    def fail(texts: Sequence[str]) -> list[list[float]]:
+        raise RuntimeError("no route")
+
+    with MemoryStore(path, embedder=CallableEmbedder(fail, name="hash-16")) as store:
+        assert [each.kind for each in store.verify().problems] == ["vector"]

@@ -38,6 +38,9 @@ Rows = npt.NDArray[np.int64]
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
 
+DIMENSION: Final = f"dimension:{EMBEDDED}"
+"""The fact that tells how long the vectors of the store's own embedder are."""
+
 SHORTEST_KEY: Final = 16
 """So many bytes an integrity key has at least."""
 

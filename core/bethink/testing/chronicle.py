@@ -236,12 +236,17 @@ class ChronicleContract(ABC):
 
     def test_nothing_is_wrong_with_what_was_written(self, backend: Backend) -> None:
         """Everything is shown for checking, and nothing of it is damaged."""
+        with backend.write() as writer:
+            writer.set("embedder", "x")
+            writer.dimension(EMBEDDED, 2)
         insert(backend, EVERY_FIELD, record("r2"), vectors={EMBEDDED: vector(1, 0)})
         touch(backend, {"r2": (2, 150.0)})
         move(backend, 2, replace(backend.get(["r2"])["r2"], namespace="b", state="forgotten"))
         with backend.inspect() as inspection:
             first, second = inspection.lives()
             left, damage = inspection.departures(), list(inspection.damage())
+            assert inspection.usual_length(EMBEDDED) == 2
+            assert inspection.usual_length("none") is None
         assert (first.id, first.record, len(first.steps)) == ("all", EVERY_FIELD, 1)
         assert [step.action for step in second.steps] == ["store", "update"]
         assert [(each.count, each.told) for each in second.accesses] == [(2, (2, 150.0))]
