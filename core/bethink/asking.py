@@ -33,8 +33,9 @@ class Asked(TypedDict, total=False):
 def request(
     query: str | None,
     k: int,
-    *,
     touch: bool,
+    /,
+    *,
     namespace: Scope = "default",
     mode: Mode = "hybrid",
     where: Where = None,
@@ -42,8 +43,11 @@ def request(
     min_similarity: float = 0.0,
     now: float | None = None,
     vector: NamedVector | None = None,
+    **unknown: object,
 ) -> Request:
     """Return the arguments of ``recall``, checked."""
+    if unknown:
+        fields.fail(f"unknown argument {next(iter(unknown))!r}")
     return Request(
         query=query if query is None else fields.text("query", query, fields.MAX_CONTENT),
         k=fields.integer("k", k, 0),

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from .backends import EMBEDDED, Backend, Changes, Row, Vector, Writer
+from .backends import DIMENSION, EMBEDDED, Backend, Changes, Row, Vector, Writer
 from .embedders import Embedder, checked_rows
 from .embedders.base import Matrix
-from .errors import EmbedderMismatchError, NotAnchoredError, StoreClosedError
+from .errors import CorruptStoreError, EmbedderMismatchError, NotAnchoredError, StoreClosedError
 from .fields import identifier, integer, number
 from .filters import Filter, sees_accesses
 from .ids import IdFactory
@@ -24,6 +24,7 @@ from .index import MAX_RESIDENT, ResidentIndex
 from .index.document import embedded_text
 from .records import MemoryRecord, Snapshot
 
+_WHOSE: Final = "it is not known which embedder made its vectors: the fact 'embedder' is missing"
 _INDEXED: Final = frozenset(("content", "author", "thread", "occurred_at", "namespace"))
 _SAID: Final = frozenset(("content", "value", "key", "namespace", "state"))
 
@@ -185,8 +186,24 @@ class Engine:
             stored = self.backend.dimension(EMBEDDED)
             if stored is None:
                 return self._told_dimension()
+            if not self._bound and self.backend.fact("embedder") is None:  # noted with that
+                raise CorruptStoreError(self.backend.location, _WHOSE)
             self._dimension = stored
         return self._dimension
+
+    def known_dimension(self) -> int | None:
+        """Return what the embedder says of its vectors, None if it cannot or is not the file's."""
+        try:
+            own = self.backend.fact("embedder") == self.embedder.name
+            return self._told_dimension() if own else None
+        except Exception:  # whatever a model or a service behind it raises
+            return None
+
+    def note_dimension(self, dimension: int) -> None:
+        """Note how long the embedder's vectors are, where the file tells it wrongly."""
+        with self.writing() as transaction:
+            transaction.writer.set(DIMENSION, str(dimension))
+        self._dimension = dimension
 
     @contextmanager
     def writing(self, *, closing: bool = False) -> Iterator[Transaction]:
@@ -198,7 +215,7 @@ class Engine:
         touches = {}
         try:
             with self.backend.write() as writer:
-                self._bind(writer)
+                bound = self._bind(writer)
                 transaction = Transaction(writer, self.clock(), writer.head())
                 due = None if closing else transaction.now
                 touches = self.index.touches.take(transaction.base, due)
@@ -211,7 +228,7 @@ class Engine:
         except BaseException:
             self.index.touches.put_back(touches)
             raise
-        self._bound = True
+        self._bound = bound
         self.index.touches.written(touches)
         self.index.apply(changes)
 
@@ -279,13 +296,17 @@ class Engine:
                 self._closed = True
                 self.backend.close()
 
-    def _bind(self, writer: Writer) -> None:
-        """Note the embedder on the first write; refuse to mix two."""
+    def _bind(self, writer: Writer) -> bool:
+        """Note the embedder on the first write; refuse to mix two. Tell whether it is noted."""
         if self._bound:
-            return
-        self._check_embedder(writer.fact("embedder"))
+            return True
+        stored = writer.fact("embedder")
+        self._check_embedder(stored)
+        if stored is None and writer.fact(DIMENSION) is not None:  # it was lost
+            return False
         writer.set("embedder", self.embedder.name)
         writer.dimension(EMBEDDED, self._told_dimension())
+        return True
 
     def _told_dimension(self) -> int:
         """Return what the embedder says of its vectors, where the file does not know it yet."""

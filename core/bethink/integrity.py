@@ -2,24 +2,25 @@
 
 Texts are the truth, and the journal tells them a second time. Where the two differ nobody can say
 which is right, so nothing is mended there. What is made from texts, the index and the embedder's
-vectors, can always be made again.
+vectors, can always be made again, and so can what the backend finds its own rows by.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from .backends import EMBEDDED
+from .backends import DIMENSION, EMBEDDED
 from .backends.chronicle import Entry
 from .backends.inspection import Access, Inspection, Life, Place
 from .engine import Engine
-from .errors import StorageError
+from .errors import CorruptStoreError, StorageError
 from .history.fold import folded, record_of
+from .namespaces import EVERYWHERE
 from .records import Integrity, MemoryRecord, Problem, ProblemKind, Repair, different
 
 MOST: Final = 1000
@@ -34,26 +35,77 @@ def verify(engine: Engine) -> Integrity:
 
 
 def repair(engine: Engine) -> Repair:
-    """Make again what is made from texts and is damaged, and nothing else."""
-    before = _found(engine)
-    if not any(problem.kind in ("segment", "vector") for problem in before):
-        return Repair(left=before)
-    damaged = sorted({each.where for each in before if each.kind == "vector"})
-    for start in range(0, len(damaged), _AT_ONCE):
-        _embed_again(engine, damaged[start : start + _AT_ONCE])
-    with engine.writing() as transaction:
-        transaction.erased |= transaction.writer.discard()
-    engine.index.rebuild(transaction.erased)
-    after = _found(engine)
-    left = frozenset(after)
-    return Repair(tuple(each for each in before if each not in left), after)
+    """Make again what is made from something else and is damaged, and nothing else.
+
+    What is mended first may have made the rest look damaged, so the rest is looked at anew.
+    """
+    before = left = _found(engine)
+    for mended in (_mend_indexes, _mend_dimension, _mend_vectors):
+        if mended(engine, left):
+            left = _found(engine)
+    still = frozenset(left)
+    return Repair(tuple(each for each in before if each not in still), left)
 
 
 def _found(engine: Engine, most: int | None = None) -> tuple[Problem, ...]:
     """Return everything that is wrong, or the first *most* of it."""
     engine.check_open()
     with engine.backend.inspect() as inspection:
-        return tuple(islice(_problems(inspection), most))
+        return tuple(islice(_problems(inspection, engine.known_dimension), most))
+
+
+def _mend_indexes(engine: Engine, found: Sequence[Problem]) -> bool:
+    """Have the backend make its own indexes again; tell whether it did."""
+    if not any(problem.kind == "file" for problem in found):
+        return False
+    try:
+        with engine.backend.write() as writer:
+            mended = writer.mend_indexes()
+    except CorruptStoreError:  # more than an index is damaged, or was changed without the key
+        return False
+    if mended:
+        _index_anew(engine, engine.backend.namespaces(EVERYWHERE))
+    return mended
+
+
+def _mend_dimension(engine: Engine, found: Sequence[Problem]) -> bool:
+    """Note again how long the embedder's vectors are, if they are so long as it says."""
+    if not any((problem.kind, problem.where) == ("fact", DIMENSION) for problem in found):
+        return False
+    with engine.backend.inspect() as inspection:
+        usual = inspection.usual_length(EMBEDDED)
+    told = engine.known_dimension()
+    if told is None or usual not in (told, None):
+        return False
+    try:
+        engine.note_dimension(told)
+    except CorruptStoreError:  # it was changed without the key
+        return False
+    _index_anew(engine, engine.backend.namespaces(EVERYWHERE))
+    return True
+
+
+def _mend_vectors(engine: Engine, found: Sequence[Problem]) -> bool:
+    """Make damaged vectors and saved segments again from texts; tell whether there were any.
+
+    Not without the facts that tell which vectors they are to be.
+    """
+    kinds = {problem.kind for problem in found}
+    lost = any(each.kind == "fact" and each.where in ("embedder", DIMENSION) for each in found)
+    if lost or kinds.isdisjoint(("segment", "vector")):
+        return False
+    damaged = sorted({each.where for each in found if each.kind == "vector"})
+    for start in range(0, len(damaged), _AT_ONCE):
+        _embed_again(engine, damaged[start : start + _AT_ONCE])
+    _index_anew(engine)
+    return True
+
+
+def _index_anew(engine: Engine, namespaces: Iterable[str] = ()) -> None:
+    """Index anew what was saved of the index, and *namespaces*."""
+    with engine.writing() as transaction:
+        transaction.erased |= transaction.writer.discard().union(namespaces)
+    engine.index.rebuild(transaction.erased)
 
 
 def _embed_again(engine: Engine, ids: list[str]) -> None:
@@ -71,8 +123,8 @@ def _embed_again(engine: Engine, ids: list[str]) -> None:
             transaction.change(row, record, after, {EMBEDDED: vectors[id]}, "repair", {})
 
 
-def _problems(inspection: Inspection) -> Iterator[Problem]:
-    yield from inspection.damage()
+def _problems(inspection: Inspection, told: Callable[[], int | None]) -> Iterator[Problem]:
+    yield from inspection.damage(told)
     left = Counter[Place]()
     try:
         for life in inspection.lives():

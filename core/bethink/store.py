@@ -373,7 +373,7 @@ class MemoryStore(View):
         request = asking.request(
             query,
             k,
-            touch=touch and as_of is None,
+            touch and as_of is None,
             namespace=namespace,
             mode=mode,
             where=where,
@@ -399,7 +399,7 @@ class MemoryStore(View):
         The arguments are those of ``recall``; nothing counts as accessed. An *id* that is unknown
         is a reason, too, and not an error.
         """
-        request = asking.request(query, k, touch=False, **asked)
+        request = asking.request(query, k, False, **asked)
         name = fields.identifier("id", id)
         return reading.why_not(self._engine_at(as_of), self._ranking(ranking), name, request)
 
@@ -424,7 +424,7 @@ class MemoryStore(View):
         the other arguments are those of ``recall``.
         """
         budget = Budget(budget_tokens, count_tokens)
-        request = asking.request(query, k, touch=touch and as_of is None, **asked)
+        request = asking.request(query, k, touch and as_of is None, **asked)
         return reading.pack(self._engine_at(as_of), self._ranking(ranking), request, budget)
 
     def touch(self, ids: str | Iterable[str]) -> None:
@@ -559,7 +559,7 @@ class MemoryStore(View):
         return verify(self._engine)
 
     def repair(self) -> Repair:
-        """Make the saved index and the embedder's vectors again, if ``verify`` finds any damaged.
+        """Make indexes and the embedder's vectors again, if ``verify`` finds any damaged.
 
         Texts, fields, the journal and your own named vectors are left as they are: the report tells
         what was mended and what could not be.

@@ -68,6 +68,11 @@ def test_a_text_is_expected_whatever_its_case_and_form(store: MemoryStore, text:
     assert "which it should not" in failure(assert_not_recalls, store, QUERY, text)
 
 
+def test_an_assertion_cannot_be_told_to_touch(store: MemoryStore) -> None:
+    with pytest.raises(ValidationError, match="leaves no access behind"):
+        assert_recalls(store, QUERY, "10:00", touch=True)  # type: ignore[call-arg]
+
+
 def test_a_record_is_expected_by_its_id(store: MemoryStore) -> None:
     first, second = store.all()
     assert_recalls(store, QUERY, second, first)
@@ -89,7 +94,7 @@ def test_a_failure_tells_what_was_recalled_and_why(store: MemoryStore) -> None:
     assert told[2] == "  1. 'The standup is at 10:00' [id-000002]"
     assert told[3].strip() == str(store.recall(QUERY)[0].explain())
     assert told[4].startswith("  2. 'Café Blau")
-    assert told[6] == "Nothing that was ever stored holds 'noon'."
+    assert told[6] == "Nothing in the journal holds 'noon'."
 
 
 @pytest.mark.parametrize(

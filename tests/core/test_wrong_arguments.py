@@ -206,6 +206,8 @@ SAID: list[tuple[Callable[[Any], object], str]] = [
         lambda store: store.merge_from(5),
         "merge_from needs a store or the path of one, not int",
     ),
+    (lambda store: store.why_not("r1", "x", touch=True), "unknown argument 'touch'"),
+    (lambda store: store.pack("x", colour="red"), "unknown argument 'colour'"),
     (lambda store: type(store)(5), "location must be a path, a URL or ':memory:', not int"),
 ]
 

@@ -38,6 +38,9 @@ Rows = npt.NDArray[np.int64]
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
 
+DIMENSION: Final = f"dimension:{EMBEDDED}"
+"""The fact that tells how long the vectors of the store's own embedder are."""
+
 SHORTEST_KEY: Final = 16
 """So many bytes an integrity key has at least."""
 
@@ -175,6 +178,9 @@ class Writer(Protocol):
 
     def discard(self) -> frozenset[str]:
         """Remove every saved segment and what belongs to no record; return their namespaces."""
+
+    def mend_indexes(self) -> bool:
+        """Make again what finds records and entries faster; tell whether any of it was damaged."""
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,8 +43,15 @@ class Life:
 class Inspection(Protocol):
     """Everything of a backend at one moment, to be checked; writers go on meanwhile."""
 
-    def damage(self) -> Iterator[Problem]:
-        """Yield what can be found wrong without knowing what records and entries mean."""
+    def damage(self, told: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
+        """Yield what can be found wrong without knowing what records and entries mean.
+
+        Where the embedder's vectors are not as long as the fact ``DIMENSION`` says, *told* tells
+        what the embedder says, None if that is unknown.
+        """
+
+    def usual_length(self, name: str) -> int | None:
+        """Return how long most of the vectors called *name* are, None if there are none."""
 
     def lives(self) -> Iterator[Life]:
         """Yield every record, in any state, with its story."""

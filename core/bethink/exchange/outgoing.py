@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from tempfile import mkstemp
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from .. import fields
 from ..backends import EMBEDDED
@@ -32,6 +32,8 @@ class Writes(Protocol):
         """Write *data*."""
 
 
+_NOBODY: Final = "unknown"
+"""The embedder of what has no vectors yet, or lost the fact that tells who made them."""
 Target: TypeAlias = str | os.PathLike[str] | Writes
 
 
@@ -45,7 +47,7 @@ def dump(engine: Engine, target: Target, scope: Scope, where: Filter | None) -> 
     with engine.backend.chronicle.everything() as everything:
         chosen = _Chosen(everything, scope, where)
         header = Header(
-            engine.backend.fact("embedder") or engine.embedder.name,
+            engine.backend.fact("embedder") or _NOBODY,
             chosen.count,
             chosen.length,
             len(everything.snapshots()),

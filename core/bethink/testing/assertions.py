@@ -89,6 +89,8 @@ class _Recall:
     """One recall and what there is to tell about it."""
 
     def __init__(self, store: Store, query: str | None, options: Options) -> None:
+        if "touch" in options:
+            raise ValidationError("an assertion leaves no access behind; do not say touch")
         self._store = _synchronous(store)
         self._query = query
         self._options = options
@@ -125,7 +127,7 @@ class _Recall:
         if ask is None or found is None:
             return []
         if not found:
-            return [f"Nothing that was ever stored holds {_named(expected)}."]
+            return [f"Nothing in the journal holds {_named(expected)}."]
         lines = [f"Why not {_named(expected)}:"]
         for id, shown in list(found.items())[:_CANDIDATES]:
             why = ask(id, self._query, **self._options)

@@ -236,12 +236,17 @@ class ChronicleContract(ABC):
 
     def test_nothing_is_wrong_with_what_was_written(self, backend: Backend) -> None:
         """Everything is shown for checking, and nothing of it is damaged."""
+        with backend.write() as writer:
+            writer.set("embedder", "x")
+            writer.dimension(EMBEDDED, 2)
         insert(backend, EVERY_FIELD, record("r2"), vectors={EMBEDDED: vector(1, 0)})
         touch(backend, {"r2": (2, 150.0)})
         move(backend, 2, replace(backend.get(["r2"])["r2"], namespace="b", state="forgotten"))
         with backend.inspect() as inspection:
             first, second = inspection.lives()
             left, damage = inspection.departures(), list(inspection.damage())
+            assert inspection.usual_length(EMBEDDED) == 2
+            assert inspection.usual_length("none") is None
         assert (first.id, first.record, len(first.steps)) == ("all", EVERY_FIELD, 1)
         assert [step.action for step in second.steps] == ["store", "update"]
         assert [(each.count, each.told) for each in second.accesses] == [(2, (2, 150.0))]
@@ -254,6 +259,12 @@ class ChronicleContract(ABC):
         with backend.write() as writer:
             writer.embed(row.row, vector(0, 1))
         assert backend.vectors([row.row], EMBEDDED)[row.row].tolist() == [0, 1]
+
+    def test_indexes_that_are_whole_are_left(self, backend: Backend) -> None:
+        """There is nothing to make again."""
+        insert(backend, EVERY_FIELD)
+        with backend.write() as writer:
+            assert not writer.mend_indexes()
 
     def test_segments_can_be_discarded(self, backend: Backend) -> None:
         """Their namespaces are told."""

@@ -133,7 +133,7 @@ def join(engine: Engine, incoming: Incoming) -> Merged:
 
 def _embedded(engine: Engine, incoming: Incoming) -> list[Row]:
     """Return the rows with vectors of this store's embedder."""
-    if incoming.embedder in (None, engine.embedder.name):
+    if not incoming.rows or incoming.embedder == engine.embedder.name:
         return list(incoming.rows)
     made = engine.embed([row.record for row in incoming.rows])
     return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -60,6 +60,25 @@ def test_of_many_none_is_inserted_if_one_exists_already(backend: Backend) -> Non
     with pytest.raises(ValidationError, match="'r1' exists already"):
         insert_all()
     assert list(backend.get(["r1", "r2", "r3"])) == ["r1"]
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (lambda store: None, "exists already; use update"),
+        (lambda store: store.forget("a"), "exists already, but is forgotten; use another id"),
+        (lambda store: store.erase("a"), "exists already, but is erased; use another id"),
+    ],
+    ids=["live", "forgotten", "erased"],
+)
+def test_an_id_that_is_taken_is_refused_with_what_became_of_its_record(
+    end: Callable[[MemoryStore], object], said: str
+) -> None:
+    with MemoryStore() as store:
+        store.store("one", id="a")
+        end(store)
+        with pytest.raises(ValidationError, match=f"^a record with id 'a' {said}$"):
+            store.store("two", id="a")
 
 
 def test_loading_some_takes_what_is_held_and_has_not_changed(backend: Backend) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
 import pytest
 
 from bethink import MemoryStore, SimilarMemoryError, ValidationError
+from bethink.verbs import contradictions, similar
 
 LIMIT = "The limit of the public interface is {} requests per minute for each registered client"
 KITCHEN = "The kitchen of the office is painted green"
@@ -79,3 +84,47 @@ def test_resolving_is_journaled_and_keeps_the_kept(store: MemoryStore) -> None:
     assert store.conflicts() == []
     store.undo(entry.seq)
     assert len(store.conflicts()) == 1
+
+
+THINGS = ["kitchen", "garage", "library", "cellar", "garden", "attic", "stable", "tower", "gate"]
+PLACES = ["school", "castle", "farm", "hotel", "museum", "church", "harbour", "station", "mill"]
+STATES = ["open", "closed", "painted", "cleaned", "heated", "locked", "rented", "empty", "full"]
+OWNERS = ["Ann", "Bob", "Cleo", "Dan"]
+MANY = [
+    f"The {thing} of the {place} of {owner} is {state}"
+    for thing, place, state, owner in product(THINGS, PLACES, STATES, OWNERS)
+]
+"""Texts of which each shares words with every other."""
+
+
+def counted(patch: pytest.MonkeyPatch, module: object, name: str) -> list[object]:
+    """Return a list that grows with every call of the function called *name*."""
+    calls: list[object] = []
+    called: Callable[..., Any] = getattr(module, name)
+
+    def counting(*args: Any) -> Any:
+        calls.append(args)
+        return called(*args)
+
+    patch.setattr(module, name, counting)
+    return calls
+
+
+def test_the_conflicts_of_thousands_are_found_without_comparing_all_with_all(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.store_many([*MANY, "The invoices go to Zoe", "The invoices never go to Zoe"])
+    compared = counted(monkeypatch, contradictions, "find_conflict")
+    found = {(each.older.content, each.newer.content) for each in store.conflicts()}
+    assert ("The invoices go to Zoe", "The invoices never go to Zoe") in found
+    assert len(compared) <= 32 * store.count()
+
+
+def test_thousands_are_consolidated_without_comparing_all_with_all(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.store_many([*MANY, *MANY[:100]])
+    compared = counted(monkeypatch, similar, "say_the_same")
+    merged = store.consolidate()
+    assert len(merged) == 100
+    assert len(compared) <= 2 * len(MANY)

@@ -73,7 +73,7 @@ def test_an_id_of_ones_own_is_kept_and_unique(store: MemoryStore) -> None:
     with pytest.raises(ValidationError, match="update"):
         store.store("y", id="mine")
     store.forget("mine")
-    with pytest.raises(ValidationError, match="update"):
+    with pytest.raises(ValidationError, match="is forgotten"):
         store.store("y", id="mine", namespace="elsewhere")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import BethinkError, CorruptStoreError, StorageError
 from ...journal import START, digest, link
 from ...records import MemoryRecord, Problem, ProblemKind
-from .. import SEGMENT_FORMAT
+from .. import EMBEDDED, SEGMENT_FORMAT
 from ..chronicle import Entry
 from ..inspection import Access, Life, Place
 from . import schema
@@ -53,6 +53,12 @@ _QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
         "SELECT name FROM snapshots WHERE typeof(name) <> 'text' OR typeof(seq) <> 'integer' "
         "OR typeof(at) <> 'real' OR seq < 0 OR seq > (SELECT coalesce(max(seq), 0) FROM journal)",
         "it names no journal entry",
+    ),
+    (
+        "fact",
+        "SELECT 'embedder' WHERE EXISTS (SELECT 1 FROM vectors) "
+        "AND NOT EXISTS (SELECT 1 FROM facts WHERE name = 'embedder')",
+        "it is missing",
     ),
     (
         "vector",
@@ -133,9 +139,14 @@ class SQLiteInspection:
         self._known = known
         self._touch = lru_cache(256)(self._touched)
 
-    def damage(self) -> Iterator[Problem]:
-        """Yield what can be found wrong without knowing what records and entries mean."""
-        for part in (self._file, self._journal, self._snapshots, self._segments, self._vectors):
+    def damage(self, told: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
+        """Yield what can be found wrong without knowing what records and entries mean.
+
+        Where the embedder's vectors are not as long as the fact ``DIMENSION`` says, *told* tells
+        what the embedder says, None if that is unknown.
+        """
+        vectors = partial(self._vectors, told)
+        for part in (self._file, self._journal, self._snapshots, self._segments, vectors):
             yield from self._tried(part)
         for query in _QUERIES:
             yield from self._tried(partial(self._asked, *query))
@@ -230,13 +241,36 @@ class SQLiteInspection:
             ):
                 yield Problem("segment", f"{namespace}, rows {first} to {last}", "it is damaged")
 
-    def _vectors(self) -> Iterator[Problem]:
-        sizes = {
-            name.partition(":")[2]: _size(size)
-            for name, size in self._connection.execute(
-                "SELECT name, value FROM facts WHERE name LIKE 'dimension:%'"
-            )
-        }
+    def usual_length(self, name: str) -> int | None:
+        """Return how long most of the vectors called *name* are, None if there are none."""
+        table, named = ("vectors", "? = ''") if name == EMBEDDED else ("named_vectors", "name = ?")
+        found = self._one(
+            f"SELECT length(vector) / 4 FROM {table} WHERE {named} AND typeof(vector) = 'blob' "
+            "AND length(vector) > 0 AND length(vector) % 4 = 0 "
+            "GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1",
+            name,
+        )
+        return int(found[0]) if found else None
+
+    def _dimensions(self) -> dict[str, str | None]:
+        """Return the fact that tells how long vectors are, None if it is missing, by their name."""
+        names = (
+            "SELECT '' WHERE EXISTS (SELECT 1 FROM vectors) UNION SELECT name FROM named_vectors"
+        )
+        facts = "SELECT substr(name, 11), value FROM facts WHERE name LIKE 'dimension:%'"
+        missing = dict.fromkeys(name for (name,) in self._connection.execute(names))
+        return {**missing, **dict(self._connection.execute(facts))}
+
+    def _vectors(self, told: Callable[[], int | None]) -> Iterator[Problem]:
+        sizes = dict[str, int | None]()
+        for name, fact in self._dimensions().items():
+            noted, usual = _number(fact), self.usual_length(name)
+            contradicted = name == EMBEDDED and noted != usual and told() not in (noted, None)
+            if noted is None or contradicted:
+                wrong = "missing" if fact is None else "not how long these vectors are"
+                yield Problem("fact", f"dimension:{name}", f"it is {wrong}")
+                noted = usual
+            sizes[name] = noted and 4 * noted
         for table, selected in (("vectors", EMBEDDED_VECTOR), ("named_vectors", NAMED_VECTOR)):
             for *columns, code in self._connection.execute(
                 f"SELECT {selected}, code FROM {table} ORDER BY row"
@@ -334,10 +368,10 @@ def _retold(digested: object, salt: object, changes: object) -> bool:
     return digest(salt, changes) != digested
 
 
-def _size(dimension: Any) -> int | None:
-    """Return how many bytes vectors of *dimension* have, None if it is none."""
+def _number(dimension: Any) -> int | None:
+    """Return the *dimension* as a number, None if it is none."""
     try:
-        return 4 * int(dimension)
+        return max(int(dimension), 0) or None
     except (TypeError, ValueError):
         return None
 

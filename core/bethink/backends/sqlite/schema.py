@@ -6,7 +6,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -14,6 +14,7 @@ from typing import Final
 from ...errors import NotABethinkFileError, SchemaTooNewError, StorageError
 
 APPLICATION_ID: Final = 0x62746E6B  # "btnk"
+_OF_INDEX: Final = re.compile(r" index \w+$")
 
 VERSION_1: Final = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -173,6 +174,26 @@ def altered(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
         if here.get(each) != wanted.get(each):
             what = "changed" if each in here and each in wanted else "missing"
             yield each[0], what if each in wanted else "not of bethink's making"
+
+
+def mend_indexes(connection: sqlite3.Connection) -> bool:
+    """Make missing indexes again, and all if one differs from its table; tell whether any was.
+
+    Where more than indexes is damaged nothing is done: it might be written over. An index that may
+    not hold what its table does is left.
+    """
+    found = connection.execute("PRAGMA integrity_check").fetchall()
+    damaged = [what for (what,) in found if what != "ok"]
+    if not all(_OF_INDEX.search(what) for what in damaged):
+        return False
+    here, wanted = _statements(connection), _wanted()
+    missing = [sql for each, sql in wanted.items() if each[1] == "index" and each not in here]
+    kept = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index'").fetchall()
+    own = [name for name, sql in kept if sql is None or (name, "index") in wanted]
+    for statement in (*missing, *(f"REINDEX {name}" for name in own if damaged)):
+        with suppress(sqlite3.IntegrityError):
+            connection.execute(statement)
+    return bool(missing or damaged)
 
 
 def _statements(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:

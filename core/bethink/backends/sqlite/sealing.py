@@ -14,7 +14,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from ...errors import IntegrityKeyError, NotAnchoredError, TamperedError
+from ...errors import (
+    IntegrityKeyError,
+    NotAnchoredError,
+    StorageError,
+    TamperedError,
+    ValidationError,
+)
 from ...journal import told
 from ...records import MemoryRecord, Problem
 from .. import Row, Vector
@@ -56,7 +62,19 @@ class Seal:
 
     def known(self) -> str | None:
         """Return what the anchor knows; to be asked for before what it is compared with."""
-        return None if self._anchor is None else self._anchor.read()
+        if self._anchor is None:
+            return None
+        try:
+            line: object = self._anchor.read()
+        except StorageError:
+            raise
+        except Exception as error:
+            raise StorageError(self._path, f"its anchor cannot be read: {error}") from error
+        if line is None or isinstance(line, str):
+            return line
+        raise ValidationError(
+            f"what an anchor reads must be a str or None, not {type(line).__name__}"
+        )
 
     def _seen_with(self, known: str | None) -> list[Problem]:
         with self._connections.snapshot() as connection:

@@ -30,6 +30,7 @@ from .rows import (
     to_values,
     to_vector,
 )
+from .schema import mend_indexes
 from .where import selection
 
 _UPDATE: Final = (
@@ -48,7 +49,6 @@ _ENTRY: Final = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _VECTOR: Final = "INSERT INTO vectors (row, vector) VALUES (?, ?)"
-_TAKEN: Final = "a record with id {!r} exists already; use update"
 _SALT: Final = 16  # bytes
 _LINKED: Final = "source = ? AND kind = ? AND target = ? AND until IS NULL"
 _LAST: Final = Shape(int, bytes, float)
@@ -188,7 +188,13 @@ class SQLiteWriter:
             )
         except sqlite3.IntegrityError as error:
             refused = rows[self._connection.total_changes - before]
-            raise ValidationError(_TAKEN.format(refused.record.id)) from error
+            raise ValidationError(self._taken(refused.record.id)) from error
+
+    def _taken(self, id: str) -> str:
+        found = self._connection.execute("SELECT state FROM records WHERE id = ?", (id,)).fetchone()
+        if found in (None, ("live",)):
+            return f"a record with id {id!r} exists already; use update"
+        return f"a record with id {id!r} exists already, but is {found[0]}; use another id"
 
     def _stored(
         self, rows: Sequence[Row], values: Iterable[Sequence[object]], at: float
@@ -272,6 +278,10 @@ class SQLiteWriter:
         )
         found = self._connection.execute("DELETE FROM segments RETURNING namespace").fetchall()
         return frozenset(namespace for (namespace,) in found if isinstance(namespace, str))
+
+    def mend_indexes(self) -> bool:
+        """Make damaged indexes over the tables again; tell whether there were any."""
+        return mend_indexes(self._connection)
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
