@@ -313,6 +313,13 @@ def test_a_time_beyond_the_calendar_is_described_too() -> None:
     assert "(1e+300, b)" in found.describe()
 
 
+def test_a_text_of_several_lines_is_described_on_one() -> None:
+    older = reading("User eats meat\n  newer (today): User eats fish")
+    found = find_conflict(older, reading("User eats no meat", "b", 9.0))
+    assert found is not None
+    assert len(found.describe().splitlines()) == 3
+
+
 def test_one_sentence_of_a_long_turn_is_enough() -> None:
     one = (
         "Thanks, that helps a lot! By the way, I have 20 stamps in my album now. What do you think?"

@@ -28,6 +28,7 @@ LATE: Final = 40.0
 """At this exponent ``re_center`` acts; float32 overflows only beyond e^88."""
 
 _MOST: Final = 80.0
+_GONE: Final = 1 << 12  # after so many halvings any float32 is 0
 
 
 def fold(
@@ -37,12 +38,16 @@ def fold(
 
     *vector* has the shape (d,), or (n, d) with n *importance* and n times *t*: Unix seconds, like
     *t_ref*, of what the age counts from. *rate* is per day. What is too old for float32 becomes 0.
-    A *t* so long after *t_ref* that it would overflow raises ``ValidationError``.
+    A *t* so long after *t_ref* that it would overflow raises ``ValidationError``, and so does what
+    is no finite number.
     """
+    weight = np.asarray(importance, dtype=np.float64)
     exponent = _rate(rate) * (np.asarray(t, dtype=np.float64) - t_ref) / DAY
+    if not (np.isfinite(exponent).all() and np.isfinite(weight).all()):
+        raise ValidationError("importance, t and t_ref must be finite numbers")
     if exponent.max(initial=-math.inf) > _MOST:
         raise ValidationError("t lies too long after t_ref to be folded; re-center first")
-    weight = np.asarray(importance, dtype=np.float64) * np.exp(exponent)
+    weight = weight * np.exp(exponent)
     return (_unit(vector) * weight[..., None]).astype(np.float32)
 
 
@@ -52,8 +57,10 @@ def fold_query(vector: Numbers, now: float, rate: float, t_ref: float) -> Folded
     Its inner product with a folded vector is the decay product at *now*.
     """
     exponent = -_rate(rate) * (now - t_ref) / DAY
-    if not abs(exponent) <= _MOST:
-        raise ValidationError("now lies too far from t_ref; re-center first")
+    if not exponent <= _MOST:
+        raise ValidationError("now lies too long before t_ref")
+    if not exponent >= -_MOST:
+        raise ValidationError("now lies too long after t_ref; re-center first")
     return (_unit(vector) * math.exp(exponent)).astype(np.float32)
 
 
@@ -65,11 +72,13 @@ def re_center(folded: Folded, rate: float, t_ref: float, now: float) -> tuple[Fo
     for float32 and becomes 0.
     """
     exponent = _rate(rate) * (now - t_ref) / DAY
+    if not math.isfinite(exponent):
+        raise ValidationError("now and t_ref must be finite numbers")
     if exponent <= LATE:
         return folded, t_ref
     halvings = math.floor(exponent / math.log(2))
     moved = t_ref + halvings * math.log(2) / rate * DAY
-    return np.ldexp(folded, -halvings), moved
+    return np.ldexp(folded, -min(halvings, _GONE)), moved
 
 
 def _rate(rate: float) -> float:

@@ -108,3 +108,21 @@ def test_what_would_overflow_is_refused() -> None:
         fold_query(np.ones(3), NOW + 2000 * DAY, 0.05, NOW)
     with pytest.raises(ValidationError, match="rate"):
         fold(np.ones(3), 1.0, NOW, -1.0, NOW)
+
+
+def test_at_any_rate_the_old_fades_and_nothing_overflows() -> None:
+    folded = fold(np.ones((2, 3)), np.ones(2), np.full(2, NOW), 1e9, NOW)
+    later, t_ref = re_center(folded, 1e9, NOW, NOW + 20 * YEAR)
+    assert not later.any()
+    assert t_ref == pytest.approx(NOW + 20 * YEAR)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_what_is_no_finite_number_is_not_folded(wrong: float) -> None:
+    for importance, t, t_ref in ((wrong, NOW, NOW), (1.0, wrong, NOW), (1.0, NOW, wrong)):
+        with pytest.raises(ValidationError, match="finite"):
+            fold(np.ones(3), importance, t, 0.1, t_ref)
+    with pytest.raises(ValidationError, match="finite"):
+        re_center(np.ones(3, dtype=np.float32), 0.1, NOW, wrong)
+    with pytest.raises(ValidationError, match="too long"):
+        fold_query(np.ones(3), wrong, 0.1, NOW)

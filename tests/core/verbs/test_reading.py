@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bethink import (
@@ -366,6 +367,15 @@ def test_a_filter_is_told(cats: MemoryStore) -> None:
     assert str(found) == "good: filtered (it does not pass where)"
     found = cats.why_not("good", "red cat", where={"importance": {"$lte": 0.5}})
     assert (found.reason, found.rank) == ("returned", 1)
+
+
+def test_a_score_that_is_no_number_is_below_every_bar(cats: MemoryStore) -> None:
+    class Broken:
+        def rank(self, evidence: Evidence) -> Parts:
+            return Parts({}, {"broken": evidence.similarity * np.nan})
+
+    assert cats.recall("red cat", ranking=Broken()) == []
+    assert cats.why_not("good", "red cat", ranking=Broken()).reason == "below min_score"
 
 
 def test_a_bar_is_told_with_what_was_reached(cats: MemoryStore) -> None:
