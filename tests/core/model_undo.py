@@ -129,7 +129,7 @@ class WholeModel(Model):
 
     def _check_successor(self, back: MemoryRecord) -> None:
         by, seen = self.records.get(back.superseded_by or ""), {back.id}
-        if by is None or by.state in ("forgotten", "erased"):
+        if by is None or by.state == "erased":
             raise ValidationError("its successor is gone")
         while by is not None and by.id not in seen:
             seen.add(by.id)

@@ -194,9 +194,13 @@ class _Packing:
         return np.array(new[1:], dtype=np.int64)
 
     def _filled(self) -> frozenset[int]:
-        """Fill the room, and as long as the block is not as large as its pieces say, again."""
+        """Fill the room, and as long as the block is not as large as its pieces say, again.
+
+        The first time all that rounding up the pieces may have taken is given back.
+        """
         known = frozenset((self._best,))
-        error, tried, over = 0.0, set[frozenset[int]](), known
+        rounded = (len(self._weight) + len(self._entry)) * self._budget.step
+        error, tried, over = rounded, set[frozenset[int]](), known
         for _ in range(_ROUNDS):
             chosen = self._best_choice(self._room(error))
             if chosen in tried:
@@ -209,8 +213,11 @@ class _Packing:
             else:
                 over = chosen
             error = self._summed(chosen) - counted
-            if abs(error) <= 2 * len(chosen) * self._budget.step or 0 <= left < 1:
+            adds_up = abs(error) <= 2 * len(chosen) * self._budget.step
+            if left >= 0 and (adds_up or left < 1):
                 break
+            if adds_up:  # rounding up the pieces did not take that much
+                error = 0.0
         return known if len(known) > 1 else self._shortened(over)
 
     def _shortened(self, chosen: frozenset[int]) -> frozenset[int]:

@@ -302,18 +302,15 @@ def _brought_back(
     An expiry that has passed would hide a live one at once.
     """
     back = replace(record, updated_at=transaction.now)
-    if record.superseded_by in returning or stands(transaction, record.superseded_by):
-        return replace(back, state="superseded")
+    if (by := record.superseded_by) is not None:
+        _, successor = transaction.writer.find([by]).get(by, (0, None))
+        standing = successor is not None and successor.state not in ("forgotten", "erased")
+        if standing or by in returning:
+            return replace(back, state="superseded")
     check_key_free(transaction, record)
     expiry = None if record.expired(transaction.now) else record.expires_at
     outcome = max(record.outcome, LOWEST_LIVE)
     return replace(back, state="live", superseded_by=None, expires_at=expiry, outcome=outcome)
-
-
-def stands(transaction: Transaction, id: str | None) -> bool:
-    """Tell whether there is a record *id* that is neither forgotten nor erased."""
-    found = transaction.writer.find([] if id is None else [id])
-    return any(record.state not in ("forgotten", "erased") for _, record in found.values())
 
 
 def comes_after(transaction: Transaction, id: str | None, old: str) -> bool:

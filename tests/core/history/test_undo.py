@@ -102,15 +102,23 @@ def test_no_two_records_come_to_supersede_each_other(store: MemoryStore) -> None
     assert [each.id for each in store.all()] == [a.id]
 
 
-@pytest.mark.parametrize("verb", ["forget", "erase"])
-def test_nothing_comes_to_stand_behind_what_is_gone(store: MemoryStore, verb: str) -> None:
+def test_nothing_comes_to_stand_behind_what_was_erased(store: MemoryStore) -> None:
     old, new = store.store("old", key="k"), store.store("new", key="k")
     store.forget(old.id)
     forgotten = store.log(limit=1)[0]
-    getattr(store, verb)(new.id)
-    refused(store, forgotten.seq, "gone")
+    store.erase(new.id)
+    refused(store, forgotten.seq, "erased")
     store.restore(old.id)
     assert [each.id for each in store.all()] == [old.id]
+
+
+def test_undoing_a_successor_can_be_undone_entry_by_entry(store: MemoryStore) -> None:
+    store.store("old", key="k")
+    new = store.store("new", key="k")
+    store.undo(3)
+    for entry in store.log(limit=2):
+        store.undo(entry)
+    assert [each.id for each in store.all()] == [new.id]
 
 
 @pytest.mark.parametrize("verb", ["forget", "erase"])

@@ -229,6 +229,16 @@ def test_of_choices_that_fit_the_one_found_first_stays_if_no_better_one_does() -
     assert [each.memory.content for each in packed_into(hits, 40, count).results] == ["cat", "fox"]
 
 
+@pytest.mark.parametrize("share", [3, 3.5, 10])
+def test_what_took_just_the_budget_takes_it_again(share: float) -> None:
+    texts = ("Ann prefers tea", "Bob drives a red car", "The ferry leaves at noon")
+    for padding in range(12):
+        hits = [hit(i, text + "x" * padding, 0.5) for i, text in enumerate(texts)]
+        full = pack(hits, Budget(10_000, lambda text: len(text) / share))
+        again = pack(hits, Budget(full.tokens, lambda text: len(text) / share))
+        assert len(again.results) == len(full.results) == len(texts)
+
+
 def test_a_counter_that_charges_for_each_call_does_not_waste_the_budget() -> None:
     hits = [hit(number, f"memory number {number}", 0.5) for number in range(90)]
     packed = packed_into(hits, 2000, lambda text: len(text) + 100)
