@@ -112,8 +112,11 @@ class Chronicle(Protocol):
     def made(self, rows: Sequence[int]) -> dict[int, str]:
         """Return the id of the record that each of *rows* was made for."""
 
-    def holders(self, namespace: str, key: str) -> list[Current]:
-        """Return every record that holds or ever held *key* in *namespace*, in any state."""
+    def holders(self, namespace: str, key: str, seq: int) -> list[Current]:
+        """Return every record that holds or ever held *key* in *namespace*, in any state.
+
+        Only those that existed at *seq*.
+        """
 
     def candidates(self, scope: Scope, seq: int, since: int | None = None) -> list[Current]:
         """Return all records that may have been live in *scope* then, and perhaps some others.

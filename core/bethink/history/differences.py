@@ -97,7 +97,7 @@ def _shown(
 def audit(backend: Backend, namespace: str, key: str, seq: int) -> list[Version]:
     """Return every version of the fact *key* that was known at *seq*, oldest first."""
     found: list[Version] = []
-    for current in backend.chronicle.holders(namespace, key):
+    for current in backend.chronicle.holders(namespace, key, seq):
         entries = backend.log(None, current.record.id, None, 0)[::-1]
         known = (entry for entry in entries if entry.seq <= seq)
         found += _versions(known, (namespace, key, "live"))

@@ -87,7 +87,8 @@ class PastBackend:
     def holder(self, namespace: str, key: str) -> MemoryRecord | None:
         """Return the live record that held *key* in *namespace*."""
         place = (namespace, key, "live")
-        for each in then(self.chronicle, self.chronicle.holders(namespace, key), self._seq):
+        found = self.chronicle.holders(namespace, key, self._seq)
+        for each in then(self.chronicle, found, self._seq):
             if (each.record.namespace, each.record.key, each.record.state) == place:
                 return each.record
         return None

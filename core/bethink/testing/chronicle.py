@@ -48,7 +48,7 @@ class ChronicleContract(ABC):
             {},
             False,
         )
-        assert chronicle.candidates(EVERYWHERE, 5) == chronicle.holders("default", "k") == []
+        assert chronicle.candidates(EVERYWHERE, 5) == chronicle.holders("default", "k", 99) == []
 
     @pytest.mark.parametrize(
         "times", [(1.0, 2.0, 2.0, 5.0), (5.0, 1.0, 3.0, 2.0, 2.0, 9.0), (4.0, 3.0, 2.0, 1.0), ()]
@@ -96,10 +96,11 @@ class ChronicleContract(ABC):
         patch(backend, 1, record("r1", key="k", state="superseded"), "supersede")
         insert(backend, record("r4", key="k"))
         patch(backend, 2, record("r2", key="k2"))
-        assert ids(backend.chronicle.holders("default", "k")) == ["r1", "r4"]
-        assert ids(backend.chronicle.holders("default", "other")) == ["r2"]
-        assert ids(backend.chronicle.holders("default", "k2")) == ["r2"]
-        assert backend.chronicle.holders("elsewhere", "k") == []
+        assert ids(backend.chronicle.holders("default", "k", 99)) == ["r1", "r4"]
+        assert ids(backend.chronicle.holders("default", "k", 4)) == ["r1"]
+        assert ids(backend.chronicle.holders("default", "other", 99)) == ["r2"]
+        assert ids(backend.chronicle.holders("default", "k2", 99)) == ["r2"]
+        assert backend.chronicle.holders("elsewhere", "k", 99) == []
 
     def test_expiring_are_the_living_whose_time_lies_in_a_span(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}", expires_at=100.0 + n) for n in range(4)), record("r4"))

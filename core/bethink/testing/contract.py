@@ -423,7 +423,7 @@ class BackendContract(ChronicleContract):
         assert backend.load(EVERYWHERE).segments == ()
         (story,) = backend.chronicle.stories(backend.chronicle.current(["r1"]), 4)
         assert {told.changes is None for told in story.told} == {True}
-        assert (story.accessed, backend.chronicle.holders("default", "k")) == (None, [])
+        assert (story.accessed, backend.chronicle.holders("default", "k", 9)) == (None, [])
         assert backend.vectors([kept.row], "mine")[kept.row].tolist() == [1, 2]
 
     def test_erasing_is_told_with_the_namespaces_it_reached(self, backend: Backend) -> None:

@@ -337,7 +337,9 @@ def test_a_record_with_many_entries_is_not_read_from_its_start(
     counter = KeyedMemory(store)
     for _ in range(300):
         counter.increment("n")
-    (current,) = store._engine.backend.chronicle.holders("working", "n")
+    (current,) = store._engine.backend.chronicle.holders(
+        "working", "n", store._engine.backend.head()
+    )
     told = [
         len(store._engine.backend.chronicle.stories([current], seq)[0].told)
         for seq in range(1, 301)

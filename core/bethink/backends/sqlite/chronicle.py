@@ -83,15 +83,18 @@ class SQLiteChronicle:
         made = f"SELECT seq, id FROM journal WHERE seq IN {GIVEN}"
         return dict(self._connections.rows(made, json.dumps(list(rows))))
 
-    def holders(self, namespace: str, key: str) -> list[Current]:
-        """Return every record that holds or ever held *key* in *namespace*, in any state."""
+    def holders(self, namespace: str, key: str, seq: int) -> list[Current]:
+        """Return every record that holds or ever held *key* in *namespace*, in any state.
+
+        Only those that existed at *seq*.
+        """
         place = "namespace = ? AND key = ?"
         return self._found(
-            f"{self._current} WHERE id IN "
+            f"{self._current} WHERE ordinal <= ? AND id IN "
             f"(SELECT id FROM records WHERE {place} AND state = 'live' "
-            f"UNION SELECT id FROM records WHERE {place} AND state <> 'live' "
+            f"UNION SELECT id FROM records WHERE {place} AND state <> 'live' AND ordinal <= ? "
             f"UNION SELECT id FROM departures WHERE {place})",
-            *(namespace, key) * 3,
+            *(seq, namespace, key, namespace, key, seq, namespace, key),
         )
 
     def candidates(self, scope: Scope, seq: int, since: int | None = None) -> list[Current]:
