@@ -7,6 +7,10 @@ import pytest
 from bethink_adapters.transcripts.results import went_wrong
 
 
+def among_others(output: str) -> tuple[str, ...]:
+    return output, f"start\n{output}", f"{output}\nend"
+
+
 @pytest.mark.parametrize(
     "output",
     [
@@ -43,7 +47,7 @@ from bethink_adapters.transcripts.results import went_wrong
     ],
 )
 def test_without_a_code_a_command_fails_that_says_so(output: str) -> None:
-    for told in (output, f"start\n{output}", f"{output}\nend"):
+    for told in among_others(output):
         assert went_wrong(told)
 
 
@@ -76,7 +80,7 @@ def test_without_a_code_a_command_fails_that_says_so(output: str) -> None:
     ],
 )
 def test_what_a_success_may_say_is_no_failure(output: str) -> None:
-    for told in (output, f"start\n{output}", f"{output}\nend"):
+    for told in among_others(output):
         assert not went_wrong(told)
 
 

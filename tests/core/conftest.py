@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from bethink import Files, HashEmbedder, MemoryStore
 
 from .clock import Clock
 
@@ -17,3 +20,9 @@ def clock() -> Clock:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def files(path: Path) -> Iterator[Files]:
+    with MemoryStore(path, durability="normal", embedder=HashEmbedder(16)) as store:
+        yield Files(store)

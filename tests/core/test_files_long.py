@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,18 +27,7 @@ from bethink.verbs.runs import LONGEST
 
 from .backends.processes import Child, forks
 from .backends.replay import assert_journal_is_state, unverified
-
-LINE = f"{'parrot ' * 20}é\n"
-
-
-@pytest.fixture
-def files(path: Path) -> Iterator[Files]:
-    with MemoryStore(path, durability="normal", embedder=HashEmbedder(16)) as store:
-        yield Files(store)
-
-
-def records(files: Files) -> list[str]:
-    return [record.id for record in files.store.all(namespace=files.namespace)]
+from .long_files import LINE, records
 
 
 def test_failures_cut_no_hole_into_a_text(files: Files) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,27 +11,14 @@ import pytest
 from bethink import (
     FileEntry,
     Files,
-    HashEmbedder,
     HoleError,
     KeyedMemory,
-    MemoryStore,
     PathTakenError,
     ValidationError,
 )
 
 from .backends.replay import assert_journal_is_state
-
-LINE = f"{'parrot ' * 20}é\n"
-
-
-@pytest.fixture
-def files(path: Path) -> Iterator[Files]:
-    with MemoryStore(path, durability="normal", embedder=HashEmbedder(16)) as store:
-        yield Files(store)
-
-
-def records(files: Files) -> list[str]:
-    return [record.id for record in files.store.all(namespace=files.namespace)]
+from .long_files import LINE, records
 
 
 def test_what_is_left_of_a_file_stays_until_it_is_deleted(files: Files) -> None:

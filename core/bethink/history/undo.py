@@ -11,7 +11,7 @@ from ..engine import Engine, Transaction
 from ..errors import NotFoundError, ValidationError
 from ..index.document import embedded_text
 from ..records import LogEntry, MemoryRecord, State, different
-from ..verbs.lifecycle import check_key_free, comes_after
+from ..verbs.lifecycle import check_key_free, comes_after, successor_of
 from ..verbs.links import LINKING
 from ..verbs.links import undo as undo_link
 from ..verbs.pieces import check_whole
@@ -192,8 +192,7 @@ def _take_back(
 
 def _check_successor(transaction: Transaction, step: _Step, back: MemoryRecord) -> None:
     """Refuse to put a record behind one that was erased, or that it came to stand before itself."""
-    by = str(back.superseded_by)
-    _, successor = transaction.writer.find([by]).get(by, (0, None))
+    by, successor = back.superseded_by, successor_of(transaction, back)
     erased = successor is None or successor.state == "erased"
     if erased or comes_after(transaction, by, back.id):
         raise ValidationError(

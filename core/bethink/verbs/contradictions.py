@@ -13,7 +13,7 @@ from ..engine import Engine
 from ..errors import ValidationError
 from ..records import MemoryRecord
 from .lifecycle import found_live, supersede
-from .pieces import check_whole
+from .pieces import keeping_whole
 from .similar import similarities
 
 TIERS: Final[tuple[Tier, ...]] = ("likely", "possible")
@@ -41,12 +41,11 @@ def resolve(engine: Engine, keep: str, drop: Iterable[str], reason: str | None) 
     if keep in dropped:
         raise ValidationError(f"record {keep!r} cannot be both kept and dropped")
     told = {} if reason is None else {"reason": reason}
-    with engine.writing() as transaction:
+    with keeping_whole(engine) as transaction:
         found_live(transaction, keep)
         for id in dropped:
             row, old = found_live(transaction, id)
             supersede(transaction, row, old, keep, "resolve", told)
-        check_whole(transaction)
     return len(dropped)
 
 

@@ -20,7 +20,7 @@ from ..journal import told
 from ..namespaces import EVERYWHERE, Scope
 from ..records import LIVE, LOWEST_LIVE, MemoryRecord, State, different, new_record
 from .nearness import Nearest
-from .pieces import check_whole
+from .pieces import keeping_whole
 
 OnSimilar: TypeAlias = Literal["keep", "merge", "raise"]
 ON_SIMILAR: Final[tuple[OnSimilar, ...]] = ("keep", "merge", "raise")
@@ -59,7 +59,7 @@ def store_many(
     nearest = None if on_similar == "keep" else Nearest(engine, records, embedded)
     apart = len(prepared) > 1 and nearest is None  # one alone would take longer that way
     apart = apart and all(old is None and new.key is None for new, _, old in prepared)
-    with engine.writing() as transaction:
+    with keeping_whole(engine) as transaction:
         retire(transaction, chosen(transaction.writer, gone))
         if apart:
             pairs = zip(prepared, embedded, strict=True)
@@ -68,7 +68,6 @@ def store_many(
             stored = records
         else:
             stored = _store_each(transaction, prepared, embedded, nearest, on_similar)
-        check_whole(transaction)
     engine.index.save()
     return engine.all_current(stored)
 
@@ -135,12 +134,11 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
         vectors = dict(named)
         if not _EMBEDDED_FIELDS.isdisjoint(different(known, after)):
             vectors[EMBEDDED] = engine.embed([after])[0]
-        with engine.writing() as transaction:
+        with keeping_whole(engine) as transaction:
             row, before = found_live(transaction, id, expired="expires_at" in fields)
             same = (before.content, before.author) == (known.content, known.author)
             if same:
                 after = revise(transaction, row, before, fields, vectors)
-                check_whole(transaction)
         if same:
             return engine.current(after)
 
@@ -160,7 +158,7 @@ def modify(
     Return the record, None if *change* returned ``UNCHANGED``; what it raises undoes everything. It
     runs inside the write transaction, so it must be quick and must not use the store.
     """
-    with engine.writing() as transaction:
+    with keeping_whole(engine) as transaction:
         row, held = transaction.writer.holder(namespace, key) or (0, None)
         before = unexpired(held, transaction.now)
         value = change(before)
@@ -169,12 +167,10 @@ def modify(
         if before is not None and not before.content:
             after = replace(before, value=value, updated_at=transaction.now)
             transaction.change(row, before, after, {}, "update", {"value": value}, anew=anew)
-            check_whole(transaction)
             return after
         id, now = engine.new_id(), transaction.now
         record = MemoryRecord(id, namespace, "", now, now, now, key=key, value=value)
         add(transaction, record, {})
-        check_whole(transaction)
     return record
 
 
@@ -184,10 +180,8 @@ def forget(
     """Take the records that satisfy every given criterion out of the living; return how many."""
     check_criteria("forget", ids, scope, where)
     engine.settle(where)
-    with engine.writing() as transaction:
-        forgotten = retire(transaction, chosen(transaction.writer, ids, scope, where))
-        check_whole(transaction)
-    return forgotten
+    with keeping_whole(engine) as transaction:
+        return retire(transaction, chosen(transaction.writer, ids, scope, where))
 
 
 def check_criteria(
@@ -209,12 +203,10 @@ def expire(engine: Engine) -> int:
 
 def archive(engine: Engine, ids: Iterable[str]) -> int:
     """Put live records aside; return how many were live."""
-    with engine.writing() as transaction:
+    with keeping_whole(engine) as transaction:
         found = chosen(transaction.writer, ids)
         shown = [pair for pair in found if not pair[1].expired(transaction.now)]
-        archived = retire(transaction, shown, "archive", "archived")
-        check_whole(transaction)
-    return archived
+        return retire(transaction, shown, "archive", "archived")
 
 
 def unarchive(engine: Engine, ids: Iterable[str]) -> int:
@@ -284,13 +276,12 @@ def retire(
 
 def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -> int:
     """Bring the records in *state* back; return how many that were."""
-    with engine.writing() as transaction:
+    with keeping_whole(engine) as transaction:
         found = chosen(transaction.writer, ids)
         returning = {pair[1].id: pair for pair in found if pair[1].state == state}
         for row, record in returning.values():
             back = _brought_back(transaction, record, returning)
             transaction.change(row, record, back, {}, action, _changes(record, back))
-        check_whole(transaction)
     return len(returning)
 
 
@@ -302,15 +293,20 @@ def _brought_back(
     An expiry that has passed would hide a live one at once.
     """
     back = replace(record, updated_at=transaction.now)
-    if (by := record.superseded_by) is not None:
-        _, successor = transaction.writer.find([by]).get(by, (0, None))
-        standing = successor is not None and successor.state not in ("forgotten", "erased")
-        if standing or by in returning:
-            return replace(back, state="superseded")
+    successor = successor_of(transaction, record)
+    standing = successor is not None and successor.state not in ("forgotten", "erased")
+    if standing or record.superseded_by in returning:
+        return replace(back, state="superseded")
     check_key_free(transaction, record)
     expiry = None if record.expired(transaction.now) else record.expires_at
     outcome = max(record.outcome, LOWEST_LIVE)
     return replace(back, state="live", superseded_by=None, expires_at=expiry, outcome=outcome)
+
+
+def successor_of(transaction: Transaction, record: MemoryRecord) -> MemoryRecord | None:
+    """Return the record that superseded *record*, None if there is none."""
+    by = record.superseded_by or ""
+    return transaction.writer.find([by]).get(by, (0, None))[1]
 
 
 def comes_after(transaction: Transaction, id: str | None, old: str) -> bool:

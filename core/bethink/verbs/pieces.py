@@ -8,11 +8,12 @@ texts below a folder lie together.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, TypeAlias
 
 from .. import fields
-from ..engine import Transaction
+from ..engine import Engine, Transaction
 from ..errors import HoleError, ValidationError
 from ..paths import ROOT
 from ..records import MemoryRecord
@@ -112,6 +113,14 @@ def check_whole(transaction: Transaction) -> None:
                 f"it would leave a hole in the text at {path!r}: change it with Files, or take all "
                 "its records together"
             )
+
+
+@contextmanager
+def keeping_whole(engine: Engine) -> Iterator[Transaction]:
+    """Open a transaction that is refused if it leaves such a hole."""
+    with engine.writing() as transaction:
+        yield transaction
+        check_whole(transaction)
 
 
 def _texts(keys: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
