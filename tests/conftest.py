@@ -17,9 +17,9 @@ FRAMEWORKS = ("numpy", "langchain-core", "langgraph", "crewai", "autogen-agentch
 
 # The contracts are tests too: a failure shall show what was compared.
 pytest.register_assert_rewrite(
-    "bethink.testing.chronicle",
-    "bethink.testing.contract",
     "bethink_adapters.langgraph.conformance",
+    "tests.core.storage.contract",
+    "tests.core.storage.journal_contract",
 )
 
 settings.register_profile("steady", deadline=None, derandomize=True)

@@ -21,14 +21,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryStore, MessageLog
-from bethink.awaiting import settled
-from bethink.fields import MAX_CONTENT, MAX_LABEL
-from bethink.namespaces import Scope, check_namespace
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, Scope, check_namespace, settled
 
-from .recalling import Recalling
-from .remembering import remember_new, turn
-from .subclassing import on_base
-from .texts import jsonable, storable
+from .shared.recalling import Recalling
+from .shared.remembering import remember_new, turn
+from .shared.subclassing import on_base
+from .shared.texts import jsonable, storable
 
 if TYPE_CHECKING:
     from agent_framework import AgentSession, Message, SessionContext

@@ -23,14 +23,11 @@ from functools import wraps
 from typing import Any, Final
 
 from bethink import MemoryRecord, MemoryStore, segment
-from bethink.awaiting import awaitable, lasting, settled
-from bethink.fields import MAX_LABEL
-from bethink.namespaces import check_namespace
-from bethink.packing import Packed
+from bethink.adapting import MAX_LABEL, Packed, awaitable, check_namespace, lasting, settled
 
-from .recalling import Recalling
-from .remembering import remember_new, turn
-from .texts import storable
+from .shared.recalling import Recalling
+from .shared.remembering import remember_new, turn
+from .shared.texts import storable
 
 _logger: Final = logging.getLogger(__name__)
 

@@ -30,11 +30,9 @@ from bethink import (
     PathTakenError,
     ValidationError,
 )
-from bethink.awaiting import settled
-from bethink.files import numbered
-from bethink.paths import ROOT, normalised
+from bethink.adapting import ROOT, normalised, numbered, settled
 
-from .subclassing import on_base
+from .shared.subclassing import on_base
 
 if TYPE_CHECKING:
     from anthropic.tools.memory import BetaAbstractMemoryTool as _Sync

@@ -22,9 +22,8 @@ from typing import Final
 import numpy as np
 
 from bethink import Ranking, ValidationError
-from bethink.fields import number, path
-from bethink.namespaces import Scope, check_scope
-from bethink.ranking import DAY, Evidence, Parts, Truths, checked
+from bethink.adapting import DAY, Evidence, Parts, Scope, Truths, check_scope, number, path
+from bethink.adapting import checked_ranking as checked
 
 Directory = str | os.PathLike[str]
 

@@ -20,14 +20,19 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from bethink import MemoryRecord, MemoryStore, segment
-from bethink.awaiting import settled
-from bethink.fields import MAX_CONTENT, MAX_LABEL, integer, number
-from bethink.namespaces import check_namespace
-from bethink.store import check_store
+from bethink.adapting import (
+    MAX_CONTENT,
+    MAX_LABEL,
+    check_namespace,
+    check_store,
+    integer,
+    number,
+    settled,
+)
 
-from .remembering import remember_new
-from .subclassing import on_base
-from .texts import askable, storable
+from .shared.remembering import remember_new
+from .shared.subclassing import on_base
+from .shared.texts import askable, storable
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event

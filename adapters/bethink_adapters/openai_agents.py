@@ -17,12 +17,10 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from bethink import MemoryRecord, MemoryStore, MessageLog
-from bethink.awaiting import settled
-from bethink.fields import MAX_CONTENT, MAX_LABEL
-from bethink.namespaces import Scope, check_scope
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, Scope, check_scope, settled
 
-from .recalling import Recalling
-from .texts import storable
+from .shared.recalling import Recalling
+from .shared.texts import storable
 
 if TYPE_CHECKING:
     from agents import SessionSettings, TResponseInputItem

@@ -18,13 +18,21 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from bethink import MemoryRecord, MemoryStore
-from bethink.awaiting import settled
-from bethink.fields import MAX_CONTENT, MAX_LABEL, integer, label, number
-from bethink.namespaces import Scope, check_namespace, check_scope
-from bethink.store import check_store
+from bethink.adapting import (
+    MAX_CONTENT,
+    MAX_LABEL,
+    Scope,
+    check_namespace,
+    check_scope,
+    check_store,
+    integer,
+    label,
+    number,
+    settled,
+)
 
-from .remembering import remember_new
-from .texts import askable, storable
+from .shared.remembering import remember_new
+from .shared.texts import askable, storable
 
 if TYPE_CHECKING:
     from strands.memory import AddMessagesContext, ExtractionConfig, MemoryEntry, SearchOptions

@@ -1,17 +1,7 @@
 """bethink: a small memory core for AI agents."""
 
 from .aio import AsyncFiles, AsyncKeyedMemory, AsyncMemoryStore, AsyncPast
-from .backends.anchors import Anchor
-from .conflicts import Conflict
-from .embedders import (
-    CallableEmbedder,
-    Embedder,
-    HashEmbedder,
-    MiniLMEmbedder,
-    OpenAIEmbedder,
-    SentenceTransformerEmbedder,
-    StaticEmbedder,
-)
+from .embedders import CallableEmbedder, Embedder, HashEmbedder, StaticEmbedder
 from .errors import (
     BethinkError,
     CorruptStoreError,
@@ -37,15 +27,28 @@ from .errors import (
     TamperedError,
     ValidationError,
 )
-from .files import FileEntry, Files
-from .history import Change, Diff, Past, Version
-from .messages import MessageLog
-from .namespaces import EVERYWHERE, Subtree, segment, unsegment
-from .packing import Packed
-from .packing.context import context_block
-from .ranking import DecayProduct, FiveSignal, Ranking, WeightedSum
-from .ranking.categories import CATEGORIES, guess_category, query_intent
-from .records import (
+from .features.conflicts import Conflict
+from .features.duplicates import Consolidated
+from .features.files import FileEntry, Files
+from .features.links import Relation
+from .features.messages import MessageLog
+from .features.models import MiniLMEmbedder, OpenAIEmbedder, SentenceTransformerEmbedder
+from .features.outcomes import OutcomeEntry
+from .features.packing import Packed, context_block
+from .features.rankings import CATEGORIES, DecayProduct, FiveSignal, guess_category, query_intent
+from .features.transfer import Merged
+from .features.working import (
+    KeyedMemory,
+    LongTermMemory,
+    Memory,
+    MemoryItem,
+    ScoredRecord,
+    ShortTermMemory,
+)
+from .memory.history import Change, Diff, Version
+from .memory.ranking import Ranking, WeightedSum
+from .model.namespaces import EVERYWHERE, Subtree, segment, unsegment
+from .model.records import (
     Explanation,
     Integrity,
     LogEntry,
@@ -56,19 +59,8 @@ from .records import (
     Snapshot,
     WhyNot,
 )
-from .store import MemoryStore
-from .verbs.consolidation import Consolidated
-from .verbs.joining import Merged
-from .verbs.links import Relation
-from .verbs.outcomes import OutcomeEntry
-from .working import (
-    KeyedMemory,
-    LongTermMemory,
-    Memory,
-    MemoryItem,
-    ScoredRecord,
-    ShortTermMemory,
-)
+from .storage import Anchor
+from .store import MemoryStore, Past
 
 __version__ = "0.1.0"
 

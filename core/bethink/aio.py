@@ -9,18 +9,72 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Coroutine
 from functools import update_wrapper, wraps
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
-from .awaiting import awaitable, in_thread, lasting, settled
-from .files import Files
-from .history import Past, When
-from .store import MemoryStore
-from .verbs.joining import Merged
-from .view import View
-from .working import KeyedMemory
+from .features.files import Files
+from .features.links import LinkReader
+from .features.transfer import Merged
+from .features.working import KeyedMemory
+from .memory.history import When
+from .memory.memories import View
+from .store import MemoryStore, Past
+
+if TYPE_CHECKING:
+    import asyncio
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def awaitable(
+    verb: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    """Return *verb* as a coroutine method of the same signature."""
+    return _twin(verb, in_thread)
+
+
+def lasting(
+    verb: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    """Return *verb*, which writes, as a coroutine method; see ``settled``."""
+    return _twin(verb, settled)
+
+
+def _twin(
+    verb: Callable[Concatenate[Any, P], R], run: Callable[..., Coroutine[Any, Any, R]]
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    @wraps(verb)
+    async def twin(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await run(verb, self, *args, **kwargs)
+
+    return twin
+
+
+async def in_thread(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run *verb* in a worker thread; who cancels it does not wait for it."""
+    from asyncio import to_thread
+
+    return await to_thread(verb, *args, **kwargs)
+
+
+async def settled(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run *verb* in a worker thread; who cancels it waits until it is through.
+
+    So what comes after a cancelled write finds it done or not done, and never overtakes it.
+    """
+    import asyncio
+
+    task = asyncio.ensure_future(asyncio.to_thread(verb, *args, **kwargs))
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = cancelled or error
+    if cancelled is not None:
+        task.exception()  # or else asyncio warns that nobody asked for it
+        raise cancelled
+    return task.result()
 
 
 def _reads(
@@ -50,7 +104,7 @@ class _AsyncView:
     all = _reads(View.all)
     count = _reads(View.count)
     namespaces = _reads(View.namespaces)
-    related = _reads(View.related)
+    related = _reads(LinkReader.related)
 
 
 class AsyncMemoryStore(_AsyncView):
@@ -175,7 +229,8 @@ class AsyncFiles:
 
     async def as_of(self, when: When) -> AsyncFiles:
         """Return the files as they were at a moment, to be awaited."""
-        past = AsyncFiles(self.sync.store, self.namespace)
+        past = AsyncFiles.__new__(AsyncFiles)
+        past.namespace = self.namespace
         past.sync = await in_thread(self.sync.as_of, when)
         return past
 

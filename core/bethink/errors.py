@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .records import MemoryRecord
+from .model.records import MemoryRecord
 
 
 class BethinkError(Exception):

@@ -28,7 +28,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bethink import MemoryStore, ValidationError
-from bethink.files import path_of
+from bethink.features.files import path_of
 from bethink_adapters.ag2 import BethinkKnowledgeStore
 
 from .contract import SlowFiles, SlowStore, cancel_in_write

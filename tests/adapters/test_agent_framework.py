@@ -28,7 +28,7 @@ from agent_framework import (
 )
 
 from bethink import MemoryStore, Subtree, ValidationError, segment
-from bethink.packing.context import INTRODUCTION
+from bethink.features.packing.layout import INTRODUCTION
 from bethink_adapters.agent_framework import MemoryHistory, MemoryRecall
 
 from .contract import (

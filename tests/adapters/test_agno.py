@@ -26,7 +26,7 @@ from agno.models.message import Message
 from agno.models.response import ModelResponse
 
 from bethink import EVERYWHERE, MemoryStore, StoreClosedError, ValidationError, Version
-from bethink.packing.context import INTRODUCTION
+from bethink.features.packing.layout import INTRODUCTION
 from bethink_adapters.agno import MemoryLearning
 
 from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write

@@ -26,7 +26,7 @@ from anthropic.tools.memory import (
 )
 
 from bethink import EVERYWHERE, Files, MemoryStore, segment
-from bethink.files import FileEntry
+from bethink.features.files import FileEntry
 from bethink_adapters.anthropic_memory import AsyncMemoryTool, MemoryTool
 
 from .contract import (

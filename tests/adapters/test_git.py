@@ -25,7 +25,7 @@ from bethink import (
     ValidationError,
     WeightedSum,
 )
-from bethink.recall import search
+from bethink.memory import search
 from bethink.testing import FrozenClock
 from bethink_adapters.git import Stale, last_commit
 

@@ -32,7 +32,7 @@ from haystack.tools.tool import Tool
 from haystack.utils.filters import document_matches_filter
 
 from bethink import EVERYWHERE, MemoryStore, StoreClosedError, Subtree, ValidationError, segment
-from bethink.packing.context import INTRODUCTION
+from bethink.features.packing.layout import INTRODUCTION
 from bethink_adapters.haystack import (
     BethinkDocumentStore,
     BethinkRetriever,

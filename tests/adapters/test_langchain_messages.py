@@ -36,7 +36,7 @@ from langchain_core.messages import (
 from pydantic import BaseModel
 
 from bethink import MemoryStore, Subtree
-from bethink.fields import MAX_CONTENT
+from bethink.model.fields import MAX_CONTENT
 from bethink_adapters.langchain import ChatMessageHistory, ConversationMemory
 from bethink_adapters.langchain.messages import decode, encode
 

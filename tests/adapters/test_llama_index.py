@@ -26,7 +26,7 @@ from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, Messag
 from pydantic import ValidationError
 
 from bethink import EVERYWHERE, MemoryRecord, MemoryStore, StoreClosedError, Subtree, segment
-from bethink.packing.context import INTRODUCTION
+from bethink.features.packing.layout import INTRODUCTION
 from bethink_adapters.llama_index import BethinkChatStore, BethinkDBChatStore, RecallBlock
 
 from .contract import (

@@ -21,7 +21,7 @@ from agents.memory import Session, SessionSettings
 from agents.testing import ScriptedModel, assistant_message, function_call
 
 from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError, segment
-from bethink.packing.context import INTRODUCTION
+from bethink.features.packing.layout import INTRODUCTION
 from bethink_adapters.openai_agents import MemorySession, recall_filter
 
 from .contract import (
@@ -233,7 +233,7 @@ def test_a_failing_store_recalls_nothing_and_is_logged(
         answer = run("Which pizza?", model, call_model_input_filter=recall_filter(store))
     assert answer == "I do not know."
     assert "Margherita" not in prompt_of(model)
-    assert [record.name for record in caplog.records] == ["bethink_adapters.recalling"]
+    assert [record.name for record in caplog.records] == ["bethink_adapters.shared.recalling"]
 
 
 def test_wrong_settings_are_refused_at_once(store: MemoryStore) -> None:

@@ -36,7 +36,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from bethink import MemoryStore, MissingExtraError, Subtree, ValidationError, segment
-from bethink.packing.context import INTRODUCTION
+from bethink.features.packing.layout import INTRODUCTION
 from bethink_adapters.pydantic_ai import MemoryConversations, MemoryRecall, memory_tools
 
 from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
@@ -262,7 +262,7 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
     with caplog.at_level(logging.ERROR, "bethink_adapters"):
         assert shown("Which pizza?", recall) == ["Which pizza?"]
     named = [record.name for record in caplog.records if record.name.startswith("bethink")]
-    assert named == ["bethink_adapters.recalling", "bethink_adapters.pydantic_ai.recall"]
+    assert named == ["bethink_adapters.shared.recalling", "bethink_adapters.pydantic_ai.recall"]
 
 
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:

@@ -8,8 +8,8 @@ from itertools import count
 import pytest
 
 from bethink import MemoryStore, StoreClosedError, ValidationError
-from bethink_adapters.recalling import NOTHING, Recalling
-from bethink_adapters.remembering import remember_new, turn
+from bethink_adapters.shared.recalling import NOTHING, Recalling
+from bethink_adapters.shared.remembering import remember_new, turn
 
 PIZZA = "Ann likes pizza Margherita."
 QUESTION = "Which pizza does Ann like?"

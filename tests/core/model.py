@@ -22,7 +22,7 @@ from bethink import (
     Snapshot,
     ValidationError,
 )
-from bethink.namespaces import Scope, covers
+from bethink.model.namespaces import Scope, covers
 
 from .model_entries import (
     Entry,

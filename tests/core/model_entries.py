@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bethink import EVERYWHERE, MemoryRecord
-from bethink.namespaces import Scope, covers
-from bethink.verbs.links import Way
+from bethink.features.links import Way
+from bethink.model.namespaces import Scope, covers
 
 SILENT = {"access_count", "last_accessed_at", "updated_at"}
 Records = dict[str, MemoryRecord]

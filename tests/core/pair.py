@@ -23,12 +23,12 @@ from bethink import (
     SimilarMemoryError,
     Subtree,
 )
-from bethink.history import Moment
-from bethink.namespaces import Scope
+from bethink.model.namespaces import Scope
+from bethink.model.replay import Moment
 
-from .backends.replay import table, unverified
 from .model_entries import Records, counted, differing, hidden, shown
 from .model_undo import WholeModel
+from .storage.replay import table, unverified
 from .twin import Asked, Twin, assert_same
 
 START = 1.7e9

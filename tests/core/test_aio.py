@@ -16,7 +16,7 @@ from bethink import (
     StoreClosedError,
     ValidationError,
 )
-from bethink.verbs.outcomes import UNUSED
+from bethink.features.outcomes import UNUSED
 
 VERBS = [
     name

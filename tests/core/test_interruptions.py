@@ -13,10 +13,10 @@ import pytest
 
 from bethink import EVERYWHERE, MemoryStore, Subtree
 from bethink.index.columns import Columns
+from bethink.index.filter_cache import Passing
 from bethink.index.keyword import KeywordIndex
-from bethink.index.passing import Passing
 
-from .backends.replay import assert_journal_is_state
+from .storage.replay import assert_journal_is_state
 from .test_reliability import NOW, SCOPES, assert_unlocked, connections_of, opened, settle
 
 

@@ -44,8 +44,6 @@ FRAMEWORKS = {
 }
 # What only pytest itself or a test imports.
 FOR_PYTEST = {
-    "bethink.testing.chronicle",
-    "bethink.testing.contract",
     "bethink_adapters.langgraph.conformance.expiry",
     "bethink_adapters.langgraph.conformance.opening",
     "bethink_adapters.langgraph.conformance.search",
@@ -53,25 +51,28 @@ FOR_PYTEST = {
     "bethink_adapters.pytest_plugin",
 }
 
-# A module imports from its own row or from the rows above it, never from below.
-ROWS = (
-    ("errors", "records"),
-    ("namespaces", "fields", "paths", "ids", "journal", "forks", "awaiting"),
-    ("text", "filters"),
-    ("embedders", "backends", "conflicts", "ranking"),
-    ("index",),
-    ("recall", "packing"),
-    ("engine",),
-    ("verbs",),
-    ("view", "history"),
-    ("asking", "exchange", "integrity"),
+# A file imports from its own floor or from a floor below, never from above.
+FLOORS = (
+    ("errors", "model"),
+    ("text",),
+    ("embedders", "index", "storage"),
+    ("memory",),
+    ("features",),
     ("store",),
-    ("working",),
-    ("aio", "files", "messages"),
-    ("", "testing"),
+    ("aio",),
+    ("adapting", "testing"),
+    ("",),
     ("bench", "__main__"),
 )
-RANK = {name: rank for rank, row in enumerate(ROWS) for name in row}
+FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+
+# The files of a box by which others come in; a feature's only door is its entry file.
+DOORS = {
+    "text": {"bethink.text"},
+    "embedders": {"bethink.embedders"},
+    "index": {"bethink.index", "bethink.index.scope"},
+    "storage": {"bethink.storage"},
+}
 
 
 def module_name(path: Path) -> str:
@@ -130,11 +131,19 @@ def imported(path: Path, *, eager: bool) -> set[str]:
     return found
 
 
-def rank(module: str) -> int:
-    package, _, rest = module.partition(".")
-    if package == "bethink_adapters":
-        return len(ROWS)
-    return RANK[rest.partition(".")[0]]
+def room(module: str) -> str:
+    """Return the folder or file at the top of the core that holds *module*."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def floor(module: str) -> int:
+    return len(FLOORS) if module.startswith("bethink_adapters") else FLOOR[room(module)]
+
+
+def feature(module: str) -> str | None:
+    """Return the feature that *module* belongs to, None if it is no feature's."""
+    parts = module.split(".")
+    return parts[2] if parts[:2] == ["bethink", "features"] and len(parts) > 2 else None
 
 
 def outside(module: str) -> set[str]:
@@ -190,10 +199,44 @@ def test_importing_the_core_loads_numpy_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("path", [*CORE, *ADAPTERS], ids=module_name)
-def test_imports_run_one_way(path: Path) -> None:
-    own = rank(module_name(path))
-    used = {name for name in imported(path, eager=False) if name in MODULES}
-    assert {name: rank(name) for name in used if rank(name) > own} == {}
+def test_a_file_imports_from_its_own_floor_or_below(path: Path) -> None:
+    own = floor(module_name(path))
+    used = imported(path, eager=False) & MODULES.keys()
+    assert {name: floor(name) for name in used if floor(name) > own} == {}
+
+
+@pytest.mark.parametrize("path", CORE, ids=module_name)
+def test_nothing_below_the_store_imports_a_feature(path: Path) -> None:
+    if floor(module_name(path)) < FLOOR["features"]:
+        assert not any(feature(name) for name in imported(path, eager=False))
+
+
+@pytest.mark.parametrize("path", CORE, ids=module_name)
+def test_a_feature_is_known_by_its_entry_file(path: Path) -> None:
+    others = {
+        name
+        for name in imported(path, eager=False) & MODULES.keys()
+        if feature(name) and feature(name) != feature(module_name(path))
+    }
+    assert {name for name in others if name.count(".") > 2} == set()
+
+
+@pytest.mark.parametrize("path", CORE, ids=module_name)
+def test_a_closed_box_is_entered_by_its_doors(path: Path) -> None:
+    own = room(module_name(path))
+    if own in ("bench", "testing"):
+        return
+    used = imported(path, eager=False) & MODULES.keys()
+    entered = {name for name in used if room(name) in DOORS and room(name) != own}
+    assert {name for name in entered if name not in DOORS[room(name)]} == set()
+
+
+@pytest.mark.parametrize("path", ADAPTERS, ids=module_name)
+def test_adapters_import_public_names_and_adapting(path: Path) -> None:
+    allowed = {"bethink", "bethink.adapting", "bethink.testing"}
+    used = {name for name in imported(path, eager=False) if name.partition(".")[0] == "bethink"}
+    names = {name.removeprefix("bethink.") for name in used - allowed}
+    assert names <= set(bethink.__all__) | {"__version__"}
 
 
 def test_imports_have_no_circle() -> None:

@@ -26,10 +26,10 @@ from bethink import (
     WeightedSum,
 )
 from bethink import index as resident
-from bethink.backends import Vector
-from bethink.index import keyword, scope, vectors, weighing
-from bethink.ranking import Evidence, Parts
-from bethink.recall import search
+from bethink.index import bm25, keyword, scope, vectors
+from bethink.memory import search
+from bethink.memory.ranking import Evidence, Parts
+from bethink.model.port import Vector
 
 from .twin import Answer, Asked, Twin, assert_same
 
@@ -119,7 +119,7 @@ class Recalling(RuleBasedStateMachine):
             (resident, "_WORTH_SAVING", 2),
             (scope, "BULK", 3),
             (scope, "MANY_DEAD", 1),
-            (weighing, "FEW", 3),
+            (bm25, "FEW", 3),
             (vectors, "_kernel", self.kernel),
             (search, "_LARGE", 4),
             (search, "_SAMPLE", 4),

@@ -12,7 +12,7 @@ import pytest
 
 from bethink import DecayProduct, FiveSignal, HashEmbedder, Ranking, WeightedSum
 from bethink.index import vectors
-from bethink.recall import search
+from bethink.memory import search
 
 from .test_recall import DAY, NOW, WORDS, Calibrated, opened
 from .twin import Asked, Twin, assert_same

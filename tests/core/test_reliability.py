@@ -27,15 +27,15 @@ from bethink import (
     Subtree,
     ValidationError,
 )
-from bethink.backends import Changes
-from bethink.backends.sqlite import SQLiteBackend
-from bethink.backends.sqlite import connection as connections
-from bethink.backends.sqlite.connection import Connections
-from bethink.namespaces import Scope
+from bethink.model.namespaces import Scope
+from bethink.model.port import Changes
+from bethink.storage.sqlite import SQLiteBackend
+from bethink.storage.sqlite import connection as connections
+from bethink.storage.sqlite.connection import Connections
 
-from .backends.processes import Child, Say, ask, forks, together
-from .backends.replay import assert_journal_is_state, unverified
-from .backends.scripts import State, script, state_of
+from .storage.processes import Child, Say, ask, forks, together
+from .storage.replay import assert_journal_is_state, unverified
+from .storage.scripts import State, script, state_of
 
 SCOPES: tuple[Scope, ...] = ("default", "a/b", Subtree("a"), EVERYWHERE)
 NOW = 2e9

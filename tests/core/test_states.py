@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from bethink import index
-from bethink.backends.sqlite import writer
+from bethink.features.outcomes import Verdict
 from bethink.index import keyword, scope
-from bethink.namespaces import Scope
-from bethink.verbs.outcomes import Verdict
+from bethink.model.namespaces import Scope
+from bethink.storage.sqlite import writer
 
 from .pair import ASKED, SCOPES, SPACES, START, Pair
 from .twin import Asked

@@ -24,7 +24,7 @@ from bethink import (
     ValidationError,
     WeightedSum,
 )
-from bethink.fields import MAX_CONTENT
+from bethink.model.fields import MAX_CONTENT
 
 Verb = Callable[[MemoryStore], Any]
 

@@ -288,15 +288,6 @@ def test_importing_it_does_not_import_pytest() -> None:
     assert said_by("import sys, bethink.testing; print('pytest' in sys.modules)") == "False"
 
 
-def test_contracts_without_pytest_name_the_extra() -> None:
-    code = (
-        "import sys; sys.modules['pytest'] = None\n"
-        "try: from bethink.testing import BackendContract\n"
-        "except ImportError as error: print(error)"
-    )
-    assert said_by(code) == "this needs the package 'pytest': pip install 'bethink[testing]'"
-
-
 def test_the_plugin_imports_neither_bethink_nor_numpy() -> None:
     code = f"import sys, {PLUGIN}; print({{'bethink', 'numpy'}} & set(sys.modules))"
     assert said_by(code) == "set()"
@@ -363,42 +354,3 @@ def test_a_fixture_of_the_users_own_takes_the_place(suite: pytest.Pytester) -> N
         """
     )
     suite.runpytest_subprocess().assert_outcomes(passed=1)
-
-
-def test_another_backend_can_be_held_to_the_contract(suite: pytest.Pytester) -> None:
-    suite.makepyfile(
-        """
-        import pytest
-        from bethink.backends.sqlite import SQLiteBackend
-        from bethink.testing import BackendContract, DurableContract
-
-        class Forgetful(SQLiteBackend):
-            def namespaces(self, scope, now=None):
-                return dict(reversed(super().namespaces(scope, now).items()))
-
-        class TestForgetful(BackendContract):
-            @pytest.fixture
-            def backend(self):
-                backend = Forgetful(":memory:", durability="normal")
-                yield backend
-                backend.close()
-
-        class TestDurable(DurableContract):
-            opened = []
-
-            @pytest.fixture
-            def location(self, tmp_path):
-                return str(tmp_path / "memory.db")
-
-            def open(self, location):
-                self.opened.append(location)
-                return SQLiteBackend(location, durability="normal")
-
-            def test_own_way_of_opening(self, other):
-                assert self.opened[-2:] == [other.location] * 2
-        """
-    )
-    result = suite.runpytest_subprocess("-k", "namespaces_come_sorted or own_way")
-    outcomes = result.parseoutcomes()
-    assert (outcomes["passed"], outcomes["failed"]) == (2, 1)
-    result.stdout.fnmatch_lines(["E * assert *", "FAILED *TestForgetful*namespaces_come_sorted*"])

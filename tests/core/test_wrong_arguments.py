@@ -29,8 +29,8 @@ from bethink import (
     Subtree,
     ValidationError,
 )
-from bethink.asking import Asked
-from bethink.fields import Changes, Fields
+from bethink.memory.memories import RecallOptions
+from bethink.model.fields import Changes, Fields
 
 from .clock import Clock
 
@@ -45,7 +45,7 @@ RIGHT: dict[str, Any] = {
 }
 """What is right for every argument that some verb needs."""
 
-GATHERED = {"given": Fields, "shared": Fields, "changes": Changes, "asked": Asked}
+GATHERED = {"given": Fields, "shared": Fields, "changes": Changes, "options": RecallOptions}
 NUMBERS = (
     *("importance", "confidence", "occurred_at", "expires_at", "amount", "k", "min_score"),
     *("min_similarity", "now", "limit", "offset", "budget_tokens", "entry"),

@@ -25,10 +25,9 @@ from bethink import (
     WeightedSum,
     query_intent,
 )
-from bethink.filters import matches, parse
-from bethink.history import When
-from bethink.index import weighing
-from bethink.index.document import ASSISTANT, STANDING, UNASKED, document, embedded_text
+from bethink.index import bm25
+from bethink.index.bm25 import K1, NAME, SYNONYM, B
+from bethink.index.documents import ASSISTANT, STANDING, UNASKED, document
 from bethink.index.keyword import authored
 from bethink.index.threads import (
     BORROW_WORDS,
@@ -41,11 +40,13 @@ from bethink.index.threads import (
     SLIGHT,
     THREAD_BONUS,
 )
-from bethink.index.weighing import K1, NAME, SYNONYM, B
-from bethink.namespaces import EVERYWHERE, Scope
-from bethink.recall import DIGITS
+from bethink.memory.history import When
+from bethink.memory.reading import DEFAULT_SHARE
+from bethink.memory.search import DIGITS
+from bethink.model.filters import matches, parse
+from bethink.model.namespaces import EVERYWHERE, Scope
+from bethink.model.records import embedded_text
 from bethink.text import Query, read_query
-from bethink.verbs.reading import DEFAULT_SHARE
 
 DAY = 86_400
 BOOSTS = {
@@ -264,9 +265,7 @@ def synonyms(word: str, query: Query, counts: Sequence[Counter[str]]) -> dict[st
     """Return what the rare synonyms of a rare word are worth."""
 
     def rare(term: str) -> bool:
-        return sum(term in count for count in counts) <= max(
-            weighing.FEW, weighing.RARE * len(counts)
-        )
+        return sum(term in count for count in counts) <= max(bm25.FEW, bm25.RARE * len(counts))
 
     near = query.synonyms.get(word, ()) if rare(word) else ()
     return {other: SYNONYM * likeness**2 for other, likeness in near if rare(other)}

@@ -7,8 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bethink import Files, IsAFolderError, MemoryStore, NotFoundError
-from bethink.awaiting import settled
-from bethink.paths import ROOT
+from bethink.adapting import ROOT, settled
 
 if TYPE_CHECKING:
     from ag2.knowledge import ChangeSubscription

@@ -7,14 +7,11 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryStore
-from bethink.awaiting import settled
-from bethink.fields import MAX_LABEL
-from bethink.namespaces import Scope, check_namespace
-from bethink.store import check_store
+from bethink.adapting import MAX_LABEL, Scope, check_namespace, check_store, settled
 
-from ..recalling import Recalling
-from ..remembering import remember_new, turn
-from ..texts import storable
+from ..shared.recalling import Recalling
+from ..shared.remembering import remember_new, turn
+from ..shared.texts import storable
 
 if TYPE_CHECKING:
     from ag2.events import BaseEvent, ModelResponse

@@ -22,13 +22,11 @@ from typing import Any, Final
 from uuid import uuid4
 
 from bethink import MemoryStore
-from bethink.fields import MAX_LABEL, function, label
-from bethink.namespaces import Scope, check_namespace
-from bethink.text import rough_tokens
+from bethink.adapting import MAX_LABEL, Scope, check_namespace, function, label, rough_tokens
 
-from ..recalling import Recalling
-from ..remembering import remember_new, turn
-from ..texts import storable
+from ..shared.recalling import Recalling
+from ..shared.remembering import remember_new, turn
+from ..shared.texts import storable
 
 __all__ = ["MemoryCapability"]
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bethink import RecallResult, ValidationError
-from bethink.fields import MAX_CONTENT, MAX_LABEL
+from bethink.adapting import MAX_CONTENT, MAX_LABEL
 
-from ..texts import aware, storable
+from ..shared.texts import aware, storable
 from .showing import texts
 
 if TYPE_CHECKING:

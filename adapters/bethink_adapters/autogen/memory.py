@@ -11,10 +11,9 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bethink import MemoryStore, Subtree, ValidationError
-from bethink.awaiting import settled
-from bethink.namespaces import covers
+from bethink.adapting import covers, settled
 
-from ..texts import askable
+from ..shared.texts import askable
 from .contents import to_content, to_item, to_items
 from .settings import Settings
 from .showing import ContextView, question, said

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bethink import MemoryStore, Subtree, ValidationError
-from bethink.awaiting import settled
-from bethink.fields import integer, number, one_of
-from bethink.packing import Budget
+from bethink.adapting import Budget, integer, number, one_of, settled
 
-from ..recalling import Recalling
+from ..shared.recalling import Recalling
 
 if TYPE_CHECKING:
     from autogen_core.models import LLMMessage

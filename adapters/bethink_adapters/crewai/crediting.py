@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from bethink import MemoryRecord
-from bethink.text import read_query, terms
-from bethink.verbs.outcomes import Verdict
+from bethink.adapting import Verdict, read_query, terms
 
 from ..transcripts import attribute
 from .traces import Result

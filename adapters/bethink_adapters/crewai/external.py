@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from bethink import MemoryStore, RecallResult, Subtree
-from bethink.awaiting import settled
-from bethink.fields import MAX_CONTENT
+from bethink.adapting import MAX_CONTENT, settled
 
-from ..texts import askable, storable
+from ..shared.texts import askable, storable
 from .opened import StoreHandle, crew_errors
 
 

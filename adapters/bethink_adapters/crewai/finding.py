@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bethink import MemoryRecord, MemoryStore, Subtree
 
-from ..texts import askable
+from ..shared.texts import askable
 from .scoring import cosine, direction
 from .translate import VECTOR
 

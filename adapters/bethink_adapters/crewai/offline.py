@@ -15,9 +15,9 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import ValidationError, guess_category
-from bethink.fields import MAX_CONTENT
+from bethink.adapting import MAX_CONTENT
 
-from ..texts import storable
+from ..shared.texts import storable
 
 if TYPE_CHECKING:
     from crewai.llms.base_llm import BaseLLM

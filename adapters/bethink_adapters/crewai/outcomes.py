@@ -21,8 +21,7 @@ from bethink import (
     RateLimitError,
     ValidationError,
 )
-from bethink.fields import label
-from bethink.namespaces import Scope
+from bethink.adapting import Scope, label
 
 from .crediting import Judge, Signal, credit
 from .external import CrewExternalStorage

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bethink import Subtree, segment
-from bethink.namespaces import covers, unsegment
+from bethink.adapting import covers, unsegment
 
 
 def clean(scope: str | None) -> str:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
-from bethink.awaiting import awaitable, lasting
+from bethink.adapting import awaitable, lasting
 
 from .embedder import Embed, RememberingEmbedder
 from .finding import Finder, conditions_of

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bethink import MemoryRecord
-from bethink.fields import MAX_CONTENT, MAX_LABEL
+from bethink.adapting import MAX_CONTENT, MAX_LABEL
 
-from ..texts import aware, jsonable, storable
+from ..shared.texts import aware, jsonable, storable
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord as CrewRecord

@@ -13,8 +13,8 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from bethink import KeyedMemory, MemoryStore, NotFoundError, ValidationError, segment
-from bethink.fields import checked, identifier, integer, label
-from bethink.namespaces import check_namespace
+from bethink.adapting import check_namespace, identifier, integer, label
+from bethink.adapting import checked_fields as checked
 
 _IDS: Final = uuid.UUID("4ac8f7b1-5f0e-5c7c-9d53-6a1f4f1e2b90")
 _BATCH: Final = 256

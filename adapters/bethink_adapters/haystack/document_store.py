@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryRecord, ValidationError
-from bethink.awaiting import awaitable, lasting
-from bethink.namespaces import check_namespace
-from bethink.recall import Mode
+from bethink.adapting import Mode, awaitable, check_namespace, lasting
 
-from ..texts import askable
+from ..shared.texts import askable
 from .documents import narrowed, to_document, to_item
 from .locations import Location, opened, path_of
 from .metadata import MetaFields

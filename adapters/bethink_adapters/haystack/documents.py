@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bethink import MemoryRecord
-from bethink.fields import MAX_CONTENT
+from bethink.adapting import MAX_CONTENT
 
-from ..texts import storable
+from ..shared.texts import storable
 
 if TYPE_CHECKING:
     from haystack import Document

@@ -7,12 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from bethink import ValidationError
-from bethink.awaiting import settled
-from bethink.namespaces import Scope, check_namespace
-from bethink.packing import Packed
+from bethink.adapting import Packed, Scope, check_namespace, settled
 
-from ..recalling import Recalling
-from ..remembering import remember_new, turn
+from ..shared.recalling import Recalling
+from ..shared.remembering import remember_new, turn
 from .locations import Location, opened, path_of
 
 if TYPE_CHECKING:

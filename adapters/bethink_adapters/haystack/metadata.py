@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.awaiting import awaitable
+from bethink.adapting import awaitable
 
 from .documents import unique
 

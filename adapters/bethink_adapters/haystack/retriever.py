@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
-from bethink.fields import integer, one_of
+from bethink.adapting import integer, one_of
 
 from .document_store import BethinkDocumentStore
 

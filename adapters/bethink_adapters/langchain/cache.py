@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryStore
-from bethink.awaiting import lasting, settled
-from bethink.fields import number
-from bethink.namespaces import check_namespace
+from bethink.adapting import check_namespace, lasting, number, settled
 
-from ..subclassing import on_base
+from ..shared.subclassing import on_base
 from .documents import part
 from .messages import as_message, decode, encode, to_item
 

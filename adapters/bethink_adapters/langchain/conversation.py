@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from bethink import MemoryStore, ValidationError
-from bethink.awaiting import settled
-from bethink.fields import integer
+from bethink.adapting import integer, settled
 
 from .history import ChatMessageHistory
 from .messages import role_of, text_item, text_of

@@ -8,9 +8,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, MissingExtraError, RecallResult, ValidationError
-from bethink.fields import MAX_CONTENT
+from bethink.adapting import MAX_CONTENT
 
-from ..texts import storable
+from ..shared.texts import storable
 from .messages import decode, encode
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bethink import Embedder, StaticEmbedder
 
-from ..subclassing import on_base
+from ..shared.subclassing import on_base
 from .documents import part
 
 if TYPE_CHECKING:

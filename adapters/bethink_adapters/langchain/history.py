@@ -10,8 +10,7 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryStore, MessageLog, ValidationError, segment
-from bethink.awaiting import settled
-from bethink.fields import integer
+from bethink.adapting import integer, settled
 
 from .messages import as_message, langchain, to_item, to_message
 

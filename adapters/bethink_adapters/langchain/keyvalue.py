@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from bethink import MemoryStore
-from bethink.awaiting import lasting
-from bethink.namespaces import check_namespace
+from bethink.adapting import check_namespace, lasting
 
-from ..subclassing import on_base
+from ..shared.subclassing import on_base
 from .documents import part
 from .messages import decode, encode
 

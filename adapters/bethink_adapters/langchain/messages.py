@@ -26,9 +26,9 @@ from uuid import UUID
 import numpy as np
 
 from bethink import MemoryRecord, MissingExtraError
-from bethink.fields import MAX_CONTENT, MAX_LABEL
+from bethink.adapting import MAX_CONTENT, MAX_LABEL
 
-from ..texts import storable
+from ..shared.texts import storable
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

@@ -28,14 +28,11 @@ from typing import (
 )
 
 from bethink import MemoryStore, MissingExtraError
-from bethink.awaiting import settled
-from bethink.fields import one_of
-from bethink.namespaces import check_namespace
-from bethink.packing import TokenCounter
+from bethink.adapting import TokenCounter, check_namespace, one_of, settled
 
-from ..recalling import Recalling
-from ..remembering import remember_new, turn
-from ..subclassing import on_base
+from ..shared.recalling import Recalling
+from ..shared.remembering import remember_new, turn
+from ..shared.subclassing import on_base
 from .messages import plain_text
 from .tools import memory_tools
 

@@ -6,11 +6,9 @@ import asyncio
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bethink.namespaces import Scope
-from bethink.recall import Mode
-from bethink.view import Where
+from bethink.adapting import Mode, Scope, Where
 
-from ..texts import askable
+from ..shared.texts import askable
 from .documents import part, to_memory
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from bethink import BethinkError, MemoryStore
-from bethink.awaiting import settled
-from bethink.namespaces import check_namespace
+from bethink.adapting import check_namespace, settled
 
-from ..recalling import Recalling
+from ..shared.recalling import Recalling
 from .documents import part
 
 if TYPE_CHECKING:

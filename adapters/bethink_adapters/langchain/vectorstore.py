@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bethink import MemoryRecord, MemoryStore, ValidationError
-from bethink.awaiting import settled
-from bethink.fields import one_of, vector
-from bethink.namespaces import check_namespace
-from bethink.recall import Mode
+from bethink.adapting import Mode, check_namespace, one_of, settled, vector
 
-from ..subclassing import on_base
-from ..texts import askable
+from ..shared.subclassing import on_base
+from ..shared.texts import askable
 from .documents import part, to_document, to_item, where_of
 from .embeddings import BethinkEmbeddings
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bethink import MemoryRecord, MemoryStore, NotFoundError, ValidationError
-from bethink.fields import integer
+from bethink.adapting import integer
 
-from ..texts import askable
+from ..shared.texts import askable
 from .embedding import Index, Vectors, name_of
 from .filtering import to_where
 from .items import renewed, to_fields, to_item, to_search_item

@@ -23,10 +23,9 @@ from bethink import (
     ValidationError,
     segment,
 )
-from bethink.awaiting import awaitable, lasting
-from bethink.namespaces import check_namespace
+from bethink.adapting import awaitable, check_namespace, lasting
 
-from ..subclassing import on_base
+from ..shared.subclassing import on_base
 from . import threads
 from .checkpoints import (
     CHECKPOINTS,

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from bethink import MemoryRecord, MemoryStore, segment, unsegment
-from bethink.namespaces import Scope
+from bethink.adapting import Scope
 
 CHECKPOINTS: Final = {"category": "checkpoint"}
 """The filter for checkpoints among the records of a namespace, and what makes them pass."""

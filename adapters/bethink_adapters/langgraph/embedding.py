@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bethink import DimensionError, MemoryStore, ValidationError
-from bethink.fields import integer, vector
+from bethink.adapting import integer, vector
 
 from .items import paths_of, texts_at, value_of
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from bethink import ValidationError
-from bethink.fields import storable
+from bethink.adapting import storable
 
 _BEYOND: Final = 10**400  # greater than any float
 _NOTHING: Final = {"$in": list[Any]()}

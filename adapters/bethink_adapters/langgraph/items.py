@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bethink import MemoryRecord, ValidationError
-from bethink.fields import MAX_CONTENT, number, plain
+from bethink.adapting import MAX_CONTENT, number, plain
 
 from .places import Places, from_key, to_key
 

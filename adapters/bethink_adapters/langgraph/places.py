@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import Subtree, ValidationError, segment
-from bethink.fields import integer
-from bethink.namespaces import unsegment
+from bethink.adapting import integer, unsegment
 
 if TYPE_CHECKING:
     from langgraph.store.base import ListNamespacesOp, MatchCondition

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bethink import MemoryRecord, MemoryStore, RecallResult, Subtree
-from bethink.ranking import Evidence, Parts
+from bethink.adapting import Evidence, Parts
 
 from .embedding import name_of
 

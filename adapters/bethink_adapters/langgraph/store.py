@@ -9,10 +9,9 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryStore, WhyNot
-from bethink.awaiting import settled
-from bethink.fields import number, one_of
+from bethink.adapting import number, one_of, settled
 
-from ..subclassing import on_base
+from ..shared.subclassing import on_base
 from .batches import Batches
 from .embedding import Index
 from .items import MINUTE

@@ -8,12 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from bethink import MemoryStore
-from bethink.awaiting import settled
-from bethink.namespaces import Scope, check_namespace
-from bethink.packing import Budget, Packed, pack
+from bethink.adapting import Budget, Packed, Scope, check_namespace, pack, settled
 
-from ..recalling import Recalling
-from ..remembering import remember_new, turn
+from ..shared.recalling import Recalling
+from ..shared.remembering import remember_new, turn
 
 if TYPE_CHECKING:
     from llama_index.core.llms import ChatMessage

@@ -13,11 +13,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from bethink import MemoryRecord, MemoryStore, MessageLog, NotFoundError
-from bethink.awaiting import settled
-from bethink.fields import MAX_CONTENT, MAX_LABEL
-from bethink.namespaces import check_namespace
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, settled
 
-from ..texts import storable
+from ..shared.texts import storable
 
 if TYPE_CHECKING:
     from llama_index.core.llms import ChatMessage

@@ -22,12 +22,10 @@ from bethink import (
     ValidationError,
     segment,
 )
-from bethink.awaiting import settled
-from bethink.fields import MAX_CONTENT, MAX_LABEL
-from bethink.namespaces import check_namespace
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, settled
 
-from ..subclassing import on_base
-from ..texts import storable
+from ..shared.subclassing import on_base
+from ..shared.texts import storable
 from .spoken import spoken
 
 if TYPE_CHECKING:

@@ -9,14 +9,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, cast
 
 from bethink import MemoryStore, MissingExtraError
-from bethink.awaiting import settled
-from bethink.fields import MAX_CONTENT, MAX_LABEL
-from bethink.namespaces import Scope, check_namespace, check_scope
-from bethink.packing import Packed
+from bethink.adapting import (
+    MAX_CONTENT,
+    MAX_LABEL,
+    Packed,
+    Scope,
+    check_namespace,
+    check_scope,
+    settled,
+)
 
-from ..recalling import Recalling
-from ..subclassing import on_base
-from ..texts import storable
+from ..shared.recalling import Recalling
+from ..shared.subclassing import on_base
+from ..shared.texts import storable
 from .spoken import is_prompt, prompt_text, spoken, without_tools
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bethink import BethinkError, MemoryStore, MissingExtraError
-from bethink.awaiting import settled
-from bethink.namespaces import check_namespace
+from bethink.adapting import check_namespace, settled
 
-from ..recalling import Recalling
+from ..shared.recalling import Recalling
 
 if TYPE_CHECKING:
     from pydantic_ai import FunctionToolset, RunContext

@@ -29,7 +29,7 @@ from bethink import (
     RecallResult,
     ValidationError,
 )
-from bethink.verbs.outcomes import Verdict
+from bethink.adapting import Verdict
 
 from .commands import Steps, advised, ran
 from .events import Event, Transcript, events

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bethink.verbs.outcomes import Verdict
+from bethink.adapting import Verdict
 
 
 def _words(text: str) -> frozenset[str]:

@@ -76,7 +76,7 @@ class Memory(Engine, Protocol):
 class Bethink:
     """The library itself."""
 
-    needs: ClassVar[tuple[str, ...]] = ("bethink.backends.sqlite",)
+    needs: ClassVar[tuple[str, ...]] = ("bethink.storage.sqlite",)
 
     def __init__(
         self, folder: Path, embedder: SharedEmbedder | None, *, durability: Durability = "full"

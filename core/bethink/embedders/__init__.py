@@ -5,23 +5,34 @@ An embedder is anything with a ``name``, a ``dimension`` and ``embed``. `StaticE
 first text comes: making one imports nothing, loads nothing and opens no socket.
 """
 
-from .base import CallableEmbedder, Embedder, checked, checked_rows
-from .catalogue import embedder_for
+from .base import (
+    CallableEmbedder,
+    Embedder,
+    LazyEmbedder,
+    Matrix,
+    checked,
+    checked_rows,
+    imported,
+    normalised,
+)
 from .hashing import HashEmbedder
-from .minilm import MiniLMEmbedder
-from .openai import OpenAIEmbedder
-from .sentence_transformers import SentenceTransformerEmbedder
-from .static import StaticEmbedder
+from .registry import embedder_for
+from .static import StaticEmbedder, word_pieces
+from .static.wordpiece import UNKNOWN, vocabulary
 
 __all__ = [
+    "UNKNOWN",
     "CallableEmbedder",
     "Embedder",
     "HashEmbedder",
-    "MiniLMEmbedder",
-    "OpenAIEmbedder",
-    "SentenceTransformerEmbedder",
+    "LazyEmbedder",
+    "Matrix",
     "StaticEmbedder",
     "checked",
     "checked_rows",
     "embedder_for",
+    "imported",
+    "normalised",
+    "vocabulary",
+    "word_pieces",
 ]

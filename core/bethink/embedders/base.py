@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DimensionError, MissingExtraError, ValidationError
-from ..fields import function, integer, label, number
+from ..model.fields import function, integer, label, number
 
 Matrix = npt.NDArray[np.float32]
 

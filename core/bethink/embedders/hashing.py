@@ -11,9 +11,8 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import integer
-from ..text import STOP_WORDS, stems
-from ..text.stemming import stem
+from ..model.fields import integer
+from ..text import STOP_WORDS, stem, stems
 from .base import Embedder, Matrix, checked_texts, normalised
 
 _STOP_STEMS = frozenset(stem(word) for word in STOP_WORDS)

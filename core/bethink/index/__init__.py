@@ -17,18 +17,33 @@ from typing import Final
 
 import numpy as np
 
-from ..backends import Backend, Changes, Row
 from ..errors import StorageError
-from ..namespaces import EVERYWHERE, Scope, Subtree
-from ..records import MemoryRecord
+from ..model.namespaces import EVERYWHERE, Scope, Subtree
+from ..model.port import Backend, Changes, Row
+from ..model.records import MemoryRecord
+from .access_buffer import Touches
 from .columns import Column
-from .held import Held
+from .documents import document
 from .keyword import FANOUT, SEAL
-from .residents import MAX_RESIDENT, Residents
+from .recent_rows import Held
 from .scope import Accessed, ScopeIndex
-from .touches import Touches
+from .scope_lru import MAX_RESIDENT, Residents
+from .vectors import DECIMALS, Floats, Positions, Scan, cosines, directions
 
-__all__ = ["MAX_RESIDENT", "Accessed", "Column", "ResidentIndex", "ScopeIndex"]
+__all__ = [
+    "DECIMALS",
+    "MAX_RESIDENT",
+    "Accessed",
+    "Column",
+    "Floats",
+    "Positions",
+    "ResidentIndex",
+    "Scan",
+    "ScopeIndex",
+    "cosines",
+    "directions",
+    "document",
+]
 
 _logger = logging.getLogger(__name__)
 

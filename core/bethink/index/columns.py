@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from ..backends import Row
-from ..records import MemoryRecord
+from ..model.port import Row
+from ..model.records import MemoryRecord
 
 Column = npt.NDArray[Any]
 

@@ -15,20 +15,20 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..backends import EMBEDDED, Loading, Row, Rows, Segment, Vector
-from ..filters import Filter
-from ..namespaces import Scope, covers
-from ..records import MemoryRecord
+from ..model.filters import Filter
+from ..model.namespaces import Scope, covers
+from ..model.port import EMBEDDED, Loading, Row, Rows, Segment, Vector
+from ..model.records import MemoryRecord
 from ..text import Query
+from .bm25 import Bm25, Floats
 from .columns import FOREVER, NEVER, ROOM, Column, Columns, numbers, table
-from .document import ASSISTANT, STANDING, UNASKED, Document, document
-from .kept import Kept
+from .documents import ASSISTANT, STANDING, UNASKED, Document, document
+from .filter_cache import Passing, Truths
 from .keyword import SEAL, Block, KeywordIndex
-from .passing import Passing, Truths
+from .record_cache import Kept
 from .segments import STORED, Piece, pack, unpack
 from .threads import Threads
 from .vectors import VectorColumn
-from .weighing import Bm25, Floats
 
 Positions = npt.NDArray[np.int64]
 

@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
+from .bm25 import Floats, Weighed
 from .columns import Column, Columns
-from .weighing import Floats, Weighed
 
 LEND_ONWARD: Final = 0.5
 LEND_BACK: Final = 0.4

@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..backends import Vector
+from ..model.port import Vector
 from .columns import ROOM, Column, Columns
-from .kept import KeptVectors
+from .record_cache import KeptVectors
 
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]

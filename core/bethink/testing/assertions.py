@@ -12,11 +12,11 @@ from typing import Any, Final, Protocol, TypeAlias, Unpack
 from unicodedata import normalize
 
 from ..aio import AsyncMemoryStore
-from ..asking import Asked
 from ..errors import ValidationError
-from ..history import When
-from ..ranking import Ranking
-from ..records import LogEntry, MemoryRecord, RecallResult, WhyNot
+from ..memory.history import When
+from ..memory.memories import RecallOptions
+from ..memory.ranking import Ranking
+from ..model.records import LogEntry, MemoryRecord, RecallResult, WhyNot
 
 Expected: TypeAlias = str | MemoryRecord
 """A record, told by its id; or a text that is part of its content, whatever the case."""
@@ -32,7 +32,7 @@ class Recalls(Protocol):
         """Return what is recalled, best first."""
 
 
-class Options(Asked, total=False):
+class Options(RecallOptions, total=False):
     """The arguments of ``recall`` but for its query and ``touch``."""
 
     k: int

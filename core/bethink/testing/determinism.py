@@ -6,7 +6,7 @@ import threading
 from datetime import datetime
 from typing import Final
 
-from .. import fields
+from ..model import fields
 
 _START: Final = 1_700_000_000.0
 _FAR: Final = 1e12

@@ -11,7 +11,10 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from .cutting import (
+from .dates import MONTHS
+from .stop_words import STOP_WORDS
+from .synonyms import Synonym, synonyms
+from .tokenizer import (
     ELISIONS,
     HAN,
     LONGEST_IDENTIFIER,
@@ -22,9 +25,6 @@ from .cutting import (
     pairs,
     word_set,
 )
-from .dates import MONTHS
-from .stop_words import STOP_WORDS
-from .synonyms import Synonym, synonyms
 
 _ISO_DATE: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 _SINGLE = re.compile(f"[{HAN}]|^[\uac00-\ud7a3]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bethink import EVERYWHERE, KeyedMemory, MemoryStore, ValidationError
-from bethink.fields import MAX_CONTENT
+from bethink.model.fields import MAX_CONTENT
 from bethink_adapters.formats import Found, Item, Link, Skipped, import_from
 from bethink_adapters.formats.base import name_of, noted, own_namespace
 

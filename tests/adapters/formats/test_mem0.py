@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bethink import EVERYWHERE, MemoryStore, StorageError
-from bethink.fields import MAX_CONTENT
+from bethink.model.fields import MAX_CONTENT
 from bethink_adapters.formats import import_from, read_mem0, read_mem0_history
 
 ROW: dict[str, Any] = {

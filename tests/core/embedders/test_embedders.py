@@ -17,15 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import MemoryStore
-from bethink.embedders import (
-    CallableEmbedder,
-    Embedder,
-    HashEmbedder,
-    OpenAIEmbedder,
-    SentenceTransformerEmbedder,
-)
+from bethink.embedders import CallableEmbedder, Embedder, HashEmbedder
 from bethink.embedders.base import normalised
 from bethink.errors import DimensionError, EmbedderError, ValidationError
+from bethink.features.models import OpenAIEmbedder, SentenceTransformerEmbedder
 
 KEY = "sk-very-secret"
 
@@ -338,7 +333,7 @@ def run(code: str) -> str:
 def test_missing_sentence_transformers_names_the_pip_line() -> None:
     output = run(
         "import sys; sys.modules['sentence_transformers'] = None\n"
-        "from bethink.embedders import SentenceTransformerEmbedder\n"
+        "from bethink import SentenceTransformerEmbedder\n"
         "from bethink.errors import MissingExtraError\n"
         "embedder = SentenceTransformerEmbedder()\n"
         "assert embedder.name == 'sentence-transformers/all-MiniLM-L6-v2'\n"
@@ -351,7 +346,7 @@ def test_missing_sentence_transformers_names_the_pip_line() -> None:
 def test_making_an_embedder_loads_nothing() -> None:
     output = run(
         "import sys\n"
-        "from bethink.embedders import OpenAIEmbedder, SentenceTransformerEmbedder\n"
+        "from bethink import OpenAIEmbedder, SentenceTransformerEmbedder\n"
         "OpenAIEmbedder(), SentenceTransformerEmbedder()\n"
         "print([m for m in ('torch', 'sentence_transformers', 'urllib.request') "
         "if m in sys.modules])\n"

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 
 from bethink import MemoryRecord
-from bethink.backends import Row
 from bethink.index.columns import FOREVER, NEVER, Columns, grown, numbers, table
+from bethink.model.port import Row
 
 PLAIN = MemoryRecord("1", "a", "x", created_at=1.0, occurred_at=2.0, updated_at=3.0)
 TOLD = MemoryRecord(

@@ -7,12 +7,12 @@ import pytest
 
 from bethink import EVERYWHERE, HashEmbedder, MemoryStore, StorageError, Subtree
 from bethink import index as resident
-from bethink.backends import Loading, Row
-from bethink.backends.sqlite import loading
-from bethink.backends.sqlite.reading import read_rows
 from bethink.index import keyword, scope
-from bethink.index.touches import Pending, Touches
-from bethink.namespaces import Scope
+from bethink.index.access_buffer import Pending, Touches
+from bethink.model.namespaces import Scope
+from bethink.model.port import Loading, Row
+from bethink.storage.sqlite import loading
+from bethink.storage.sqlite.reading import read_rows
 
 from ..twin import Asked, Twin, assert_same
 
@@ -44,7 +44,7 @@ def opened(path: Path | str = ":memory:", max_resident: int | None = None) -> Me
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[Scope]:
     """Note every scope that is read from a file."""
-    from bethink.backends.sqlite import SQLiteBackend
+    from bethink.storage.sqlite import SQLiteBackend
 
     noted: list[Scope] = []
     load = SQLiteBackend.load
@@ -317,7 +317,7 @@ def test_small_segments_of_what_is_never_recalled_merge(
 def test_what_is_stored_is_stored_even_if_the_index_cannot_be_saved(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bethink.backends.sqlite import SQLiteBackend
+    from bethink.storage.sqlite import SQLiteBackend
 
     def full(self: SQLiteBackend, segments: object) -> None:
         raise StorageError(str(path), "no space left")

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.index import keyword
+from bethink.index.bm25 import K1, B, Bm25
 from bethink.index.keyword import Block, KeywordIndex, authored
-from bethink.index.weighing import K1, B, Bm25
 
 Documents = list[list[str]]
 

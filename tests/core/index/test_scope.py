@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from bethink import EVERYWHERE, MemoryRecord, Subtree
-from bethink.backends import EMBEDDED, Loading, Row, Segment, Vector
-from bethink.filters import Compare, Filter
 from bethink.index import keyword, scope
-from bethink.index.document import UNASKED
+from bethink.index.documents import UNASKED
 from bethink.index.scope import ScopeIndex
-from bethink.namespaces import Scope
-from bethink.records import with_accesses
+from bethink.model.filters import Compare, Filter
+from bethink.model.namespaces import Scope
+from bethink.model.port import EMBEDDED, Loading, Row, Segment, Vector
+from bethink.model.records import with_accesses
 from bethink.text import Query
 
 TEXTS = ("red cat", "red dog", "a long story of a cat", "blue ferry", "cat", "dog")

@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bethink import MemoryStore
+from bethink.index.bm25 import Weighed, Written
 from bethink.index.columns import Columns
 from bethink.index.threads import (
     BORROW_WORDS,
@@ -20,7 +21,6 @@ from bethink.index.threads import (
     THREAD_BONUS,
     Threads,
 )
-from bethink.index.weighing import Weighed, Written
 
 NAMES = [("a", "s"), ("a", "t"), ("b", "s")]
 

@@ -11,14 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bethink import (
-    DecayProduct,
-    FiveSignal,
-    HashEmbedder,
-    MemoryStore,
-    WeightedSum,
-    context_block,
-)
+from bethink import DecayProduct, FiveSignal, HashEmbedder, MemoryStore, WeightedSum, context_block
 from bethink.testing import CountingIds, FrozenClock, assert_not_recalls, assert_recalls_first
 
 DAY = 86_400.0

@@ -16,8 +16,8 @@ from bethink import (
     MemoryStore,
 )
 
-from ..backends.processes import Child, Say, forks, together
-from ..backends.replay import assert_journal_is_state, unverified
+from ..storage.processes import Child, Say, forks, together
+from ..storage.replay import assert_journal_is_state, unverified
 
 
 def mixed(path: Path, name: str) -> int:

@@ -25,7 +25,7 @@ from bethink import (
 )
 from bethink.testing import FrozenClock
 
-from ..backends.processes import Child, forks
+from ..storage.processes import Child, forks
 
 ROOT = Path(__file__).parents[3]
 OFFLINE = """

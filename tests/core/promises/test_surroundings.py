@@ -80,7 +80,6 @@ PROVEN = {
     "sixteen processes": "processes_lose_nothing_of_each_other",
     "twelve that open at once": "processes_that_make_a_file_at_once_make_it_once",
     "two thousand runs": "two_thousand_concurrent_runs_lose_nothing",
-    "moving the time of folding": "moving_changes_no_order_and_no_tie",
 }
 """What takes a framework, many processes or a look inside, and the name of its test."""
 

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from bethink.text import read_query, terms
 
-from .test_cutting import ANY_SCRIPT
+from .test_tokenizer import ANY_SCRIPT
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bethink import StorageError
-from bethink.fields import CHECKS, MAX_CONTENT, identifier
+from bethink.adapting import CHECKS, MAX_CONTENT, identifier
 
 from ..base import Found, Item, Skipped, name_of, own_namespace
 from ..times import moment

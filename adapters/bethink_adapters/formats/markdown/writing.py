@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
 from bethink import MemoryRecord, MemoryStore, StorageError
-from bethink.namespaces import Scope
-from bethink.view import Where
+from bethink.adapting import Scope, Where
 
 from ..times import to_text
 from .note import to_note

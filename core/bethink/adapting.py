@@ -1,0 +1,75 @@
+"""What adapters use beyond the public names: checks, limits, async twins, and words in types.
+
+Adapters import public names and this module, nothing deeper.
+"""
+
+from .aio import awaitable, lasting, settled
+from .features.files import ROOT, normalised, numbered
+from .features.outcomes import Verdict
+from .features.packing import Budget, Packed, TokenCounter, pack
+from .memory.memories import Where, check_store
+from .memory.ranking import DAY, Evidence, Parts, Truths
+from .memory.ranking import checked as checked_ranking
+from .memory.search import Mode
+from .model.fields import (
+    CHECKS,
+    MAX_CONTENT,
+    MAX_LABEL,
+    function,
+    identifier,
+    integer,
+    label,
+    number,
+    one_of,
+    path,
+    plain,
+    storable,
+    vector,
+)
+from .model.fields import checked as checked_fields
+from .model.namespaces import Scope, check_namespace, check_scope, covers, unsegment
+from .text import read_query, rough_tokens, terms
+
+__all__ = [
+    "CHECKS",
+    "DAY",
+    "MAX_CONTENT",
+    "MAX_LABEL",
+    "ROOT",
+    "Budget",
+    "Evidence",
+    "Mode",
+    "Packed",
+    "Parts",
+    "Scope",
+    "TokenCounter",
+    "Truths",
+    "Verdict",
+    "Where",
+    "awaitable",
+    "check_namespace",
+    "check_scope",
+    "check_store",
+    "checked_fields",
+    "checked_ranking",
+    "covers",
+    "function",
+    "identifier",
+    "integer",
+    "label",
+    "lasting",
+    "normalised",
+    "number",
+    "numbered",
+    "one_of",
+    "pack",
+    "path",
+    "plain",
+    "read_query",
+    "rough_tokens",
+    "settled",
+    "storable",
+    "terms",
+    "unsegment",
+    "vector",
+]

@@ -1,0 +1,74 @@
+"""Consolidating: of records that say nearly the same one is left, with what all of them had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from ...memory.engine import Engine, Transaction
+from ...memory.writing import supersede
+from ...model.filters import Filter
+from ...model.namespaces import Scope
+from ...model.records import MemoryRecord
+from ..statements import Reading, read
+from .merging import absorb
+from .similarity import Known, similarity_of
+
+_told = attrgetter(
+    "state", "namespace", "content", "author", "key", "value", "thread", "occurred_at"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """A record that took in ``others``, which are superseded by it; they are told as they were."""
+
+    record: MemoryRecord
+    others: tuple[MemoryRecord, ...]
+
+
+def consolidate(engine: Engine, scope: Scope, where: Filter | None) -> list[Consolidated]:
+    """Merge what says nearly the same; return what was merged, in order of insertion."""
+    engine.settle(where)
+    found = engine.backend.select(scope, where, None, 0, False, engine.clock())
+    lone = [record for record in found if record.thread is None and record.content]
+    groups = _groups(engine, [read(record) for record in lone])
+    if not groups:
+        return []
+    with engine.writing(closing=True) as transaction:
+        merged = [_merge(transaction, group) for group in groups]
+    return [each for each in merged if each.others]
+
+
+def _groups(engine: Engine, readings: Sequence[Reading]) -> list[list[MemoryRecord]]:
+    """Return the records that say the same, first of each group the one that says most."""
+    known = Known(similarity_of(engine, [reading.record.id for reading in readings]))
+    groups: dict[str, list[MemoryRecord]] = {}
+    for reading in sorted(readings, key=_fullest_first):
+        found = known.like(reading)
+        if found is None:
+            known.add(reading)
+        else:
+            kept = found[0].record
+            groups.setdefault(kept.id, [kept]).append(reading.record)
+    return sorted(groups.values(), key=lambda group: (group[0].created_at, group[0].id))
+
+
+def _fullest_first(reading: Reading) -> tuple[int, float, str]:
+    record = reading.record
+    return -len(frozenset(reading.traits.words)), record.created_at, record.id
+
+
+def _merge(transaction: Transaction, group: Sequence[MemoryRecord]) -> Consolidated:
+    """Merge the records of *group* that still are what they were into the first."""
+    found = transaction.writer.find([record.id for record in group])
+    known = {record.id: record for record in group}
+    still = [pair for id, pair in found.items() if _told(pair[1]) == _told(known[id])]
+    if len(still) < 2 or still[0][1].id != group[0].id:
+        return Consolidated(group[0], ())
+    (row, kept), *others = still
+    for number, other in others:
+        supersede(transaction, number, other, kept.id)
+    taken = [other for _, other in others]
+    return Consolidated(absorb(transaction, row, kept, taken), tuple(taken))

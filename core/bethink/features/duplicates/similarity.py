@@ -1,0 +1,228 @@
+"""Which records say nearly the same as another, so that one of them is enough.
+
+Two texts are nearly the same only if all words of one are in the other, and the little words that
+turn a sentence ("all", "some", "might"), figures and signs are the same in both. So the like of a
+text is looked for where its rarest word occurs, and where one of its words is another's rarest:
+texts that have nothing to do with each other are never compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from ...index import DECIMALS, Floats, Positions, cosines, directions
+from ...memory.engine import Engine
+from ...model.port import EMBEDDED, Vector
+from ...text import stem
+from ..statements import BEING, MANNER, NUMBERS, SAME, SHORT, TOWARDS, WEAK, Reading, are_duplicates
+from .repetition import about
+
+Similarity: TypeAlias = Callable[[str, str], float]
+"""Tells the cosine of the vectors of two records by their ids."""
+
+_KEPT: Final = 1 << 22  # numbers of vectors: 32 MB
+_AT_ONCE: Final = 512
+_WORDS: Final = re.compile(r"[^\W\d_]+")
+_APOSTROPHES: Final = re.compile("['\u2019]")
+_SHORTENED: Final = re.compile("['\u2019](?=(?:m|re|ve|ll)\\b)")
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# Numbers with their sign and unit, letters that stand for a thing ("plan B"), signs and emoji.
+_SIGNS: Final = re.compile(
+    r"!=|(?:(?<![^\s(])[-+\u2212])?\d+(?:[.,:]\d+)*[^\W\d_]*|(?<=[a-z] )[A-Z](?![\w'\u2019])"
+    r"|[?$%&@+=<>/\\^|#*~\u00b0\u00b1\u00d7\u00f7\u20ac\u00a3\u00a5\u2190-\u2bff\U0001f000-\U0001faff]"
+)
+_ANY = ""  # is among the words of every text, so that one without words is found, too
+
+
+def say_the_same(a: Reading, b: Reading, similarity: float) -> bool:
+    """Say whether one record may stand for both; *similarity* is the cosine of their vectors.
+
+    Beyond what ``are_duplicates`` asks, they have one namespace, author, key and value, what
+    happened did so on one day, and neither is a turn of a conversation: what was said twice there
+    was said twice. And it is said in one manner: who did it, how many, whether it is sure, and
+    whether it is asked.
+    """
+    if _gist(a) != _gist(b):
+        return False
+    one, other = _Entry.of(a), _Entry.of(b)
+    return one.has_words_of(other) and are_duplicates(a, b, similarity)
+
+
+def _manner(text: str) -> tuple[str, ...]:
+    """Return the words that turn what the others tell, the numbers and the signs, sorted."""
+    words = _WORDS.findall(_APOSTROPHES.sub("", _SHORTENED.sub(" ", text.casefold())))
+    turning = (form for word in words if (form := SHORT.get(word, word)) in MANNER)
+    numbers = (NUMBERS[word] for word in words if word in NUMBERS)
+    signs = _SIGNS.findall(_THOUSANDS.sub("", text))
+    return tuple(sorted((*turning, *numbers, *map(str.casefold, signs))))
+
+
+def _tenses(words: Sequence[str]) -> dict[str, bool]:
+    """Tell of words, by their stems, whether they are of the past ("lived") or not ("lives").
+
+    "Is used" and "using" are of any time.
+    """
+    return {
+        stem(word): word.endswith("ed")
+        for i, word in enumerate(words)
+        if not word.endswith("ing") and BEING.isdisjoint(words[max(0, i - 2) : i])
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A reading and its words: the telling ones, those and the weak, the directions, the tenses."""
+
+    reading: Reading
+    words: frozenset[str]
+    all_words: frozenset[str]
+    towards: frozenset[str]
+    tenses: Mapping[str, bool]
+
+    @classmethod
+    def of(cls, reading: Reading) -> _Entry:
+        told = _WORDS.findall(reading.record.content.casefold())
+        words = frozenset((*reading.traits.words, _ANY))
+        weak = map(stem, WEAK.intersection(told))
+        return cls(reading, words, words.union(weak), TOWARDS.intersection(told), _tenses(told))
+
+    def has_words_of(self, other: _Entry) -> bool:
+        """Tell whether one has all words of the other, and what both have is of one time."""
+        one, two = self.all_words, other.all_words
+        if not (one <= two or two <= one):
+            return False
+        if not (self.towards <= other.towards or other.towards <= self.towards):
+            return False
+        shared = self.tenses.keys() & other.tenses.keys()
+        return all(self.tenses[word] == other.tenses[word] for word in shared)
+
+
+@dataclass(slots=True)
+class _Group:
+    """Texts about the same, of the same figures: by each of their words, and by the rarest."""
+
+    having: dict[str, list[_Entry]] = field(default_factory=dict)
+    rarest: dict[str, list[_Entry]] = field(default_factory=dict)
+
+    def add(self, entry: _Entry) -> None:
+        lists = {word: self.having.setdefault(word, []) for word in sorted(entry.words)}
+        rarest = min(lists, key=lambda word: len(lists[word]))
+        self.rarest.setdefault(rarest, []).append(entry)
+        for entries in lists.values():
+            entries.append(entry)
+
+    def around(self, words: frozenset[str]) -> Iterator[_Entry]:
+        """Yield the texts that have all of *words*, and those with only some of them."""
+        with_rarest = min((self.having.get(word, []) for word in words), key=len)
+        yield from (entry for entry in with_rarest if words <= entry.words)
+        for word in words:
+            yield from (entry for entry in self.rarest.get(word, ()) if entry.words < words)
+
+
+class Known:
+    """Readings of records, to be asked for the one that says nearly the same as another."""
+
+    def __init__(self, similarity: Similarity) -> None:
+        self._similarity = similarity
+        self._entries: dict[str, _Entry] = {}
+        self._groups: dict[Hashable, _Group] = {}
+
+    def add(self, reading: Reading) -> None:
+        """Take note of what a record says; of one that is known, what it says now."""
+        entry = self._entries[reading.record.id] = _Entry.of(reading)
+        self._groups.setdefault(_gist(reading), _Group()).add(entry)
+
+    def forget(self, id: str) -> None:
+        """Know a record no more."""
+        self._entries.pop(id, None)
+
+    def like(self, reading: Reading) -> tuple[Reading, float] | None:
+        """Return the known record most like *reading* and how alike they are, None without one.
+
+        The very text comes first, and of those that are equally alike the oldest.
+        """
+        group = self._groups.get(_gist(reading))
+        if group is None:
+            return None
+        entry = _Entry.of(reading)
+        around = (other for other in group.around(entry.words) if self._is_current(other))
+        near = (other.reading for other in around if entry.has_words_of(other))
+        same = [other for other in near if are_duplicates(reading, other, 1.0)]
+        alike = [(other, self._alike(reading, other)) for other in same]
+        found = (pair for pair in alike if pair[1] >= SAME)
+        return min(found, key=partial(_order, reading.record.content), default=None)
+
+    def _is_current(self, entry: _Entry) -> bool:
+        return self._entries.get(entry.reading.record.id) is entry
+
+    def _alike(self, a: Reading, b: Reading) -> float:
+        """Return the cosine of two readings; of equal texts no vector is asked for."""
+        one, other = a.record, b.record
+        return 1.0 if one.content == other.content else self._similarity(one.id, other.id)
+
+
+def _gist(reading: Reading) -> Hashable:
+    """Return what two readings must share to say the same, besides words.
+
+    A turn of a conversation, or what says nothing in words, shares it with none.
+    """
+    record, traits = reading.record, reading.traits
+    if record.thread is not None or not record.content:
+        return record.id, object()
+    return record.namespace, about(record), traits.figures, traits.denials, _manner(record.content)
+
+
+def _order(content: str, found: tuple[Reading, float]) -> tuple[bool, float, float, str]:
+    record, cosine = found[0].record, found[1]
+    return record.content != content, -cosine, record.created_at, record.id
+
+
+def similarity_of(engine: Engine, ids: Sequence[str]) -> Similarity:
+    """Return what tells how alike the records with these *ids* are; 0 where one has no vector."""
+    rows = engine.backend.rows_of(ids)
+
+    @lru_cache(max(_KEPT // engine.dimension(), 2))
+    def direction(id: str) -> Floats | None:
+        row = rows.get(id, -1)
+        vector = engine.backend.vectors([row], EMBEDDED).get(row)
+        return None if vector is None else directions(vector[None])
+
+    def similarity(one: str, other: str) -> float:
+        a, b = direction(one), direction(other)
+        return 0.0 if a is None or b is None else float(cosines(a, b[0])[0])
+
+    return similarity
+
+
+def similarities(engine: Engine, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """Return the cosines of the vectors of pairs of records, given by their ids; 0 without one."""
+    rows = engine.backend.rows_of(sorted({id for pair in pairs for id in pair}))
+    numbers = np.array([[rows.get(id, -1) for id in pair] for pair in pairs], dtype=np.int64)
+    most = max(_KEPT // engine.dimension() // 2, 1)
+    parts = (numbers[start : start + most] for start in range(0, len(numbers), most))
+    return [similarity for part in parts for similarity in _cosines(engine, part)]
+
+
+def _cosines(engine: Engine, pairs: Positions) -> Iterator[float]:
+    """Yield the cosines of the vectors in pairs of rows, rounded as ``cosines`` are."""
+    unique, places = np.unique(pairs, return_inverse=True)
+    rows, places = unique.tolist(), places.reshape(pairs.shape)
+    vectors = engine.backend.vectors(rows, EMBEDDED)
+    none = np.zeros(engine.dimension(), dtype=np.float32)
+    exact = directions(np.stack([vectors.get(row, none) for row in rows]))
+    for start in range(0, len(pairs), _AT_ONCE):
+        one, other = places[start : start + _AT_ONCE].T
+        similar: Floats = np.einsum("ij,ij->i", exact[one], exact[other])
+        yield from similar.round(DECIMALS).tolist()
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    """Return the cosine of two vectors as recall reckons it; 0 if either is all zeros."""
+    first, second = directions(np.stack((one, other)))
+    return float(cosines(first[None], second)[0])

@@ -1,0 +1,82 @@
+"""The message-log face: what was said in a session, in order, kept in a store like all else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..errors import ValidationError
+from ..memory.memories import Memories, check_store
+from ..model import fields
+from ..model.namespaces import Subtree, check_namespace, segment, unsegment
+from ..model.records import MemoryRecord
+
+
+class MessageLog:
+    """The messages of one *session*: records of a namespace of their own, oldest first.
+
+    Any text is a session, the empty one too, if a namespace has room for it (1,024 characters,
+    quoted). No session sees another's messages. Making a log reads and writes nothing.
+    """
+
+    def __init__(self, store: Memories, session: str, *, namespace: str = "messages") -> None:
+        self.store = check_store(store)
+        self.session = session
+        self.namespace = check_namespace(f"{namespace}/{segment(session)}")
+        self.thread = session if fields.storable(session) else segment(session)
+
+    def append(
+        self, messages: Iterable[Mapping[str, Any]], *, forget: str | Iterable[str] = ()
+    ) -> list[MemoryRecord]:
+        """Add *messages*, each a mapping of ``Memories.store``'s arguments: all of them or none.
+
+        The log says where they go: a message that names a namespace or a thread is refused. The
+        records with the ids in *forget* are forgotten in the same transaction.
+        """
+        items = _listed(messages)
+        if any({"namespace", "thread"} & item.keys() for item in items):
+            raise ValidationError("a message cannot name its namespace or thread; the log does")
+        gone = fields.ids(forget)
+        if not items and not gone:
+            return []
+        return self.store.store_many(
+            items, forget=gone, namespace=self.namespace, thread=self.thread
+        )
+
+    def messages(self, last: int | None = None) -> list[MemoryRecord]:
+        """Return the *last* messages, or all of them, oldest first; only those are read."""
+        limit = fields.limit("last", last)
+        return self.store.all(namespace=self.namespace, limit=limit, order="newest")[::-1]
+
+    def pop(self) -> MemoryRecord | None:
+        """Forget the last message and return it; None when there is none."""
+        while newest := self.messages(last=1):
+            if self.store.forget(newest[0].id):
+                return newest[0]
+        return None
+
+    def clear(self) -> int:
+        """Forget all messages; return how many there were."""
+        return self.store.forget(namespace=self.namespace)
+
+    def count(self) -> int:
+        """Count the messages."""
+        return self.store.count(namespace=self.namespace)
+
+    @staticmethod
+    def sessions(store: Memories, *, namespace: str = "messages") -> list[str]:
+        """Return the sessions that have messages, sorted."""
+        names = store.namespaces(Subtree(namespace))
+        sessions = (name[len(namespace) + 1 :] for name in names)
+        return sorted(unsegment(name) for name in sessions if name and "/" not in name)
+
+
+def _listed(messages: object) -> list[dict[str, Any]]:
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
+        raise ValidationError(f"messages must be a list of mappings, not {type(messages).__name__}")
+    given = list(messages)
+    for message in given:
+        if not isinstance(message, Mapping):
+            kind = type(message).__name__
+            raise ValidationError(f"a message must be a mapping of store's arguments, not {kind}")
+    return [dict(message) for message in given]

@@ -1,0 +1,115 @@
+"""More rankings: decay as a product, and five signals with a boost for a category."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from ...memory.ranking import DAY, Evidence, Floats, Parts
+from ...model.fields import number
+from .categories import CATEGORIES, guess_category, query_intent
+
+__all__ = [
+    "BOOSTS",
+    "CATEGORIES",
+    "DecayProduct",
+    "FiveSignal",
+    "guess_category",
+    "query_intent",
+]
+
+BOOSTS: Final[Mapping[str, float]] = {
+    "troubleshooting": 1.5,
+    "gotcha": 1.4,
+    "decision": 1.4,
+    "pattern": 1.3,
+    "convention": 1.3,
+    "architecture": 1.2,
+    "command": 1.2,
+    "workaround": 1.1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DecayProduct:
+    """Score = cosine · importance · e^(-rate · age), *rate* per day.
+
+    The cosine is the bare one of the two vectors, at least 0. Words decide what is related at all;
+    in keyword mode their score takes the place of the cosine. A rate may differ from query to
+    query. One contribution, "decay product", is the whole score; its factors are among the signals.
+    """
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        number("rate", self.rate, 0.0, 1e9)
+
+    def rank(self, evidence: Evidence) -> Parts:
+        """Return signals and contributions for every candidate."""
+        alike = np.clip(evidence.cosine, 0.0, 1.0) if evidence.share else evidence.keyword
+        decay = self._decay(evidence.age)
+        signals = {
+            "keyword": evidence.keyword,
+            "vector": evidence.vector,
+            "similarity": evidence.similarity,
+            **({"cosine": alike} if evidence.share else {}),
+            "importance": evidence.importance,
+            "decay": decay,
+        }
+        return Parts(signals, {"decay product": alike * evidence.importance * decay})
+
+    def ceiling(self, age: Floats, importance: Floats) -> Floats:
+        """Return the score of records of this age and importance whose cosine is 1."""
+        return importance * self._decay(age)
+
+    def _decay(self, age: Floats) -> Floats:
+        return np.exp(-self.rate / DAY * age)
+
+
+@dataclass(frozen=True, slots=True)
+class FiveSignal:
+    """Score = the signals below by fixed weights, times a boost for the category asked for.
+
+    .35 similarity, .25 outcome, .15 recency (half-life 30 days), .15 frequency and .10 confidence.
+    Frequency is min(log(accesses + 1) / log(100), 1). A record of the category that the query is
+    after (``categories.query_intent``) is boosted: troubleshooting 1.5, gotcha and decision 1.4,
+    pattern and convention 1.3, architecture and command 1.2, workaround 1.1.
+    """
+
+    def rank(self, evidence: Evidence) -> Parts:
+        """Return signals and contributions for every candidate."""
+        signals = {
+            "keyword": evidence.keyword,
+            "vector": evidence.vector,
+            "similarity": evidence.similarity,
+            "outcome": (evidence.outcome + 1) / 2,
+            "recency": np.exp2(-evidence.age / (30 * DAY)),
+            "frequency": np.minimum(np.log1p(evidence.accesses) / math.log(100), 1.0),
+            "confidence": evidence.confidence,
+            "boost": _boost(evidence),
+        }
+        weights = {
+            "keyword": 0.35 * (1 - evidence.share),
+            "vector": 0.35 * evidence.share,
+            "outcome": 0.25,
+            "recency": 0.15,
+            "frequency": 0.15,
+            "confidence": 0.10,
+        }
+        boost = signals["boost"]
+        return Parts(
+            signals, {name: weight * signals[name] * boost for name, weight in weights.items()}
+        )
+
+
+def _boost(evidence: Evidence) -> Floats:
+    """Return by what each candidate's category lifts it, given what the query is after."""
+    boost = np.ones(len(evidence.keyword))
+    intent = None if evidence.query is None else query_intent(evidence.query)
+    if intent is not None and intent in BOOSTS:
+        boost[evidence.is_category(intent)] = BOOSTS[intent]
+    return boost

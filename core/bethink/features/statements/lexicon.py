@@ -1,0 +1,241 @@
+"""The words that decide whether two statements differ: who denies, what changed, what excludes.
+
+English, apart from the words of denial. All sets hold folded words or, where it says so, stems.
+"""
+
+from __future__ import annotations
+
+from ...text import MONTHS as _MONTHS
+from ...text import STOP_WORDS, stem, word_set
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in text.split())
+
+
+DENIALS = (
+    word_set(
+        "not no never nobody nothing none neither nor nowhere without cannot cant dont doesnt "
+        "didnt isnt arent wasnt werent wont wouldnt shouldnt couldnt hasnt havent hadnt mustnt "
+        "aint anymore cancelled canceled abandoned discontinued formerly"
+    )
+    | word_set(
+        "nicht kein keine keinen keinem keiner nie niemals pas jamais nunca niente mai nao non"
+    )
+    | word_set("niet geen nooit inte aldrig ikke aldri не нет никогда нельзя ні немає nigdy")
+)
+"""Words that say a thing is not, or is no more, so."""
+
+UNSPACED_DENIALS = "[不没沒未无無]|ない|ませ|なく|ไม่|안 |않|없"
+"""The same, as a pattern of parts of words, in scripts written without spaces and in Korean."""
+
+CHANGES = _stems(
+    "now new newly move switch change update replace become became rename migrate increase reduce "
+    "decrease raised lowered recently latest currently instead upgrade extend reschedule postpone "
+    "reach correction actually joined relocated convert"
+)
+"""Stems that announce that something is no longer what it was."""
+
+FRAMES = {
+    stem(word): stem(frame)
+    for frame, words in {
+        "live": "reside move relocate settle dwell locate",
+        "work": "join employed hired",
+        "use": "switch migrate adopt upgrade",
+        "subscribe": "subscription",
+        "like": "love enjoy adore fond",
+        "hate": "dislike detest loathe",
+        "prefer": "favor favour favorite favourite preference",
+        "color": "colour",
+        "grey": "gray",
+    }.items()
+    for word in words.split()
+}
+"""Stems by the stem of what they state in other words."""
+
+RELATIONS = frozenset(FRAMES.values())
+
+POSTS = _stems(
+    "default main primary current only best capital leader manager lead owner own host chair"
+)
+"""Stems of what has one holder at a time, be it a person or a thing."""
+
+ONES = POSTS | _stems("prefer recent latest")
+"""Stems of what makes something of one's own the only one of its kind."""
+
+EXCLUSIVE = POSTS | _stems(
+    "prefer live work name run birthday born deadline locate base set married version use "
+    "expire schedule address status color size limit"
+)
+"""Stems of relations that hold one value at a time."""
+
+SEVERAL = _stems(
+    "speak know visit call see saw seen hear heard read watch eat ate drink drank buy "
+    "bought play help thank invite write wrote follow attend travel fly flew try tried order learn "
+    "study teach taught cook"
+)
+"""Stems of relations that hold of several at once, whatever their names."""
+
+KINDS = (
+    _stems("black white grey red green blue yellow orange purple pink brown"),
+    _stems("small medium large"),
+    _stems("single engaged married divorced widowed"),
+    _stems("vegetarian vegan pescatarian omnivore"),
+)
+"""Stems of which a thing is, as a rule, one at a time."""
+
+_OPPOSITES = """
+    like hate; enable disable; open close; open shut; full empty; near far; true false;
+    start stop; start finish; begin end; increase decrease; raise lower;
+    rise fall; accept reject; accept refuse; accept decline; approve reject; approve deny;
+    allow forbid; allow block; allow prohibit; allow deny; allow ban; permit forbid; single married;
+    hot cold; warm cool; early late; morning evening; day night; present absent; succeed fail;
+    success failure; pass fail; public private; more less; more fewer; most least;
+    required optional; mandatory optional; alive dead; buy sell; win lose;
+    big small; large small; high low; long short; fast slow; old new; old young; light dark;
+    black white; left right; inside outside; indoors outdoors; indoor outdoor; front back;
+    top bottom; first last; first second; good bad; better worse; best worst; easy difficult;
+    easy hard; simple complex; strong weak; rich poor; clean dirty; wet dry; loud quiet;
+    noisy quiet; sit stand; arrive leave; enter leave; come go; push pull; give take; add remove;
+    include exclude; attach detach; connect disconnect; lock unlock; sync async;
+    synchronous asynchronous; manual automatic; online offline; local remote; static dynamic;
+    internal external; keep discard; keep delete; save delete; safe dangerous; ascending descending;
+    maximum minimum; max min; above below; agree disagree; male female;
+    man woman; boy girl; remember forget; sunny rainy; busy free; cheap expensive;
+    pause run; pause resume; stop run; broken fixed; broken work; fail work; fixed unresolved;
+    pending done; pending complete; open resolved; open fixed; open merged; draft published;
+    full part; active paused; active expired; valid expired; rent own; passing broken;
+    beginner advanced; hourly daily; hourly weekly; hourly monthly; hourly yearly; daily weekly;
+    daily monthly; daily yearly; weekly monthly; weekly yearly; monthly yearly; follow ignore;
+    sleep awake; together apart; major minor; temporary permanent
+"""
+
+
+def _opposites() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for pair in _OPPOSITES.split(";"):
+        one, other = (stem(word) for word in pair.split())
+        found.setdefault(one, set()).add(other)
+        found.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+OPPOSITES = _opposites()
+"""Stems by the stems that exclude them."""
+
+PREFIXES = ("un", "in", "im", "ir", "dis", "non", "de", "mis")
+"""What turns a word into its opposite."""
+
+MONTHS = {form: name for name in _MONTHS for form in (name, name[:3])} | {"sept": "september"}
+"""Names of months by all their forms."""
+_WEEKDAYS = word_set("monday tuesday wednesday thursday friday saturday sunday")
+WEEKDAYS = {form: name for name in _WEEKDAYS for form in (name, name + "s")}
+_COUNT = "two three four five six seven eight nine ten eleven twelve"
+NUMBERS = {word: str(number) for number, word in enumerate(_COUNT.split(), 2)} | {
+    "twenty": "20",
+    "thirty": "30",
+    "forty": "40",
+    "fifty": "50",
+    "dozen": "12",
+}
+
+MONEY = word_set("$ \u20ac \u00a3 \u00a5 dollar dollars euro euros usd eur pounds")
+SHARES = word_set("% percent")
+HOURS = word_set("am pm oclock")
+ORDINALS = word_set("st nd rd th of the")
+
+SPEAKERS = word_set("i my me mine we our us im ive id")
+SELVES = SPEAKERS | word_set("user users")
+"""Words for the one the memory is about, who says nothing of the statement."""
+SELF = "i"
+"""The term that stands for them where little else is said."""
+
+INDEFINITE = NUMBERS.keys() | word_set(
+    "a an some there another any no nobody someone somebody one few several"
+)
+"""First words of a statement about nobody in particular."""
+
+BEING = word_set("is are was were be been being am m re im isnt arent wasnt werent")
+
+WEAK = word_set(
+    "get got go going gone let lets used try trying tried help helps know think thinking thought "
+    "wonder wondering look looking give tell find suggest recommend hope feel feeling said mention "
+    "thank thanks great awesome amazing cool nice glad sorry"
+)
+"""Words that say little, but not the same as one another."""
+
+_EMPTY = WEAK | word_set(
+    "someone somebody something thing things person people anyone anybody anything everyone "
+    "everybody everything s t re ve ll m d st nd rd th also really actually currently "
+    "already still again even quite well please while there here some any each every both either "
+    "one another other such next been as up out over off then "
+    "that which who whom whose because since although though if whether until around "
+    "gonna gotta wanna definitely totally "
+    "today yesterday tomorrow im ive id way lot want wants need needs sure maybe before ever "
+    "wow hey hi hello yeah yep yes ok okay bye congrats "
+    "der die das den dem des ein eine einen einem einer le la les un une el los las una het een"
+)
+UNITS = {
+    unit: kind
+    for kind, units in {
+        "duration": "second seconds minute minutes hour hours day days week weeks month months "
+        "year years ms sec min h hr hrs",
+        "size": "kb mb gb tb",
+        "length": "mm cm km mile miles meter meters",
+        "weight": "kg g lb lbs pound pounds",
+    }.items()
+    for unit in units.split()
+}
+"""Units by the kind of value they make of a number."""
+
+TIMES = frozenset(("year", "month", "day", "weekday"))
+"""Kinds of values that tell when something is so."""
+
+COUNTED = frozenset(("number", *UNITS.values()))
+"""Kinds of values that count something."""
+
+MEASURES = UNITS.keys() | MONEY | SHARES | word_set("time times k")
+"""Units, which say how much but not of what."""
+
+MEASURE_TERMS = frozenset(map(stem, MEASURES))
+ADDING = word_set("also additionally another besides")
+BESIDES = (" too", " as well")
+"""How it is said, anywhere and at the end, that something comes to what was there."""
+
+QUESTIONS = word_set("can could would do does did what how why where which who any should")
+"""First words of what asks and does not state."""
+
+AUXILIARIES = BEING | word_set(
+    "has have had will shall may might must hasnt havent wont dont doesnt didnt"
+)
+"""First words of what may state or ask."""
+
+JOINTS = word_set("so and but also or")
+TURNS = word_set("on off in into onto out up down over under before after with without from")
+TOWARDS = word_set("from to for by against")
+ROLES = TURNS | TOWARDS | word_set("about at through between")
+MANNER = word_set(
+    "all some any every each both either or neither none most much many few several half other "
+    "another "
+    "same everyone everybody everything anyone anybody anything here there i me my mine you your "
+    "yours he him his she her hers we us our ours they them their theirs "
+    "was were did had will would shall should can could may might must if unless until whether "
+    "except want wants need needs try tries trying think thinks thinking hope hopes wish wishes "
+    "plan plans planned almost nearly hardly barely scarcely only merely partly mostly rarely "
+    "seldom sometimes often usually always generally probably possibly perhaps maybe likely "
+    "unlikely supposedly reportedly allegedly apparently seemingly former future this these those "
+    "last next previous yesterday today tomorrow tonight too about "
+    "fail fails failed refuse refuses refused forget forgets forgot unable lack lacks lacked avoid "
+    "avoids avoided skip skips skipped miss misses missed lose loses lost postpone postpones "
+    "postponed"
+)
+"""Words with which a statement is another one, though it tells of the same."""
+_SHORT = """
+    cannot can; cant can; wont will; ll will; shant shall; didnt did; hadnt had; wasnt was;
+    were was; werent was; wouldnt would; shouldnt should; couldnt could; mustnt must; mightnt might
+"""
+SHORT = {short: word for short, word in map(str.split, _SHORT.split(";"))}
+"""Short and other forms of words of MANNER, by the forms that count."""
+_TOLD_APART = DENIALS | HOURS | WEEKDAYS.keys() | MONTHS.keys() | NUMBERS.keys()
+SILENT = STOP_WORDS | _EMPTY | SELVES | _TOLD_APART
+"""Words that say nothing about the subject of a statement."""

@@ -1,0 +1,356 @@
+"""Whether two texts are in conflict, and whether they differ at all.
+
+Statements are compared one with one. Where two share most of their words, what remains decides: one
+denies what the other says, a number differs, a word is exchanged for another. The verdict is the
+same whichever text comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Final, Literal, TypeAlias
+
+from . import lexicon as lex
+from .statement_features import Statement, Traits, Value, excluded
+
+Tier: TypeAlias = Literal["likely", "possible"]
+Signals: TypeAlias = Mapping[str, float | str]
+
+MOST: Final = 0.75
+HALF: Final = 0.5
+_DATED: Final = frozenset((*lex.TIMES, "time", "change"))
+NAMED: Final = 2  # so many words at most stand for one thing
+SWAPPED: Final = 4  # or so many characters
+TOLD: Final = 3  # so many words tell what a statement is about, wherever they stand
+
+
+@dataclass(slots=True)  # not frozen: that takes three times as long to make
+class _Pair:
+    """Two statements, the texts they are from, and the terms they share."""
+
+    x: Statement
+    y: Statement
+    a: Traits
+    b: Traits
+    common: frozenset[str]
+
+    @property
+    def overlap(self) -> float:
+        return len(self.common) / (min(len(self.x.bag), len(self.y.bag)) or 1)
+
+
+_Finding: TypeAlias = tuple[Tier, str, float | str]
+
+
+def compare(a: Traits, b: Traits) -> tuple[Tier, Signals] | None:
+    """Return how sure a conflict between two texts is, and what tells; None if there is none."""
+    findings = _findings(a, b)
+    if not findings:
+        return None
+    found: dict[Tier, dict[str, float | str]] = {}
+    for tier, signal, measure in findings:
+        found.setdefault(tier, {}).setdefault(signal, measure)
+    for tier in ("likely", "possible"):
+        if tier in found:
+            return tier, found[tier]
+    return None
+
+
+def differ(a: Traits, b: Traits) -> bool:
+    """Say whether merging the texts would lose something: a value, a denial, a word of each."""
+    if a.figures != b.figures or a.denials != b.denials:
+        return True
+    one, other = frozenset(a.words), frozenset(b.words)
+    if not (one <= other or other <= one) or not (a.turns <= b.turns or b.turns <= a.turns):
+        return True
+    # "From Oslo to Rome" is not "to Oslo from Rome".
+    if any(a.roles[word] != b.roles[word] for word in a.roles.keys() & b.roles.keys()):
+        return True
+    # "Ann owes Bob" is neither "Bob owes Ann" nor "Ann is owed by Bob", but "Bob is owed by Ann".
+    in_order = a.words == b.words if one == other else _in_order(a.words, b.words)
+    return in_order == (a.passive != b.passive)
+
+
+def _in_order(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Say whether the longer has all words of the shorter in their order."""
+    shorter, longer = sorted((one, other), key=len)
+    rest = iter(longer)
+    return all(word in rest for word in shorter)
+
+
+def _findings(a: Traits, b: Traits) -> list[_Finding]:
+    findings: list[_Finding] = []
+    if a.bag.isdisjoint(b.bag):
+        return findings
+    for x, y in product(a.statements, b.statements):
+        common, valued = x.bag & y.bag, bool(x.values and y.values)
+        if not (common or valued) or _other_subjects(x, y, common) or _other_conditions(x, y):
+            continue
+        pair = _Pair(x, y, a, b, common)
+        found = _found(pair, valued)
+        if valued and found and _other_times(pair) and not _DATED.issuperset(f[1] for f in found):
+            found = [("possible", signal, measure) for _, signal, measure in found]
+        findings += found
+    return findings
+
+
+def _found(pair: _Pair, valued: bool) -> list[_Finding]:
+    rules = (_denial,) if pair.x.denied != pair.y.denied else _BOTH_SAY
+    found = [each for rule in rules if (each := rule(pair)) is not None]
+    return [*found, *_values(pair)] if valued else found
+
+
+def _other_times(pair: _Pair) -> bool:
+    """Tell what was in January from what was in June."""
+    x, y = _times(pair.x), _times(pair.y)
+    return any(x[kind].isdisjoint(y[kind]) for kind in x.keys() & y.keys())
+
+
+def _times(statement: Statement) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for value in statement.values:
+        if value.kind in lex.TIMES:
+            found.setdefault(value.kind, set()).add(value.amount)
+    return found
+
+
+def _other_subjects(x: Statement, y: Statement, common: frozenset[str]) -> bool:
+    """Tell "Ann likes tea" from "Bob likes tea": the first terms are foreign to each other.
+
+    Of what the user has, that is "my cat" and "my dog".
+    """
+    if x.vague or y.vague or not (x.terms and y.terms):
+        return False
+    if x.label and y.label and x.label != y.label and lex.POSTS.isdisjoint(common):
+        return x.bag != y.bag or lex.EXCLUSIVE.isdisjoint(common)
+    if (x.personal or y.personal) and not (x.owned and y.owned):
+        return False
+    return x.first not in y.bag and y.first not in x.bag and lex.POSTS.isdisjoint(common)
+
+
+def _other_conditions(x: Statement, y: Statement) -> bool:
+    """Tell "if it rains, we stay" from "if it is dry, we go"."""
+    one, other = x.condition, y.condition
+    return bool(one and other and one - y.bag and other - x.bag)
+
+
+def _other_things(pair: _Pair, shared: frozenset[str]) -> bool:
+    """Tell "area problems" from "card problems": a shared word, said of what is foreign."""
+    before, other = pair.x.before, pair.y.before
+    return any(
+        (p := before.get(term)) is not None
+        and (q := other.get(term)) is not None
+        and p != q
+        and p not in pair.b.bag
+        and q not in pair.a.bag
+        for term in shared
+    )
+
+
+def _same_subject(x: Statement, y: Statement) -> bool:
+    """Say whether both are about the speaker, or both about nobody in particular."""
+    return (x.personal and y.personal) or (x.vague and y.vague)
+
+
+def _passing(pair: _Pair) -> bool:
+    """Say whether either tells of nobody in particular, or what others are just doing."""
+    x, y = pair.x, pair.y
+    return x.vague or y.vague or ((x.event or y.event) and not (x.personal and y.personal))
+
+
+def _denial(pair: _Pair) -> _Finding | None:
+    """Find that one denies what the other says; to deny the special leaves the general standing."""
+    denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
+    shared = len(pair.common)
+    if shared < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
+        return ("possible", "denial", pair.overlap) if _called_off(denied, said) else None
+    if shared >= MOST * len(denied.bag) and not _other_things(pair, pair.common):
+        return "likely", "denial", pair.overlap
+    covered = len(denied.scope & said.bag) >= HALF * len(denied.scope)
+    if covered or pair.overlap >= HALF:
+        return "possible", "denial", pair.overlap
+    return None
+
+
+def _called_off(denied: Statement, said: Statement) -> bool:
+    """Tell that "the meeting is cancelled" denies that it is at three."""
+    named = bool(said.bag) and said.bag.isdisjoint(lex.RELATIONS)
+    return named and denied.bag == said.bag and bool(said.values)
+
+
+def _opposite(pair: _Pair) -> _Finding | None:
+    """Find a word on one side that excludes a word on the other."""
+    x, y = pair.x, pair.y
+    if x.opposed.isdisjoint(y.bag) and y.opposed.isdisjoint(x.bag):
+        return None
+    only_x, only_y = x.bag - pair.common, y.bag - pair.common
+    found = next((term for term in sorted(only_x) if not excluded(term).isdisjoint(only_y)), None)
+    if found is None:
+        return None
+    named = f"{found} / {min(excluded(found) & only_y)}"
+    rest = min(len(x.bag), len(y.bag)) - 1
+    if len(pair.common) >= MOST * rest and not _passing(pair):
+        return "likely", "opposite", named
+    return ("possible", "opposite", named) if len(pair.common) >= HALF * rest else None
+
+
+def _swap(pair: _Pair) -> _Finding | None:
+    """Find one thing in the place of another in statements that otherwise agree."""
+    x, y = pair.x, pair.y
+    if max(len(x.bag), len(y.bag)) > len(pair.common) + SWAPPED + 1:  # one may be "new"
+        return None
+    if x.first != y.first and lex.POSTS.isdisjoint(pair.common):  # then nothing tells what is one
+        return None
+    terms, others = _not_new(x.terms), _not_new(y.terms)
+    one, two, start = _exchanged(terms, others)
+    if not one or not two or x.vague or y.vague or x.added or y.added:
+        return None
+    measures = lex.MEASURE_TERMS.issuperset(one + two)
+    if measures and x.amounts != y.amounts:  # the numbers tell
+        return None
+    if sorted(one) == sorted(two) and not _turned(pair, one):
+        return None
+    if len(one) > 1 and len(two) > 1 and _other_uses(pair, one[-1], two[-1]):
+        return None
+    kept = len(terms) - len(one)
+    exclusive = _one_at_a_time(terms, start, start + len(one))
+    names = pair.a.names.issuperset(one) and pair.b.names.issuperset(two)
+    if kept < 2 and not _told_of(pair, exclusive, names, one + two):
+        return None
+    if not exclusive and (start == 0 or _passing(pair) or x.amounts != y.amounts):
+        return None
+    unspaced = not one[0].isascii() and len(one[0]) <= 2
+    if max(len(one), len(two)) > 1 + (names or exclusive) + 2 * unspaced:
+        return None
+    named = f"{' '.join(one)} / {' '.join(two)}"
+    several = not exclusive and not lex.SEVERAL.isdisjoint(pair.common)
+    sure = exclusive or ((names or kept >= TOLD) and not several)
+    return ("likely" if sure else "possible"), "value", named
+
+
+def _turned(pair: _Pair, terms: tuple[str, ...]) -> bool:
+    """Say whether one of *terms* has another role: "from Oslo to Rome", "tea over coffee"."""
+    one, other = pair.a.roles, pair.b.roles
+    return any(one.get(term) != other.get(term) for term in terms)
+
+
+def _other_uses(pair: _Pair, one: str, other: str) -> bool:
+    """Tell "Postgres for data" from "Redis for caching", but not "Lyon in France"."""
+    role = pair.a.roles.get(one)
+    named = one in pair.a.names and other in pair.b.names
+    return role is not None and role == pair.b.roles.get(other) and not named
+
+
+def _not_new(terms: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out what says no more than that there was another: "my new car"."""
+    return tuple(term for term in terms if term != "new") if "new" in terms else terms
+
+
+def _told_of(pair: _Pair, exclusive: bool, names: bool, changed: tuple[str, ...]) -> bool:
+    """Say whether one word tells what both are about: "the office is in", "I live in".
+
+    Or not even one: "I am vegan".
+    """
+    x, y = pair.x, pair.y
+    if x.being and y.being and any(kind.issuperset(changed) for kind in lex.KINDS):
+        return True
+    if lex.SELF in pair.common:
+        return False
+    return (exclusive and x.personal and y.personal) or (names and x.being and y.being)
+
+
+def _only_one(pair: _Pair) -> _Finding | None:
+    """Find that the only one of something has another name: "my current employer, Initech"."""
+    if not (pair.x.personal and pair.y.personal):
+        return None
+    x, y = pair.x.terms, pair.y.terms
+    for post in sorted(lex.ONES & pair.common):
+        one, two, kept = _followed(x[x.index(post) :], y[y.index(post) :])
+        if kept > 1 and one in pair.a.names and two in pair.b.names:
+            return "likely", "value", f"{one} / {two}"
+    return None
+
+
+def _followed(s: tuple[str, ...], t: tuple[str, ...]) -> tuple[str, str, int]:
+    """Return the first terms in which two sequences differ, if both go on, and where they are."""
+    for place, (one, two) in enumerate(zip(s, t, strict=False)):
+        if one != two:
+            return one, two, place
+    return "", "", 0
+
+
+def _one_at_a_time(terms: tuple[str, ...], start: int, end: int) -> bool:
+    """Say whether what stands from *start* to *end* is the only one that can: "live in", "lead".
+
+    What is named by a post comes between: "the main language is", not "the main".
+    """
+    before, after = terms[:start], terms[end:]
+    if not before:
+        return not lex.POSTS.isdisjoint(after)
+    told = frozenset(before[:-1] if before[-1] in lex.POSTS else before)
+    if len(before) + len(after) >= TOLD:
+        told |= frozenset(after)
+    return not lex.EXCLUSIVE.isdisjoint(told)
+
+
+def _exchanged(
+    s: tuple[str, ...], t: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+    """Cut off what two sequences begin and end with; return the middles and where they start."""
+    size = min(len(s), len(t))
+    start = 0
+    while start < size and s[start] == t[start]:
+        start += 1
+    end = 0
+    while end < size - start and s[-1 - end] == t[-1 - end]:
+        end += 1
+    return s[start : len(s) - end], t[start : len(t) - end], start
+
+
+def _change(pair: _Pair) -> _Finding | None:
+    """Find that one announces something new about what both are about."""
+    if len(pair.common) < TOLD or not (pair.x.changed or pair.y.changed) or pair.overlap < HALF:
+        return None
+    if pair.x.bag == pair.y.bag:
+        return None
+    return "possible", "change", pair.overlap
+
+
+def _values(pair: _Pair) -> Iterator[_Finding]:
+    """Find a number, date or time that is another than the other text gives for the same."""
+    for v in pair.x.values:
+        if (v.kind, v.amount) in pair.b.amounts:
+            continue
+        for w in pair.y.values:
+            if w.kind == v.kind and (w.kind, w.amount) not in pair.a.amounts:
+                tier = _value_tier(pair, v, w)
+                if tier is not None:
+                    yield tier, v.kind, f"{v.amount} / {w.amount}"
+
+
+def _value_tier(pair: _Pair, v: Value, w: Value) -> Tier | None:
+    shared = v.near & w.near
+    if not shared or _of_other_things(pair, v, w, shared):
+        return None
+    count, share = len(shared), len(shared) / min(len(v.near), len(w.near))
+    headed = bool(v.head) and v.head == w.head
+    close = share >= MOST or headed or (share >= HALF and count > 2)
+    if (v.near == w.near or (close and count > 1)) and not (pair.x.vague or pair.y.vague):
+        return "likely"
+    return "possible" if count > 1 or headed else None
+
+
+def _of_other_things(pair: _Pair, v: Value, w: Value, shared: frozenset[str]) -> bool:
+    """Say whether two values count different things, or belong to different names."""
+    if v.per and w.per and v.per != w.per:
+        return True
+    if v.head and w.head and v.head not in w.near and w.head not in v.near:
+        return True
+    named = (v.near - pair.b.bag) & pair.a.names and (w.near - pair.a.bag) & pair.b.names
+    return bool(named) or _other_things(pair, shared)
+
+
+_Rule: TypeAlias = Callable[[_Pair], _Finding | None]
+_BOTH_SAY: Final[tuple[_Rule, ...]] = (_opposite, _swap, _only_one, _change)

@@ -1,0 +1,418 @@
+"""What a text states, read once so that it can be compared many times."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, Final, TypeVar
+
+from ...text import MONTHS, stem, words
+from . import lexicon as lex
+from .changes import as_it_is_now
+
+_T = TypeVar("_T")
+
+_LONGEST: Final = 16_384
+_MOST_STATEMENTS: Final = 32
+_MOST_NUMBERS: Final = 4
+_NEAR: Final = 6
+
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+# Said without denying anything.
+_IDIOMS = re.compile(
+    r"\bnot (?:only|just|sure|yet sure|necessarily|to mention)\b|\b(?:why|or|if) not\b"
+    r"|\bno (?:problem|worries|doubt|matter|idea|way)\b|(?:^|[.!?]\s+)no,|\bcan'?t wait\b"
+    r"|\b(?:do not|don't) (?:know|forget|worry|hesitate|mind)\b|\bso far\b"
+)
+_CEASED = re.compile(
+    r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!be )\bused to\b|\bno longer\b"
+    r"|\b(?:stop(?:s|ped)?|quit|ceased) (?=\w+ing\b)"
+)
+# These deny, too, but each of another kind.
+_ENDED = re.compile(
+    r"\b(?:gave|giv(?:e|es|en|ing)) up (?=\w+ing\b)|\b(?:called|broke) off\b|\bbroke up with\b"
+    r"|\b(?:(?:got|was|been) )?(?:laid off|fired|resigned|retired|discharged) from\b"
+    r"|\b(?:fail(?:s|ed)?|refuse[sd]?|forg[eo]ts?|(?:is|are|was|were) unable) to\b"
+    r"|\black(?:s|ed)?\b|\b(?:avoid(?:s|ed)?|skip(?:s|ped)?|put off) (?=\w+ing\b)"
+    r"|\bgot rid of\b|\bsold (?=(?:my|our|his|her|their)\b)"
+)
+_BASED = re.compile(r"\bbased in\b")
+_CALLED = re.compile(r"\b(is|are|was|were|am|be|been) called\b")
+_OFF = re.compile(r"\b(?:is|are|was|were|be|turned|switched|set to|kept?) off\b")
+_ENDS = re.compile(
+    r"[.!;\n]+(?=\s|$)|(?<=\?)(?=\s)|[\u3002\uff01\uff1f\uff1b\n]+| [-\u2013\u2014] |,? but "
+    r"|, (?=(?:and|so|or|because|since|although|though|while|i|we|he|she|it|they|you|can|could|do"
+    r"|also|especially|how|what) )| because | although "
+)
+_ADDRESS = re.compile(r"[^\W_][\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+")
+_TOKENS = re.compile(
+    rf"{_ADDRESS.pattern}|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[%$\u20ac\u00a3\u00a5]"
+)
+# Not the words of a heading, which are all written like names.
+_NAMES = re.compile(r"(?:\b[^\W\d_A-Z]\w*'?|[,'\"]) ((?:[A-Z][^\W\d_]+ ?)+)")
+_OWNED = re.compile(r"\W*(?:my|our|(?:the )?user's) ")
+_CONDITION = re.compile(r"\W*(?:if|when|whenever|unless|for|in|on|during) [^,]*, ")
+# "Order 12 is", "Q1 sales", but not "Python 3.9 is" and "v2 is".
+_LABEL = re.compile(
+    r"\W*(?:(?:the|our|my) )?(?:(?!v\d)[^\W\d_]+\d+(?= )"
+    r"|[^\W\d_]+[ #]+\d+(?= (?:is|are|was|were|has|had|will|ends|starts)\b))"
+)
+_UNSPACED_DENIAL = re.compile(lex.UNSPACED_DENIALS)
+_DATE = re.compile(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])-([0-3]\d)\b")
+_SINGLE = re.compile(r"\ba single\b")
+_NONE: Final = frozenset[Any]()
+_ALONE = {role: frozenset((role,)) for role in lex.ROLES}
+_THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number, date or time, the term it counts (``head``) and the terms ``near`` it.
+
+    ``per``: the time that it is counted in, as in "per minute".
+    """
+
+    kind: str
+    amount: str
+    head: str
+    near: frozenset[str]
+    per: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement: its telling terms in order, and how it is made.
+
+    ``first`` is the first but for "new", ``opposed`` are terms that exclude one of them, ``scope``
+    those after the denial; ``before`` has the term right before each. ``vague``: about nobody in
+    particular; ``event``: it is going on; ``personal``: about the speaker or user; ``being``: it
+    tells what or where something is; ``owned``: it is about what they have; ``label``: the numbered
+    thing it is about; ``added``: it says something besides; ``condition``: the terms of "if" or
+    "for" with which it begins.
+    """
+
+    terms: tuple[str, ...]
+    first: str
+    bag: frozenset[str]
+    opposed: frozenset[str]
+    scope: frozenset[str]
+    before: Mapping[str, str]
+    values: tuple[Value, ...]
+    denied: bool
+    changed: bool
+    vague: bool
+    event: bool
+    personal: bool
+    being: bool
+    owned: bool
+    label: str
+    added: bool
+    condition: frozenset[str]
+
+    @property
+    def amounts(self) -> list[tuple[str, str]]:
+        """Give the values by kind and amount alone, sorted."""
+        return sorted((value.kind, value.amount) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """The statements of a text, and what the whole of it holds, down to questions and code.
+
+    ``words`` are its telling terms in order, ``figures`` its numbers and dates; ``turns`` are the
+    little words that turn a sentence around ("into", "off"), ``roles`` those and the like before
+    each word that has any ("from", "to"); ``denials`` counts those of idioms, too ("I don't know");
+    ``personal``: said of the speaker.
+    """
+
+    statements: tuple[Statement, ...]
+    bag: frozenset[str]
+    amounts: frozenset[tuple[str, str]]
+    names: frozenset[str]
+    words: tuple[str, ...]
+    figures: tuple[str, ...]
+    turns: frozenset[str]
+    roles: Mapping[str, frozenset[str]]
+    denials: int
+    passive: bool
+    personal: bool
+
+
+def traits(text: str) -> Traits:
+    """Read the traits of a text; of a long one, the first statements count."""
+    text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+    folded = text.casefold()
+    stating = _IDIOMS.sub(" ", folded)
+    lower = _plainly(stating)
+    statements = tuple(_statements(_spoken(lower[:_LONGEST])))
+    tokens = list(_tokens(lower))
+    whole = tokens if stating == folded else _tokens(_plainly(folded))
+    return Traits(
+        statements=statements,
+        bag=_union([s.bag for s in statements]),
+        amounts=_set((v.kind, v.amount) for s in statements for v in s.values),
+        names=_set(map(_term, _named_in(text).casefold().split())),
+        words=tuple(filter(None, map(_term, tokens))),
+        figures=tuple(filter(None, map(_figure, tokens))),
+        turns=_set(lex.TURNS.intersection(tokens)),
+        roles=_roles(tokens),
+        denials=sum(token in lex.DENIALS for token in whole),
+        passive="by" in tokens,
+        personal=not lex.SPEAKERS.isdisjoint(tokens),
+    )
+
+
+def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:
+    """Return the union of *sets*; of a lone one itself, which saves the room for another."""
+    return sets[0] if len(sets) == 1 else _set(frozenset().union(*sets))
+
+
+def _set(items: Iterable[_T]) -> frozenset[_T]:
+    """Return the set of *items*; without any it is always the same, as so many are empty."""
+    return frozenset(items) or _NONE
+
+
+def _named_in(text: str) -> str:
+    return " ".join((*_NAMES.findall(text), *_ADDRESS.findall(text)))
+
+
+def _roles(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
+    roles: dict[str, frozenset[str]] = {}
+    role = frozenset[str]()
+    for token in tokens:
+        if token in _ALONE:
+            role = _ALONE[token]
+        elif role and (told := _term(token) or _figure(token)):
+            roles[told] = roles[told] | role if told in roles else role
+            role = frozenset()
+    return roles
+
+
+def _statements(lower: str) -> Iterator[Statement]:
+    last: tuple[str, ...] = ()
+    for part in _ENDS.split(lower)[:_MOST_STATEMENTS]:
+        said = _statement(part, last)
+        if said is not None:
+            last = said.terms[-_NEAR:]
+            yield said
+
+
+def _plainly(lower: str) -> str:
+    """Put one word for some turns of phrase."""
+    lower = _CEASED.sub(" never ", lower)
+    return _DATE.sub(_spelled_out, _SINGLE.sub(" 1 ", _OFF.sub(" not ", lower)))
+
+
+def _spelled_out(date: re.Match[str]) -> str:
+    return f"{MONTHS[int(date[2]) - 1]} {int(date[3])} {date[1]}"
+
+
+def _spoken(lower: str) -> str:
+    """Put one word for what ended, too, and leave out code, unless there is nothing else."""
+    lower = _CALLED.sub(r"\1 named", _BASED.sub("located in", as_it_is_now(lower)))
+    lower = _ENDED.sub(" never ", lower)
+    spoken = _FENCED.sub(" . ", lower)
+    return spoken if spoken.strip(" .\n") else lower
+
+
+def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
+    hidden = not part.isascii() and _UNSPACED_DENIAL.search(part) is not None
+    tokens = list(_tokens(_UNSPACED_DENIAL.sub("", part) if hidden else part))
+    if not tokens or _asks(tokens, part.endswith("?")):
+        return None
+    terms = [_term(token) for token in tokens]
+    told = tuple(filter(None, terms))
+    values = tuple(_values(tokens, terms, last))
+    if not told and not values:
+        return None
+    personal = not lex.SELVES.isdisjoint(tokens) or _leaves_unsaid_who(tokens[0])
+    being = not lex.BEING.isdisjoint(tokens)
+    if personal and being and len(told) == 1:  # "I am vegan" is about no other word
+        told = (lex.SELF, *told)
+    denial = next((i for i, token in enumerate(tokens) if token in lex.DENIALS), None)
+    bag = _set(told)
+    return Statement(
+        terms=told,
+        first=next((term for term in told if term != "new"), ""),
+        bag=bag,
+        opposed=_union([opposed for term in told if (opposed := _opposed(term))]),
+        scope=bag if denial is None else _set(filter(None, terms[denial:])),
+        before={t: b for b, t in pairwise(terms) if b and t and b not in lex.CHANGES},
+        values=values,
+        denied=denial is not None or hidden,
+        changed=any(stem(token) in lex.CHANGES for token in tokens if token.isascii()),
+        vague=tokens[0] in lex.INDEFINITE,
+        event=_is_event(tokens),
+        personal=personal,
+        being=being,
+        owned=_OWNED.match(part) is not None,
+        label=_begins(_LABEL, part),
+        condition=_set(filter(None, map(_term, _tokens(_begins(_CONDITION, part))))),
+        added=not lex.ADDING.isdisjoint(tokens) or part.rstrip(" .!").endswith(lex.BESIDES),
+    )
+
+
+def _begins(pattern: re.Pattern[str], part: str) -> str:
+    found = pattern.match(part)
+    return found.group() if found else ""
+
+
+def _tokens(part: str) -> Iterator[str]:
+    for token in _TOKENS.findall(part):
+        if not token.isascii():
+            yield from words(token)
+            continue
+        head, apostrophe, tail = token.rpartition("'")
+        cut = apostrophe and tail in ("s", "m", "re", "ve", "ll", "d")
+        yield (head if cut else token).replace("'", "")
+        if cut and tail in lex.BEING:
+            yield tail
+
+
+def spelled(terms: str, text: str) -> str:
+    """Return *terms* as *text* has them; numbers and what it does not have stay as they are."""
+    words = _words_by_term(text)
+    return " ".join(words.get(term, term) for term in terms.split())
+
+
+@lru_cache(maxsize=1024)
+def _words_by_term(text: str) -> dict[str, str]:
+    return {_term(token): token for token in _tokens(text[:_LONGEST].casefold())}
+
+
+def _asks(tokens: list[str], marked: bool) -> bool:
+    """Tell "do you" and "what is" from "do not"; with a question mark, "is it", too."""
+    first = next((i for i, token in enumerate(tokens) if token not in lex.JOINTS), 0)
+    if tokens[first] in lex.QUESTIONS:
+        return lex.DENIALS.isdisjoint(tokens[first + 1 : first + 2])
+    return marked and tokens[first] in lex.AUXILIARIES
+
+
+def _figure(token: str) -> str:
+    """Give what a number, weekday or month says, or an empty string."""
+    if token[0].isdigit():
+        return _amount(token)
+    return lex.NUMBERS.get(token) or lex.WEEKDAYS.get(token) or lex.MONTHS.get(token, "")
+
+
+def excluded(term: str) -> frozenset[str]:
+    """Return the terms that exclude *term*: its opposites, and it with a prefix more or less."""
+    longer = {prefix + term for prefix in lex.PREFIXES if len(term) > 3}
+    return _opposed(term) | longer
+
+
+@lru_cache(maxsize=1 << 14)
+def _opposed(term: str) -> frozenset[str]:
+    """Return what ``excluded`` does, but not what is longer: the other's are shorter, then."""
+    cut = {term.removeprefix(prefix) for prefix in lex.PREFIXES}
+    shorter = {rest for rest in cut if 3 < len(rest) < len(term)}
+    return lex.OPPOSITES.get(term, frozenset()) | shorter
+
+
+@lru_cache(maxsize=1 << 14)
+def _term(token: str) -> str:
+    """Give the telling term of a token, or an empty string."""
+    if token in lex.SILENT or not token[0].isalpha():
+        return ""
+    if not token.isascii():
+        return token
+    cut = stem(token)
+    return lex.FRAMES.get(cut, cut)
+
+
+def _leaves_unsaid_who(first: str) -> bool:
+    """Tell a note on the user: "lives in Lisbon", "prefers tabs"."""
+    return first.endswith("s") and _term(first) in lex.RELATIONS
+
+
+def _is_event(tokens: list[str]) -> bool:
+    """Tell "is cutting", which happens, from "is" and "cuts", which hold."""
+    return any(
+        token.endswith("ing")
+        for i, being in enumerate(tokens)
+        if being in lex.BEING
+        for token in tokens[i + 1 : i + 4]
+    )
+
+
+def _values(tokens: list[str], terms: list[str], last: tuple[str, ...]) -> Iterator[Value]:
+    """Yield the values of a statement; *last* is what was spoken of before, where it says little.
+
+    Where numbers stand in rows, they are sums and lists and not what a statement is about.
+    """
+    named = [(i, *value) for i in range(len(tokens)) if (value := _named(tokens, i))]
+    if sum(kind in lex.COUNTED for _, kind, _ in named) > _MOST_NUMBERS:
+        named = [value for value in named if value[1] not in lex.COUNTED]
+    told = ["" if t in lex.MEASURES else term for t, term in zip(tokens, terms, strict=True)]
+    telling = [i for i, term in enumerate(told) if term]
+    for i, kind, amount in named:
+        at = bisect_left(telling, i)
+        near = frozenset(told[j] for j in telling[max(at - _NEAR, 0) : at + _NEAR])
+        head = next(filter(None, told[i + 1 : i + 3]), "") if kind in lex.COUNTED else ""
+        near = near if len(near) > 1 else near.union(last)
+        yield Value(kind, amount, head, near, _per(tokens, i))
+
+
+def _per(tokens: list[str], i: int) -> str:
+    """Return the unit in which what stands at a place is counted, or an empty string."""
+    for per, unit in pairwise(tokens[i + 1 : i + 5]):
+        if per in ("per", "a", "an", "each", "every") and unit in lex.UNITS:
+            return stem(unit)
+    return ""
+
+
+def _named(tokens: list[str], i: int) -> tuple[str, str] | None:
+    """Say what kind of value stands at a place, and which."""
+    token = lex.NUMBERS.get(tokens[i], tokens[i])
+    if token in lex.WEEKDAYS:
+        return "weekday", lex.WEEKDAYS[token]
+    before, after = tokens[i - 1] if i else "", tokens[i + 1] if i + 1 < len(tokens) else ""
+    if token in lex.MONTHS:
+        sure = token != "may" or before in ("in", "of") or before.isdigit() or after.isdigit()
+        return ("month", lex.MONTHS[token]) if sure else None
+    if not token[0].isdigit():
+        return None
+    if "ago" in tokens[i + 1 : i + 3]:  # that is another time with every day
+        return None
+    amount = _amount(token)
+    if (month := _month(tokens, i)) and len(amount) < 3:
+        return "day", f"{month} {amount}"
+    if after in lex.HOURS:
+        return "time", _clock(token, after)
+    if before in lex.MONEY or after in lex.MONEY:
+        return "money", amount
+    if len(token) == 4 and token.isdigit() and token[:2] in ("19", "20"):
+        return "year", token
+    if ":" in token:
+        return "time", _clock(token, "")
+    return "percent" if after in lex.SHARES else lex.UNITS.get(after, "number"), amount
+
+
+def _clock(token: str, half: str) -> str:
+    """Give a time of day as a clock of 24 hours has it."""
+    hour, _, rest = token.partition(":")
+    if not hour.isdecimal():
+        return token
+    hours = int(hour) % 12 + 12 * (half == "pm") if half in ("am", "pm") else int(hour)
+    return f"{hours}:{rest or '00'}"
+
+
+def _month(tokens: list[str], i: int) -> str:
+    """Name the month beside a number, as in "5th of May" and "May 5"."""
+    after = [token for token in tokens[i + 1 : i + 4] if token not in lex.ORDINALS][:1]
+    return next(
+        (lex.MONTHS[t] for t in (*tokens[max(0, i - 1) : i], *after) if t in lex.MONTHS), ""
+    )
+
+
+def _amount(token: str) -> str:
+    plain = _THOUSANDS.sub("", token)
+    try:
+        return str(int(plain)) if plain.isdecimal() else f"{float(plain):.15g}"
+    except ValueError:
+        return plain

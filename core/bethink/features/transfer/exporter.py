@@ -1,0 +1,161 @@
+"""Export: everything, or all about the records that were asked for, line by line."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from tempfile import mkstemp
+from typing import Any, Final, Protocol, TypeAlias
+
+from ...errors import StorageError, ValidationError
+from ...memory.engine import Engine
+from ...model import fields
+from ...model.filters import Filter, matches
+from ...model.namespaces import EVERYWHERE, Scope, covers
+from ...model.port import EMBEDDED, Entry, Everything
+from ...model.records import Snapshot
+from ..links import LINKING
+from .lines import Header, entry_line, header_line, record_line, snapshot_line, vouched
+
+
+class Writes(Protocol):
+    """A file open for writing, of text (it has an ``encoding``) or of bytes."""
+
+    def write(self, data: Any, /) -> object:
+        """Write *data*."""
+
+
+_NOBODY: Final = "unknown"
+"""The embedder of what has no vectors yet, or lost the fact that tells who made them."""
+Target: TypeAlias = str | os.PathLike[str] | Writes
+
+
+def dump(engine: Engine, target: Target, scope: Scope, where: Filter | None) -> int:
+    """Write the records in *scope* that pass *where*, in any state, with all that led to them.
+
+    Return how many records that were.
+    """
+    engine.check_open()
+    engine.flush()
+    with engine.backend.chronicle.everything() as everything:
+        chosen = _Chosen(everything, scope, where)
+        header = Header(
+            engine.backend.fact("embedder") or _NOBODY,
+            chosen.count,
+            chosen.length,
+            len(everything.snapshots()),
+        )
+        lines = chain((header_line(header),), chosen.records(), chosen.history())
+        _write(engine, target, vouched(lines))
+    return chosen.count
+
+
+class _Chosen:
+    """What of *everything* is about the records in *scope* that pass *where*.
+
+    Entries of others are left out, and those that stay are vouched anew, as in a store that never
+    knew the others.
+    """
+
+    def __init__(self, everything: Everything, scope: Scope, where: Filter | None) -> None:
+        self._everything = everything
+        self._ids: set[str] | None = None
+        self._kept = array("q")
+        self.count, self.length = 0, everything.head()
+        if scope is EVERYWHERE and where is None:
+            self.count = sum(1 for _ in everything.records())
+            return
+        self._ids = {
+            row.record.id
+            for row in everything.records()
+            if covers(scope, row.record.namespace) and matches(where, row.record)
+        }
+        self._kept.extend(entry.seq for entry, _ in everything.entries() if self._about(entry))
+        self.count, self.length = len(self._ids), len(self._kept)
+
+    def records(self) -> Iterator[str]:
+        """Yield the lines of the records, in order of insertion."""
+        for row in self._everything.records():
+            if self._ids is None or row.record.id in self._ids:
+                yield record_line(row.record, row.vectors.get(EMBEDDED))
+
+    def history(self) -> Iterator[str]:
+        """Yield the lines of entries and snapshots, in the order in which they were made."""
+        snapshots = deque(self._everything.snapshots())
+        for entry, vectors in self._everything.entries():
+            if kept := self._about(entry):
+                yield from _taken_before(snapshots, entry.seq)
+                yield entry_line(kept, vectors)
+        yield from _taken_before(snapshots, self._everything.head() + 1)
+
+    def _about(self, entry: Entry) -> Entry | None:
+        """Return what of *entry* is about the chosen records."""
+        changes = entry.changes
+        if entry.action == "snapshot":
+            return entry
+        if entry.id is None and changes is not None:
+            accesses: dict[str, Any] = changes["accesses"]
+            if self._ids is not None:
+                accesses = {id: told for id, told in accesses.items() if id in self._ids}
+            return entry._replace(changes={"accesses": accesses}) if accesses else None
+        if self._ids is None:
+            return entry
+        if entry.id not in self._ids:
+            return None
+        if entry.action in LINKING and (changes is None or changes["target"] not in self._ids):
+            return None  # the other end is left out, or erased
+        if changes and "undoes" in changes:
+            undone = bisect_right(self._kept, changes["undoes"])
+            return entry._replace(changes={**changes, "undoes": undone})
+        return entry
+
+
+def _taken_before(snapshots: deque[Snapshot], seq: int) -> Iterator[str]:
+    """Take the snapshots before entry *seq* out of *snapshots*; return their lines."""
+    taken: list[Snapshot] = []
+    while snapshots and snapshots[0].seq < seq:
+        taken.append(snapshots.popleft())
+    yield from map(snapshot_line, sorted(taken, key=lambda each: (each.at, each.name)))
+
+
+def _write(engine: Engine, target: Target, lines: Iterable[str]) -> None:
+    """Write *lines* to a file object, or to a path: there all at once, for its owner only."""
+    if isinstance(target, str | os.PathLike):
+        _write_path(engine.backend.location, Path(fields.path("target", target)), lines)
+        return
+    if not hasattr(target, "write"):
+        kind = type(target).__name__
+        raise ValidationError(f"target must be a path or a file to write to, not {kind}")
+    textual = hasattr(target, "encoding")
+    for line in lines:
+        target.write(line if textual else line.encode())
+
+
+def _write_path(location: str, path: Path, lines: Iterable[str]) -> None:
+    if os.path.isdir(path):
+        raise ValidationError(f"{str(path)!r} is a folder, not a file")
+    if os.path.exists(path) and os.path.exists(location) and os.path.samefile(path, location):
+        raise ValidationError(f"{str(path)!r} is the store itself")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, part = mkstemp(dir=path.parent, prefix=f".{path.name}.")  # of mode 0600
+    except OSError as error:
+        raise StorageError(str(path), error.strerror or str(error)) from error
+    try:
+        with open(descriptor, "wb") as file:
+            file.writelines(line.encode() for line in lines)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(part)
+        if isinstance(error, OSError) and not isinstance(error, StorageError):
+            raise StorageError(str(path), error.strerror or str(error)) from error
+        raise

@@ -1,0 +1,171 @@
+"""The replay of an export: every journal entry written again, at the time it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import IO, Any, Final
+
+import numpy as np
+
+from ...errors import ValidationError
+from ...memory.engine import Engine
+from ...model import fields
+from ...model.journal import sensible
+from ...model.port import EMBEDDED, Vector, Writer
+from ...model.records import MemoryRecord
+from .lines import FIELDS, Lines, checked_fields, record_of, vector_of
+
+_AT_ONCE: Final = 256
+_Kept = tuple[MemoryRecord, Vector | None]
+
+
+class Replay:
+    """A checked export, ready to be written as often as need be.
+
+    Its records' vectors are in *spool*, in order of insertion: the export's own where the embedder
+    of *engine* made them, else made anew, before any transaction.
+    """
+
+    def __init__(self, lines: Lines, engine: Engine, spool: IO[bytes]) -> None:
+        self._lines = lines
+        self._engine = engine
+        self._spool = spool
+        self._dimension = engine.dimension()
+        self.header = lines.header()
+        self._told = self.header.entries + self.header.snapshots
+        self._known = self.header.embedder == engine.embedder.name
+        self._check()
+
+    def _check(self) -> None:
+        """Read every line once, and keep the vectors."""
+        waiting: list[_Kept] = []
+        for _ in range(self.header.records):
+            waiting.append(self._record())
+            if len(waiting) == _AT_ONCE:
+                self._keep(waiting)
+        self._keep(waiting)
+        for _ in range(self._told):
+            self._lines.take("entry", "snapshot")
+        self._lines.end()
+
+    def _record(self) -> _Kept:
+        """Read the next line, a record and the vector that it comes with."""
+        _, line = self._lines.take("record")
+        with self._lines.explained():
+            vector = vector_of(line["vector"]) if "vector" in line else None
+            if vector is not None and self._known and len(vector) != self._dimension:
+                raise ValidationError(f"{len(vector)} dimensions, not {self._dimension}")
+            return record_of(line["record"]), vector
+
+    def _keep(self, waiting: list[_Kept]) -> None:
+        """Spool a vector for each record, of NaN where it has none."""
+        vectors = [vector for _, vector in waiting]
+        if not self._known:
+            texts = [record for record, vector in waiting if vector is not None]
+            made = iter(self._engine.embed(texts))
+            vectors = [None if vector is None else next(made) for vector in vectors]
+        absent = np.full(self._dimension, np.nan, dtype="<f4")
+        for vector in vectors:
+            kept = absent if vector is None else np.asarray(vector, dtype="<f4")
+            self._spool.write(kept.tobytes())
+        waiting.clear()
+
+    def run(self, writer: Writer) -> set[str]:
+        """Write every entry; return the namespaces that records were ever in."""
+        self._lines.rewind()
+        self._lines.skip(self.header.records)
+        self._spool.seek(0)
+        found: set[str] = set()
+        for _ in range(self._told):
+            kind, line = self._lines.take("entry", "snapshot")
+            with self._lines.explained():
+                if kind == "snapshot":
+                    name = fields.label("name", line[kind]["name"])
+                    writer.snapshot(name, fields.timestamp("at", line[kind]["at"]))
+                else:
+                    found |= self._entry(writer, line[kind], line.get("vectors", {}))
+        self._compare(writer)
+        return found
+
+    def _compare(self, writer: Writer) -> None:
+        """Refuse records that are not what their history makes of them."""
+        self._lines.rewind()
+        for _ in range(self.header.records):
+            told, _ = self._record()
+            _, record = writer.find([told.id]).get(told.id, (0, None))
+            if record != told:
+                raise self._lines.damaged("tells another record than its history")
+
+    def _entry(self, writer: Writer, told: Mapping[str, Any], named: Mapping[str, Any]) -> set[str]:
+        """Write one entry again; return the namespace of its record."""
+        at, action = fields.timestamp("at", told["at"]), fields.label("action", told["action"])
+        changes: dict[str, Any] | None = told["changes"]
+        if changes is not None and not sensible(changes):
+            raise ValidationError("what it tells makes no sense")
+        if action == "snapshot":
+            name = fields.label("name", (changes or {})["name"])
+            writer.journal(action, at, None, None, None, {"name": name})
+            return set()
+        if "id" not in told:
+            _touch(writer, at, action, changes)
+            return set()
+        id = fields.identifier("id", told["id"])
+        row, before = writer.find([id]).get(id, (None, None))
+        after = _after(before, told, id, at)
+        if (after.id, after.namespace) != (id, told["namespace"]):
+            raise ValidationError(f"what it tells is of {after.id!r}, and not of {id!r}")
+        if told["moved"] is None:
+            _link(writer, action, id, changes)
+            writer.journal(action, at, after, None, None, changes)
+            return set()
+        vectors = {fields.identifier("name", name): vector_of(text) for name, text in named.items()}
+        if row is None:
+            new = writer.insert(after, {**self._embedded(), **vectors}).row
+        elif told["moved"]:
+            new = writer.replace(row, after, vectors).row
+        else:
+            new = row
+            (writer.erase if action == "erase" else writer.patch)(row, after)
+        writer.journal(action, at, after, row, new, changes)
+        return {after.namespace}
+
+    def _embedded(self) -> dict[str, Vector]:
+        """Return the next vector of the spool."""
+        vector = np.frombuffer(self._spool.read(4 * self._dimension), dtype="<f4")
+        if len(vector) < self._dimension:
+            raise ValidationError("more records in the history than there are")
+        return {} if np.isnan(vector[0]) else {EMBEDDED: vector}
+
+
+def _touch(writer: Writer, at: float, action: str, changes: dict[str, Any] | None) -> None:
+    accesses = {
+        fields.identifier("id", id): (
+            fields.integer("times", times, 1),
+            fields.timestamp("last", last),
+        )
+        for id, (times, last) in (changes or {})["accesses"].items()
+    }
+    rows = writer.touch(accesses)
+    writer.journal(action, at, None, None, None, {"rows": rows, "accesses": accesses})
+
+
+def _link(writer: Writer, action: str, id: str, changes: dict[str, Any] | None) -> None:
+    if changes is not None:  # else one of its ends has been erased
+        kind, target = (fields.identifier(name, changes[name]) for name in ("kind", "target"))
+        writer.link(id, kind, target, holds=action == "relate")
+
+
+def _after(
+    before: MemoryRecord | None, told: Mapping[str, Any], id: str, at: float
+) -> MemoryRecord:
+    """Return the record as the entry *told* left it; of an erased one only that it was there."""
+    changes, namespace = told["changes"], told["namespace"]
+    if before is None and told["action"] != "store":
+        raise ValidationError(f"record {id!r} is changed before it is stored")
+    if changes is None:
+        known = {"id": id, "namespace": namespace, "content": "", "state": "erased"}
+        return record_of({**known, "created_at": at, "occurred_at": at, "updated_at": at})
+    if before is None:
+        return record_of({name: value for name, value in changes.items() if name in FIELDS})
+    return replace(before, **{"updated_at": at, **checked_fields(changes)})

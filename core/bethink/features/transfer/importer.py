@@ -1,0 +1,87 @@
+"""Import: the journal of an export made again in an empty store, or its records merged into one.
+
+The file is read whole before anything is written, to find what is damaged, and again while writing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Final, Protocol, TypeAlias
+
+from ...errors import StorageError, ValidationError
+from ...memory.engine import Engine
+from ...model import fields
+from ...storage import open_backend
+from . import merge
+from .history import Replay
+from .lines import Lines
+from .merge import Merged
+
+
+class Reads(Protocol):
+    """A file open for reading, of text or of bytes."""
+
+    def read(self, size: int, /) -> str | bytes:
+        """Return so much of it at most, nothing at its end."""
+
+
+Source: TypeAlias = str | os.PathLike[str] | Reads
+
+_PIECE: Final = 1 << 20
+
+
+def load(engine: Engine, source: Source, longest: int) -> Merged:
+    """Take in an export, whole or not at all.
+
+    An empty store gets its whole past, any other its records, as merging does.
+    """
+    engine.check_open()
+    with _opened(source) as (file, name), TemporaryFile() as spool:
+        replay = Replay(Lines(file, name, longest), engine, spool)
+        with engine.writing(guarded=False) as transaction:
+            alone = not (transaction.base or engine.backend.chronicle.snapshots())
+            if alone:
+                transaction.erased |= replay.run(transaction.writer)
+        if not alone:
+            return _merged(engine, replay)
+        engine.index.rebuild(transaction.erased)
+        engine.backend.scrub()
+        return Merged(added=replay.header.records)
+
+
+def _merged(engine: Engine, replay: Replay) -> Merged:
+    """Make the exported store again elsewhere, and merge that."""
+    with TemporaryDirectory(prefix="bethink-") as folder:
+        path = os.path.join(folder, "import.db")
+        with closing(open_backend(path, "normal")) as backend:
+            with backend.write() as writer:
+                replay.run(writer)
+            return merge.join(engine, merge.Incoming.of(backend, engine.clock()))
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[tuple[IO[bytes], str]]:
+    """Open *source* so that it can be read twice; yield it with its name, if it has one."""
+    if isinstance(source, str | os.PathLike):
+        path = Path(fields.path("source", source))
+        try:
+            file = path.open("rb")
+        except OSError as error:
+            raise StorageError(str(path), error.strerror or str(error)) from error
+        with file:
+            yield file, str(path)
+    elif hasattr(source, "read"):
+        with TemporaryFile() as copy:
+            while piece := source.read(_PIECE):
+                copy.write(
+                    piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece
+                )
+            copy.seek(0)
+            yield copy, ""
+    else:
+        kind = type(source).__name__
+        raise ValidationError(f"source must be a path or a file to read from, not {kind}")

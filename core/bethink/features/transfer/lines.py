@@ -1,0 +1,212 @@
+"""The lines of an export: what is written of records, entries and vectors, and how it is read.
+
+A line is a JSON object with one name that says what it is: the header, a "record", an "entry", a
+"snapshot" or the "end", which vouches for all lines before it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass
+from dataclasses import fields as parts_of
+from typing import IO, Any, Final, get_args
+
+import numpy as np
+
+from ...errors import CorruptStoreError, NotABethinkFileError, SchemaTooNewError, ValidationError
+from ...model import fields
+from ...model.journal import told
+from ...model.port import Entry, Vector
+from ...model.records import MemoryRecord, Snapshot, State
+
+FORMAT: Final = "bethink export"
+VERSION: Final = 1
+LONGEST_LINE: Final = 64 << 20
+"""So many bytes of a line are read, unless more are allowed: a text of full length takes 2 MiB."""
+
+_NEEDED: Final = tuple(
+    part.name
+    for part in parts_of(MemoryRecord)
+    if part.default is MISSING and part.default_factory is MISSING
+)
+FIELDS: Final = frozenset(MemoryRecord.__slots__)
+
+
+_CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    **fields.CHECKS,  # and what only a store may set:
+    "created_at": fields.timestamp,
+    "updated_at": fields.timestamp,
+    "last_accessed_at": fields.optional(fields.timestamp),
+    "superseded_by": fields.optional(fields.label),
+    "access_count": lambda name, value: fields.integer(name, value, 0),
+    "outcome": lambda name, value: fields.number(name, value, -1.0, 1.0),
+    "state": lambda name, value: fields.one_of(name, value, get_args(State)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What an export says of itself: who made its vectors, and how many lines of a kind follow."""
+
+    embedder: str
+    records: int
+    entries: int
+    snapshots: int
+
+
+def checked_fields(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record among *given*, checked; what is no field is left out."""
+    return {name: _CHECKS[name](name, value) for name, value in given.items() if name in FIELDS}
+
+
+def record_of(given: Mapping[str, Any]) -> MemoryRecord:
+    """Return the record with the fields *given*, which must be fields and enough of them."""
+    if wrong := [name for name in given if name not in FIELDS]:
+        raise ValidationError(f"unknown field {wrong[0]!r}")
+    if missing := [name for name in _NEEDED if name not in given]:
+        raise ValidationError(f"a record without {missing[0]!r}")
+    return MemoryRecord(**checked_fields(given))
+
+
+def record_line(record: MemoryRecord, vector: Vector | None) -> str:
+    """Return the line of a record with the vector that the store's embedder made."""
+    line: dict[str, Any] = {"record": told(record)}
+    return fields.to_json(line if vector is None else {**line, "vector": _text(vector)})
+
+
+def entry_line(entry: Entry, vectors: Mapping[str, Vector]) -> str:
+    """Return the line of a journal entry that gave *vectors*; its number is its place."""
+    told_of: dict[str, Any] = {"at": entry.at, "action": entry.action}
+    if entry.id is not None:
+        moved = None if entry.row is None else entry.row == entry.seq
+        told_of |= {"id": entry.id, "namespace": entry.namespace, "moved": moved}
+    line: dict[str, Any] = {"entry": {**told_of, "changes": entry.changes}}
+    if vectors:
+        line["vectors"] = {name: _text(vector) for name, vector in vectors.items()}
+    return fields.to_json(line)
+
+
+def snapshot_line(snapshot: Snapshot) -> str:
+    """Return the line of a snapshot; it stands behind the last entry that it knows."""
+    return fields.to_json({"snapshot": {"name": snapshot.name, "at": snapshot.at}})
+
+
+def header_line(header: Header) -> str:
+    """Return the first line."""
+    counts = {name: getattr(header, name) for name in Header.__slots__}
+    return fields.to_json({"format": FORMAT, "version": VERSION, **counts})
+
+
+def vector_of(value: object) -> Vector:
+    """Return the vector that ``record_line`` or ``entry_line`` wrote."""
+    data = b64decode(fields.text("vector", value, LONGEST_LINE).encode(), validate=True)
+    found = np.frombuffer(data, dtype="<f4")
+    if not len(found) or not np.isfinite(found).all():
+        raise ValidationError("a vector that is none")
+    return found
+
+
+def _text(vector: Vector) -> str:
+    return b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
+
+
+class Lines:
+    """The lines of an export in *file*, read one after another.
+
+    A line beyond *longest* bytes is refused. *name* is the file's, for errors; it may have none.
+    """
+
+    def __init__(self, file: IO[bytes], name: str, longest: int) -> None:
+        self._file = file
+        self._name = name
+        self._longest = longest
+        self._number = 0
+        self._sum = hashlib.sha256()
+
+    def rewind(self) -> None:
+        """Start again behind the header."""
+        self._file.seek(0)
+        self._number, self._sum = 0, hashlib.sha256()
+        self._next()
+
+    def skip(self, count: int) -> None:
+        """Pass over so many lines."""
+        for _ in range(count):
+            self._file.readline(self._longest)
+        self._number += count
+
+    def header(self) -> Header:
+        """Read the first line; refuse what is no export, or a newer one."""
+        try:
+            line = self._next()
+        except CorruptStoreError:
+            line = {}
+        if line.get("format") != FORMAT:
+            raise NotABethinkFileError(self._name, "line 1 is not the header of a bethink export")
+        with self.explained():
+            version = fields.integer("version", line.get("version"), 1)
+            if version > VERSION:
+                raise SchemaTooNewError(version, VERSION, self._name)
+            counts = [fields.integer(name, line[name], 0) for name in Header.__slots__[1:]]
+            return Header(fields.label("embedder", line["embedder"]), *counts)
+
+    def take(self, *names: str) -> tuple[str, dict[str, Any]]:
+        """Return the next line, which must be one of those called *names*, and its name."""
+        line = self._next()
+        found = next((name for name in names if isinstance(line.get(name), dict)), None)
+        if found is None:
+            raise self.damaged(f"is not what follows here: {' or '.join(names)}")
+        return found, line
+
+    def end(self) -> None:
+        """Read the last line; refuse what it does not vouch for."""
+        digest = self._sum.hexdigest()
+        _, line = self.take("end")
+        if line["end"].get("sha256") != digest:
+            raise self.damaged("does not vouch for what is before it: something was changed")
+        if self._file.readline(2).strip():
+            raise self.damaged("is not the last one")
+
+    def damaged(self, reason: str) -> CorruptStoreError:
+        """Return the error that tells what is wrong with the line read last."""
+        return CorruptStoreError(self._name, f"line {self._number:,} {reason}")
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn what goes wrong with the values of a line into the error that names the line."""
+        try:
+            yield
+        except KeyError as error:
+            raise self.damaged(f"lacks {error}") from error
+        except (CorruptStoreError, ValueError, TypeError, AttributeError, LookupError) as error:
+            raise self.damaged(f"holds what cannot be: {error}") from error
+
+    def _next(self) -> dict[str, Any]:
+        self._number += 1
+        text = self._file.readline(self._longest + 1)
+        if len(text) > self._longest:
+            raise self.damaged(f"is longer than {self._longest:,} bytes; allow more with max_line")
+        if not text:
+            raise self.damaged("is missing: the end is cut off")
+        try:
+            line = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            cut = "" if text.endswith(b"\n") else ": the end is cut off"
+            raise self.damaged(f"is not JSON{cut}") from error
+        if not isinstance(line, dict):
+            raise self.damaged("is not a JSON object")
+        self._sum.update(text.rstrip(b"\r\n") + b"\n")
+        return line
+
+
+def vouched(lines: Iterator[str]) -> Iterator[str]:
+    """Yield *lines* with their ends, and after them the one that vouches for them."""
+    whole = hashlib.sha256()
+    for line in lines:
+        whole.update(f"{line}\n".encode())
+        yield f"{line}\n"
+    yield fields.to_json({"end": {"sha256": whole.hexdigest()}}) + "\n"

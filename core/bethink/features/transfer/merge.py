@@ -1,0 +1,316 @@
+"""Joining: the memories of another store come into this one, with their times and their vectors.
+
+What both stores know stays one record. What is new is added as it is; where this store says nearly
+the same already, the fuller of the two, else the one that was here, takes the other in and
+supersedes it. So whatever has come once is known by its id and its text: joining the same store
+again changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ...errors import StorageError, ValidationError
+from ...memory.engine import Engine, Transaction
+from ...memory.writing import comes_after, leads_to, supersede
+from ...model import fields
+from ...model.journal import told
+from ...model.port import EMBEDDED, Backend, Link, Row
+from ...model.records import LOWEST_LIVE, MemoryRecord, State, different
+from ...storage import open_backend
+from ..duplicates import Found, Nearest, combined, is_fuller
+from ..statements import read
+from .merge_conflicts import rivalries, told_at
+
+_TAKEN: Final[tuple[State, ...]] = ("live", "superseded", "archived")
+_HERE: Final = (
+    *("id", "namespace", "key", "content", "value", "author", "created_at", "updated_at"),
+    *("state", "superseded_by", "access_count", "last_accessed_at"),
+)
+"""What the later of two changes of a record does not decide."""
+_LATER: Final = tuple(name for name in MemoryRecord.__slots__ if name not in _HERE)
+
+Current: TypeAlias = Callable[[MemoryRecord], MemoryRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What became of the memories of another store.
+
+    ``added`` are new here, among them those that the later holder of their key supersedes at once
+    (``outdated``), and those that a record nearly the same takes in, or is taken in by
+    (``absorbed``). ``same`` were known, ``erased`` ones stay so. ``renamed``
+    tells by which id those are kept here whose own id has another text.
+    """
+
+    added: int = 0
+    same: int = 0
+    absorbed: int = 0
+    outdated: int = 0
+    erased: int = 0
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """The rows and links of another store, and the embedder that made its vectors.
+
+    ``told`` is when each live record with a key last came to say something else. ``gone`` are the
+    ids of what the other store does not show any more.
+    """
+
+    rows: Sequence[Row]
+    gone: Sequence[str]
+    links: Sequence[Link]
+    embedder: str | None
+    told: Mapping[str, float]
+
+    @classmethod
+    def of(cls, backend: Backend, now: float, current: Current = lambda record: record) -> Incoming:
+        """Read all that *backend* would show; *current* counts accesses in."""
+        rows: list[Row] = []
+        gone: list[str] = []
+        with backend.chronicle.everything() as everything:
+            for row in everything.records():
+                if row.record.state in _TAKEN and not row.record.expired(now):
+                    rows.append(replace(row, record=current(row.record)))
+                else:
+                    gone.append(row.record.id)
+        links = backend.chronicle.links([row.record.id for row in rows], backend.head())
+        keyed = [row.record for row in rows if row.record.state == "live" and row.record.key]
+        told = {record.id: told_at(backend, record) for record in keyed}
+        return cls(rows, gone, links, backend.fact("embedder"), told)
+
+
+def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged:
+    """Bring in the memories of an open store, or of the one in the file *other*."""
+    engine.check_open()
+    if isinstance(other, Engine):
+        other.check_open()
+        _check_other(engine, other.backend.location, itself=other is engine)
+        return join(engine, Incoming.of(other.backend, engine.clock(), other.current))
+    if not isinstance(other, str | os.PathLike):
+        kind = type(other).__name__
+        raise ValidationError(f"merge_from needs a store or the path of one, not {kind}")
+    path = fields.path("other", str(other).removeprefix("sqlite:///"))
+    if not os.path.isfile(path):
+        raise StorageError(path, "there is no such file")
+    if not os.path.getsize(path):
+        raise StorageError(path, "it is empty, so no store")
+    _check_other(engine, path)
+    with closing(open_backend(path)) as backend:
+        return join(engine, Incoming.of(backend, engine.clock()))
+
+
+def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None:
+    own = engine.backend.location
+    files = ":memory:" not in (own, location) and os.path.exists(own) and os.path.exists(location)
+    if itself or (files and os.path.samefile(own, location)):
+        raise ValidationError("a store cannot be merged with itself")
+
+
+def join(engine: Engine, incoming: Incoming) -> Merged:
+    """Bring *incoming* in, all of it or nothing."""
+    rows = _embedded(engine, incoming)
+    known = engine.backend.get([row.record.id for row in rows])
+    fresh = [row for row in rows if row.record.state == "live" and row.record.id not in known]
+    absent = np.zeros(engine.dimension(), np.float32)
+    vectors = [row.vectors.get(EMBEDDED, absent) for row in fresh]
+    nearest = Nearest(engine, [row.record for row in fresh], vectors)
+    with engine.writing(
+        closing=True, guarded=False
+    ) as transaction:  # so that accesses are compared with all
+        joined = _Joined(transaction, engine.backend, nearest, incoming).take(rows)
+    engine.index.save()
+    return joined
+
+
+def _embedded(engine: Engine, incoming: Incoming) -> list[Row]:
+    """Return the rows with vectors of this store's embedder."""
+    if not incoming.rows or incoming.embedder == engine.embedder.name:
+        return list(incoming.rows)
+    made = engine.embed([row.record for row in incoming.rows])
+    return [
+        replace(row, vectors={**row.vectors, EMBEDDED: vector})
+        for row, vector in zip(incoming.rows, made, strict=True)
+    ]
+
+
+class _Joined:
+    """Incoming records as they are written, and the count of what became of them."""
+
+    def __init__(
+        self, transaction: Transaction, backend: Backend, nearest: Nearest, incoming: Incoming
+    ) -> None:
+        self._transaction = transaction
+        self._backend = backend
+        self._incoming = incoming
+        self._writer = transaction.writer
+        self._nearest = nearest
+        nearest.begin(transaction)
+        self._ids: dict[str, str] = {}
+        self._own: dict[str, str] = {}
+        self._told: dict[str, float] = {}
+        self._successors: dict[str, str | None] = {}
+        self._outdated: dict[str, str] = {}
+        self._counts = dict.fromkeys(("added", "same", "absorbed", "outdated", "erased"), 0)
+
+    def take(self, rows: Sequence[Row]) -> Merged:
+        """Write *rows* and the links; return what became of them."""
+        for id, (_, ours) in self._writer.find(self._incoming.gone).items():
+            self._own[_derived(id, ours)] = id  # by which it is kept there if it says another text
+        self._ids = {row.record.id: self._id_here(row.record) for row in rows}
+        if self._own:  # some may be known there by an id that was made for them
+            self._ids = {row.record.id: self._id_here(row.record) for row in rows}
+        self._told = {self._ids[id]: at for id, at in self._incoming.told.items()}
+        named = [replace(row, record=self._named(row.record)) for row in rows]
+        self._successors = {row.record.id: row.record.superseded_by for row in named}
+        self._settle([row.record for row in named])
+        for row in named:
+            self._take(row)
+        for link in self._incoming.links:
+            self._link(link)
+        renamed = {theirs: ours for theirs, ours in self._ids.items() if theirs != ours}
+        return Merged(**self._counts, renamed=renamed)
+
+    def _id_here(self, record: MemoryRecord) -> str:
+        """Return the id that *record* has here: its own, unless that is another text's."""
+        id = self._own.get(record.id, record.id)
+        while found := self._writer.find([id]).get(id):
+            if found[1].state == "erased" or _said(found[1]) == _said(record):
+                break
+            self._own[_derived(id, found[1])] = id
+            id = _derived(id, record)
+        return id
+
+    def _named(self, record: MemoryRecord) -> MemoryRecord:
+        """Return *record* with the ids that it and its successor have here."""
+        by = record.superseded_by
+        return replace(record, id=self._ids[record.id], superseded_by=by and self._ids.get(by, by))
+
+    def _settle(self, records: Sequence[MemoryRecord]) -> None:
+        """Have the texts that were told last stand where both stores tell something else."""
+        back: dict[str, Any] = {"state": "live", "superseded_by": None}
+        for each in rivalries(self._transaction, self._backend, records, self._told):
+            self._outdated |= {record.id: each.head.id for record in each.outdated}
+            for row, record in each.superseded:
+                supersede(self._transaction, row, record, each.head.id)
+            for row, record in each.revived:
+                after = replace(record, **back, updated_at=self._transaction.now)
+                self._transaction.change(row, record, after, {}, "merge", back)
+
+    def _take(self, row: Row) -> None:
+        record = row.record
+        found = self._writer.find([record.id]).get(record.id)
+        if found is None:
+            self._add(row, record)
+        elif found[1].state == "erased":
+            self._counts["erased"] += 1
+        else:
+            self._counts["same"] += 1
+            self._reconcile(*found, record)
+
+    def _add(self, row: Row, record: MemoryRecord) -> None:
+        self._counts["added"] += 1
+        if record.state == "live":
+            by = self._outdated.get(record.id)
+            found = None if by else self._nearest.to(self._transaction, read(record))
+            if found is not None:
+                self._counts["absorbed"] += 1
+                self._add_beside(found, row, record)
+                return
+            if by := by or self._held_by(record):
+                self._counts["outdated"] += 1
+                record = replace(record, state="superseded", superseded_by=by)
+        self._transaction.add(record, row.vectors, told(record))
+
+    def _add_beside(self, found: Found, row: Row, record: MemoryRecord) -> None:
+        """Add a *record* nearly the same as the one *found*: the fuller of them absorbs the other.
+
+        So no text changes, and by its text each is known again.
+        """
+        place, kept, _ = found
+        # Whether the other store had the record supersede the very one that is kept here.
+        counted = leads_to(self._successors.get(kept.id), record.id, self._successors.get)
+        if is_fuller(record, kept):  # undoing it brings back what is superseded just before
+            supersede(self._transaction, place, kept, record.id)
+            at = max(record.updated_at, self._transaction.now)  # their clock may be ahead
+            record = replace(combined(record, kept, counted=counted), updated_at=at)
+            self._transaction.add(record, row.vectors, told(record))
+            self._nearest.add(read(record))
+        else:
+            gone = replace(record, state="superseded", superseded_by=kept.id)
+            self._transaction.add(gone, row.vectors, told(gone))
+            self._nearest.absorb(self._transaction, found, read(record), counted=counted)
+
+    def _held_by(self, record: MemoryRecord) -> str | None:
+        """Let the later of two facts hold their key; return the id of the holder if it stays."""
+        if record.key is None:
+            return None
+        row, holder = self._writer.holder(record.namespace, record.key) or (0, None)
+        if holder is None:
+            return None
+        later = told_at(self._backend, holder) >= self._told.get(record.id, record.occurred_at)
+        if later and not holder.expired(self._transaction.now):
+            return holder.id
+        supersede(self._transaction, row, holder, record.id)
+        return None
+
+    def _reconcile(self, row: int, ours: MemoryRecord, theirs: MemoryRecord) -> None:
+        """Bring one record of both stores up to date: the later change counts, the most accesses.
+
+        What was superseded there since is so here, but not by what it supersedes here; else its
+        state here stays.
+        """
+        accessed = [at for at in (ours.last_accessed_at, theirs.last_accessed_at) if at is not None]
+        after = replace(
+            ours,
+            access_count=max(ours.access_count, theirs.access_count),
+            last_accessed_at=max(accessed, default=None),
+        )
+        if theirs.updated_at > ours.updated_at:
+            later = {name: getattr(theirs, name) for name in _LATER}
+            if ours.state == "live":
+                later["outcome"] = max(theirs.outcome, LOWEST_LIVE)
+            if ours.state == "live" and self._is_superseded(theirs):
+                later |= {"state": theirs.state, "superseded_by": theirs.superseded_by}
+            after = replace(after, **later)
+        changes = {name: getattr(after, name) for name in different(ours, after)}
+        if changes:
+            at = self._transaction.now
+            if theirs.updated_at > at:  # their clock is ahead, and this is no earlier change
+                at = changes["updated_at"] = theirs.updated_at
+            after = replace(after, updated_at=at)
+            self._transaction.change(row, ours, after, {}, "merge", changes)
+
+    def _is_superseded(self, theirs: MemoryRecord) -> bool:
+        """Tell whether *theirs* is superseded, and not by what the same record supersedes here."""
+        return theirs.state == "superseded" and not comes_after(
+            self._transaction, theirs.superseded_by, theirs.id
+        )
+
+    def _link(self, link: Link) -> None:
+        """Link the two records here as they are linked there."""
+        source, target = self._ids.get(link.source), self._ids.get(link.target)
+        if source is None or target is None or self._writer.linked(source, link.kind, target):
+            return
+        found = self._writer.find([source, target])
+        if source != target and not any(found[end][1].state == "erased" for end in found):
+            self._transaction.link(found[source][1], link.kind, target, holds=True)
+
+
+def _said(record: MemoryRecord) -> tuple[object, ...]:
+    return record.content, record.value, record.author
+
+
+def _derived(id: str, record: MemoryRecord) -> str:
+    """Return the id that another text with this *id* gets, always the same for the same text."""
+    said = fields.to_json([id, *_said(record)])
+    return f"{id[:17]}{hashlib.sha256(said.encode()).hexdigest()[:15]}"

@@ -1,0 +1,84 @@
+"""Rivals: of two facts with one key, or of two texts of one path, the one told last holds.
+
+A text in pieces is told as a whole: its pieces never stand among those of another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+from ...memory.engine import Transaction
+from ...model.port import Backend
+from ...model.records import MemoryRecord
+from ..duplicates import say_the_same
+from ..files import held, path_of, place_of
+from ..statements import read
+
+_Found: TypeAlias = tuple[int, MemoryRecord]
+_SAID: Final = frozenset(("content", "value"))
+_LATEST: Final = 64  # entries: who changed nothing but a mark for so long is told when it occurred
+
+
+def told_at(backend: Backend, record: MemoryRecord) -> float:
+    """Return when *record* last came to say something else, or else when it occurred."""
+    for entry in backend.log(_LATEST, record.id, None, 0):
+        if entry.action == "store":
+            break
+        if not _SAID.isdisjoint(entry.changes):
+            return max(record.occurred_at, entry.at)
+    return record.occurred_at
+
+
+class Rivalry(NamedTuple):
+    """What a text that two stores tell in two ways makes of records, and the ``head`` of its text.
+
+    Incoming ones are ``outdated``; of those here some are ``superseded``, and some ``revived``.
+    """
+
+    head: MemoryRecord
+    outdated: Sequence[MemoryRecord] = ()
+    superseded: Sequence[_Found] = ()
+    revived: Sequence[_Found] = ()
+
+
+def rivalries(
+    transaction: Transaction,
+    backend: Backend,
+    incoming: Iterable[MemoryRecord],
+    told: Mapping[str, float],
+) -> Iterator[Rivalry]:
+    """Yield what becomes of each text that *incoming* and this store tell in two ways.
+
+    *told* is when each incoming record was told. One text that goes on where the other ends is no
+    rival, nor is a fact that the one here took in; and a text that was forgotten here stays so.
+    """
+    for theirs in _texts(incoming).values():
+        parts = held(transaction, theirs[0].namespace, path_of(theirs[0]))
+        known = transaction.writer.find([each.id for each in theirs])
+        gone = [found for found in known.values() if found[1].state != "live"]
+        here = [each for _, each in parts.values()]
+        ids, own = {each.id for each in theirs}, {each.id for each in here}
+        alone = len(theirs) == 1 and len(here) < 2
+        if ids <= own or (not gone and (alone or own <= ids)):
+            continue
+        if alone and any(say_the_same(read(theirs[0]), read(each), 1.0) for each in here):
+            continue  # the fact here has taken it in
+        fresh = [each for each in theirs if each.id not in known]
+        latest = max((told_at(backend, each) for each in here), default=math.inf)
+        whole = all(each.state != "erased" for _, each in gone)
+        if whole and max(told[each.id] for each in theirs) > latest:
+            ours = [(row, each) for row, each in parts.values() if each.id not in ids]
+            yield Rivalry(theirs[0], superseded=ours, revived=gone)
+        else:
+            yield Rivalry(here[0] if here else theirs[0], outdated=fresh)
+
+
+def _texts(records: Iterable[MemoryRecord]) -> dict[tuple[str, str], Sequence[MemoryRecord]]:
+    """Return the live records that have a key, by namespace and path, in order of the text."""
+    texts: dict[tuple[str, str], list[MemoryRecord]] = {}
+    for record in records:
+        if record.state == "live" and record.key is not None:
+            texts.setdefault((record.namespace, path_of(record)), []).append(record)
+    return {place: sorted(parts, key=place_of) for place, parts in texts.items()}

@@ -1,0 +1,227 @@
+"""KeyedMemory: a working memory in a store, shared by threads, tasks and processes.
+
+What is known under a key is one record without text. A new value is written into that record, and
+into the journal; so a counter stays one record however often it counts, and the log tells its
+history.
+
+``remember``, ``increment`` and ``compare_and_set`` read and write in one transaction. The function
+given to ``update`` runs before the transaction: it may take its time, use the store or fork, where
+inside it would keep everybody waiting, or wait for itself. What it returns is written if the value
+it was given is still there; else it is called again with the newer one.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from ...errors import StoreBusyError, ValidationError
+from ...memory import writing
+from ...memory.memories import Memories, check_store
+from ...memory.writing import UNCHANGED
+from ...model import fields
+from ...model.fields import plain
+from ...model.filters import RELATIONS, parse
+from ...model.namespaces import check_namespace
+from ...model.records import MemoryRecord
+from .interface import Memory, MemoryItem
+
+PATIENCE: Final = 30.0
+"""How many seconds ``update`` goes on while others change the key faster than it can."""
+
+_KEYED: Final = {"key": {"$exists": True}}
+
+
+class _Updating(threading.local):
+    """The keys whose update functions this thread is inside of."""
+
+    keys: frozenset[tuple[int, str, str]] = frozenset()
+
+
+_inside: Final = _Updating()
+
+
+class KeyedMemory(Memory):
+    """JSON values by key in the *namespace* of a *store*; every change is atomic and durable.
+
+    Each namespace is a memory of its own. Making one reads and writes nothing.
+    """
+
+    def __init__(self, store: Memories, *, namespace: str = "working") -> None:
+        self.store = check_store(store)
+        self.namespace = check_namespace(namespace)
+        self._engine = store._engine
+
+    def remember(self, key: str, value: Any) -> None:
+        """Remember *value*, any JSON, under *key*, instead of what was there.
+
+        *key* becomes the newest.
+        """
+        new = plain("value", value)
+        self._modify(key, lambda _: new)
+
+    def recall(self, key: str, default: Any = None) -> Any:
+        """Return what is remembered under *key*, else *default*; it does not become newer."""
+        found = self._record(key)
+        return default if found is None else _value(found)
+
+    def recent(self, limit: int) -> tuple[MemoryItem, ...]:
+        """Return the *limit* items remembered last, newest last.
+
+        ``update`` and ``compare_and_set`` remember anew; ``increment`` counts in place.
+        """
+        most, engine = fields.integer("limit", limit, 0), self._engine
+        newest = engine.backend.select(
+            self.namespace, parse(_KEYED), most, 0, True, engine.clock(), by_row=True
+        )
+        return tuple(map(_item, reversed(newest)))
+
+    def update(self, key: str, fn: Callable[[Any], Any], default: Any = None) -> Any:
+        """Remember what *fn* makes of the value under *key*, or of *default*; return it.
+
+        Nobody's change in between is lost: *fn* is called again with the newer value. So it should
+        do nothing but compute. What it raises leaves everything as it was. Returning None, as a
+        function does that forgets to return, raises ``ValidationError``, and so does changing
+        *key* inside it. If others change the key all the time for 30 s it raises
+        ``StoreBusyError``.
+        """
+        fields.function("fn", fn)
+        held, deadline = self._record(key), time.monotonic() + PATIENCE
+        while True:
+            before = copy.deepcopy(default if held is None else _value(held))
+            with self._updating(key):
+                new = _made(fn(before))
+            done, held = self._succeed(key, held, new)
+            if done:
+                return copy.deepcopy(new)
+            if time.monotonic() > deadline:
+                raise StoreBusyError(self.store.location, f"key {key!r} never stands still")
+
+    def increment(self, key: str, by: float = 1) -> Any:
+        """Add *by* to the number under *key*, 0 if there is none yet; return the sum.
+
+        A value that is not a number raises ``ValidationError``.
+        """
+        step = _number("by", plain("by", by))
+
+        def count(held: MemoryRecord | None) -> Any:
+            return _sum(0 if held is None else _number(f"the value of {key!r}", _value(held)), step)
+
+        counted = self._modify(key, count, anew=False)
+        assert counted is not None
+        return counted.value
+
+    def compare_and_set(self, key: str, expected: Any, new: Any) -> bool:
+        """Remember *new* under *key* if ``recall(key)`` would return *expected*; tell whether.
+
+        So None expects that nothing is there. Values are compared as JSON: ``True`` is not ``1``.
+        """
+        awaited, value = plain("expected", expected), plain("new", new)
+
+        def exchange(held: MemoryRecord | None) -> Any:
+            return value if _same(None if held is None else _value(held), awaited) else UNCHANGED
+
+        return self._modify(key, exchange) is not None
+
+    def forget(self, key: str) -> bool:
+        """Forget *key*; tell whether it was there."""
+        name = self._checked(key)
+        return bool(self.store.forget(namespace=self.namespace, where={"key": name}))
+
+    def clear(self) -> int:
+        """Forget every key; return how many there were."""
+        for _, _, key in _inside.keys:
+            self._checked(key)
+        return self.store.forget(namespace=self.namespace, where=_KEYED)
+
+    def keys(self) -> list[str]:
+        """Return the keys in the order in which they came in, as a dict does."""
+        return [item.key for item in self.items()]
+
+    def items(self) -> list[MemoryItem]:
+        """Return what is remembered, in the order in which the keys came in, as a dict does."""
+        return list(map(_item, self.store.all(namespace=self.namespace, where=_KEYED)))
+
+    def count(self) -> int:
+        """Count the keys."""
+        return self.store.count(namespace=self.namespace, where=_KEYED)
+
+    def _modify(
+        self, key: str, change: Callable[[MemoryRecord | None], Any], *, anew: bool = True
+    ) -> MemoryRecord | None:
+        return writing.modify(self._engine, self.namespace, self._checked(key), change, anew=anew)
+
+    def _succeed(
+        self, key: str, before: MemoryRecord | None, new: Any
+    ) -> tuple[bool, MemoryRecord | None]:
+        """Remember *new* if what is there is still *before*; tell whether, and what was there."""
+        found = before
+
+        def exchange(held: MemoryRecord | None) -> Any:
+            nonlocal found
+            found = held
+            if before is None or held is None:
+                return new if before is held else UNCHANGED
+            return new if _same(_value(before), _value(held)) else UNCHANGED
+
+        return self._modify(key, exchange) is not None, found
+
+    def _record(self, key: str) -> MemoryRecord | None:
+        return self.store.get(namespace=self.namespace, key=key)
+
+    def _checked(self, key: str) -> str:
+        """Return *key* if it may be changed here and now."""
+        name = fields.label("key", key)
+        if self._place(name) in _inside.keys:
+            raise ValidationError(
+                f"the function that updates {name!r} must return the new value, not write it"
+            )
+        return name
+
+    @contextmanager
+    def _updating(self, key: str) -> Iterator[None]:
+        """Refuse changes of *key* from inside: each would make the update start anew."""
+        outer, _inside.keys = _inside.keys, _inside.keys | {self._place(key)}
+        try:
+            yield
+        finally:
+            _inside.keys = outer
+
+    def _place(self, key: str) -> tuple[int, str, str]:
+        return id(self._engine), self.namespace, key
+
+
+def _value(record: MemoryRecord) -> Any:
+    """Return the value of *record*; one that was stored with a text only counts for its text."""
+    return record.content if record.value is None and record.content else record.value
+
+
+def _item(record: MemoryRecord) -> MemoryItem:
+    return MemoryItem(str(record.key), _value(record))
+
+
+def _same(one: Any, other: Any) -> bool:
+    return RELATIONS["$eq"](one, other)
+
+
+def _made(value: Any) -> Any:
+    if value is None:
+        raise ValidationError("the update returned None; return the new value")
+    return plain("value", value)
+
+
+def _number(name: str, value: Any) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValidationError(f"{name} must be a number, not {type(value).__name__}")
+    return value
+
+
+def _sum(one: int | float, other: int | float) -> Any:
+    try:
+        return plain("value", one + other)
+    except OverflowError:
+        raise ValidationError("the sum is too large for a float") from None

@@ -1,0 +1,175 @@
+"""The working memories of one process: the last few things, and things found by vector.
+
+They end with the process; ``KeyedMemory`` outlasts it.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import DimensionError
+from ...model import fields
+from ...model.forks import watch
+from .interface import Memory, MemoryItem, ScoredRecord
+
+Floats = npt.NDArray[np.float64]
+Numbers = Sequence[float] | npt.NDArray[np.floating[Any]]
+
+_MISSING: Final = object()
+_DIGITS: Final = 12
+
+
+class _Resident(Memory):
+    """Values in a dict, oldest first; what is in it is replaced, never changed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._held: dict[str, Any] = {}
+        watch(self)
+
+    def remember(self, key: str, value: Any) -> None:
+        """Remember *value* under *key*, instead of what was there; *key* becomes the newest."""
+        name, kept = fields.label("key", key), _copied(value)
+        with self._lock:
+            self._put(name, kept)
+
+    def recall(self, key: str, default: Any = None) -> Any:
+        """Return what is remembered under *key*, else *default*; it does not become newer."""
+        name = fields.label("key", key)
+        with self._lock:
+            found = self._held.get(name, _MISSING)
+        return default if found is _MISSING else _copied(found)
+
+    def recent(self, limit: int) -> tuple[MemoryItem, ...]:
+        """Return the *limit* items remembered last, newest last."""
+        most = fields.integer("limit", limit, 0)
+        with self._lock:
+            newest = list(islice(reversed(self._held.items()), most))
+        return tuple(MemoryItem(key, _copied(value)) for key, value in reversed(newest))
+
+    def forget(self, key: str) -> bool:
+        """Forget *key*; tell whether it was there."""
+        name = fields.label("key", key)
+        with self._lock:
+            return self._drop(name)
+
+    def before_fork(self) -> None:
+        """Let no other thread be in the middle of a change."""
+        self._lock.acquire()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Go on; a child makes its lock anew."""
+        if in_child:
+            self._lock = threading.RLock()
+        else:
+            self._lock.release()
+
+    def _put(self, key: str, value: Any) -> None:
+        self._drop(key)
+        self._held[key] = value
+
+    def _drop(self, key: str) -> bool:
+        return self._held.pop(key, _MISSING) is not _MISSING
+
+
+class ShortTermMemory(_Resident):
+    """The *max_items* things remembered last, any Python objects; older ones are let go.
+
+    An object that cannot be copied, such as a lock, is kept as it is, and so is what holds it.
+    """
+
+    def __init__(self, max_items: int = 50) -> None:
+        self.max_items = fields.integer("max_items", max_items, 1)
+        super().__init__()
+
+    def _put(self, key: str, value: Any) -> None:
+        super()._put(key, value)
+        if len(self._held) > self.max_items:
+            self._drop(next(iter(self._held)))
+
+
+class LongTermMemory(_Resident):
+    """Things to be found by vectors of the caller's own, all of *dimension* numbers.
+
+    Without *dimension* the first vector remembered sets it. Nothing is ever let go by itself.
+    """
+
+    def __init__(self, dimension: int | None = None) -> None:
+        self.dimension = None if dimension is None else fields.integer("dimension", dimension, 1)
+        self._vectors: dict[str, Floats] = {}
+        self._table: tuple[list[MemoryItem], Floats] | None = None
+        super().__init__()
+
+    def remember_vector(self, key: str, value: Any, vector: Numbers) -> None:
+        """Remember *value* under *key*, to be found by *vector*.
+
+        ``remember`` takes the vector away again: it belonged to the old value. A vector with a
+        number that is not finite raises ``ValidationError``, one of another length
+        ``DimensionError``.
+        """
+        name, direction, kept = fields.label("key", key), _direction(key, vector), _copied(value)
+        with self._lock:
+            self._check(direction)
+            self.dimension = len(direction)
+            self._put(name, kept)
+            self._vectors[name] = direction
+            self._table = None
+
+    def search(self, vector: Numbers, top_k: int = 5) -> tuple[ScoredRecord, ...]:
+        """Return the *top_k* items whose vectors have the largest cosine with *vector*, best first.
+
+        The cosine, rounded to twelve decimals, is exact; with a vector of zeros it is 0. Ties go to
+        what was remembered first. Items without a vector are not found.
+        """
+        query, most = _direction("query", vector), fields.integer("top_k", top_k, 0)
+        with self._lock:
+            self._check(query)
+            items, directions = self._searchable()
+        if not items:
+            return ()
+        scores = np.round(np.einsum("ij,j->i", directions, query), _DIGITS) + 0.0
+        best = np.argsort(-scores, kind="stable")[:most].tolist()
+        return tuple(
+            ScoredRecord(MemoryItem(items[at].key, _copied(items[at].value)), float(scores[at]))
+            for at in best
+        )
+
+    def _check(self, vector: Floats) -> None:
+        if self.dimension is not None and self.dimension != len(vector):
+            raise DimensionError(self.dimension, len(vector))
+
+    def _searchable(self) -> tuple[list[MemoryItem], Floats]:
+        """Return the items that have vectors, and those as rows: made anew after a change."""
+        if self._table is None:
+            items = [MemoryItem(key, self._held[key]) for key in self._vectors]
+            self._table = items, np.array(list(self._vectors.values()))
+        return self._table
+
+    def _drop(self, key: str) -> bool:
+        if self._vectors.pop(key, None) is not None:
+            self._table = None
+        return super()._drop(key)
+
+
+def _direction(name: str, vector: Numbers) -> Floats:
+    """Return the *vector* called *name* at length one; zeros stay zeros."""
+    fields.vector(name, vector)
+    numbers = np.array(vector, dtype=np.float64)
+    numbers /= np.abs(numbers).max() or 1.0  # so that no square is too small or too large
+    direction: Floats = numbers / (np.sqrt((numbers * numbers).sum()) or 1.0)
+    return direction
+
+
+def _copied(value: Any) -> Any:
+    """Return a deep copy of *value*, or *value* itself if there can be none."""
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # an object may refuse in its own way
+        return value

@@ -1,0 +1,105 @@
+"""Accesses that are not written yet: a recall only notes them, a later write takes them along.
+
+They are gathered until there are many, or for a minute, because every one of them dirties a page of
+the file.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from ..model.port import Row
+from ..model.records import MemoryRecord, with_accesses
+
+Pending: TypeAlias = dict[str, tuple[int, float]]
+
+MANY: Final = 128
+SECONDS: Final = 60.0
+
+
+class Touches:
+    """Pending accesses by record id: how many times, and when last; safe for threads."""
+
+    def __init__(self) -> None:
+        self._pending: Pending = {}
+        self._leaving: list[tuple[int, Pending]] = []
+        self._since = 0.0
+        self._lock = threading.RLock()
+
+    def __bool__(self) -> bool:
+        return bool(self._pending)
+
+    def add(self, ids: Iterable[str], at: float) -> None:
+        """Note an access *at* of each record."""
+        with self._lock:
+            if not self._pending:
+                self._since = at
+            _add(self._pending, dict.fromkeys(ids, (1, at)))
+
+    def unwritten(self, head: int = 0) -> Pending:
+        """Return what no reader finds written who sees the journal up to *head*."""
+        with self._lock:
+            found: Pending = {}
+            for layer in self._layers(head):
+                _add(found, layer)
+        return found
+
+    def take(self, base: int, now: float | None = None) -> Pending:
+        """Remove and return everything pending; with a time only if it is due by then.
+
+        It is ``written`` after journal position *base*, or else to be ``put_back``.
+        """
+        with self._lock:
+            early = now is not None and self._since <= now < self._since + SECONDS
+            if early and len(self._pending) < MANY:
+                return {}
+            taken, self._pending = self._pending, {}
+            self._leaving.append((base, taken))
+        return taken
+
+    def written(self, taken: Pending) -> None:
+        """Note that what was taken is committed."""
+        with self._lock:
+            self._leaving = [each for each in self._leaving if each[1] is not taken]
+
+    def put_back(self, taken: Pending) -> None:
+        """Note again what could not be written."""
+        with self._lock:
+            self.written(taken)
+            _add(self._pending, taken)
+
+    def counted(self, rows: Iterable[Row], head: int) -> tuple[Row, ...]:
+        """Return *rows* as they are at *head*, with the accesses that are not written by then."""
+        with self._lock:
+            layers = self._layers(head)
+            counts = ((row, _counted(row.record, layers)) for row in rows)
+            return tuple(
+                row if record is row.record else replace(row, record=record)
+                for row, record in counts
+            )
+
+    def count(self, record: MemoryRecord) -> MemoryRecord:
+        """Return *record* with its pending accesses."""
+        return _counted(record, (self._pending,))
+
+    def _layers(self, head: int) -> list[Pending]:
+        return [self._pending, *(taken for base, taken in self._leaving if base >= head)]
+
+
+def _add(pending: Pending, more: Pending) -> None:
+    for id, (times, at) in more.items():
+        earlier, last = pending.get(id, (0, at))
+        pending[id] = (earlier + times, max(last, at))
+
+
+def _counted(record: MemoryRecord, layers: Iterable[Pending]) -> MemoryRecord:
+    for pending in layers:
+        waiting = pending.get(record.id)
+        if waiting is not None and record.state == "live":
+            times, at = waiting
+            last = max(at, record.last_accessed_at or at)
+            record = with_accesses(record, record.access_count + times, last)
+    return record

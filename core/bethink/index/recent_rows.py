@@ -1,0 +1,74 @@
+"""Rows that were just written, held until they are indexed, so that they need not be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from sys import getsizeof
+from typing import Final
+
+from ..model.port import Row
+
+MOST: Final = 1 << 24
+_ROW_BYTES: Final = 1600  # of a row and its record beside texts and vectors; measured
+
+
+class Held:
+    """Rows by number, about *most* bytes of them; beyond that, all are let go of."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self.rows: dict[int, Row] = {}
+        self._most = most
+        self._weights: dict[int, int] = {}
+        self._bytes = 0
+        self._lent: list[int] = []
+        self._in_part = False
+
+    def take(self, rows: Iterable[Row], *, in_part: bool) -> None:
+        """Hold *rows*, however many there are until ``settle``.
+
+        They may have their vectors of a matrix, which they do not make use of all if *in_part*.
+        """
+        for row in rows:
+            self.rows[row.row] = row
+            self._weights[row.row] = weight = _weight(row)
+            self._bytes += weight
+            self._lent.append(row.row)
+        self._in_part |= in_part
+
+    def of(self, namespace: str) -> list[int]:
+        """Return the numbers of the rows that are held of *namespace*."""
+        return [row for row, held in self.rows.items() if held.record.namespace == namespace]
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Let go of the rows with these *numbers*."""
+        for number in numbers:
+            if self.rows.pop(number, None):
+                self._bytes -= self._weights.pop(number)
+                self._in_part = True
+
+    def clear(self) -> None:
+        """Let go of all rows."""
+        self.forget(list(self.rows))
+
+    def settle(self) -> None:
+        """Keep to the bound, and keep no matrix for the sake of a part of its vectors."""
+        if self._bytes > self._most:
+            self.clear()
+        if not self._in_part:
+            return
+        for number in self._lent:
+            if row := self.rows.get(number):
+                owned = {name: vector.copy() for name, vector in row.vectors.items()}
+                self.rows[number] = Row(number, row.ordinal, row.record, owned)
+        self._lent, self._in_part = [], False
+
+
+def _weight(row: Row) -> int:
+    """Return about how many bytes a row takes."""
+    record = row.record
+    weight = _ROW_BYTES + getsizeof(record.content)
+    if record.metadata or record.value is not None:
+        weight += len(str(record.metadata)) + len(str(record.value))
+    for vector in row.vectors.values():
+        weight += vector.nbytes
+    return weight

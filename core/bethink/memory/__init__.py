@@ -1,0 +1,1 @@
+"""The kernel: memories are written, read, ranked, and asked for as they were."""

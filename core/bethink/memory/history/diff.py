@@ -1,0 +1,123 @@
+"""What lies between two moments: records that came, went or changed, and a fact's every value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...model.namespaces import Scope, covers
+from ...model.port import Backend, Chronicle, Current
+from ...model.records import LogEntry, MemoryRecord, spelled_alike
+from ...model.replay import Moment, folded, said_differently, then
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A record before and after."""
+
+    before: MemoryRecord
+    after: MemoryRecord
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields that differ, accesses aside."""
+        return said_differently(self.before, self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What changed among the live records of a scope from entry ``since`` to entry ``until``.
+
+    ``removed`` records are as they were before. Each part is in order of insertion.
+    """
+
+    since: int
+    until: int
+    added: tuple[MemoryRecord, ...]
+    changed: tuple[Change, ...]
+    removed: tuple[MemoryRecord, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a fact said from entry ``seq``, made at the time ``at``, on.
+
+    Entry ``until_seq`` ended that at ``until``, by the action ``ended_by``; None while none has, an
+    expiry that nobody swept included. The record ``replaced_by`` took its place, under the key or
+    by ``resolve``; None if it was taken away.
+    """
+
+    id: str
+    content: str
+    value: Any
+    seq: int
+    at: float
+    until_seq: int | None = None
+    until: float | None = None
+    ended_by: str | None = None
+    replaced_by: str | None = None
+
+
+def diff(backend: Backend, since: Moment, until: Moment, scope: Scope) -> Diff:
+    """Return what changed in *scope* from one moment to another, perhaps earlier, one."""
+    first, last = sorted((since.seq, until.seq))
+    changed = backend.chronicle.candidates(scope, last, first)
+    expired = backend.chronicle.expiring(scope, *sorted((since.at, until.at)))
+    found = {each.ordinal: each for each in (*changed, *expired)}
+    records = [found[ordinal] for ordinal in sorted(found)]
+    before, after = (_shown(backend.chronicle, records, at, scope) for at in (since, until))
+    both = [Change(before[id], after[id]) for id in before if id in after]
+    return Diff(
+        since.seq,
+        until.seq,
+        tuple(record for id, record in after.items() if id not in before),
+        tuple(change for change in both if change.fields),
+        tuple(record for id, record in before.items() if id not in after),
+    )
+
+
+def _shown(
+    chronicle: Chronicle, records: Sequence[Current], moment: Moment, scope: Scope
+) -> dict[str, MemoryRecord]:
+    """Return those of *records* that could be read in *scope* at *moment*, by id."""
+    return {
+        each.record.id: each.record
+        for each in then(chronicle, records, moment.seq)
+        if each.record.state == "live"
+        and covers(scope, each.record.namespace)
+        and not each.record.expired(moment.at)
+    }
+
+
+def audit(backend: Backend, namespace: str, key: str, seq: int) -> list[Version]:
+    """Return every version of the fact *key* that was known at *seq*, oldest first."""
+    found: list[Version] = []
+    for current in backend.chronicle.holders(namespace, key, seq):
+        entries = backend.log(None, current.record.id, None, 0)[::-1]
+        known = (entry for entry in entries if entry.seq <= seq)
+        found += _versions(known, (namespace, key, "live"))
+    return sorted(found, key=lambda version: version.seq)
+
+
+def _versions(entries: Iterable[LogEntry], place: tuple[str, str, str]) -> Iterator[Version]:
+    """Yield what the record of *entries* said while its namespace, key and state were *place*."""
+    held: Version | None = None
+    fields: dict[str, Any] = {}
+    for entry in entries:
+        fields = folded(fields, entry.changes, entry.at)
+        said = fields.get("content", ""), fields.get("value")
+        holds = (fields.get("namespace"), fields.get("key"), fields.get("state")) == place
+        if held is not None and not (holds and spelled_alike(said, (held.content, held.value))):
+            heir = held.id if holds else fields.get("superseded_by")
+            yield replace(
+                held, until_seq=entry.seq, until=entry.at, ended_by=entry.action, replaced_by=heir
+            )
+            held = None
+        if holds and held is None:
+            held = Version(str(entry.id), *said, entry.seq, entry.at)
+    if held is not None:
+        yield held

@@ -1,0 +1,156 @@
+"""Rankings: how signals become a score, and how the score explains itself.
+
+A ranking gets columns and returns columns. Its contributions add up to the score, and the score
+never falls when the vector signal or the cosine rises: that is what lets recall prove its top k
+from an upper bound.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ValidationError
+from ..model.fields import number
+from ..model.namespaces import Scope
+
+Floats = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
+
+DAY: Final = 86_400.0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known about the candidates, one number each.
+
+    ``keyword`` and ``vector`` lie in [0, 1]; ``share`` in [0, 1] is the vector's share of the
+    similarity. ``cosine`` is the bare number that the vector signal is calibrated from, 0 where
+    there is nothing to compare; until it is known exactly, both are upper bounds. ``age`` is in
+    seconds, from the later of occurrence and last access. ``importance`` and ``confidence`` lie in
+    [0, 1], ``outcome`` in [-1, 1]. ``is_category`` tells which of the candidates are of a category,
+    ``within`` which are in a scope. ``now`` is the moment that age is judged at, in Unix seconds.
+    """
+
+    keyword: Floats
+    vector: Floats
+    cosine: Floats
+    share: float
+    age: Floats
+    importance: Floats
+    confidence: Floats
+    outcome: Floats
+    accesses: Floats
+    query: str | None
+    is_category: Callable[[str], Truths]
+    within: Callable[[Scope], Truths]
+    now: float
+
+    @functools.cached_property
+    def similarity(self) -> Floats:
+        """How alike query and record are: the two signals mixed by ``share``."""
+        return (1 - self.share) * self.keyword + self.share * self.vector
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The signals behind a ranking and what each contributes to the score, as columns."""
+
+    signals: Mapping[str, Floats]
+    contributions: Mapping[str, Floats]
+
+    @property
+    def score(self) -> Floats:
+        """The sum of the contributions."""
+        return functools.reduce(np.add, self.contributions.values())
+
+
+class Ranking(Protocol):
+    """A policy that turns evidence into a score.
+
+    The score must not fall when ``vector`` or ``cosine`` rises. An optional attribute, ``spread``,
+    tells how much less alike a record may be and still outrank another; without it, any amount.
+    """
+
+    def rank(self, evidence: Evidence) -> Parts:
+        """Return signals and contributions for every candidate."""
+
+
+@runtime_checkable
+class Ceiled(Protocol):
+    """A ranking that knows what a record can score at most, and so where it need not look."""
+
+    def ceiling(self, age: Floats, importance: Floats) -> Floats:
+        """Return the most that records of this age (seconds) and importance score, however alike.
+
+        A score may be greater by rounding errors only.
+        """
+
+
+def checked(ranking: Ranking) -> Ranking:
+    """Return *ranking* if it can rank."""
+    if isinstance(ranking, type) or not callable(getattr(ranking, "rank", None)):
+        given = ranking.__name__ if isinstance(ranking, type) else type(ranking).__name__
+        raise ValidationError(f"ranking must be a Ranking such as WeightedSum(), not {given}")
+    return ranking
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedSum:
+    """Score = similarity, recency, importance and outcome, by weights normalised to sum to 1.
+
+    Recency is 2^(-age / half_life), *half_life* in days. The weights default to what was measured
+    to help: what is alike decides, the rest breaks near-ties. ``WeightedSum.classic()`` is the mix
+    of earlier systems.
+    """
+
+    similarity: float = 0.95
+    recency: float = 0.02
+    importance: float = 0.015
+    outcome: float = 0.015
+    half_life: float = field(default=30.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("similarity", "recency", "importance", "outcome"):
+            number(name, getattr(self, name), 0.0, 1e9)
+        number("half_life", self.half_life, 1e-9, 1e9)
+        if self.similarity + self.recency + self.importance + self.outcome <= 0:
+            raise ValidationError("at least one weight must be positive")
+
+    @classmethod
+    def classic(cls) -> WeightedSum:
+        """Return the .65/.15/.10/.10 mix with a half-life of seven days."""
+        return cls(0.65, 0.15, 0.10, 0.10, half_life=7.0)
+
+    @property
+    def spread(self) -> float:
+        """How much less alike a record may be and still outrank another."""
+        rest = self.recency + self.importance + self.outcome
+        return rest / self.similarity if self.similarity else np.inf
+
+    def rank(self, evidence: Evidence) -> Parts:
+        """Return signals and contributions for every candidate."""
+        total = self.similarity + self.recency + self.importance + self.outcome
+        recency = np.exp2(-evidence.age / (self.half_life * DAY))
+        outcome = (evidence.outcome + 1) / 2
+        signals = {
+            "keyword": evidence.keyword,
+            "vector": evidence.vector,
+            "similarity": evidence.similarity,
+            "recency": recency,
+            "importance": evidence.importance,
+            "outcome": outcome,
+        }
+        contributions = {
+            "keyword": self.similarity / total * (1 - evidence.share) * evidence.keyword,
+            "vector": self.similarity / total * evidence.share * evidence.vector,
+            "recency": self.recency / total * recency,
+            "importance": self.importance / total * evidence.importance,
+            "outcome": self.outcome / total * outcome,
+        }
+        return Parts(signals, contributions)

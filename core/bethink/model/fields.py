@@ -1,0 +1,330 @@
+"""What a caller may put into a record: every field's check, applied before anything is written."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NoReturn, TypedDict, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CorruptStoreError, ValidationError
+from .namespaces import check_namespace
+
+Vector = npt.NDArray[np.float32]
+Choice = TypeVar("Choice", bound=str)
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+MAX_CONTENT: Final = 524_288
+MAX_LABEL: Final = 1024
+MAX_DEPTH: Final = 128
+_LARGEST_INT: Final = 2**61
+_LONGEST_INT: Final = 10**4000  # Python reads no more than 4,300 digits
+_LARGEST: Final = 1e18  # so that lengths stay finite, too
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Common(TypedDict, total=False):
+    """The fields a caller may give a record, with what holds when one is not given.
+
+    ``namespace`` ("default") owns the record. ``key`` names a changing fact: storing the same key
+    again supersedes. ``value`` is any JSON. ``thread`` and ``author`` say what conversation it is a
+    turn of, and whose. ``category``, ``tags``, ``source`` and ``metadata`` are for filters.
+    ``importance`` (0.5) and ``confidence`` (1.0) lie in [0, 1]. ``occurred_at`` (now) and
+    ``expires_at`` (never) are Unix seconds or aware datetimes. ``vectors`` are named vectors of the
+    caller's own, to compare with in ``recall(vector=...)``.
+    """
+
+    namespace: str
+    key: str | None
+    value: Any
+    thread: str | None
+    author: str | None
+    category: str | None
+    tags: Iterable[str]
+    importance: float
+    confidence: float
+    source: str | None
+    metadata: Mapping[str, Any] | None
+    occurred_at: float | datetime | None
+    expires_at: float | datetime | None
+    vectors: Mapping[str, Sequence[float] | npt.NDArray[np.floating[Any]]] | None
+
+
+class Fields(Common, total=False):
+    """What ``store`` takes beside the content; ``supersedes`` is the id of a live record."""
+
+    id: str | None
+    supersedes: str | None
+
+
+class Changes(Common, total=False):
+    """What ``update`` may change: every field but the id."""
+
+    content: str
+
+
+def checked(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *fields* checked and in their stored form.
+
+    Raise ``ValidationError`` on the first bad one.
+    """
+    unknown = [name for name in fields if name not in CHECKS]
+    if unknown:
+        raise ValidationError(f"unknown field {unknown[0]!r}; known: {', '.join(sorted(CHECKS))}")
+    return {name: CHECKS[name](name, value) for name, value in fields.items()}
+
+
+def check_held(content: str, value: object) -> None:
+    """Refuse a record that would hold nothing."""
+    if not content and value is None:
+        raise ValidationError("content must not be empty (unless a value is given)")
+
+
+def number(name: str, value: object, low: float, high: float, what: str = "a number") -> float:
+    """Return *value*, which stands for *what*, as a finite float within [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValidationError(f"{name} must be {what}, not {type(value).__name__}")
+    if not low <= value <= high:
+        raise ValidationError(f"{name} must lie in [{low:g}, {high:g}], not {_shown(value)}")
+    return float(value)
+
+
+def integer(name: str, value: object, low: int) -> int:
+    """Return *value* as an int of at least *low*; one beyond all counting is cut down."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValidationError(f"{name} must be an int, not {type(value).__name__}")
+    if value < low:
+        raise ValidationError(f"{name} must be at least {low}, not {_shown(value)}")
+    return min(value, _LARGEST_INT)
+
+
+def limit(name: str, value: object) -> int | None:
+    """Return *value* as the most that may be returned, None for no limit."""
+    return None if value is None else integer(name, value, 0)
+
+
+def timestamp(name: str, value: object) -> float:
+    """Return *value*, Unix seconds or an aware datetime, as float Unix seconds."""
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise ValidationError(f"{name} is a naive datetime; give it a time zone")
+        return value.timestamp()
+    return number(name, value, -1e12, 1e12, "Unix seconds or an aware datetime")
+
+
+def text(name: str, value: object, limit: int = MAX_LABEL) -> str:
+    """Return *value*, as a plain str, if it is one that any storage can hold."""
+    if not isinstance(value, str):
+        raise ValidationError(f"{name} must be a str, not {type(value).__name__}")
+    if len(value) > limit:
+        raise ValidationError(f"{name} is {len(value):,} characters long; the limit is {limit:,}")
+    if not value.isascii() and _SURROGATE.search(value):
+        raise ValidationError(f"{name} holds a lone surrogate and cannot be stored as text")
+    return str.__str__(value)
+
+
+def label(name: str, value: object) -> str:
+    """Return *value* if it is a non-blank str of at most ``MAX_LABEL`` characters."""
+    found = text(name, value)
+    if not found.strip():
+        raise ValidationError(f"{name} must not be empty")
+    return found
+
+
+def identifier(name: str, value: object) -> str:
+    """Return *value* if it is a label without NUL, at which a text ends for SQLite's JSON."""
+    found = label(name, value)
+    if "\0" in found:
+        raise ValidationError(f"{name} must not hold a NUL character")
+    return found
+
+
+def one_of(name: str, value: Choice, choices: tuple[Choice, ...]) -> Choice:
+    """Return *value* if it is one of *choices*."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValidationError(
+            f"{name} must be one of {', '.join(map(repr, choices))}, not {_shown(value)[:80]}"
+        )
+    return value
+
+
+def ids(value: str | Iterable[str]) -> list[str]:
+    """Return one id or several as a list."""
+    if not isinstance(value, str) and not isinstance(value, Iterable):
+        raise ValidationError(f"ids must be a str or a list of str, not {type(value).__name__}")
+    return [identifier("id", id) for id in ([value] if isinstance(value, str) else value)]
+
+
+def path(name: str, value: object) -> str:
+    """Return *value*, a path as text or ``os.PathLike``, with "~" for the home folder."""
+    given = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(given, str):
+        raise ValidationError(f"{name} must be a path, not {type(value).__name__}")
+    if not given or "\0" in given or not _encodable(given):
+        raise ValidationError(f"{name} is the name of no file: {given[:80]!r}")
+    return os.path.expanduser(given)
+
+
+def function(name: str, value: Function) -> Function:
+    """Return *value* if it can be called."""
+    if not callable(value):
+        raise ValidationError(f"{name} must be a function, not {type(value).__name__}")
+    return value
+
+
+def named_vector(value: object) -> tuple[str, Vector]:
+    """Return a pair of name and numbers as a name and a float32 vector."""
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise ValidationError(f"vector must be a pair (name, numbers), not {type(value).__name__}")
+    return identifier("vector name", value[0]), vector(value[0], value[1])
+
+
+def fail(message: str) -> NoReturn:
+    """Refuse a call."""
+    raise ValidationError(message)
+
+
+def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
+    """Return a deep copy of *value* made of JSON types only (tuples become lists)."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _paired(str.__str__(value))
+    if not depth:
+        raise ValidationError(f"{name} is nested too deeply or contains itself")
+    if isinstance(value, int):
+        if abs(value) > _LONGEST_INT:
+            raise ValidationError(f"{name} holds {_shown(value)}, too long to be read again")
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValidationError(f"{name} holds {value!r}, which JSON cannot")
+        return float(value)
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise ValidationError(f"{name} has a key that is a {type(key).__name__}, not a str")
+        return {str.__str__(key): plain(name, item, depth - 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(name, item, depth - 1) for item in value]
+    raise ValidationError(f"{name} holds a value of type {type(value).__name__}, which JSON cannot")
+
+
+def _paired(text: str) -> str:
+    """Return *text* with each pair of surrogates as the one character that JSON reads it as."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+def storable(value: object) -> bool:
+    """Tell whether *value*, made of JSON types, holds only text that any storage can hold."""
+    return not _SURROGATE.search(_COMPACT.encode(value))
+
+
+def to_json(value: object) -> str:
+    """Return *value* as compact JSON that can be encoded as UTF-8.
+
+    What comes in is checked, so a number that JSON does not know is from a damaged store.
+    """
+    try:
+        encoded = _COMPACT.encode(value)
+    except ValueError as error:
+        raise CorruptStoreError(None, "damaged number in the store") from error
+    if encoded.isascii() or not _SURROGATE.search(encoded):
+        return encoded
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _content(name: str, value: object) -> str:
+    content = text(name, value, MAX_CONTENT)
+    return content if content.strip() else ""
+
+
+def _encodable(path: str) -> bool:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, int) and abs(value) > _LONGEST_INT:
+        return f"a number of {value.bit_length()} bits"
+    return repr(value)
+
+
+def _metadata(name: str, value: object) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValidationError(f"{name} must be a mapping, not {type(value).__name__}")
+    copied: dict[str, Any] = plain(name, value)
+    return copied
+
+
+def _tags(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ValidationError(f"{name} must be a list of str, not {type(value).__name__}")
+    return tuple(dict.fromkeys(label("tag", tag) for tag in value))
+
+
+def _unit(name: str, value: object) -> float:
+    return number(name, value, 0.0, 1.0)
+
+
+def vector(name: str, value: object) -> Vector:
+    """Return *value*, a list of finite numbers, as a float32 vector."""
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValidationError(f"vector {name!r} is not a list of numbers") from None
+    if numbers.ndim != 1 or not len(numbers):
+        raise ValidationError(f"vector {name!r} must be a flat list of at least one number")
+    if not np.isfinite(numbers).all() or np.abs(numbers).max() > _LARGEST:
+        raise ValidationError(f"vector {name!r} holds a number that float32 cannot")
+    return numbers.astype(np.float32)
+
+
+def _vectors(name: str, value: object) -> dict[str, Vector]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValidationError(
+            f"{name} must be a mapping of names to vectors, not {type(value).__name__}"
+        )
+    return {identifier("vector name", key): vector(key, numbers) for key, numbers in value.items()}
+
+
+def optional(check: Callable[[str, object], Any]) -> Callable[[str, object], Any]:
+    """Return *check* for what may be None as well."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    "id": optional(identifier),
+    "content": _content,
+    "namespace": lambda _, value: check_namespace(value),
+    "key": optional(label),
+    "value": plain,
+    "thread": optional(text),
+    "author": optional(text),
+    "category": optional(label),
+    "tags": _tags,
+    "importance": _unit,
+    "confidence": _unit,
+    "source": optional(text),
+    "metadata": _metadata,
+    "occurred_at": optional(timestamp),
+    "expires_at": optional(timestamp),
+    "vectors": _vectors,
+    "supersedes": optional(identifier),
+}

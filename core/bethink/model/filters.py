@@ -1,0 +1,295 @@
+"""The filter language: which records of a scope a call may see.
+
+A filter is a mapping of fields to conditions, all of which must hold::
+
+    {"category": "decision", "importance": {"$gte": 0.5}, "metadata.lang": {"$in": ["en", "de"]}}
+    {"$or": [{"author": "Ann"}, {"$not": {"tags": {"$contains": "draft"}}}]}
+
+Comparisons are typed: numbers compare with numbers, text with text, and ``True`` is not ``1``.
+Times are Unix seconds or aware datetimes; to compare one with text is an error. A missing field
+equals None, and any other comparison with it is false, ``$ne`` and ``$nin`` included; ``$not``
+turns any condition round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from operator import ge, gt, le, lt
+from typing import Any, Final, TypeAlias
+
+from ..errors import ValidationError
+from .fields import plain, storable, timestamp
+from .records import MemoryRecord
+
+TEXT_FIELDS: Final = ("id", "namespace", "key", "thread", "author", "category", "source")
+NUMBER_FIELDS: Final = ("importance", "confidence", "outcome", "access_count")
+TIME_FIELDS: Final = ("occurred_at", "created_at", "updated_at", "last_accessed_at", "expires_at")
+COLUMNS: Final = frozenset((*TEXT_FIELDS, *NUMBER_FIELDS, *TIME_FIELDS))
+ROOTS: Final = ("metadata", "value")
+ORDERINGS: Final = ("$gt", "$gte", "$lt", "$lte")
+_TEXTS: Final = (str, bytes, bytearray)  # sequences, but no lists
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """One condition: the field at *path* stands in the relation *operator* to *operand*."""
+
+    path: tuple[str, ...]
+    operator: str
+    operand: Any
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every part holds."""
+
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any_:
+    """At least one part holds."""
+
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not hold."""
+
+    part: Filter
+
+
+Filter: TypeAlias = Compare | All | Any_ | Not
+
+
+def parse(where: object) -> Filter | None:
+    """Return the filter that *where* spells, or None for no filter.
+
+    Raise ``ValidationError`` if it is wrong.
+    """
+    if where is None:
+        return None
+    if not isinstance(where, Mapping):
+        raise ValidationError(f"where must be a mapping, not {type(where).__name__}")
+    try:
+        return All(tuple(_clause(_spelled(name), condition) for name, condition in where.items()))
+    except RecursionError:
+        raise ValidationError("where is nested too deeply") from None
+
+
+def matches(where: Filter | None, record: MemoryRecord) -> bool:
+    """Tell whether *record* passes; the meaning every backend must give to a filter."""
+    match where:
+        case None:
+            return True
+        case All(parts):
+            return all(matches(part, record) for part in parts)
+        case Any_(parts):
+            return any(matches(part, record) for part in parts)
+        case Not(part):
+            return not matches(part, record)
+        case Compare(path, operator, operand):
+            return RELATIONS[operator](_lookup(record, path), operand)
+
+
+def constant(where: Filter | None) -> bool | None:
+    """Return what *where* says of every record alike, None if it depends on the record."""
+    match where:
+        case None:
+            return True
+        case All(parts) | Any_(parts):
+            said, decisive = [constant(part) for part in parts], isinstance(where, Any_)
+            return decisive if decisive in said else (None if None in said else not decisive)
+        case Not(part):
+            inner = constant(part)
+            return None if inner is None else not inner
+        case Compare():
+            return None
+
+
+def lasting(where: Filter | None, now: float) -> Filter:
+    """Return *where*, narrowed to what has not expired by *now*."""
+    return _narrowed(where, Not(_over(now)))
+
+
+def expired(where: Filter | None, now: float) -> Filter:
+    """Return *where*, narrowed to what has expired by *now*."""
+    return _narrowed(where, _over(now))
+
+
+def sees_accesses(where: Filter | None) -> bool:
+    """Tell whether *where* asks how often or when records were accessed."""
+    match where:
+        case Compare(path):
+            return path[0] in ("access_count", "last_accessed_at")
+        case All(parts) | Any_(parts):
+            return any(map(sees_accesses, parts))
+        case Not(part):
+            return sees_accesses(part)
+        case None:
+            return False
+
+
+def _over(now: float) -> Filter:
+    return Compare(("expires_at",), "$lte", now)
+
+
+def _narrowed(where: Filter | None, more: Filter) -> Filter:
+    return more if where is None else All((where, more))
+
+
+def _clause(name: str, condition: object) -> Filter:
+    if name in ("$and", "$or"):
+        if isinstance(condition, _TEXTS) or not isinstance(condition, Sequence):
+            raise ValidationError(f"{name} needs a list of filters, not {type(condition).__name__}")
+        parts = tuple(_whole(part) for part in condition)
+        return All(parts) if name == "$and" else Any_(parts)
+    if name == "$not":
+        return Not(_whole(condition))
+    if name.startswith("$"):
+        raise ValidationError(f"unknown operator {name!r}; known here: $and, $or, $not")
+    path = _path(name)
+    if isinstance(condition, Mapping) and condition:
+        operands = {_spelled(key): operand for key, operand in condition.items()}
+        is_operator = [operator.startswith("$") for operator in operands]
+        if all(is_operator):
+            return All(tuple(_compare(path, *each) for each in operands.items()))
+        if any(is_operator):
+            raise ValidationError(f"the filter on {name!r} has operators beside names")
+    return _compare(path, "$eq", condition)
+
+
+def _spelled(name: object) -> str:
+    """Return a *name* in a filter as text, a member of an enum by its value."""
+    return str.__str__(name) if isinstance(name, str) else str(name)
+
+
+def _whole(where: object) -> Filter:
+    parsed = parse(where)
+    if parsed is None:
+        raise ValidationError("a filter inside $and, $or or $not must be a mapping, not None")
+    return parsed
+
+
+def _path(name: str) -> tuple[str, ...]:
+    root, *rest = name.split(".")
+    if not storable(name):
+        raise ValidationError(f"filter field {name!r} holds a lone surrogate")
+    if root in ROOTS and all(rest) and (rest or root == "value"):
+        return (root, *rest)
+    if not rest and (root in COLUMNS or root == "tags"):
+        return (root,)
+    known = ", ".join((*sorted(COLUMNS), "tags", "metadata.<path>", "value.<path>"))
+    raise ValidationError(f"unknown filter field {name!r}; known: {known}")
+
+
+def _compare(path: tuple[str, ...], operator: str, operand: object) -> Filter:
+    if operator == "$not":
+        return Not(_clause(".".join(path), operand))
+    if operator not in RELATIONS:
+        raise ValidationError(f"unknown operator {operator!r}; known: {', '.join(RELATIONS)}, $not")
+    name = ".".join(path)
+    if operator in ("$in", "$nin", "$contains_any"):
+        if isinstance(operand, _TEXTS) or not isinstance(operand, Sequence | set | frozenset):
+            kind = type(operand).__name__
+            raise ValidationError(f"{operator} on {name!r} needs a list, not {kind}")
+        return Compare(path, operator, [_operand(path, item) for item in operand])
+    checked = _operand(path, operand)
+    if operator == "$exists" and not isinstance(checked, bool):
+        raise ValidationError(f"$exists on {name!r} needs True or False, not {checked!r}")
+    if operator in ORDERINGS and _kind(checked) not in ("number", "text"):
+        kind = type(checked).__name__
+        raise ValidationError(f"{operator} on {name!r} needs a number or a str, not {kind}")
+    return Compare(path, operator, checked)
+
+
+def _operand(path: tuple[str, ...], operand: object) -> Any:
+    if path[0] in TIME_FIELDS and isinstance(operand, datetime | str):
+        return timestamp(path[0], operand)
+    checked = plain(".".join(path), operand)
+    if not storable(checked):
+        raise ValidationError(f"the filter on {'.'.join(path)!r} holds a lone surrogate")
+    return checked
+
+
+def _lookup(record: MemoryRecord, path: tuple[str, ...]) -> Any:
+    """Return the value at *path*, or None when it is missing.
+
+    A literal dotted key wins over a nested one.
+    """
+    found = getattr(record, path[0])
+    rest = path[1:]
+    if not rest:
+        return list(found) if path[0] == "tags" else found
+    if isinstance(found, Mapping) and (dotted := ".".join(rest)) in found:
+        return found[dotted]
+    for step in rest:
+        if not isinstance(found, Mapping) or step not in found:
+            return None
+        found = found[step]
+    return found
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    return "text" if isinstance(value, str) else "other"
+
+
+def _equal(found: Any, operand: Any) -> bool:
+    if _kind(found) != _kind(operand):
+        return False
+    if isinstance(found, list) and isinstance(operand, list):
+        return len(found) == len(operand) and all(map(_equal, found, operand))
+    if isinstance(found, dict) and isinstance(operand, dict):
+        return found.keys() == operand.keys() and all(
+            _equal(found[key], operand[key]) for key in found
+        )
+    return bool(found == operand)
+
+
+def _ordered(relation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def holds(found: Any, operand: Any) -> bool:
+        kind = _kind(found)
+        return kind == _kind(operand) and kind in ("number", "text") and relation(found, operand)
+
+    return holds
+
+
+def _among(found: Any, operand: list[Any]) -> bool:
+    # What is equal here is equal to Python, too, so a long list is searched in C first.
+    if found not in operand:
+        return False
+    return isinstance(found, str) or any(_equal(found, item) for item in operand)
+
+
+def _contains(found: Any, operand: Any) -> bool:
+    if isinstance(found, str):
+        return isinstance(operand, str) and operand in found
+    return isinstance(found, list) and any(_equal(item, operand) for item in found)
+
+
+def _contains_any(found: Any, operand: list[Any]) -> bool:
+    if isinstance(found, list):
+        return any(_among(item, operand) for item in found)
+    return any(_contains(found, item) for item in operand)
+
+
+RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "$eq": _equal,
+    "$ne": lambda found, operand: found is not None and not _equal(found, operand),
+    "$gt": _ordered(gt),
+    "$gte": _ordered(ge),
+    "$lt": _ordered(lt),
+    "$lte": _ordered(le),
+    "$in": lambda found, operand: found is not None and _among(found, operand),
+    "$nin": lambda found, operand: found is not None and not _among(found, operand),
+    "$contains": _contains,
+    "$contains_any": _contains_any,
+    "$exists": lambda found, operand: (found is not None) is operand,
+}

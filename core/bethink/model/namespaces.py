@@ -1,0 +1,106 @@
+"""Namespaces: slash paths that own records, and the scopes that one call may see.
+
+A namespace is one or more non-empty segments joined by "/", such as ``users/42/prefs``. Scopes
+match whole segments only: ``Subtree("a")`` covers ``a`` and ``a/b``, never ``ab``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+from urllib.parse import quote, unquote
+
+from ..errors import ValidationError
+
+MAX_NAMESPACE: Final = 1024
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_QUOTED = re.compile("[%/\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_EMPTY: Final = "%"
+
+
+@dataclass(frozen=True, slots=True)
+class Subtree:
+    """The scope of *path* and every namespace below it."""
+
+    path: str
+
+    def __post_init__(self) -> None:
+        check_namespace(self.path)
+
+
+class Everywhere:
+    """The scope of all namespaces; its one instance is ``EVERYWHERE``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "EVERYWHERE"
+
+    def __reduce__(self) -> str:
+        return "EVERYWHERE"
+
+
+EVERYWHERE: Final = Everywhere()
+Scope: TypeAlias = str | Subtree | Everywhere
+
+
+def check_namespace(name: object) -> str:
+    """Return *name* if it is a namespace; raise ``ValidationError`` otherwise."""
+    if not isinstance(name, str):
+        raise ValidationError(f"namespace must be a str, not {type(name).__name__}")
+    if not all(name.split("/")):
+        raise ValidationError(f"namespace {name!r} has an empty segment")
+    if _UNSAFE.search(name):
+        raise ValidationError(
+            f"namespace {name!r} holds a control character; quote it with segment()"
+        )
+    if len(name) > MAX_NAMESPACE:
+        raise ValidationError(f"namespace is longer than {MAX_NAMESPACE} characters")
+    return str.__str__(name)
+
+
+def check_scope(scope: object) -> Scope:
+    """Return *scope* if it is a namespace, a ``Subtree`` or ``EVERYWHERE``.
+
+    ``None`` is never "all".
+    """
+    if isinstance(scope, Subtree | Everywhere):
+        return scope
+    if scope is None:
+        raise ValidationError("namespace must not be None; to see all namespaces pass EVERYWHERE")
+    if not isinstance(scope, str):
+        kind = type(scope).__name__
+        raise ValidationError(f"namespace must be a str, a Subtree or EVERYWHERE, not {kind}")
+    return check_namespace(scope)
+
+
+def covers(scope: Scope, namespace: str) -> bool:
+    """Tell whether *scope* sees the records of *namespace*."""
+    if isinstance(scope, Subtree):
+        return namespace == scope.path or namespace.startswith(scope.path + "/")
+    return scope is EVERYWHERE or scope == namespace
+
+
+def segment(text: str) -> str:
+    """Quote any *text* into one valid segment; different texts give different segments.
+
+    Percent-encodes "/", "%", control characters and lone surrogates; the empty text becomes "%". A
+    whole namespace has at most ``MAX_NAMESPACE`` characters: a name may be too long for one.
+    """
+    if not isinstance(text, str):
+        raise ValidationError(f"segment needs a str, not {type(text).__name__}")
+    return _QUOTED.sub(lambda run: quote(run[0], "", errors="surrogatepass"), text) or _EMPTY
+
+
+def unsegment(quoted: str) -> str:
+    """Return the text that ``segment`` quoted."""
+    if quoted == _EMPTY:
+        return ""
+    return re.sub("(?:%[0-9A-F]{2})+", lambda run: unquote(run[0], errors="surrogatepass"), quoted)
+
+
+def below(path: str) -> tuple[str, str]:
+    """Return the ends of the paths below *path*: they lie from the first to before the second."""
+    start = path.removesuffix("/")
+    return f"{start}/", f"{start}0"  # "0" is what follows "/"

@@ -1,0 +1,86 @@
+"""Records as they were: what the journal told of them up to a moment, entry upon entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..errors import CorruptStoreError
+from .port import Chronicle, Current, Story
+from .records import MemoryRecord, different
+
+_FIELDS: Final = frozenset(MemoryRecord.__slots__)
+_ACCESSES: Final = frozenset(("access_count", "last_accessed_at"))
+SILENT: Final = _ACCESSES | {"updated_at"}
+"""The fields that change without anybody's saying so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Right after journal entry *seq*, at the time *at*."""
+
+    seq: int
+    at: float
+
+
+class Former(NamedTuple):
+    """A record as it was at some moment, in the row it had, beside what it is."""
+
+    row: int
+    record: MemoryRecord
+    current: Current
+
+
+Then: TypeAlias = Current | Former
+"""A record as it was at some moment, be it what it still is or not."""
+
+
+def then(chronicle: Chronicle, records: Sequence[Current], seq: int) -> list[Then]:
+    """Return those of *records* that existed at *seq*, in any state, as they were.
+
+    What has been erased since is not among them.
+    """
+    born = [each for each in records if each.ordinal <= seq]
+    stories = chronicle.stories([each for each in born if each.revision > seq], seq)
+    told = {story.current.ordinal: _told(story) for story in stories}
+    found = (each if each.revision <= seq else told[each.ordinal] for each in born)
+    return [each for each in found if each is not None]
+
+
+def said_differently(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:
+    """Return the names of the fields that differ, but for the silent ones."""
+    return tuple(name for name in different(before, after) if name not in SILENT)
+
+
+def folded(fields: Mapping[str, Any], changes: Mapping[str, Any], at: float) -> dict[str, Any]:
+    """Return the *fields* of a record after an entry made *at* that time told of *changes*."""
+    known = {name: value for name, value in changes.items() if name in _FIELDS}
+    return {**fields, "updated_at": at, **known}
+
+
+def record_of(fields: Mapping[str, Any]) -> MemoryRecord:
+    """Return the record with *fields*, as JSON spells them; they must be all that it needs."""
+    try:
+        return MemoryRecord(**{**fields, "tags": tuple(fields.get("tags", ()))})
+    except TypeError as error:
+        raise CorruptStoreError(None, "the journal does not tell all of a record") from error
+
+
+def _told(story: Story) -> Former | None:
+    """Return the record that *story* tells of, None if some of it has been erased."""
+    fields: dict[str, Any] = {}
+    said = dict.fromkeys(_ACCESSES, 0)  # by which entry last
+    row = 0
+    for entry in story.told:
+        changes = entry.changes if entry.whole is None else entry.whole
+        if changes is None:
+            return None
+        fields = folded(fields, changes, entry.at)
+        row = entry.row or row
+        said |= dict.fromkeys(_ACCESSES & changes.keys(), entry.seq)
+    if story.accessed is not None:
+        seq, *accessed = story.accessed
+        told = zip(("access_count", "last_accessed_at"), accessed, strict=True)
+        fields |= {name: value for name, value in told if seq > said[name]}
+    return Former(row, record_of(fields), story.current)

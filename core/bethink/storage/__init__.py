@@ -1,0 +1,64 @@
+"""Where memories are kept: the backend for a location, such as a file of SQLite."""
+
+from __future__ import annotations
+
+import os
+from typing import Final, Literal
+
+from ..errors import ValidationError
+from ..model import fields
+from ..model.port import Backend
+from .anchors import Anchor, FileAnchor
+from .past import PastBackend
+
+__all__ = ["Anchor", "FileAnchor", "PastBackend", "open_backend"]
+
+SHORTEST_KEY: Final = 16
+"""So many bytes an integrity key has at least."""
+
+
+def open_backend(
+    location: str | os.PathLike[str],
+    durability: Literal["full", "normal"] = "full",
+    integrity_key: bytes | None = None,
+    anchor: str | os.PathLike[str] | Anchor | None = None,
+) -> Backend:
+    """Open the backend that *location*, a path or a URL, asks for.
+
+    With *integrity_key* what it holds is authenticated, and compared with *anchor*. Raises
+    ``ValidationError`` for a location it cannot read, ``StorageError`` for a file that cannot be
+    used, ``IntegrityKeyError`` for a file with another key.
+    """
+    from ..storage.sqlite import SQLiteBackend
+
+    if durability not in ("full", "normal"):
+        raise ValidationError(f"durability must be 'full' or 'normal', not {durability!r}")
+    if not isinstance(location, str | os.PathLike):
+        kind = type(location).__name__
+        raise ValidationError(f"location must be a path, a URL or ':memory:', not {kind}")
+    if anchor is not None and integrity_key is None:
+        raise ValidationError("an anchor needs an integrity_key")
+    if not (path := str(location)):
+        raise ValidationError("location must not be empty")
+    path = path.removeprefix("sqlite:///")
+    if "://" in path:
+        raise ValidationError(f"no backend for {path!r}; use a path, sqlite:///path or ':memory:'")
+    if not isinstance(anchor, str | os.PathLike | Anchor | None):
+        raise ValidationError(f"anchor must be a path or an Anchor, not {type(anchor).__name__}")
+    if isinstance(anchor, str | os.PathLike):
+        anchor = FileAnchor(anchor, durable=durability == "full")
+    return SQLiteBackend(
+        fields.path("location", path or os.curdir),
+        durability=durability,
+        integrity_key=None if integrity_key is None else _checked_key(integrity_key),
+        anchor=anchor,
+    )
+
+
+def _checked_key(key: object) -> bytes:
+    if not isinstance(key, bytes) or len(key) < SHORTEST_KEY:
+        given = len(key) if isinstance(key, bytes) else type(key).__name__
+        raise ValidationError(
+            f"integrity_key must be at least {SHORTEST_KEY} secret bytes, not {given}"
+        )
+    return key

@@ -1,0 +1,236 @@
+"""A backend at a moment of its past: whatever reads a store reads its past through it.
+
+Nothing of the past is kept beside the journal but the caller's own vectors. Records are told anew
+from it, and so are vectors of the store's embedder where their text has changed since.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cache, partial
+from itertools import islice
+from operator import attrgetter
+from types import MappingProxyType
+
+import numpy as np
+
+from ..errors import ValidationError
+from ..model.filters import Filter, matches
+from ..model.namespaces import Scope, covers
+from ..model.port import (
+    EMBEDDED,
+    Backend,
+    Changes,
+    Inspection,
+    Loading,
+    Row,
+    Rows,
+    Segment,
+    Vector,
+    Writer,
+)
+from ..model.records import LogEntry, MemoryRecord, State, embedded_text
+from ..model.replay import Then, then
+
+Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
+
+
+_ordinal = attrgetter("current.ordinal")
+_own_row = attrgetter("row")
+
+
+class PastBackend:
+    """What *backend* held at journal position *seq*; *embed* makes vectors of records."""
+
+    def __init__(self, backend: Backend, embed: Embed, seq: int) -> None:
+        self.location = backend.location
+        self.chronicle = backend.chronicle
+        self._present = backend
+        self._embed = embed
+        self._seq = seq
+        self._made: dict[int, Vector] = {}
+
+    def write(self) -> AbstractContextManager[Writer]:
+        """Refuse."""
+        raise ValidationError("the past cannot be changed")
+
+    def save(self, segments: Iterable[Segment]) -> list[int | None]:
+        """Keep nothing."""
+        return [None for _ in segments]
+
+    def head(self) -> int:
+        """Return the moment."""
+        return self._seq
+
+    def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
+        """Return that nothing happens any more."""
+        return Changes(self._seq, self._seq, frozenset(), ())
+
+    def fact(self, name: str) -> str | None:
+        """Return a fact as it is noted now."""
+        return self._present.fact(name)
+
+    def dimension(self, name: str) -> int | None:
+        """Return the dimension of the vectors called *name*, None before there were any.
+
+        Those of a dimension that the name had earlier are gone.
+        """
+        known = name == EMBEDDED or self.chronicle.was_given(name, self._seq)
+        return self._present.dimension(name) if known else None
+
+    def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        """Return the records among *ids* that existed, in any state."""
+        return {each.record.id: each.record for each in self._known(ids)}
+
+    def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the row that the records among *ids* had."""
+        return {each.record.id: each.row for each in self._known(ids)}
+
+    def at(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
+        """Return the records whose row was among *rows*."""
+        return {each.row: each.record for each in self._in(rows)}
+
+    def holder(self, namespace: str, key: str) -> MemoryRecord | None:
+        """Return the live record that held *key* in *namespace*."""
+        place = (namespace, key, "live")
+        found = self.chronicle.holders(namespace, key, self._seq)
+        for each in then(self.chronicle, found, self._seq):
+            if (each.record.namespace, each.record.key, each.record.state) == place:
+                return each.record
+        return None
+
+    def span(
+        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
+    ) -> list[MemoryRecord]:
+        """Return the live records whose keys lay from *low* to before *high*, in order of keys."""
+        keyed = ((each.record.key, each.record) for each in self._live(namespace, now))
+        found = sorted((key, record) for key, record in keyed if key and low <= key < high)
+        return [record for _, record in found[-1 if last else 0 :]]
+
+    def select(
+        self,
+        scope: Scope,
+        where: Filter | None,
+        limit: int | None,
+        offset: int,
+        newest_first: bool,
+        now: float | None = None,
+        by_row: bool = False,
+        state: State = "live",
+    ) -> list[MemoryRecord]:
+        """Return live records in insertion order, without those that had expired by *now*."""
+        if state != "live":
+            raise ValidationError(f"only the present lists what is {state}")
+        place = _own_row if by_row else _ordinal
+        found = sorted(self._live(scope, now), key=place, reverse=newest_first)
+        passed = (each.record for each in found if matches(where, each.record))
+        return list(islice(passed, offset, None if limit is None else offset + limit))
+
+    def matching(self, scope: Scope, where: Filter) -> Rows:
+        """Return the rows of the live records in *scope* that pass *where*, ascending."""
+        found = [each.row for each in self._live(scope) if matches(where, each.record)]
+        return np.array(sorted(found), dtype=np.int64)
+
+    def count(self, scope: Scope, where: Filter | None, now: float | None = None) -> int:
+        """Count live records, without those that had expired by *now*."""
+        return sum(matches(where, each.record) for each in self._live(scope, now))
+
+    def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
+        """Return ``{namespace: live records}``, sorted by name, without what expired by *now*."""
+        names = Counter(each.record.namespace for each in self._live(scope, now))
+        return dict(sorted(names.items()))
+
+    def load(
+        self, scope: Scope, loose: int | None = None, held: Mapping[int, Row] = MappingProxyType({})
+    ) -> Loading:
+        """Return every live row with its vector."""
+        found = sorted(self._live(scope), key=_own_row)
+        vectors = self._vectors(found)
+        rows = tuple(
+            Row(each.row, each.current.ordinal, each.record, {EMBEDDED: vectors[each.row]})
+            for each in found
+        )
+        return Loading(self._seq, (), {}, rows, ())
+
+    def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
+        """Return the vectors called *name* that *rows* had."""
+        found = self._present.vectors(rows, name)
+        if len(found) < len(rows):
+            left = [
+                each for each in self._in([row for row in rows if row not in found]) if _left(each)
+            ]
+            if name == EMBEDDED:
+                found |= self._vectors(left)
+            else:
+                found |= self.chronicle.named([each.row for each in left], name)
+        return found
+
+    def log(
+        self, limit: int | None, id: str | None, scope: Scope | None, since: int
+    ) -> list[LogEntry]:
+        """Return the journal entries up to the moment, newest first."""
+        found = self._present.log(None, id, scope, since)
+        return list(islice((entry for entry in found if entry.seq <= self._seq), limit))
+
+    def inspect(self) -> AbstractContextManager[Inspection]:
+        """Open all of the present, for its journal is that of the past."""
+        return self._present.inspect()
+
+    def scrub(self) -> None:
+        """Do nothing: what was erased is erased from the past, too."""
+
+    def sleep(self) -> None:
+        """Do nothing: what is asked is asked of the present."""
+
+    def resume(self, *, in_child: bool) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def _live(self, scope: Scope, now: float | None = None) -> list[Then]:
+        found = then(self.chronicle, self.chronicle.candidates(scope, self._seq), self._seq)
+        inside = cache(partial(covers, scope))
+        last = -math.inf if now is None else now
+        return [
+            each
+            for each in found
+            if (record := each.record).state == "live"
+            and inside(record.namespace)
+            and not record.expired(last)
+        ]
+
+    def _known(self, ids: Sequence[str]) -> list[Then]:
+        return then(self.chronicle, self.chronicle.current(ids), self._seq)
+
+    def _in(self, rows: Sequence[int]) -> list[Then]:
+        wanted = self.chronicle.made(rows)
+        found = self._known(list(wanted.values()))
+        return [each for each in found if each.row in wanted]
+
+    def _vectors(self, found: Sequence[Then]) -> dict[int, Vector]:
+        """Return the embedder's vectors of *found* by row, made anew where the text is another."""
+        same = {each.current.row: each.row for each in found if _same_text(each)}
+        stored = self._present.vectors(list(same), EMBEDDED)
+        vectors = {same[row]: vector for row, vector in stored.items()}
+        known = vectors.keys() | self._made.keys()
+        gone = [each for each in found if each.row not in known]
+        made = self._embed([each.record for each in gone])
+        self._made |= {each.row: vector for each, vector in zip(gone, made, strict=True)}
+        rows = [each.row for each in found]
+        return {row: vectors[row] if row in vectors else self._made[row] for row in rows}
+
+
+def _left(each: Then) -> bool:
+    """Tell whether the record has another row now."""
+    return each.row != each.current.row
+
+
+def _same_text(each: Then) -> bool:
+    return not _left(each) or (
+        each.record.content != ""
+        and embedded_text(each.record) == embedded_text(each.current.record)
+    )

@@ -1,0 +1,152 @@
+"""Authentication codes: what of a file must be shown to be believed, when the store has a key.
+
+Every record, journal entry and vector carries a keyed hash of its columns. Among them is its place,
+so that nothing genuine is believed elsewhere or at another time. Without a key there are no codes,
+and nothing is checked.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from hashlib import blake2b
+from typing import Any, Final
+
+from ...errors import TamperedError
+from ...model.journal import digest
+from ...model.port import Entry
+from ...model.records import MemoryRecord
+from .rows import COLUMNS, GIVEN, TOLD, to_entry, to_record
+
+_NAMES: Final = (
+    "(SELECT group_concat(name, char(10)) FROM (SELECT name FROM named_vectors AS own "
+    "WHERE own.row = records.row ORDER BY name))"
+)
+RECORD: Final = f"{COLUMNS}, records.row, ordinal, revision, {_NAMES}"
+_OF_CODES: Final = 5  # columns at the end that are there for the code, itself the last
+ENTRY: Final = "seq, at, action, id, namespace, was, row, digest, link"
+EMBEDDED_VECTOR: Final = "row, '', 0, vector"
+NAMED_VECTOR: Final = "row, name, since, vector"
+_MARK: Final = 9
+_CHANGED: Final = "was changed by somebody who does not have the store's key"
+
+
+class Codes:
+    """How a file without a key is read: everything is believed."""
+
+    columns: str = COLUMNS
+    """What to select of a record."""
+    to_record: Callable[[Sequence[Any]], MemoryRecord] = staticmethod(to_record)
+    """Make the record of what was selected."""
+    told: str = TOLD
+    """What to select of a journal entry."""
+    to_entry: Callable[[Sequence[Any]], Entry] = staticmethod(to_entry)
+    """Make the entry of what was selected."""
+
+    def check_vectors(
+        self, connection: sqlite3.Connection, rows: Iterable[int], but: Collection[str] = ()
+    ) -> None:
+        """Raise ``TamperedError`` if a vector of one of *rows* is not what was written.
+
+        Those named in *but* are not looked at.
+        """
+
+    def checksum(self, columns: tuple[object, ...], data: bytes | memoryview) -> int:
+        """Return what tells a segment with these *columns* and *data* from a damaged one."""
+        return zlib.crc32(data, zlib.crc32(repr(columns).encode()))
+
+
+PLAIN: Final = Codes()
+
+
+class KeyedCodes(Codes):
+    """How a file with *key* is read; *store* is an id of its own, lest files be mixed."""
+
+    columns = f"{RECORD}, records.code"
+    told = f"{ENTRY}, salt, changes, code"
+
+    def __init__(self, key: bytes, store: str) -> None:
+        secret = blake2b(blake2b(key).digest(), salt=bytes.fromhex(store)).digest()
+        self._hashes = {
+            domain: blake2b(key=secret, digest_size=32, person=b"bethink " + domain)
+            for domain in (b"record", b"entry", b"vector", b"segment", b"store")
+        }
+
+    def of(
+        self, domain: bytes, columns: tuple[object, ...], data: bytes | memoryview = b""
+    ) -> bytes:
+        """Return the code of *columns*, as SQLite returns them, and of *data*."""
+        code = self._hashes[domain].copy()
+        code.update(repr(columns).encode("utf-8", "surrogatepass"))
+        code.update(data)
+        return code.digest()
+
+    def record(self, columns: Sequence[object]) -> bytes:
+        """Return the code of a record, from the columns ``RECORD``."""
+        return self.of(b"record", tuple(columns))
+
+    def entry(self, columns: Sequence[object], count: int, *, erased: bool) -> bytes:
+        """Return the code of a journal entry, from the columns ``ENTRY``.
+
+        *count* is the number of records after it; *erased* says that what it told is gone. Both are
+        part of the code, to be read with ``mark``.
+        """
+        mark = bytes([erased]) + count.to_bytes(_MARK - 1, "big")
+        return mark + self.of(b"entry", tuple(columns), mark)
+
+    def vector(self, columns: Sequence[object]) -> bytes:
+        """Return the code of a vector, from the columns ``…_VECTOR``."""
+        *place, blob = columns
+        return self.of(b"vector", tuple(place), blob if isinstance(blob, bytes) else b"")
+
+    def to_record(self, values: Sequence[Any]) -> MemoryRecord:
+        """Return the record of what was selected, if it is what was written."""
+        if values[-1] != self.record(values[:-1]):
+            raise TamperedError(None, f"record {values[0]!r} {_CHANGED}")
+        return to_record(values[:-_OF_CODES])
+
+    def to_entry(self, values: Sequence[Any]) -> Entry:
+        """Return the entry of what was selected, if it is what was written."""
+        *columns, salt, changes, code = values
+        if not self.genuine(columns, salt, changes, code):
+            raise TamperedError(None, f"journal entry {columns[0]} {_CHANGED}")
+        return to_entry((*columns[:-2], changes))
+
+    def genuine(self, columns: Sequence[Any], salt: Any, changes: Any, code: Any) -> bool:
+        """Tell whether a journal entry is what was written."""
+        erased, count = mark(code)
+        if code != self.entry(columns, count, erased=erased):
+            return False
+        if erased:
+            return salt is None and changes is None
+        told = isinstance(salt, bytes) and isinstance(changes, str)
+        return told and digest(salt, changes) == columns[-2]
+
+    def check_vectors(
+        self, connection: sqlite3.Connection, rows: Iterable[int], but: Collection[str] = ()
+    ) -> None:
+        """Raise ``TamperedError`` if a vector of one of *rows* is not what was written.
+
+        Those named in *but* are not looked at.
+        """
+        given = json.dumps([int(row) for row in rows])
+        for *columns, code in connection.execute(
+            f"SELECT {EMBEDDED_VECTOR}, code FROM vectors WHERE row IN {GIVEN} UNION ALL "
+            f"SELECT {NAMED_VECTOR}, code FROM named_vectors WHERE row IN {GIVEN}",
+            (given, given),
+        ):
+            if columns[1] not in but and code != self.vector(columns):
+                raise TamperedError(None, f"a vector of row {columns[0]} {_CHANGED}")
+
+    def checksum(self, columns: tuple[object, ...], data: bytes | memoryview) -> int:
+        """Return what tells a segment with these *columns* and *data* from a damaged one."""
+        return int.from_bytes(self.of(b"segment", columns, data)[:8], "big") >> 1
+
+
+def mark(code: object) -> tuple[bool, int]:
+    """Return whether the entry with this *code* was erased, and how many records there were."""
+    if not isinstance(code, bytes) or len(code) < _MARK:
+        return False, 0
+    return code[0] == 1, int.from_bytes(code[1:_MARK], "big")

@@ -1,0 +1,384 @@
+"""Connections to one file: a writer, a reader beside it, safe for threads and forks."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import Any, Final, Literal
+
+from ...errors import StorageError, StoreBusyError, StoreClosedError
+from ...model.forks import opening
+from .opening import MEMORY, connect, explained, prepare
+from .schema import migrate
+from .write_queue import Turnstile, waited
+
+Durability = Literal["full", "normal"]
+
+BUSY_SECONDS: Final = 30.0
+_TOGETHER: Final = 64
+_COMES_SOON: Final = 0.05
+_MOMENT: Final = 50  # milliseconds
+_PAUSE: Final = 0.005
+_STILL_READ: Final = (
+    "what was erased is out of everyone's reach, but its bytes are still in the file's log, "
+    "because another connection keeps reading an older state; once it has ended, erase again "
+    "(even nothing) to remove them"
+)
+_opened: Final[Counter[tuple[int, int]]] = Counter()
+"""How many stores of this process have a file open, by device and inode."""
+
+
+class _Group:
+    """The threads whose writes one commit serves."""
+
+    def __init__(self) -> None:
+        self.members = 0
+        self.ended = False
+        self.error: BaseException | None = None
+        self._open = threading.Lock()  # an Event would make every write dearer
+        self._open.acquire()
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Note that the transaction is over."""
+        self.error = error
+        self.ended = True
+        self._open.release()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long for the end; return whether it has come."""
+        if not self.ended and self._open.acquire(timeout=seconds):
+            self._open.release()
+        return self.ended
+
+
+class Connections:
+    """Open, guard and close the connections to the file at *path* (or ":memory:").
+
+    Each connection is used by one thread at a time. Asleep, there is none; the next use opens them.
+    """
+
+    def __init__(self, path: str, durability: Durability) -> None:
+        self.path = path if path == ":memory:" else os.path.abspath(path)
+        self._synchronous = durability.upper()
+        self._closed = False
+        with opening, explained(path):
+            self._place = os.path.realpath(self.path)  # beside which SQLite keeps the log
+            self._file = None if path == MEMORY else _identity(path)
+            if path != MEMORY and not (self._file and _opened[self._file]):
+                prepare(path)
+                self._file = _identity(path)
+            self._renew_locks()
+            self._turnstile = Turnstile(self.path, BUSY_SECONDS)
+            self._open()
+            if self._file:
+                _opened[self._file] += 1
+
+    def _open(self) -> None:
+        self._writer = self._connect()
+        try:
+            migrate(self._writer, self.path)
+            self._reader = self._writer if self.path == MEMORY else self._connect()
+        except BaseException:
+            self._writer.close()
+            raise
+        self._asleep = False
+
+    def _connect(self) -> sqlite3.Connection:
+        self._check_there()  # or it would be made anew, for all to read
+        return connect(self.path, self._synchronous, BUSY_SECONDS)
+
+    def _check_there(self) -> None:
+        """Refuse to go on when the file is no longer where others would find what is written."""
+        if not self._file:
+            return
+        here = _identity(self._place, follow=False) == self._file
+        if not here or (self.path != self._place and _identity(self.path) != self._file):
+            raise StorageError(self.path, "is gone, or another file is in its place")
+
+    def _renew_locks(self) -> None:
+        self._lasting_lock = threading.RLock()  # what an interrupted call left locked
+        self._write_lock = threading.RLock()  # does not lock out the thread it was in
+        self._read_lock = self._write_lock if self.path == MEMORY else threading.RLock()
+        self._counting = threading.Lock()
+        self._waking = threading.Lock()
+        self._waiting = 0
+        self._group: _Group | None = None
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Hold the write transaction; what the body did is committed at the end or undone.
+
+        Threads that wait for their turn meanwhile are let into the same transaction, and one commit
+        serves them all; each returns once it is done. A body that fails undoes only its own work.
+        """
+        with explained(self.path):
+            group = self._join()
+            try:
+                yield self._writer
+            except BaseException:
+                self._leave(group, undo=True)
+                raise
+            self._leave(group)
+            self._await(group)
+
+    def _join(self) -> _Group:
+        """Enter the open transaction, or begin one."""
+        with self._counting:
+            self._waiting += 1
+        try:
+            _locked(self._write_lock)
+        except BaseException:
+            self._stop_waiting()
+            raise
+        try:
+            self._stop_waiting()
+            self._wake()
+            if self._group is None:
+                self._group = self._begun()
+            else:
+                self._writer.execute("SAVEPOINT member")
+            self._group.members += 1
+            return self._group
+        except BaseException:
+            self._write_lock.release()
+            raise
+
+    def _begun(self) -> _Group:
+        try:
+            self._turnstile.begin(self._writer)
+            self._check_there()
+            return _Group()
+        except BaseException:
+            if self._writer.in_transaction:  # it was interrupted just then
+                self._writer.execute("ROLLBACK")
+            raise
+
+    def _stop_waiting(self) -> None:
+        with self._counting:
+            self._waiting -= 1
+
+    def _leave(self, group: _Group, *, undo: bool = False) -> None:
+        """End this thread's part; commit unless another thread takes the transaction over."""
+        try:
+            if undo and not self._writer.in_transaction:  # SQLite undid it all: the disk is full
+                self._group = None
+                group.end(sys.exception())
+            elif group.members > 1:
+                if undo:
+                    self._writer.execute("ROLLBACK TO member")
+                self._writer.execute("RELEASE member")
+            elif undo:
+                self._group = None
+                self._writer.execute("ROLLBACK")
+            if self._group is not None and not self._taken_over(group):
+                self._commit(group)
+        finally:
+            self._write_lock.release()
+
+    def _taken_over(self, group: _Group) -> bool:
+        shared = self._reader is self._writer  # a reader would see what is not committed yet
+        return self._waiting > 0 and group.members < _TOGETHER and not shared
+
+    def _await(self, group: _Group) -> None:
+        """Wait for the commit; make it if the thread that was to take over never came."""
+        while not group.wait(_COMES_SOON):
+            if self._write_lock.acquire(blocking=False):
+                try:
+                    if self._group is group:
+                        self._commit(group)
+                finally:
+                    self._write_lock.release()
+        if group.error is not None:
+            raise group.error
+
+    def _commit(self, group: _Group) -> None:
+        self._group, failure = None, None
+        try:
+            self._writer.execute("COMMIT")
+        except BaseException as error:
+            failure = error
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+        group.end(failure)
+
+    def reading(self) -> _Reading:
+        """Hold a connection for single statements.
+
+        The writer serves when it is free: its page cache stays warm over the store's own writes.
+        """
+        return _Reading(self)
+
+    def rows(self, sql: str, *parameters: object) -> list[Any]:
+        """Return what a single statement finds."""
+        with self.reading() as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    def _read(self) -> tuple[sqlite3.Connection, threading.RLock]:
+        """Return a connection to read from, and the lock that was taken for it."""
+        lock = self._write_lock
+        free = _locked(lock, blocking=self.path == MEMORY)
+        if free and self._group is not None:  # in the middle of a transaction
+            lock.release()
+            free = False
+        if not free:
+            lock = self._read_lock
+            _locked(lock)
+        try:
+            self._wake()
+        except BaseException:
+            lock.release()
+            raise
+        return self._writer if free else self._reader, lock
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Hold a connection for several statements that see one state of the file."""
+        with self.reading() as connection:
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
+
+    @contextmanager
+    def lasting(self) -> Iterator[sqlite3.Connection]:
+        """Hold one state of the file for long; nobody who reads or writes has to wait for that.
+
+        It takes a connection of its own; what is only in memory is copied.
+        """
+        if self.path == MEMORY:
+            with closing(sqlite3.connect(MEMORY)) as copy:
+                with self.reading() as connection:
+                    connection.backup(copy)
+                yield copy
+            return
+        with explained(self.path), self._lasting_lock:
+            if self._closed:
+                raise StoreClosedError
+            with closing(self._connect()) as connection:
+                connection.execute("BEGIN")
+                yield connection
+
+    def rewrite(self, patience: float) -> None:
+        """Write the file anew from what is in it, and empty its log.
+
+        The log is emptied once no one reads an older state; that is awaited *patience* seconds.
+        """
+        deadline = time.monotonic() + patience
+        with explained(self.path):
+            with self._alone() as writer:
+                self._turnstile.begin(writer, "VACUUM")
+            if not waited(self._log_emptied, deadline, _PAUSE):
+                raise StoreBusyError(self.path, _STILL_READ)
+
+    def _log_emptied(self) -> bool:
+        with self._alone() as writer:
+            writer.execute(f"PRAGMA busy_timeout = {_MOMENT}")  # it keeps other writers waiting
+            try:
+                blocked, *_ = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                writer.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
+        return not blocked
+
+    @contextmanager
+    def _alone(self) -> Iterator[sqlite3.Connection]:
+        """Hold all connections to the file, with no transaction open."""
+        with self._lasting_lock, self._write_lock, self._read_lock:
+            self._wake()
+            if self._group is not None:
+                self._commit(self._group)
+            yield self._writer
+
+    def close(self) -> None:
+        """Close all connections; closing twice is fine."""
+        with self._lasting_lock, self._write_lock:
+            if self._closed:
+                return
+            if self._group is not None:
+                self._commit(self._group)
+            self._closed = True
+            self._writer.close()
+            self._turnstile.remove()
+            with self._read_lock:
+                self._reader.close()
+        with opening:
+            if self._file:
+                _opened[self._file] -= 1
+
+    def sleep(self) -> None:
+        """Let what is being done end, close the connections and hold still until ``resume``."""
+        self._lasting_lock.acquire()
+        self._write_lock.acquire()
+        if self._group is not None:
+            self._commit(self._group)
+        self._read_lock.acquire()
+        if not (self._closed or self._asleep or self.path == MEMORY):
+            self._asleep = True
+            self._writer.close()
+            self._reader.close()
+
+    def resume(self, *, in_child: bool) -> None:
+        """Go on after ``sleep``; a child makes its locks anew."""
+        if in_child:
+            self._renew_locks()
+            return
+        self._read_lock.release()
+        self._write_lock.release()
+        self._lasting_lock.release()
+
+    def _wake(self) -> None:
+        """Open the connections if they are asleep; called with a lock held."""
+        if self._closed:
+            raise StoreClosedError
+        if self._asleep:
+            with self._waking:
+                if self._asleep:
+                    self._open()
+
+
+class _Reading(explained):
+    """What ``Connections.reading`` returns: a plain class, for it is entered for every read."""
+
+    def __init__(self, connections: Connections) -> None:
+        super().__init__(connections.path)
+        self._connections = connections
+
+    def __enter__(self) -> sqlite3.Connection:  # type: ignore[override]
+        try:
+            connection, self._lock = self._connections._read()
+        except BaseException as error:
+            super().__exit__(type(error), error, None)
+            raise
+        return connection  # at once: if it were interrupted here, the lock would stay locked
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        self._lock.release()
+        super().__exit__(kind, error, trace)
+
+
+def _locked(lock: threading.RLock, *, blocking: bool = True) -> bool:
+    """Acquire *lock* and tell whether that was possible; do not if interrupted meanwhile."""
+    try:
+        return lock.acquire(blocking)
+    except BaseException:
+        with suppress(RuntimeError):  # it was interrupted before
+            lock.release()
+        raise
+
+
+def _identity(path: str, *, follow: bool = True) -> tuple[int, int] | None:
+    """Return what names the file whatever its path, None if there is none."""
+    try:
+        found = os.stat(path, follow_symlinks=follow)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,378 @@
+"""An SQLite file under inspection: pages, tables, chain, codes, segments and vectors."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from typing import Any, Final
+
+import numpy as np
+
+from ...errors import BethinkError, CorruptStoreError, StorageError
+from ...model.journal import START, digest, link
+from ...model.port import EMBEDDED, SEGMENT_FORMAT, Access, Entry, Life, Place
+from ...model.records import MemoryRecord, Problem, ProblemKind
+from . import schema
+from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, PLAIN, RECORD, mark
+from .opening import explained
+from .rows import COLUMNS, TOLD, to_changes, to_record
+from .sealing import Seal
+
+_MOST: Final = 100
+_STEPS: Final = (
+    f"SELECT {TOLD} FROM journal WHERE seq = :ordinal AND id = :id UNION ALL "
+    f"SELECT {TOLD} FROM journal "
+    "WHERE id = :id AND action <> 'store' AND row IS NOT NULL ORDER BY seq"
+)
+_CHANGED: Final = "it was changed without the store's key"
+_QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
+    (
+        "journal",
+        "SELECT 'entry ' || seq FROM journal WHERE id IS NOT NULL "
+        "AND id NOT IN (SELECT id FROM records)",
+        "its record is missing",
+    ),
+    (
+        "journal",
+        "SELECT 'entry ' || seq FROM journal WHERE action = 'store' "
+        "AND seq NOT IN (SELECT ordinal FROM records)",
+        "the record that it stored is missing",
+    ),
+    (
+        "record",
+        "SELECT min(id) FROM records NOT INDEXED WHERE state = 'live' AND key IS NOT NULL "
+        "GROUP BY namespace, key HAVING count(*) > 1",
+        "its key is held by another live record, too",
+    ),
+    (
+        "snapshot",
+        "SELECT name FROM snapshots WHERE typeof(name) <> 'text' OR typeof(seq) <> 'integer' "
+        "OR typeof(at) <> 'real' OR seq < 0 OR seq > (SELECT coalesce(max(seq), 0) FROM journal)",
+        "it names no journal entry",
+    ),
+    (
+        "fact",
+        "SELECT 'embedder' WHERE EXISTS (SELECT 1 FROM vectors) "
+        "AND NOT EXISTS (SELECT 1 FROM facts WHERE name = 'embedder')",
+        "it is missing",
+    ),
+    (
+        "vector",
+        "SELECT id FROM records LEFT JOIN vectors USING (row) "
+        "WHERE vector IS NULL AND content <> '' AND state <> 'erased'",
+        "it is missing",
+    ),
+    (
+        "vector",
+        "SELECT 'row ' || row FROM vectors WHERE row NOT IN (SELECT row FROM records)",
+        "it belongs to no record",
+    ),
+    (
+        "vector",
+        "SELECT 'row ' || row || ', ' || name FROM named_vectors "
+        "WHERE row NOT IN (SELECT row FROM journal WHERE row IS NOT NULL) OR since > row",
+        "it belongs to no record",
+    ),
+    (
+        "link",
+        "SELECT source || ' ' || kind || ' ' || target FROM links LEFT JOIN journal ON seq = since "
+        "WHERE (action = 'relate' AND id = source AND json_extract(changes, '$.kind') = kind "
+        "AND json_extract(changes, '$.target') = target) IS NOT 1",
+        "no journal entry tells of it",
+    ),
+    (
+        "link",
+        "SELECT source || ' ' || kind || ' ' || target FROM links LEFT JOIN journal ON seq = until "
+        "WHERE until IS NOT NULL AND (action = 'unrelate' AND id = source "
+        "AND json_extract(changes, '$.kind') = kind "
+        "AND json_extract(changes, '$.target') = target) IS NOT 1",
+        "no journal entry tells of its end",
+    ),
+    (
+        "link",
+        "SELECT 'entry ' || seq FROM journal WHERE changes IS NOT NULL AND "
+        "(action = 'relate' AND seq NOT IN (SELECT since FROM links) OR action = 'unrelate' "
+        "AND seq NOT IN (SELECT until FROM links WHERE until IS NOT NULL))",
+        "the link that it tells of is missing",
+    ),
+    (
+        "access",
+        "SELECT 'entry ' || seq FROM accesses WHERE ordinal NOT IN (SELECT ordinal FROM records)",
+        "it is noted of no record",
+    ),
+    (
+        "segment",
+        "SELECT one.namespace || ', rows ' || one.first || ' to ' || one.last FROM segments one "
+        "JOIN segments two ON one.namespace = two.namespace AND one.number < two.number "
+        "AND one.first <= two.last AND two.first <= one.last",
+        "it overlaps with another",
+    ),
+    (
+        "segment",
+        "SELECT namespace || ', rows ' || since || ' to ' || until FROM (SELECT namespace, "
+        "1 + lag(last, 1, 0) OVER (PARTITION BY namespace ORDER BY first) AS since, "
+        "first - 1 AS until FROM segments) gap WHERE EXISTS "
+        "(SELECT 1 FROM records INDEXED BY records_scope WHERE namespace = gap.namespace "
+        "AND state = 'live' AND row BETWEEN since AND until)",
+        "it is missing",
+    ),
+)
+
+
+class SQLiteInspection:
+    """Check what *connection* sees of the file at *path*.
+
+    *seal* guards it if it has a key; its anchor knew *known* before.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, path: str, seal: Seal | None, known: str | None
+    ) -> None:
+        self._connection = connection
+        self._path = path
+        self._seal = seal
+        self._codes = None if seal is None else seal.codes
+        self._known = known
+        self._touch = lru_cache(256)(self._touched)
+
+    def damage(self, told: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
+        """Yield what can be found wrong without knowing what records and entries mean.
+
+        Where the embedder's vectors are not as long as the fact ``DIMENSION`` says, *told* tells
+        what the embedder says, None if that is unknown.
+        """
+        vectors = partial(self._vectors, told)
+        for part in (self._file, self._journal, self._snapshots, self._segments, vectors):
+            yield from self._tried(part)
+        for query in _QUERIES:
+            yield from self._tried(partial(self._asked, *query))
+        if self._seal is not None:
+            yield from self._tried(self._records)
+            yield from self._seal.problems(self._connection, self._known)
+
+    def _tried(self, check: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
+        """Yield what *check* finds, and what keeps it from going on."""
+        try:
+            yield from check()
+        except (sqlite3.Error, StorageError, UnicodeDecodeError) as error:
+            yield Problem("file", self._path, str(error))
+
+    def _file(self) -> Iterator[Problem]:
+        for (found,) in self._connection.execute(f"PRAGMA integrity_check({_MOST})"):
+            if found != "ok":
+                yield Problem("file", self._path, found)
+        for name, what in schema.altered(self._connection):
+            yield Problem("file", name, what)
+
+    def _journal(self) -> Iterator[Problem]:
+        previous, last, before, stored = START, 0, -float("inf"), 0
+        steps, (erased,) = (
+            set[int](),
+            self._one("SELECT max(seq) FROM journal WHERE action='erase'"),
+        )
+        for *columns, linked, salt, changes, code in self._connection.execute(
+            f"SELECT {ENTRY}, salt, changes, code FROM journal ORDER BY seq"
+        ):
+            seq, at, action, *_, row, digested = columns
+            stored += action == "store"
+            for what in (
+                seq != last + 1 and f"it follows entry {last}",
+                _broken(columns, previous, linked) and "it does not follow from the one before",
+                _retold(digested, salt, changes) and "it tells what it did not tell",
+                changes is None
+                and row is None
+                and not (erased and seq < erased)
+                and "what it told is gone, though nothing was erased",
+                self._forged([*columns, linked], salt, changes, code, stored) and _CHANGED,
+            ):
+                if what:
+                    yield Problem("journal", f"entry {seq}", what)
+            if isinstance(at, float):
+                steps |= {seq} if at < before else set()
+                before = at
+            previous, last = linked if isinstance(linked, bytes) else START, seq
+        noted = {seq for (seq,) in self._connection.execute("SELECT seq FROM clock_steps")}
+        for seq in sorted(steps ^ noted):
+            yield Problem("journal", f"entry {seq}", "whether its clock went back is noted wrongly")
+
+    def _forged(
+        self, columns: list[Any], salt: object, changes: object, code: object, stored: int
+    ) -> bool:
+        if self._codes is None:
+            return code is not None
+        return not self._codes.genuine(columns, salt, changes, code) or mark(code)[1] != stored
+
+    def _asked(self, kind: ProblemKind, query: str, what: str) -> Iterator[Problem]:
+        for (where,) in self._connection.execute(query):
+            yield Problem(kind, str(where), what)
+
+    def _snapshots(self) -> Iterator[Problem]:
+        """Yield snapshots that are not as the journal tells; it may not tell of the oldest."""
+        found = self._connection.execute("SELECT name, seq, at FROM snapshots")
+        kept = {name: tuple(place) for name, *place in found}
+        entries = self._connection.execute(
+            "SELECT seq, at, changes FROM journal WHERE action = 'snapshot' ORDER BY seq"
+        ).fetchall()
+        told = set[object]()
+        for seq, at, text in entries:
+            name = (_told(text)[0] or {}).get("name")
+            told.add(name)
+            if kept.get(name) != (seq - 1, at):
+                yield Problem("snapshot", str(name), "it is not what the journal tells")
+        first = entries[0][0] if entries else None
+        late = "SELECT name FROM snapshots WHERE seq >= ?"
+        for (name,) in self._connection.execute(late, (first,)):
+            if name not in told:
+                yield Problem("snapshot", str(name), "no journal entry tells of it")
+
+    def _segments(self) -> Iterator[Problem]:
+        codes = self._codes or PLAIN
+        for *columns, checksum, data in self._connection.execute(
+            "SELECT format, namespace, first, last, count, head, checksum, data FROM segments"
+        ):
+            kind, namespace, first, last, *_ = columns
+            whole = isinstance(data, bytes)
+            if kind == SEGMENT_FORMAT and not (
+                whole and codes.checksum(tuple(columns), data) == checksum
+            ):
+                yield Problem("segment", f"{namespace}, rows {first} to {last}", "it is damaged")
+
+    def usual_length(self, name: str) -> int | None:
+        """Return how long most of the vectors called *name* are, None if there are none."""
+        table, named = ("vectors", "? = ''") if name == EMBEDDED else ("named_vectors", "name = ?")
+        found = self._one(
+            f"SELECT length(vector) / 4 FROM {table} WHERE {named} AND typeof(vector) = 'blob' "
+            "AND length(vector) > 0 AND length(vector) % 4 = 0 "
+            "GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1",
+            name,
+        )
+        return int(found[0]) if found else None
+
+    def _dimensions(self) -> dict[str, str | None]:
+        """Return the fact that tells how long vectors are, None if it is missing, by their name."""
+        names = (
+            "SELECT '' WHERE EXISTS (SELECT 1 FROM vectors) UNION SELECT name FROM named_vectors"
+        )
+        facts = "SELECT substr(name, 11), value FROM facts WHERE name LIKE 'dimension:%'"
+        missing = dict.fromkeys(name for (name,) in self._connection.execute(names))
+        return {**missing, **dict(self._connection.execute(facts))}
+
+    def _vectors(self, told: Callable[[], int | None]) -> Iterator[Problem]:
+        sizes = dict[str, int | None]()
+        for name, fact in self._dimensions().items():
+            noted, usual = _number(fact), self.usual_length(name)
+            contradicted = name == EMBEDDED and noted != usual and told() not in (noted, None)
+            if noted is None or contradicted:
+                wrong = "missing" if fact is None else "not how long these vectors are"
+                yield Problem("fact", f"dimension:{name}", f"it is {wrong}")
+                noted = usual
+            sizes[name] = noted and 4 * noted
+        for table, selected in (("vectors", EMBEDDED_VECTOR), ("named_vectors", NAMED_VECTOR)):
+            for *columns, code in self._connection.execute(
+                f"SELECT {selected}, code FROM {table} ORDER BY row"
+            ):
+                row, name, _, blob = columns
+                for what in (
+                    not isinstance(blob, bytes) or len(blob) != sizes.get(name),
+                    isinstance(blob, bytes) and not _finite(blob),
+                    self._codes is not None and code != self._codes.vector(columns),
+                ):
+                    if what:
+                        yield Problem("vector", self._owner(row, name), "it is damaged")
+                        break
+
+    def _owner(self, row: int, name: str) -> str:
+        found = self._one("SELECT id FROM records WHERE row = ?", row)
+        return (str(found[0]) if found else f"row {row}") + (f", {name}" if name else "")
+
+    def _records(self) -> Iterator[Problem]:
+        """Yield the records of a keyed store whose code does not fit."""
+        for *columns, code in self._connection.execute(f"SELECT {RECORD}, code FROM records"):
+            if self._codes is not None and code != self._codes.record(columns):
+                yield Problem("record", str(columns[0]), _CHANGED)
+
+    def lives(self) -> Iterator[Life]:
+        """Yield every record, in any state, with its story."""
+        with explained(self._path):
+            for row, ordinal, revision, *values in self._connection.execute(
+                f"SELECT row, ordinal, revision, {COLUMNS} FROM records ORDER BY row"
+            ):
+                yield self._life(row, ordinal, revision, values)
+
+    def _life(self, row: int, ordinal: int, revision: int, values: list[Any]) -> Life:
+        id = values[0]
+        steps = self._connection.execute(_STEPS, {"ordinal": ordinal, "id": id}).fetchall()
+        accesses = self._connection.execute(
+            "SELECT seq, count, last FROM accesses WHERE ordinal = ?", (ordinal,)
+        ).fetchall()
+        return Life(
+            str(id),
+            row,
+            ordinal,
+            revision,
+            _read(values),
+            tuple(_entry(columns) for columns in steps),
+            tuple(
+                Access(seq, count, last, self._touch(seq).get(id)) for seq, count, last in accesses
+            ),
+        )
+
+    def departures(self) -> Counter[Place]:
+        """Return how often each record is noted to have left each place."""
+        with explained(self._path):
+            return Counter(self._connection.execute("SELECT id, namespace, key FROM departures"))
+
+    def _touched(self, seq: int) -> dict[str, tuple[int, float]]:
+        found = self._one("SELECT changes FROM journal WHERE seq = ? AND action = 'touch'", seq)
+        changes, _ = _told(found[0] if found else None)
+        return {id: tuple(told) for id, told in (changes or {}).get("accesses", {}).items()}
+
+    def _one(self, sql: str, *parameters: object) -> Any:
+        with explained(self._path):
+            return self._connection.execute(sql, parameters).fetchone()
+
+
+def _entry(columns: Sequence[Any]) -> Entry:
+    return Entry._make((*columns[:-1], *_told(columns[-1])))
+
+
+def _told(text: Any) -> tuple[dict[str, Any] | None, Any]:
+    """Return what an entry tells, as ``to_changes`` does, nothing if that is damaged."""
+    try:
+        return to_changes(text)
+    except CorruptStoreError:
+        return {}, None  # its digest tells that it is damaged
+
+
+def _read(values: list[Any]) -> MemoryRecord | None:
+    try:
+        return to_record(values)
+    except (BethinkError, TypeError, ValueError):
+        return None
+
+
+def _broken(columns: list[Any], previous: bytes, linked: object) -> bool:
+    *told, digested = columns
+    return not isinstance(digested, bytes) or link(previous, tuple(told), digested) != linked
+
+
+def _retold(digested: object, salt: object, changes: object) -> bool:
+    if salt is None and changes is None:
+        return False
+    if not isinstance(salt, bytes) or not isinstance(changes, str):
+        return True
+    return digest(salt, changes) != digested
+
+
+def _number(dimension: Any) -> int | None:
+    """Return the *dimension* as a number, None if it is none."""
+    try:
+        return max(int(dimension), 0) or None
+    except (TypeError, ValueError):
+        return None
+
+
+def _finite(blob: bytes) -> bool:
+    return not len(blob) % 4 and bool(np.isfinite(np.frombuffer(blob, dtype="<f4")).all())

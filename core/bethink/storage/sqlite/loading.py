@@ -1,0 +1,213 @@
+"""What an index starts from: saved segments, and the rows that none of them holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Mapping
+from itertools import chain, pairwise
+from mmap import mmap
+from typing import Final
+
+from ...model.port import SEGMENT_FORMAT, Loading, Row, Segment
+from .authenticator import Codes
+from .erasing import ERASED
+from .reading import read_number, read_rows
+from .rows import GIVEN
+
+_PIECE: Final = 1 << 20
+_NARROW: Final = 8  # times a gap's rows are looked through sooner than all of a namespace
+
+
+def load(
+    connection: sqlite3.Connection,
+    codes: Codes,
+    namespace: str,
+    limit: int | None,
+    held: Mapping[int, Row],
+) -> Loading:
+    """Read what an index of one namespace starts from; with a *limit* only the end of it."""
+    start, last = (0, 0) if limit is None else _end(connection, namespace, limit)
+    segments = _segments(connection, codes, namespace, start)
+    alive, changed = {}, list[Row]()
+    if segments:
+        last, head = segments[-1].last, min(segment.head for segment in segments)
+        inside = "namespace = ? AND state = 'live' AND row BETWEEN ? AND ?"
+        given = (namespace, start, last)
+        (old,) = connection.execute(
+            f"SELECT count(*) FROM records WHERE {inside}", given
+        ).fetchone()
+        if old != sum(segment.count for segment in segments):
+            found = connection.execute(f"SELECT row FROM records WHERE {inside}", given)
+            alive[namespace] = frozenset(row for (row,) in found)
+        patched = f"{inside} AND revision > ? AND revision <> row"
+        by_patch = "INDEXED BY records_patched"
+        changed = read_rows(connection, codes, patched, *given, head, using=by_patch)
+    loose = _loose(connection, codes, namespace, last, limit, held)
+    return Loading(0, segments, alive, tuple(loose), tuple(changed))
+
+
+def _end(connection: sqlite3.Connection, namespace: str, limit: int) -> tuple[int, int]:
+    """Return the row where the small segments at the end begin, and the last row in a segment.
+
+    They are left alone as long as they hold much less than *limit* rows together.
+    """
+    last = start = held = 0
+    for first, end, count in connection.execute(
+        "SELECT first, last, count FROM segments WHERE namespace = ? ORDER BY first DESC",
+        (namespace,),
+    ):
+        last = last or end
+        if count > limit // 2 or held > limit:
+            break
+        start, held = first, held + count
+    return start if held > limit * 3 // 4 else last + 1, last
+
+
+def _loose(
+    connection: sqlite3.Connection,
+    codes: Codes,
+    namespace: str,
+    last: int,
+    limit: int | None,
+    held: Mapping[int, Row],
+) -> list[Row]:
+    """Return the rows of one namespace after *last*, the first *limit* of them.
+
+    Those *held* are read only if they were patched, or are not of the record that is there now.
+    """
+    (newest,) = connection.execute("SELECT coalesce(max(row), 0) FROM records").fetchone()
+    if newest <= last:
+        return []
+    after = "namespace = ? AND state = 'live' AND row > ?"
+    if limit is None:
+        return read_rows(connection, codes, after, namespace, last)
+    (sealed,) = connection.execute(
+        "SELECT total(count) FROM segments WHERE namespace = ?", (namespace,)
+    ).fetchone()
+    narrow = (newest - last) * _NARROW <= sealed
+    found = connection.execute(
+        f"SELECT row, revision, id FROM records {'NOT INDEXED' if narrow else ''} "
+        f"WHERE {after} ORDER BY row LIMIT ?",
+        (namespace, last, limit),
+    ).fetchall()
+    kept = {
+        row: known
+        for row, revision, id in found
+        if revision == row and (known := held.get(row)) and known.record.id == id
+    }
+    if len(kept) == len(found):
+        return list(kept.values())
+    given = json.dumps([row for row, *_ in found if row not in kept])
+    read = read_rows(connection, codes, f"row IN {GIVEN}", given, using="NOT INDEXED")
+    kept.update((each.row, each) for each in read)
+    return [kept[row] for row, *_ in found]
+
+
+def _segments(
+    connection: sqlite3.Connection, codes: Codes, namespace: str, start: int = 0
+) -> tuple[Segment, ...]:
+    """Return the namespace's segments from row *start* on.
+
+    None at all, if one of them is damaged, of another format, missing or there twice.
+    """
+    found = connection.execute(
+        "SELECT checksum, format, length(data), first, last, count, head, number FROM segments "
+        "WHERE namespace = ? AND first >= ? ORDER BY first",
+        (namespace, start),
+    ).fetchall()
+    if any(kind != SEGMENT_FORMAT for _, kind, *_ in found):
+        return ()
+    segments = []
+    for checksum, kind, size, first, last, count, head, number in found:
+        data = _data(connection, number, size)
+        columns = (kind, namespace, first, last, count, head)
+        if codes.checksum(columns, data) != checksum:
+            return ()
+        segments.append(Segment(namespace, first, last, count, head, data, number))
+    if any(one.last >= other.first for one, other in pairwise(segments)):
+        return ()
+    return () if _leave_out(connection, namespace, start, segments) else tuple(segments)
+
+
+def _leave_out(
+    connection: sqlite3.Connection, namespace: str, start: int, segments: list[Segment]
+) -> bool:
+    """Tell whether a live row from *start* on lies before or between *segments*."""
+    ends = [start - 1, *(segment.last for segment in segments)]
+    gaps = [
+        (end + 1, segment.first - 1)
+        for end, segment in zip(ends, segments, strict=False)
+        if end + 1 < segment.first
+    ]
+    if not gaps:
+        return False
+    narrow = sum(to - since for since, to in gaps) * _NARROW <= sum(one.count for one in segments)
+    using = "NOT INDEXED" if narrow else "INDEXED BY records_scope"
+    (found,) = connection.execute(
+        f"SELECT EXISTS (SELECT 1 FROM records {using} WHERE namespace = ? AND state = 'live' "
+        f"AND ({' OR '.join(['row BETWEEN ? AND ?'] * len(gaps))}))",
+        (namespace, *chain.from_iterable(gaps)),
+    ).fetchone()
+    return bool(found)
+
+
+def _data(connection: sqlite3.Connection, number: int, size: int) -> bytes | memoryview:
+    """Return the bytes of a segment; many of them where the system has them back once let go.
+
+    The heap could not shrink for what is allocated before that.
+    """
+    with connection.blobopen("segments", "data", number, readonly=True) as blob:
+        if size < _PIECE:
+            return blob.read()
+        room = mmap(-1, size)
+        while piece := blob.read(_PIECE):
+            room.write(piece)
+    return memoryview(room).toreadonly()
+
+
+def save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int | None:
+    """Insert *segment* in place of those it replaces and of unusable ones.
+
+    Do nothing if another writer covered its rows, or erased some since it was true. Its number is
+    drawn: one that was used before would pass for the segment that others have read by it.
+    """
+    erased = read_number(connection, ERASED)
+    if erased is not None and segment.head < erased:
+        return None
+    replaced = json.dumps(segment.replaces)
+    overlapping, present = connection.execute(
+        f"SELECT count(*) FILTER (WHERE number NOT IN {GIVEN} AND last >= ? AND first <= ?),"
+        f" count(*) FILTER (WHERE number IN {GIVEN}) FROM segments WHERE namespace = ?",
+        (replaced, segment.first, segment.last, replaced, segment.namespace),
+    ).fetchone()
+    if overlapping and not _segments(connection, codes, segment.namespace):
+        connection.execute("DELETE FROM segments WHERE namespace = ?", (segment.namespace,))
+        overlapping = 0
+    if overlapping or present != len(segment.replaces):
+        return None
+    connection.execute(f"DELETE FROM segments WHERE number IN {GIVEN}", (replaced,))
+    columns = (
+        SEGMENT_FORMAT,
+        segment.namespace,
+        segment.first,
+        segment.last,
+        segment.count,
+        segment.head,
+    )
+    return connection.execute(
+        "INSERT INTO segments "
+        "(number, format, namespace, first, last, count, head, checksum, data) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (_drawn(connection), *columns, codes.checksum(columns, segment.data), segment.data),
+    ).lastrowid
+
+
+def _drawn(connection: sqlite3.Connection) -> int:
+    """Draw a number that no segment has, of 31 bits: Python 3.11.2 opens blobs by no larger one."""
+    while True:
+        number = int.from_bytes(os.urandom(4)) >> 1
+        taken = connection.execute("SELECT 1 FROM segments WHERE number = ?", (number,)).fetchone()
+        if taken is None:
+            return number

@@ -1,0 +1,111 @@
+"""Opening a file: made private, refused if it is another program's, set up for durable writes."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from ...errors import CorruptStoreError, NotABethinkFileError, StorageError, StoreBusyError
+from .schema import APPLICATION_ID, version_of
+from .write_queue import run_unlocked
+
+MEMORY: Final = ":memory:"
+_PAUSE: Final = 0.01
+_PRAGMAS: Final = (
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA secure_delete = ON",
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -16384",
+)
+
+
+def prepare(path: str) -> None:
+    """Create the file at *path* if there is none; refuse what is not a bethink file, untouched.
+
+    Nothing else in this process may have the file open: closing a descriptor of it here would drop
+    the locks that the other connections hold.
+    """
+    _create_private(path)
+    pages = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"  # or its log would be replayed
+    with closing(sqlite3.connect(pages, uri=True)) as connection:
+        try:
+            if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
+                version_of(connection, path)
+        except sqlite3.DatabaseError as error:
+            if "malformed" not in str(error):
+                raise  # if a crash cut a checkpoint short, the log mends it
+
+
+def connect(path: str, synchronous: str, patience: float) -> sqlite3.Connection:
+    """Return a connection in autocommit mode that waits *patience* seconds for locks."""
+    connection = sqlite3.connect(
+        path,
+        timeout=patience,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+    try:
+        version_of(connection, path)
+        # SQLite's busy handler does not cover this step.
+        run_unlocked(connection, "PRAGMA journal_mode = WAL", time.monotonic() + patience, _PAUSE)
+        for pragma in (*_PRAGMAS, f"PRAGMA synchronous = {synchronous}"):
+            connection.execute(pragma)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+class explained:  # lower case like contextlib.suppress, which it resembles
+    """Turn sqlite3's errors into the store's own, and name the file that is damaged."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        if error is not None and (own := _translated(self.path, error)) is not None:
+            raise own from error
+
+
+def _translated(path: str, error: BaseException) -> StorageError | None:
+    reason = str(error)
+    if isinstance(error, CorruptStoreError) and error.path is None:
+        return type(error)(path, error.reason)
+    if isinstance(error, OverflowError) and "SQLite" in reason:
+        return CorruptStoreError(path, "damaged number in the store")
+    if isinstance(error, sqlite3.OperationalError):
+        busy = "locked" in reason or "busy" in reason
+        return StoreBusyError(path) if busy else StorageError(path, reason)
+    if isinstance(error, sqlite3.DatabaseError):
+        if "not a database" in reason:
+            return NotABethinkFileError(path)
+        damaged = "malformed" in reason
+        return CorruptStoreError(path, reason) if damaged else StorageError(path, reason)
+    if isinstance(error, UnicodeDecodeError):
+        return CorruptStoreError(path)  # sqlite3 cannot even read what SQLite says of the damage
+    return None
+
+
+def _create_private(path: str) -> None:
+    """Create the file readable by its owner only, before SQLite would create it for all."""
+    if os.path.isdir(path):
+        raise StorageError(path, "is a directory, not a file")
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        if os.path.isfile(path) and os.path.getsize(path) == 1:  # which SQLite takes for empty
+            raise NotABethinkFileError(path) from None
+    except OSError as error:
+        raise StorageError(path, error.strerror or str(error)) from error

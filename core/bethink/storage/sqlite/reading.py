@@ -1,0 +1,82 @@
+"""What is read alike within a transaction, outside of one, and for long."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import Final
+
+from ...errors import CorruptStoreError
+from ...model.port import EMBEDDED, Entry, Row, Vector
+from ...model.records import Snapshot
+from .authenticator import Codes
+from .rows import Shape, to_vector
+
+_FACT: Final = Shape(str)
+_SNAPSHOT: Final = Shape(str, int, float)
+_PLACE: Final = Shape(int, int, str | None)
+
+
+def read_head(connection: sqlite3.Connection) -> int:
+    """Return the last journal position."""
+    return int(connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0])
+
+
+def read_fact(connection: sqlite3.Connection, name: str) -> str | None:
+    """Return a noted fact."""
+    found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    (value,) = _FACT(found) if found else (None,)
+    return value
+
+
+def read_number(connection: sqlite3.Connection, name: str) -> int | None:
+    """Return a fact that is a number."""
+    noted = read_fact(connection, name)
+    try:
+        return None if noted is None else int(noted)
+    except ValueError as error:
+        raise CorruptStoreError(None, f"the fact {name!r} is damaged") from error
+
+
+def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
+    """Return all snapshots in the order in which they were taken."""
+    found = connection.execute("SELECT name, seq, at FROM snapshots ORDER BY seq, at, name")
+    return [Snapshot(*_SNAPSHOT(columns)) for columns in found]
+
+
+def read_entries(
+    connection: sqlite3.Connection, codes: Codes, sql: str, *parameters: object
+) -> list[Entry]:
+    """Return the journal entries that *sql* chooses, in its order."""
+    found = connection.execute(f"SELECT {codes.told} FROM journal {sql}", parameters).fetchall()
+    return list(map(codes.to_entry, found))
+
+
+def read_rows(
+    connection: sqlite3.Connection, codes: Codes, sql: str, *parameters: object, using: str = ""
+) -> list[Row]:
+    """Return the rows that satisfy *sql*, ascending, with all their vectors.
+
+    *using* says which index finds them, where SQLite would read a whole namespace.
+    """
+    selected = connection.execute(
+        "SELECT row, ordinal, vectors.vector, named_vectors.name, named_vectors.vector, "
+        f"{codes.columns} FROM records {using} "
+        "LEFT JOIN vectors USING (row) LEFT JOIN named_vectors USING (row) "
+        f"WHERE {sql} ORDER BY row",
+        parameters,
+    )
+    rows: list[Row] = []
+    vectors: dict[str, Vector] = {}
+    with closing(selected) as found:  # or an error, as long as it is kept, would keep it open
+        for row, ordinal, embedded, name, named, *values in found:
+            if not rows or rows[-1].row != row:
+                _PLACE((row, ordinal, name))
+                vectors = {} if embedded is None else {EMBEDDED: to_vector(embedded)}
+                rows.append(Row(row, ordinal, codes.to_record(values), vectors))
+            if named is not None:
+                if name == EMBEDDED:
+                    raise CorruptStoreError(None, "damaged vector in the store")
+                vectors[name] = to_vector(named)
+    codes.check_vectors(connection, (each.row for each in rows))
+    return rows

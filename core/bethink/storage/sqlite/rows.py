@@ -1,0 +1,183 @@
+"""Records and vectors to SQLite values and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from operator import attrgetter, is_, itemgetter
+from typing import Any, Final
+
+import numpy as np
+
+from ...errors import CorruptStoreError
+from ...model.fields import to_json
+from ...model.journal import KINDS, WHOLE, sensible, told
+from ...model.namespaces import Scope, Subtree, below
+from ...model.port import Entry, Vector
+from ...model.records import MemoryRecord, new_record
+
+FIELDS: Final = MemoryRecord.__slots__
+COLUMNS: Final = ", ".join(FIELDS)
+TOLD: Final = "seq, at, action, id, namespace, was, row, changes"
+_VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
+_values = attrgetter(*FIELDS)
+_common = itemgetter(*(n for n, name in enumerate(FIELDS) if name not in ("id", "content")))
+_MANY: Final = 50
+_SINGLE: Final = np.dtype("<f4")
+
+GIVEN: Final = "(SELECT value FROM json_each(?))"
+"""The values of a list given as JSON, of any length."""
+
+HELD: Final = "namespace = ? AND key = ? AND state = 'live'"
+"""Whether a record holds a key."""
+
+
+class Shape:
+    """The *kinds* of values that belong together.
+
+    SQLite takes values of any kind in any column, and a damaged file has them.
+    """
+
+    def __init__(self, *kinds: Any) -> None:
+        self._kinds = kinds
+        self._known = set[tuple[type, ...]]()
+        self._last: tuple[type, ...] = ()
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        """Return *values*; raise ``CorruptStoreError`` if one of them is of another kind."""
+        types = tuple(map(type, values))
+        if types != self._last:  # most have those of the values before
+            self._learn(types, values)
+        return values
+
+    def _learn(self, types: tuple[type, ...], values: Sequence[Any]) -> None:
+        if types not in self._known and not all(map(isinstance, values, self._kinds)):
+            raise CorruptStoreError(None, "damaged values in the store")
+        self._known.add(types)
+        self._last = types
+
+
+_ENTRY: Final = Shape(int, float, str, str | None, str | None, int | None, int | None)
+_RECORD: Final = Shape(
+    *({**KINDS, "value": str | None, "tags": str, "metadata": str}[name] for name in FIELDS)
+)
+
+
+def to_values(record: MemoryRecord) -> list[Any]:
+    """Return the record's columns in the order of ``FIELDS``."""
+    values = list(_values(record))
+    values[_VALUE] = None if record.value is None else to_json(record.value)
+    values[_TAGS] = to_json(record.tags) if record.tags else "[]"
+    values[_METADATA] = to_json(record.metadata) if record.metadata else "{}"
+    return values
+
+
+class Telling:
+    """Spell what entries tell of new records; what one shares with the one before, only once.
+
+    They share the very same values: equal ones such as 0.0 and -0.0 may be spelled otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._common: tuple[Any, ...] | None = None
+        self._around: tuple[str, str] | None = None
+
+    def __call__(self, record: MemoryRecord, values: Sequence[Any]) -> str:
+        """Return the JSON of all that *record*, with these column *values*, says."""
+        common = _common(values)
+        if self._common is None or not all(map(is_, common, self._common)):
+            self._common, self._around = common, None
+            return to_json(told(record))
+        if self._around is None:
+            self._around = _around(record)
+        before, after = self._around
+        return f'{{"id":{to_json(record.id)}{before}{to_json(record.content)}{after}'
+
+
+def _around(record: MemoryRecord) -> tuple[str, str]:
+    """Return how the JSON of all that *record* says goes on after its id and its content."""
+    fields = told(record)
+    del fields["id"], fields["content"]
+    namespace = to_json({"namespace": fields.pop("namespace")})
+    return f',{namespace[1:-1]},"content":', f",{to_json(fields)[1:]}"
+
+
+def to_record(values: Sequence[Any]) -> MemoryRecord:
+    """Return the record of a row whose columns come in the order of ``FIELDS``."""
+    columns = list(_RECORD(values))
+    if columns[_VALUE] is not None:
+        columns[_VALUE] = from_json(columns[_VALUE])
+    columns[_TAGS] = () if columns[_TAGS] == "[]" else tuple(from_json(columns[_TAGS], list))
+    columns[_METADATA] = {} if columns[_METADATA] == "{}" else from_json(columns[_METADATA], dict)
+    return new_record(*columns)
+
+
+def from_json(text: str, kind: type = object) -> Any:
+    """Return the value of this *kind* that *text* spells; raise ``CorruptStoreError`` else."""
+    try:
+        value = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CorruptStoreError(None, f"damaged JSON in the store: {error}") from error
+    if not isinstance(value, kind):
+        raise CorruptStoreError(None, f"damaged JSON in the store: it is no {kind.__name__}")
+    return value
+
+
+def to_changes(text: str | None) -> tuple[dict[str, Any] | None, Any]:
+    """Return the changes that an entry tells, and all of its record, each None if it does not."""
+    changes = from_json(text) if text else None
+    if changes is not None and not sensible(changes):
+        raise CorruptStoreError(None, "damaged journal entry in the store")
+    return changes, changes.pop(WHOLE, None) if changes else None
+
+
+def to_entry(values: Sequence[Any]) -> Entry:
+    """Return the journal entry with the columns ``TOLD``."""
+    return Entry._make((*_ENTRY(values[:-1]), *to_changes(values[-1])))
+
+
+def to_blob(vector: Vector) -> bytes:
+    """Return the vector as little-endian float32 bytes."""
+    return vector.astype(_SINGLE, copy=False).tobytes()
+
+
+def to_vector(blob: bytes) -> Vector:
+    """Return the vector that ``to_blob`` wrote."""
+    if not isinstance(blob, bytes) or len(blob) % 4:
+        raise CorruptStoreError(None, "damaged vector in the store")
+    return np.frombuffer(blob, dtype="<f4")
+
+
+def within(scope: Scope) -> tuple[str, tuple[Any, ...]]:
+    """Return the SQL condition and parameters that select the namespaces of *scope*."""
+    if isinstance(scope, str):
+        return "namespace = ?", (scope,)
+    if isinstance(scope, Subtree):
+        inside = "(namespace = ? OR (namespace > ? AND namespace < ?))"
+        return inside, (scope.path, *below(scope.path))
+    return "1", ()
+
+
+def spanning(*, last: bool) -> str:
+    """Return the SQL condition and order of a span of keys, or of its last one.
+
+    Its parameters are the namespace, the two ends, and the time by which nothing has expired.
+    """
+    return (
+        f"namespace = ? AND key >= ? AND key < ? AND state = 'live' "
+        "AND (expires_at IS NULL OR expires_at > ?) "
+        f"ORDER BY key {'DESC LIMIT 1' if last else ''}"
+    )
+
+
+def within_any(scopes: Sequence[Scope]) -> tuple[str, tuple[Any, ...]]:
+    """Return the SQL condition and parameters for the union of *scopes*.
+
+    Many scopes count as everywhere.
+    """
+    if len(scopes) > _MANY:
+        return "1", ()
+    parts = [within(scope) for scope in scopes]
+    return f"({' OR '.join(sql for sql, _ in parts) or '0'})", tuple(
+        value for _, values in parts for value in values
+    )

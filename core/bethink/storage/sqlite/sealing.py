@@ -1,0 +1,360 @@
+"""A file with a key: what it shows when it is opened, and the codes that a write leaves.
+
+Reading proves what it returns; it cannot prove that nothing is missing. So the last entry carries
+the number of records, a fact vouches for the small tables, and an anchor outside of the file knows
+an entry that must be there. An anchor is written after the commit and before the write returns: it
+may lag behind by what was being written when the process died, and it never leads.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from ...errors import (
+    IntegrityKeyError,
+    NotAnchoredError,
+    StorageError,
+    TamperedError,
+    ValidationError,
+)
+from ...model.journal import told
+from ...model.port import Row, Vector
+from ...model.records import MemoryRecord, Problem
+from ..anchors import Anchor
+from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, RECORD, KeyedCodes, mark
+from .connection import Connections
+from .reading import read_entries, read_fact
+from .schema import altered
+from .writer import SQLiteWriter
+
+KEYED: Final = "keyed"
+"""The fact that tells the store's own id and proves its key."""
+SEAL: Final = "seal"
+"""The fact that vouches for the others, and for the snapshots."""
+ANCHORED: Final = "anchored"
+"""The fact that the store has an anchor."""
+
+_NEEDS_KEY: Final = "its records are authenticated; open it with the integrity_key it was made with"
+_NO_KEY: Final = "it was made without an integrity key, and a key is for new files"
+_OTHER_KEY: Final = "it was made with another integrity key"
+
+
+class Seal:
+    """What guards the file behind *connections*, once it has shown that it is whole."""
+
+    def __init__(self, connections: Connections, key: bytes, anchor: Anchor | None) -> None:
+        self._connections = connections
+        self._path = connections.path
+        self._anchor = anchor
+        self._checked: tuple[sqlite3.Connection | None, int] = None, 0
+        self._store, self.codes = _codes(connections, key)
+        known = self.known()
+        problems = self._seen_with(known)
+        if problems and known is None and (known := self.known()) is not None:
+            problems = self._seen_with(known)  # another process has just begun the anchor
+        for problem in problems:
+            raise TamperedError(self._path, f"{problem.kind}: {problem.what}")
+        self._advance(self._seen)
+
+    def known(self) -> str | None:
+        """Return what the anchor knows; to be asked for before what it is compared with."""
+        if self._anchor is None:
+            return None
+        try:
+            line: object = self._anchor.read()
+        except StorageError:
+            raise
+        except Exception as error:
+            raise StorageError(self._path, f"its anchor cannot be read: {error}") from error
+        if line is None or isinstance(line, str):
+            return line
+        raise ValidationError(
+            f"what an anchor reads must be a str or None, not {type(line).__name__}"
+        )
+
+    def _seen_with(self, known: str | None) -> list[Problem]:
+        with self._connections.snapshot() as connection:
+            self._check_schema(connection)
+            self._seen = _last(connection)[:2]
+            self._noted = bool(read_fact(connection, ANCHORED))
+            return list(self.problems(connection, known))
+
+    def _check_schema(self, connection: sqlite3.Connection) -> None:
+        """Refuse a trigger that would change what is written before its code is made of it.
+
+        As long as the version is the one that *connection* knows, it goes by what was checked.
+        """
+        (version,) = connection.execute("PRAGMA schema_version").fetchone()
+        if self._checked[0] is not connection or self._checked[1] != version:
+            for name, what in altered(connection):
+                raise TamperedError(self._path, f"{name}: {what}")
+            self._checked = connection, version
+
+    @contextmanager
+    def write(self) -> Iterator[KeyedWriter]:
+        """Open the write transaction; refuse to write on what was put back meanwhile.
+
+        What each of the threads that share a commit wrote is anchored before it goes on.
+        """
+        with self._connections.writing() as connection:
+            self._check_schema(connection)
+            writer = KeyedWriter(connection, self.codes)
+            seq, link = self._seen
+            if writer.place != self._seen and seq and _link(connection, seq) != link:
+                raise TamperedError(self._path, f"journal entry {seq} was written, and is gone")
+            yield writer
+        self._seen = max(self._seen, writer.place)
+        self._advance(writer.place)
+
+    def line(self, seq: int, link: bytes) -> str:
+        """Return the line for the anchor; a later one is greater."""
+        told = f"bethink {self._store} {seq:016d} {link.hex()}"
+        return f"{told} {self.codes.of(b'store', (told,)).hex()}"
+
+    def _advance(self, place: tuple[int, bytes]) -> None:
+        """Bring the anchor to *place* at least, and then note whether there is one."""
+        anchored = self._anchor is not None and place[0] > 0
+        if self._anchor is not None and anchored:
+            try:
+                self._anchor.write(self.line(*place))
+            except Exception as error:
+                reason = f"what was written is in the store, but not in its anchor: {error}"
+                raise NotAnchoredError(self._path, reason) from error
+        if self._noted != anchored:
+            with self._connections.writing() as connection:
+                KeyedWriter(connection, self.codes).set(ANCHORED, "1" if anchored else "")
+            self._noted = anchored
+
+    def problems(self, connection: sqlite3.Connection, known: str | None) -> Iterator[Problem]:
+        """Yield what is missing in what *connection* sees, or older than the anchor knew before."""
+        if read_fact(connection, SEAL) != sealed(connection, self.codes):
+            yield Problem("fact", SEAL, "it does not fit the facts and snapshots")
+        seq, _, code = _last(connection)
+        try:
+            read_entries(connection, self.codes, "WHERE seq = ?", seq)
+        except TamperedError:
+            yield Problem("journal", f"entry {seq}", "it was changed without the store's key")
+        (count,) = connection.execute("SELECT count(*) FROM records").fetchone()
+        if count != mark(code)[1]:
+            yield Problem("file", self._path, f"it holds {count} records of {mark(code)[1]}")
+        yield from self._anchor_problems(connection, known)
+
+    def _anchor_problems(
+        self, connection: sqlite3.Connection, known: str | None
+    ) -> Iterator[Problem]:
+        if known is None:
+            if self._anchor is not None and read_fact(connection, ANCHORED):
+                yield Problem("anchor", self._path, "it is empty, and once was not")
+            return
+        try:
+            _, _, number, link, _ = known.split(" ")
+            seq, genuine = int(number), known == self.line(int(number), bytes.fromhex(link))
+        except ValueError:
+            genuine = False
+        if not genuine:
+            yield Problem("anchor", self._path, "it is that of another store, or was changed")
+        elif _link(connection, seq) != bytes.fromhex(link):
+            gone = f"it knows a journal entry {seq} that the file has not: the file was put back "
+            yield Problem("anchor", self._path, f"{gone}to an earlier state")
+
+
+class KeyedWriter(SQLiteWriter):
+    """A writer that leaves codes on what it writes, after checking those of what was there."""
+
+    _codes: KeyedCodes
+
+    def __init__(self, connection: sqlite3.Connection, codes: KeyedCodes) -> None:
+        super().__init__(connection, codes)
+        self._count = mark(_last(connection)[2])[1]
+
+    @property
+    def place(self) -> tuple[int, bytes]:
+        """The last journal position and its link."""
+        return self._head, self._link
+
+    def insert_all(
+        self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
+    ) -> list[Row]:
+        """Add records, each with its vectors and its journal entry: one after the other."""
+        rows = []
+        for record, own in zip(records, vectors, strict=True):
+            rows.append(self.insert(record, own))
+            self.journal("store", at, record, None, rows[-1].row, told(record))
+        return rows
+
+    def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
+        """Change indexed fields: the record moves to a new row, and vectors with it."""
+        self._codes.check_vectors(self._connection, [row, self._head + 1], but=vectors)
+        moved = super().replace(row, record, vectors)
+        self._seal_vectors(moved.row, moved.vectors)
+        return moved
+
+    def _drop(self, name: str) -> None:
+        having = "SELECT row FROM records JOIN named_vectors USING (row) WHERE name = ?"
+        rows = [row for (row,) in self._connection.execute(having, (name,)).fetchall()]
+        selected = f"SELECT {self._codes.columns} FROM records WHERE row = ?"
+        for row in rows:
+            self._codes.to_record(self._connection.execute(selected, (row,)).fetchone())
+        super()._drop(name)
+        for row in rows:
+            self._seal_record(row)
+
+    def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
+        super()._attach(row, vectors)
+        self._seal_vectors(row, vectors)
+
+    def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
+        """Leave *tombstone* of the record in *row*; return the namespaces it was ever in."""
+        if _blank(self._connection):
+            raise TamperedError(None, "what journal entries told was taken out of them")
+        places = super().erase(row, tombstone)
+        for *columns, code in _blank(self._connection):
+            count = mark(code)[1]
+            if code != self._codes.entry(columns, count, erased=False):
+                raise TamperedError(None, f"journal entry {columns[0]} was changed")
+            self._seal_entry(columns, count, erased=True)
+        return places
+
+    def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
+        """Add accesses to live records; return their rows."""
+        self.find(list(accesses))
+        rows = super().touch(accesses)
+        for row in rows:
+            self._seal_record(row)
+        return rows
+
+    def journal(
+        self,
+        action: str,
+        at: float,
+        record: MemoryRecord | None,
+        was: int | None,
+        row: int | None,
+        changes: Mapping[str, object] | None,
+    ) -> None:
+        """Append one entry, and vouch for the record that it changed."""
+        super().journal(action, at, record, was, row, changes)
+        if row is not None:
+            self._count += was is None
+            self._seal_record(row)
+        columns = self._connection.execute(
+            f"SELECT {ENTRY} FROM journal WHERE seq = ?", (self._head,)
+        ).fetchone()
+        self._seal_entry(columns, self._count, erased=changes is None)
+
+    def snapshot(self, name: str, at: float) -> None:
+        """Name the last journal position."""
+        with self._resealed():
+            super().snapshot(name, at)
+
+    def set(self, name: str, value: str) -> None:
+        """Note a fact about the store."""
+        with self._resealed():
+            super().set(name, value)
+
+    @contextmanager
+    def _resealed(self) -> Iterator[None]:
+        """Check the seal before facts or snapshots are changed, and renew it after."""
+        if self.fact(SEAL) != sealed(self._connection, self._codes):
+            raise TamperedError(None, "facts or snapshots of the store were changed")
+        yield
+        super().set(SEAL, sealed(self._connection, self._codes))
+
+    def _seal_record(self, row: int) -> None:
+        columns = self._connection.execute(
+            f"SELECT {RECORD} FROM records WHERE row = ?", (row,)
+        ).fetchone()
+        self._connection.execute(
+            "UPDATE records SET code = ? WHERE row = ?", (self._codes.record(columns), row)
+        )
+
+    def _seal_vectors(self, row: int, names: Collection[str]) -> None:
+        """Vouch for the vectors of *row* called *names*, and for none that others put there."""
+        for table, columns in (("vectors", EMBEDDED_VECTOR), ("named_vectors", NAMED_VECTOR)):
+            for place, *found in self._connection.execute(
+                f"SELECT rowid, {columns} FROM {table} WHERE row = ?", (row,)
+            ).fetchall():
+                if found[1] in names:
+                    self._connection.execute(
+                        f"UPDATE {table} SET code = ? WHERE rowid = ?",
+                        (self._codes.vector(found), place),
+                    )
+
+    def _seal_entry(self, columns: Sequence[object], count: int, *, erased: bool) -> None:
+        code = self._codes.entry(columns, count, erased=erased)
+        self._connection.execute("UPDATE journal SET code = ? WHERE seq = ?", (code, columns[0]))
+
+
+def guard(connections: Connections, key: bytes | None, anchor: Anchor | None) -> Seal | None:
+    """Return what guards a file with a key; refuse the wrong one, or none where one is due."""
+    if key is not None:
+        return Seal(connections, key, anchor)
+    with connections.reading() as connection:
+        if read_fact(connection, KEYED) is not None:
+            raise IntegrityKeyError(connections.path, _NEEDS_KEY)
+    return None
+
+
+def sealed(connection: sqlite3.Connection, codes: KeyedCodes) -> str:
+    """Return what the fact ``SEAL`` must say."""
+    facts = connection.execute("SELECT name, value FROM facts WHERE name <> ? ORDER BY 1", (SEAL,))
+    named = connection.execute("SELECT name, seq, at FROM snapshots ORDER BY 1")
+    return codes.of(b"store", (*facts.fetchall(), *named.fetchall())).hex()
+
+
+def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedCodes]:
+    """Return the store's id and codes; both are new if there is nothing in it yet."""
+    with connections.reading() as connection:
+        keyed = read_fact(connection, KEYED)
+    if keyed is None:
+        with connections.writing() as connection:
+            keyed = read_fact(connection, KEYED) or _begun(connection, connections.path, key)
+    store, _, proof = keyed.partition(" ")
+    try:
+        codes = KeyedCodes(key, store)
+    except ValueError as error:
+        raise TamperedError(connections.path, "its id was changed") from error
+    if proof != _proof(codes, store):
+        raise IntegrityKeyError(connections.path, _OTHER_KEY)
+    return store, codes
+
+
+def _begun(connection: sqlite3.Connection, path: str, key: bytes) -> str:
+    """Return the fact ``KEYED`` of a new store, once it is noted."""
+    if connection.execute("SELECT 1 FROM facts UNION SELECT 1 FROM journal").fetchone():
+        raise IntegrityKeyError(path, _NO_KEY)
+    store = os.urandom(16).hex()
+    codes = KeyedCodes(key, store)
+    writer, keyed = SQLiteWriter(connection), f"{store} {_proof(codes, store)}"
+    writer.set(KEYED, keyed)
+    writer.set(SEAL, sealed(connection, codes))
+    return keyed
+
+
+def _proof(codes: KeyedCodes, store: str) -> str:
+    return codes.of(b"store", (store,)).hex()
+
+
+def _last(connection: sqlite3.Connection) -> tuple[int, bytes, object]:
+    """Return the last entry's number, link and code."""
+    found = connection.execute(
+        "SELECT seq, link, code FROM journal ORDER BY seq DESC LIMIT 1"
+    ).fetchone()
+    return found or (0, b"", None)
+
+
+def _link(connection: sqlite3.Connection, seq: int) -> bytes | None:
+    found = connection.execute("SELECT link FROM journal WHERE seq = ?", (seq,)).fetchone()
+    return found[0] if found else None
+
+
+def _blank(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
+    """Return the entries without changes whose code does not say that they were erased."""
+    return connection.execute(
+        f"SELECT {ENTRY}, code FROM journal "
+        "WHERE changes IS NULL AND substr(code, 1, 1) IS NOT x'01'"
+    ).fetchall()

@@ -1,0 +1,360 @@
+"""The open write transaction on an SQLite file."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from ...errors import DimensionError, ValidationError
+from ...model.fields import to_json
+from ...model.filters import Filter, matches
+from ...model.journal import START, WHOLE, chained, digest, told
+from ...model.namespaces import Scope
+from ...model.port import EMBEDDED, Row, Vector
+from ...model.records import LIVE, MemoryRecord, State
+from .authenticator import PLAIN, Codes
+from .erasing import ERASED, blank
+from .reading import read_fact, read_number, read_rows
+from .rows import FIELDS, GIVEN, HELD, Shape, Telling, spanning, to_blob, to_values, to_vector
+from .schema import mend_indexes
+from .where import selection
+
+_UPDATE: Final = (
+    "UPDATE records SET row = ?, revision = ?, "
+    f"{', '.join(f'{name} = ?' for name in FIELDS)} WHERE row = ?"
+)
+_ACCESSED: Final = (
+    "SELECT row, ordinal, id, access_count, last_accessed_at FROM records "
+    f"WHERE id IN {GIVEN} AND state = 'live'"
+)
+_TOUCH: Final = (
+    "UPDATE records SET access_count = ?, last_accessed_at = ?, revision = ? WHERE row = ?"
+)
+_ENTRY: Final = (
+    "INSERT INTO journal (seq, at, action, id, namespace, was, row, digest, link, salt, changes) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_VECTOR: Final = "INSERT INTO vectors (row, vector) VALUES (?, ?)"
+_SALT: Final = 16  # bytes
+_LINKED: Final = "source = ? AND kind = ? AND target = ? AND until IS NULL"
+_LAST: Final = Shape(int, bytes, float)
+_COUNTED: Final = Shape(int, int, str, int, float | None)
+WHOLE_IN_256: Final = 4
+"""Of so many in 256 entries that change a record the journal tells the whole record."""
+
+
+class SQLiteWriter:
+    """Change records, vectors and journal inside one transaction of *connection*."""
+
+    def __init__(self, connection: sqlite3.Connection, codes: Codes = PLAIN) -> None:
+        self._connection = connection
+        self._codes = codes
+        last = connection.execute(
+            "SELECT seq, link, at FROM journal ORDER BY seq DESC LIMIT 1"
+        ).fetchone()
+        self._head: int
+        self._link: bytes
+        self._at: float
+        self._head, self._link, self._at = _LAST(last or (0, START, -math.inf))
+
+    def head(self) -> int:
+        """Return the last journal position."""
+        return self._head
+
+    def find(self, ids: Sequence[str]) -> dict[str, tuple[int, MemoryRecord]]:
+        """Return ``{id: (row, record)}`` of the records among *ids* that exist, in any state."""
+        return {id: pair for id in ids for pair in self._found("id = ?", id)}
+
+    def holder(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
+        """Return the live record that holds *key*."""
+        return next(self._found(HELD, namespace, key), None)
+
+    def span(
+        self, namespace: str, low: str, high: str, now: float, *, last: bool = False
+    ) -> list[tuple[int, MemoryRecord]]:
+        """Return the rows and records that ``Backend.span`` would return."""
+        return list(self._found(spanning(last=last), namespace, low, high, now))
+
+    def _found(
+        self, sql: str, *parameters: object, using: str = ""
+    ) -> Iterator[tuple[int, MemoryRecord]]:
+        found = self._connection.execute(
+            f"SELECT row, {self._codes.columns} FROM records {using} WHERE {sql}", parameters
+        ).fetchall()
+        return ((row, self._codes.to_record(values)) for row, *values in found)
+
+    def matching(
+        self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
+    ) -> list[tuple[int, MemoryRecord]]:
+        """Return the records in *scope* in one of *states* that pass *where*, with their rows.
+
+        Oldest first.
+        """
+        sql, parameters, exact, using = selection(scope, where, states)
+        found = self._found(f"{sql} ORDER BY ordinal", *parameters, using=using)
+        return [pair for pair in found if exact or matches(where, pair[1])]
+
+    def added(self, namespace: str, since: int) -> list[Row]:
+        """Return the live rows of *namespace* made since journal position *since*, ascending."""
+        after = "row > ? AND namespace = ? AND state = 'live'"
+        return read_rows(
+            self._connection, self._codes, after, since, namespace, using="NOT INDEXED"
+        )
+
+    def dimension(self, name: str, wanted: int) -> int:
+        """Return the dimension of the vectors *name*; it becomes *wanted* if nothing has any."""
+        stored = read_number(self._connection, f"dimension:{name}")
+        if stored == wanted:
+            return wanted
+        if stored is not None:
+            carried = self._connection.execute(
+                "SELECT 1 FROM named_vectors JOIN records USING (row) "
+                "WHERE named_vectors.name = ? AND state = 'live'",
+                (name,),
+            ).fetchone()
+            if carried:
+                return stored
+            self._drop(name)
+        self.set(f"dimension:{name}", str(wanted))
+        return wanted
+
+    def _drop(self, name: str) -> None:
+        self._connection.execute("DELETE FROM named_vectors WHERE name = ?", (name,))
+
+    def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
+        """Add a record; an id that exists is refused."""
+        row = self._head + 1
+        added = Row(row, row, record, vectors)
+        self._insert_records([added], [to_values(record)])
+        self._attach(row, vectors)
+        return added
+
+    def insert_all(
+        self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
+    ) -> list[Row]:
+        """Add records, each with its vectors and its journal entry: a table at a time."""
+        rows = [
+            Row(row, row, record, own)
+            for row, (record, own) in enumerate(zip(records, vectors, strict=True), self._head + 1)
+        ]
+        values = list(map(to_values, records))
+        self._insert_records(rows, values)
+        self._connection.executemany(
+            _VECTOR,
+            (
+                (each.row, to_blob(each.vectors[EMBEDDED]))
+                for each in rows
+                if EMBEDDED in each.vectors
+            ),
+        )
+        for each in rows:
+            if len(each.vectors) > (EMBEDDED in each.vectors):
+                named = {name: own for name, own in each.vectors.items() if name != EMBEDDED}
+                self._attach(each.row, named)
+        if rows:
+            self._note_time(at)
+        self._connection.executemany(_ENTRY, self._stored(rows, values, at))
+        return rows
+
+    def _insert_records(self, rows: Sequence[Row], values: Sequence[Sequence[object]]) -> None:
+        """Insert the records of *rows*, whose *values* are in the order of ``FIELDS``.
+
+        Columns that none of them fills are left to SQLite: to give them takes time.
+        """
+        before, numbers = self._connection.total_changes, [each.row for each in rows]
+        named = zip(FIELDS, zip(*values, strict=True), strict=False)  # none of no records
+        given = {name: column for name, column in named if column.count(None) < len(column)}
+        insert = (
+            f"INSERT INTO records ({', '.join(('row', 'ordinal', 'revision', *given))}) "
+            f"VALUES ({', '.join('?' * (3 + len(given)))})"
+        )
+        try:
+            self._connection.executemany(
+                insert, zip(numbers, numbers, numbers, *given.values(), strict=True)
+            )
+        except sqlite3.IntegrityError as error:
+            refused = rows[self._connection.total_changes - before]
+            raise ValidationError(self._taken(refused.record.id)) from error
+
+    def _taken(self, id: str) -> str:
+        found = self._connection.execute("SELECT state FROM records WHERE id = ?", (id,)).fetchone()
+        if found in (None, ("live",)):
+            return f"a record with id {id!r} exists already; use update"
+        return f"a record with id {id!r} exists already, but is {found[0]}; use another id"
+
+    def _stored(
+        self, rows: Sequence[Row], values: Iterable[Sequence[object]], at: float
+    ) -> Iterator[tuple[object, ...]]:
+        """Yield the journal entries of new *rows*, whose records have these *values*."""
+        salts, tell, moment = os.urandom(_SALT * len(rows)), Telling(), repr(at)
+        for number, (each, own) in enumerate(zip(rows, values, strict=True)):
+            seq, id, namespace = each.row, each.record.id, each.record.namespace
+            salt = salts[number * _SALT : (number + 1) * _SALT]
+            # as the whole tuple is spelled, but for the time only once
+            spelled = f"({seq}, {moment}, 'store', {id!r}, {namespace!r}, None, {seq})"
+            columns = (seq, at, "store", id, namespace, None, seq)
+            yield self._chained(columns, spelled, salt, tell(each.record, own))
+
+    def patch(self, row: int, record: MemoryRecord) -> None:
+        """Change fields that are not indexed, keeping the row."""
+        self._connection.execute(_UPDATE, (row, self._head + 1, *to_values(record), row))
+
+    def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
+        """Change indexed fields: the record moves to a new row.
+
+        Vectors that are not given are kept.
+        """
+        new = self._head + 1
+        ((ordinal,),) = self._connection.execute(
+            f"{_UPDATE} RETURNING ordinal", (new, new, *to_values(record), row)
+        ).fetchall()
+        attached = {**self._carried(row, new, vectors), **vectors}
+        self._attach(new, vectors)
+        return Row(new, ordinal, record, attached)
+
+    def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
+        for name, vector in vectors.items():
+            if name == EMBEDDED:
+                self._connection.execute(_VECTOR, (row, to_blob(vector)))
+            else:
+                if (expected := self.dimension(name, len(vector))) != len(vector):
+                    raise DimensionError(expected, len(vector), name)
+                self._connection.execute(
+                    "INSERT INTO named_vectors (row, name, since, vector) VALUES (?, ?, ?, ?)",
+                    (row, name, row, to_blob(vector)),
+                )
+
+    def _carried(self, row: int, new: int, given: Collection[str]) -> dict[str, Vector]:
+        """Bring the vectors that are not *given* anew to the *new* row and return them.
+
+        Of the others, those that nobody could make again stay where they were, for the past.
+        """
+        if EMBEDDED in given:
+            self._connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
+        else:
+            self._connection.execute("UPDATE vectors SET row = ? WHERE row = ?", (new, row))
+        self._connection.execute(
+            f"UPDATE named_vectors SET row = ? WHERE row = ? AND name NOT IN {GIVEN}",
+            (new, row, json.dumps(list(given))),
+        )
+        carried = self._connection.execute(
+            "SELECT '', vector FROM vectors WHERE row = ? UNION ALL "
+            "SELECT name, vector FROM named_vectors WHERE row = ?",
+            (new, new),
+        )
+        return {name: to_vector(blob) for name, blob in carried}
+
+    def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
+        """Leave *tombstone* of the record in *row*; return the namespaces it was ever in."""
+        self.patch(row, tombstone)
+        self.set(ERASED, str(self._head + 1))
+        return blank(self._connection, tombstone.id)
+
+    def embed(self, row: int, vector: Vector) -> None:
+        """Give the record in *row*, which is not live, another vector of the store's embedder."""
+        self._connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
+        self._attach(row, {EMBEDDED: vector})
+
+    def discard(self) -> frozenset[str]:
+        """Remove every saved segment and what belongs to no record; return their namespaces."""
+        self._connection.execute("DELETE FROM vectors WHERE row NOT IN (SELECT row FROM records)")
+        self._connection.execute(
+            "DELETE FROM named_vectors "
+            "WHERE row NOT IN (SELECT row FROM journal WHERE row IS NOT NULL) OR since > row"
+        )
+        found = self._connection.execute("DELETE FROM segments RETURNING namespace").fetchall()
+        return frozenset(namespace for (namespace,) in found if isinstance(namespace, str))
+
+    def mend_indexes(self) -> bool:
+        """Make damaged indexes over the tables again; tell whether there were any."""
+        return mend_indexes(self._connection)
+
+    def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
+        """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
+        found = self._connection.execute(_ACCESSED, (json.dumps(list(accesses)),)).fetchall()
+        seq, left = self._head + 1, []
+        for row, ordinal, id, count, last in map(_COUNTED, found):
+            times, at = accesses[id]
+            left.append((row, ordinal, count + times, at if last is None else max(last, at)))
+        self._connection.executemany(
+            _TOUCH, [(count, last, seq, row) for row, _, count, last in left]
+        )
+        self._connection.executemany(
+            "INSERT INTO accesses VALUES (?, ?, ?, ?)",
+            [(ordinal, seq, count, last) for _, ordinal, count, last in left],
+        )
+        return [row for row, *_ in left]
+
+    def linked(self, source: str, kind: str, target: str) -> bool:
+        """Tell whether the link holds."""
+        found = self._connection.execute(
+            f"SELECT 1 FROM links WHERE {_LINKED}", (source, kind, target)
+        ).fetchone()
+        return found is not None
+
+    def link(self, source: str, kind: str, target: str, *, holds: bool) -> None:
+        """Have the link hold from the next journal entry on, or no longer."""
+        ends, seq = (source, kind, target), self._head + 1
+        if holds:
+            self._connection.execute("INSERT INTO links VALUES (?, ?, ?, ?, NULL)", (*ends, seq))
+        else:
+            self._connection.execute(f"UPDATE links SET until = ? WHERE {_LINKED}", (seq, *ends))
+
+    def journal(
+        self,
+        action: str,
+        at: float,
+        record: MemoryRecord | None,
+        was: int | None,
+        row: int | None,
+        changes: Mapping[str, object] | None,
+    ) -> None:
+        """Append one entry; *was* is the row before, *row* the row after."""
+        salt = os.urandom(_SALT)
+        whole = action != "store" and row is not None and salt[0] < WHOLE_IN_256
+        if changes is not None and whole and record and record.state == "live":
+            changes = {**changes, WHOLE: told(record)}
+        text = None if changes is None else to_json(changes)
+        self._note_time(at)
+        id, namespace = (record.id, record.namespace) if record else (None, None)
+        columns = (self._head + 1, at, action, id, namespace, was, row)
+        self._connection.execute(_ENTRY, self._chained(columns, repr(columns), salt, text))
+
+    def _note_time(self, at: float) -> None:
+        """Note the time of the next entry, and whether it is before that of the last one."""
+        if at < self._at:
+            self._connection.execute("INSERT INTO clock_steps VALUES (?)", (self._head + 1,))
+        self._at = at
+
+    def _chained(
+        self, columns: tuple[int, *tuple[object, ...]], spelled: str, salt: bytes, text: str | None
+    ) -> tuple[object, ...]:
+        """Return all columns of the next entry, from now on the last; *columns* are its first.
+
+        They come *spelled*, too, as ``repr`` does it.
+        """
+        digested = digest(salt, text or "")
+        self._head, self._link = columns[0], chained(self._link, spelled, digested)
+        kept = (None, None) if text is None else (salt, text)
+        return (*columns, digested, self._link, *kept)
+
+    def snapshot(self, name: str, at: float) -> None:
+        """Name the last journal position, *at* this time; refuse a name that is taken."""
+        try:
+            self._connection.execute(
+                "INSERT INTO snapshots VALUES (?, ?, ?)", (name, self._head, at)
+            )
+        except sqlite3.IntegrityError as error:
+            raise ValidationError(f"a snapshot {name!r} exists already") from error
+
+    def fact(self, name: str) -> str | None:
+        """Return a noted fact."""
+        return read_fact(self._connection, name)
+
+    def set(self, name: str, value: str) -> None:
+        """Note a fact about the store."""
+        self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))

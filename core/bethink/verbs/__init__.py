@@ -1,1 +1,0 @@
-"""The verbs: what each does, a file for each; the store checks arguments and forwards to them."""

@@ -1,0 +1,89 @@
+"""Which records are compared: while they are few all that share a word, then the most alike."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bethink.features.conflicts import candidates
+from bethink.features.conflicts.candidates import NEIGHBOURS, candidate_pairs
+from bethink.features.statements import Reading, find_conflict
+
+from ..statements.readings import readings
+
+WORDS = ["user", "prefers", "tabs", "spaces", "never", "likes", "tea", "open", "100", "200"]
+texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), max_size=20)
+
+
+@given(texts)
+def test_few_records_are_compared_wherever_they_share_a_word(contents: list[str]) -> None:
+    known = readings(contents)
+    sharing = [
+        (one, other)
+        for one, other in combinations(range(len(known)), 2)
+        if not known[one].traits.bag.isdisjoint(known[other].traits.bag)
+    ]
+    assert candidate_pairs(known) == sharing
+
+
+@given(texts)
+def test_no_conflict_is_missed_among_few(contents: list[str]) -> None:
+    known = readings(contents)
+    every = {
+        (one, other)
+        for one, other in combinations(range(len(known)), 2)
+        if find_conflict(known[one], known[other])
+    }
+    assert every <= set(candidate_pairs(known))
+
+
+def naive(known: list[Reading], neighbours: int) -> list[tuple[int, int]]:
+    """Compare every reading with every other, and keep the most alike."""
+    bags = [each.traits.bag for each in known]
+    often = {word: sum(word in bag for bag in bags) for bag in bags for word in bag}
+    weigh = {word: round(math.log1p(len(bags) / count) * 1024) for word, count in often.items()}
+
+    def weight(words: frozenset[str]) -> int:
+        return sum(weigh[word] for word in words)
+
+    found = set()
+    for place, bag in enumerate(bags):
+        ranked = []
+        for other, words in enumerate(bags):
+            if other != place and (both := weight(bag & words)):
+                least, most = sorted((weight(bag), weight(words)))
+                ranked.append((-(float(both) ** 3) / (least**2 * most), abs(other - place), other))
+        found |= {
+            (min(place, other), max(place, other)) for *_, other in sorted(ranked)[:neighbours]
+        }
+    return sorted(found)
+
+
+@given(texts, st.integers(1, 4))
+def test_of_many_each_is_compared_with_the_most_alike(contents: list[str], most: int) -> None:
+    known = readings(contents)
+    assert candidate_pairs(known, most) == naive(known, most)
+
+
+def test_what_is_compared_grows_with_the_number_of_records() -> None:
+    known = readings([f"User prefers theme{number}" for number in range(300)])
+    assert len(candidate_pairs(known)) <= 300 * NEIGHBOURS
+
+
+def test_a_common_word_does_not_count_where_rarer_ones_suffice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = readings([*["common"] * 4, "common rare", "common rare"])
+    assert {(3, 4), (4, 5)} <= set(candidate_pairs(known, 2))
+    monkeypatch.setattr(candidates, "LOOKED_AT", 2)
+    assert (3, 4) not in candidate_pairs(known, 2)
+    assert (4, 5) in candidate_pairs(known, 2)
+
+
+def test_nothing_is_compared_with_nothing() -> None:
+    assert candidate_pairs([]) == []
+    assert candidate_pairs(readings(["", "!?", "100"])) == []

@@ -1,0 +1,391 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bethink import MemoryRecord
+from bethink.features.statements import Conflict, Reading, are_duplicates, find_conflict, read
+
+
+def reading(content: str, id: str = "a", at: float = 0.0, **fields: Any) -> Reading:
+    return read(MemoryRecord(id, "default", content, at, at, at, **fields))
+
+
+def between(one: str, other: str) -> Conflict | None:
+    return find_conflict(reading(one, "a"), reading(other, "b", 1.0))
+
+
+def tier(one: str, other: str) -> str | None:
+    found = between(one, other)
+    return found.tier if found else None
+
+
+def same(one: str, other: str, similarity: float = 0.99) -> bool:
+    return are_duplicates(reading(one, "a"), reading(other, "b"), similarity)
+
+
+LIKELY = [
+    ("The rate limit is 100 requests per minute", "The rate limit is 200 requests per minute"),
+    ("Retention of backups is 30 days", "Retention of backups is 90 days"),
+    ("The standup is on Monday", "The standup is on Wednesdays"),
+    ("The lease ends on May 5", "The lease ends on the 9th of May"),
+    ("The train to Basel leaves at 7:30", "The train to Basel leaves at 8:15"),
+    ("Lunch at the canteen costs $9", "Lunch at the canteen costs $12"),
+    ("My sister has two parrots", "My sister has five parrots"),
+    ("We deploy on Fridays", "We never deploy on Fridays"),
+    ("User eats meat", "User does not eat meat"),
+    ("User plays tennis", "User no longer plays tennis"),
+    ("User smokes cigars", "User used to smoke cigars"),
+    ("User stopped drinking coffee", "User drinks coffee"),
+    ("The garden gate is open", "The garden gate is closed"),
+    ("Feature previews are enabled for Ann", "Feature previews are disabled for Ann"),
+    ("Do not use tabs", "Use tabs"),
+    ("User lives in Lisbon", "User lives in Oslo"),
+    ("User lives in Lisbon", "User moved to Oslo"),
+    ("User prefers tabs", "User prefers spaces"),
+    ("User's favourite tea is oolong", "User prefers sencha tea"),
+    ("User uses vim", "User switched to emacs"),
+    ("Ann works at Initech", "Ann joined Globex"),
+    ("Python is the main language of the team", "Rust is the main language of the team"),
+    ("The invoice was valid", "The invoice was invalid"),
+    ("The tenant is single", "The tenant is married"),
+    ("My car has a single spare key", "My car has two spare keys"),
+    ("The porch light is on", "The porch light is off"),
+    ("I smoke", "I don't smoke"),
+    ("Ann leads the billing team", "Bob leads the billing team"),
+    ("The main language is Python", "The main language is Rust"),
+    ("I like my current employer, Initech, a lot", "After that my current employer Globex called"),
+    ("Lives in Lisbon", "Lives in Oslo"),
+    ("The office is in Lyon", "The office is in Graz"),
+    ("The office is in Lyon", "The new office is in Graz"),
+    ("I'm single", "The user is married"),
+    ("My favourite colour is teal", "My favorite color is beige"),
+    ("The fair opens on 2031-05-01", "The fair opens on May 8, 2031"),
+    ("Bug 7 is unresolved", "Bug 7 is fixed"),
+    ("The bill is sent weekly", "The bill is sent monthly"),
+    ("I have a boat", "I sold my boat"),
+    ("Ann is learning Greek", "Ann gave up learning Greek"),
+    ("The lexer handles tabs", "The lexer fails to handle tabs"),
+    ("Ann is in prison", "Ann was discharged from prison"),
+    ("Python 3.9 is used in the project", "Python 3.12 is used in the project"),
+    ("Room 2 is the main hall", "Room 3 is the main hall"),
+    ("The account number is 4111111111111111", "The account number is 4111111111111112"),
+    ("The standup is on Monday", "We moved the standup to Tuesday"),
+    ("The price is $20", "The price was raised from $20 to $25"),
+    ("The server is named atlas", "The server was renamed to zeus"),
+    ("We use Postgres 14", "We upgraded to Postgres 16"),
+    ("I use Vim", "I switched from Vim to Emacs"),
+    ("The bug is open", "The bug was fixed"),
+    ("Ann lives in Lyon in France", "Ann lives in Graz in Austria"),
+    ("I subscribe to the paper", "I cancelled my subscription to the paper"),
+    ("The deadline is Friday", "The deadline is next Monday"),
+    ("My email is ann@one.example", "My email is lee@two.example"),
+    ("The company is based in Berlin", "The company relocated to Munich"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), LIKELY)
+def test_a_fact_with_another_value_is_a_likely_conflict(one: str, other: str) -> None:
+    assert tier(one, other) == "likely"
+
+
+@pytest.mark.parametrize(("one", "other"), LIKELY)
+def test_a_likely_conflict_is_never_a_duplicate(one: str, other: str) -> None:
+    assert not same(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We painted the hall blue", "We painted the hall green"),
+        ("I found no bug in the new payment module", "The payment module of the shop has a bug"),
+        ("A crowd is standing in the rain", "A crowd is sitting in the rain"),
+        ("I keep a list of plants to water", "I just updated my list of garden plants to water"),
+        ("Our first sprint ends on April 1", "Our new sprint ends on April 5"),
+        ("The logo is blue", "The logo is red"),
+        ("Ann speaks French", "Ann speaks German"),
+        ("The meeting is at 3 pm", "The meeting has been cancelled"),
+        ("Deploy on Fridays", "Don't deploy on Fridays"),
+        ("Ann is divorced", "Ann is married"),
+        ("I'm vegetarian", "I am vegan now"),
+        ("In May the shop sold 12 boats", "In June the shop sold 9 boats"),
+        ("Ann works in Lyon on Mondays", "Ann works in Graz on Fridays"),
+    ],
+)
+def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
+    assert tier(one, other) == "possible"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("User lives in Lisbon", "The rate limit is 100 requests per minute"),
+        ("Ann lives in Lisbon", "Bob lives in Oslo"),
+        ("Ann has two cats", "Bob has three cats"),
+        ("Ann does not eat meat", "Bob eats meat"),
+        ("A dog is chasing a ball", "A dog is chasing a bird"),
+        ("The trip to Rome took 3 days in spring", "The trip to Oslo took 5 days in spring"),
+        ("The parser has 4 stages", "The parser needs 90 tests"),
+        ("No problem, we meet on Tuesday", "We meet on Tuesday"),
+        ("Can you move the meeting to 9:30?", "The meeting is at 9:00"),
+        ("The shop is not open", "The shop is closed"),
+        ("Keep up the hard work", "Keep up, you work well together"),
+        ("Sounds great, Ann", "That sounds great, Bob"),
+        ("I won't give up, Gina!", "Hey, Gina!"),
+        ("It will happen", "That never happens"),
+        ("Ann prefers dark roast coffee", "Bob prefers dark roast coffee"),
+        ("I own a bike", "I own a car"),
+        ("The logo is blue", "The logo is round"),
+        ("The car is gray", "The car is grey"),
+        ("We sell blue", "We sell red"),
+        ("I am tired", "I am hungry"),
+        ("I am Indian", "I am Catholic"),
+        ("My current project, a shed", "My current neighbours"),
+        ("I studied coin problems for 3 hours", "I solved 4 coin problems"),
+        ("The trip to the lake took 3 hours", "The trip to the lake was 40 km"),
+        ("We painted the shed two weeks ago", "We painted the shed three weeks ago"),
+        ("The release may be due", "The release is due in June"),
+        ("The ticket costs 20 euros", "The ticket costs 3 pm"),
+        ("The team has the numbers 1 2 3 4 5 6", "The team has the numbers 1 2 3 4 5 7"),
+        ("Bug 7 is fixed", "Bug 8 is fixed"),
+        ("Issue #7 is fixed", "Issue #8 is not fixed"),
+        ("Q1 sales ended in April", "Q2 sales ended in July"),
+        ("My dog is 3 years old", "My cat is 5 years old"),
+        ("My mother is allergic to nuts", "My father is not allergic to nuts"),
+        ("The limit is 100 requests", "Is the limit 200 requests?"),
+        ("The reader takes JSON files", "The reader takes XML files, too"),
+        ("The user uses vim", "The user also uses emacs"),
+        ("The limit is 100 calls per minute", "The limit is 5,000 calls per day"),
+        ("User runs 5 km every day", "User runs for 30 minutes every day"),
+        ("If the cache is full, reads take 5 ms", "If the cache is empty, reads take 80 ms"),
+        ("The meeting starts at 3 pm", "The meeting starts at 15:00"),
+        ("Karen is the owner of Initech", "Karen is Initech's owner"),
+        ("The deadline is March 3", "The launch moved to March 10"),
+        ("The bakery is located in Oslo", "The school moved to Bergen"),
+        ("We use Postgres for data", "We use Redis for caching"),
+        ("My work email is ann@one.example", "My private email is ann@two.example"),
+        ("The standup is on Tuesday", "We moved the standup to Tuesday"),
+        ("The team meeting is on Monday", "The board meeting moved to Tuesday"),
+        ("", "User lives in Lisbon"),
+        ("!?", "..."),
+    ],
+)
+def test_what_can_both_hold_is_no_conflict(one: str, other: str) -> None:
+    assert between(one, other) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("User prefers dark mode", "The user prefers dark mode."),
+        ("User prefers dark mode", "USER prefers dark mode in the evening"),
+        ("The backup runs at 3:00", "Backup runs at 3:00!"),
+        ("Ann owes Bob ten euros", "Bob is still owed ten euros by Ann for the lunch"),
+        ("用户喜欢咖啡", "用户喜欢咖啡。"),
+        ("Ann mag Käse", "Ann mag Ka\u0308se !"),
+    ],
+)
+def test_what_says_the_same_is_a_duplicate(one: str, other: str) -> None:
+    assert same(one, other)
+    assert between(one, other) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ann owes Bob ten euros", "Bob owes Ann ten euros"),
+        ("Ann owes Bob ten euros for lunch", "Bob owes Ann ten euros for the big lunch"),
+        ("Move the data from MySQL to Postgres", "Move the data to MySQL from Postgres"),
+        ("We meet from 3 to 5", "We meet to 3 from 5"),
+        ("The letter is from Bob", "The letter is about Bob"),
+        ("The robot is getting into the lift", "The robot is getting out of the lift"),
+        ("Ticket 811 is fixed", "Ticket 812 is fixed"),
+        ("Ann lives in Lisbon", "Bob lives in Lisbon"),
+        ("The report is due", "The report is due on Monday"),
+        ("Buy 5 apples and 3 pears", "Buy 3 apples and 5 pears"),
+        ("Can you call me at 9:30?", "Can you call me at 9:45?"),
+        ("My form is fine.\n```\nlimit = 10\n```", "My form is fine.\n```\nlimit = 20\n```"),
+        ("Dial 1, 2, 3, 4, 5 and 6", "Dial 1, 2, 3, 4, 5 and 7"),
+        ("So it goes. " * 50 + "Room 4", "So it goes. " * 50 + "Room 5"),
+        ("我喜欢咖啡", "我不喜欢咖啡"),
+        ("Ich trinke Kaffee", "Ich trinke keinen Kaffee"),
+    ],
+)
+def test_what_differs_in_a_detail_is_no_duplicate(one: str, other: str) -> None:
+    assert not same(one, other, 1.0)
+
+
+def test_duplicates_need_similar_vectors() -> None:
+    assert not same("User prefers dark mode", "User prefers dark mode", 0.91)
+
+
+def test_what_two_people_say_of_themselves_is_no_duplicate() -> None:
+    one, other = (reading("I like dark mode", author, author=author) for author in ("Ann", "Bob"))
+    assert not are_duplicates(one, other, 1.0)
+
+
+def test_two_people_may_say_opposite_things_of_themselves() -> None:
+    one, other = reading("I eat meat", "a", author="Ann"), reading("I never eat meat", author="Bob")
+    other = replace(other, record=replace(other.record, id="b"))
+    assert find_conflict(one, other) is None
+    for author in ("Ann", None):
+        own = replace(other, record=replace(other.record, author=author))
+        assert find_conflict(one, own) is not None
+
+
+def test_two_people_cannot_both_be_right_on_what_is_neither_of_them() -> None:
+    one = reading("I like tea. The office is in Lyon", "a", author="Ann")
+    other = reading("The office is in Graz", "b", author="Bob")
+    assert (one.traits.personal, other.traits.personal) == (True, False)
+    assert find_conflict(one, other) is not None
+
+
+def test_a_record_is_nothing_to_itself() -> None:
+    one = reading("User lives in Lisbon")
+    assert not are_duplicates(one, one, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("money", "The ticket costs 20 euros", "The ticket costs 30 euros"),
+        ("money", "The ticket costs $20", "The ticket costs $30"),
+        ("time", "The weekly meeting starts at 5 pm", "The weekly meeting starts at 6 pm"),
+        ("time", "The weekly meeting starts at 10:30", "The weekly meeting starts at 11:30"),
+        ("day", "The release is due on May 5", "The release is due on the 7th of May"),
+        ("month", "The release is due in May", "The release is due in June"),
+        ("weekday", "The release is due on Monday", "The release is due on Friday"),
+        ("year", "The company was founded in 1999", "The company was founded in 2001"),
+        ("percent", "The discount is 20%", "The discount is 30 percent"),
+        ("length", "The cable is 20 meters long", "The cable is 30 meters long"),
+    ],
+)
+def test_what_differs_is_told_by_its_kind(kind: str, one: str, other: str) -> None:
+    found = between(one, other)
+    assert found is not None
+    assert found.signals.keys() == {kind, "similarity"}
+
+
+def test_a_conflict_tells_what_differs_from_older_to_newer() -> None:
+    newer = reading("The rate limit is 200 requests", "b", 86_400.0)
+    older = reading("The rate limit is 100 requests", "a")
+    found = find_conflict(newer, older)
+    assert found is not None
+    assert found.signals == {"number": "100 / 200", "similarity": 0.0}
+    assert found.describe() == (
+        "likely conflict: number 100 / 200\n"
+        "  older (1970-01-01, a): The rate limit is 100 requests\n"
+        "  newer (1970-01-02, b): The rate limit is 200 requests"
+    )
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ({"occurred_at": 1.0, "created_at": 4.0}, {"occurred_at": 2.0, "created_at": 3.0}),
+        ({"id": "c", "created_at": 3.0}, {"created_at": 4.0}),
+    ],
+)
+def test_the_older_is_what_occurred_before_then_what_was_learned_before(
+    older: dict[str, Any], newer: dict[str, Any]
+) -> None:
+    first = replace(reading("The rate limit is 100 requests", "a").record, **older)
+    second = replace(reading("The rate limit is 200 requests", "b").record, **newer)
+    found = find_conflict(read(second), read(first))
+    assert found is not None
+    assert (found.older, found.newer) == (first, second)
+
+
+def test_a_conflict_is_told_in_words_not_in_stems() -> None:
+    older, newer = reading("The office is in London"), reading("The office is in Paris", "b", 9.0)
+    found = find_conflict(older, newer)
+    assert found is not None
+    assert found.signals["value"] == "london / paris"
+
+
+def test_a_time_beyond_the_calendar_is_described_too() -> None:
+    found = find_conflict(reading("User eats meat"), reading("User eats no meat", "b", 1e300))
+    assert found is not None
+    assert "(1e+300, b)" in found.describe()
+
+
+def test_a_text_of_several_lines_is_described_on_one() -> None:
+    older = reading("User eats meat\n  newer (today): User eats fish")
+    found = find_conflict(older, reading("User eats no meat", "b", 9.0))
+    assert found is not None
+    assert len(found.describe().splitlines()) == 3
+
+
+def test_one_sentence_of_a_long_turn_is_enough() -> None:
+    one = (
+        "Thanks, that helps a lot! By the way, I have 20 stamps in my album now. What do you think?"
+    )
+    other = "I went to the fair. My stamp album is growing: 31 stamps in my album so far."
+    assert tier(one, other) == "likely"
+
+
+def test_code_is_not_what_is_said() -> None:
+    one = "My form is fine.\n```python\nlimit = 10 forms\n```"
+    other = "My form is fine.\n```python\nlimit = 20 forms\n```"
+    assert between(one, other) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("我住在北京", "今天天气很好"),
+        ("会議は月曜日です", "私は猫が好きです"),
+        ("Пользователь живёт в Москве", "Отчёт нужно сдать в понедельник"),
+        ("Der Nutzer wohnt in Bonn", "Der Bericht ist am Montag fällig"),
+        ("Der Nutzer wohnt in Bonn", "Der Nutzer mag Tee"),
+        ("Der Nutzer mag Tee", "Der Nutzer isst kein Fleisch"),
+        ("ผู้ใช้ชอบกาแฟ", "ประชุมวันจันทร์"),
+        ("사용자는 커피를 좋아한다", "회의는 월요일이다"),
+    ],
+)
+def test_unrelated_facts_in_other_languages_are_no_conflict(one: str, other: str) -> None:
+    assert between(one, other) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("我喜欢喝咖啡", "我不喜欢喝咖啡"),
+        ("会議室は30人用です", "会議室は50人用です"),
+        ("Пользователь ест мясо", "Пользователь не ест мясо"),
+        ("Der Nutzer trinkt Kaffee", "Der Nutzer trinkt nie Kaffee"),
+    ],
+)
+def test_denials_and_numbers_count_in_other_languages(one: str, other: str) -> None:
+    assert between(one, other) is not None
+
+
+_WORDS = """
+    user Ann lives in Lisbon Oslo not never the a limit is 100 200 May Monday 5 % and, but. prefers
+    tabs spaces open closed now moved to 我 不 喜欢 咖啡 не ест
+"""
+_TEXTS = st.lists(st.sampled_from(_WORDS.split()), max_size=14).map(" ".join) | st.text(max_size=60)
+
+
+@given(_TEXTS, _TEXTS, st.floats(-1, 1))
+def test_the_order_of_two_records_does_not_matter(a: str, b: str, cosine: float) -> None:
+    one, other = reading(a, "a"), reading(b, "b")
+    assert find_conflict(one, other) == find_conflict(other, one)
+    assert are_duplicates(one, other, cosine) == are_duplicates(other, one, cosine)
+
+
+@given(_TEXTS, _TEXTS)
+def test_age_changes_nothing_but_the_order(a: str, b: str) -> None:
+    forth = find_conflict(reading(a, "a", 1.0), reading(b, "b", 2.0))
+    back = find_conflict(reading(a, "a", 2.0), reading(b, "b", 1.0))
+    assert (forth and forth.tier) == (back and back.tier)
+
+
+@given(_TEXTS)
+@example("Ann lives in Oslo, but Ann does not live in Oslo.")
+def test_equal_texts_are_no_conflict(text: str) -> None:
+    assert between(text, text) is None

@@ -1,0 +1,90 @@
+"""Each of many new records finds the one that says the same, whatever came to the store since."""
+
+from __future__ import annotations
+
+import pytest
+
+from bethink import HashEmbedder, MemoryRecord, MemoryStore
+from bethink.features.duplicates import near_duplicates
+from bethink.features.duplicates.near_duplicates import Nearest
+from bethink.features.statements import read
+
+EMBEDDER = HashEmbedder(64)
+LONG = "the nightly backup of the billing database runs on the small server in the cellar"
+
+
+def new(*contents: str) -> list[MemoryRecord]:
+    with MemoryStore(embedder=EMBEDDER) as other:
+        return other.store_many(contents)
+
+
+def looked_for(store: MemoryStore, records: list[MemoryRecord]) -> Nearest:
+    vectors = EMBEDDER.embed([record.content for record in records])
+    return Nearest(store._engine, records, list(vectors))
+
+
+def found(store: MemoryStore, nearest: Nearest, record: MemoryRecord) -> str | None:
+    """Return the content of the record that is found for *record*."""
+    with store._engine.writing() as transaction:
+        nearest.begin(transaction)
+        pair = nearest.to(transaction, read(record))
+    return None if pair is None else pair[1].content
+
+
+def test_each_finds_its_like() -> None:
+    with MemoryStore(embedder=EMBEDDER) as store:
+        texts = [f"{LONG} of {name}" for name in ("Ann", "Ben", "Cleo", "Dan", "Eve")]
+        store.store_many(texts)
+        store.store(f"{LONG} of Fred", namespace="elsewhere")
+        records = new(*(f"{text} now" for text in texts), f"{LONG} of Fred", "a red cat")
+        nearest = looked_for(store, records)
+        assert [found(store, nearest, record) for record in records] == [*texts, None, None]
+
+
+def test_the_very_text_comes_before_what_is_nearly_it() -> None:
+    with MemoryStore(embedder=EMBEDDER) as store:
+        store.store_many([f"{LONG} now", LONG, f"{LONG} too"])
+        (record,) = new(LONG)
+        assert found(store, looked_for(store, [record]), record) == LONG
+
+
+def test_what_has_changed_or_gone_meanwhile_is_not_found() -> None:
+    with MemoryStore(embedder=EMBEDDER) as store:
+        gone, changed, valued = store.store_many([LONG, f"{LONG} now", f"{LONG} also"])
+        (record,) = new(LONG)
+        nearest = looked_for(store, [record])
+        store.update(changed.id, content=f"{LONG} of 2 houses")
+        store.update(valued.id, value=1)
+        assert found(store, nearest, record) == LONG
+        store.forget(gone.id)
+        assert found(store, nearest, record) is None
+
+
+def test_what_was_stored_meanwhile_is_found() -> None:
+    with MemoryStore(embedder=EMBEDDER) as store:
+        (record,) = new(LONG)
+        nearest = looked_for(store, [record])
+        store.store(f"{LONG} now")
+        assert found(store, nearest, record) == f"{LONG} now"
+
+
+def test_of_many_that_are_all_near_each_finds_its_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(near_duplicates, "NEAREST", 2)
+    with MemoryStore(embedder=EMBEDDER) as store:
+        texts = [f"{LONG} of house {number}" for number in range(20)]
+        store.store_many(texts)
+        records = new(*(f"{text} now" for text in texts))
+        nearest = looked_for(store, records)
+        assert [found(store, nearest, record) for record in records] == texts
+
+
+def test_of_many_that_are_nearer_those_with_the_same_figures_come_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(near_duplicates, "NEAREST", 2)
+    pattern = f"{LONG}, as the team on the second floor says in its report about house {{}}"
+    with MemoryStore(embedder=EMBEDDER) as store:
+        store.store_many([pattern.format(number) for number in range(20)])
+        fuller = store.store(f"{pattern.format(99)} for Ann and Ben").content
+        (record,) = new(pattern.format(99))
+        assert found(store, looked_for(store, [record]), record) == fuller

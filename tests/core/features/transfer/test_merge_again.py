@@ -1,0 +1,93 @@
+"""Two stores that take in from each other lose nothing and count nothing twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bethink import HashEmbedder, MemoryStore
+
+from ...clock import Clock
+
+EMBEDDER = HashEmbedder(32)
+LONG = "the nightly backup of the billing database runs on the small server in the cellar"
+
+
+def test_of_two_stores_that_absorb_from_each_other_neither_loses_what_both_say(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    mine = ours.store(LONG)
+    theirs.store(f"{LONG} now")
+    ours.merge_from(theirs)
+    theirs.merge_from(ours)
+    clock.now += 1
+    ours.update(mine.id, importance=0.9)
+    clock.now += 1
+    theirs.merge_from(ours)
+    ours.merge_from(theirs)
+    assert [each.id for each in ours.all()] == [mine.id]
+    assert [each.content for each in theirs.all()] == [f"{LONG} now"]
+
+
+def test_what_one_store_has_counted_is_not_counted_again(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    one = ours.store("Ann prefers dark mode in every editor")
+    other = theirs.store("Ann prefers dark mode in every editor.")
+    for _ in range(5):
+        ours.touch(one.id)
+    for _ in range(3):
+        theirs.touch(other.id)
+    theirs.record_outcome(other.id, "failed")
+    clock.now = 2000.0
+    ours.merge_from(theirs)
+    theirs.merge_from(ours)
+    for store in (ours, theirs):
+        (left,) = store.all()
+        assert (left.access_count, left.outcome) == (8, -0.3)
+
+
+def test_a_copy_that_comes_home_is_known(
+    ours: MemoryStore, theirs: MemoryStore, clock: Clock
+) -> None:
+    turn = ours.store("I said boats", thread="chat")
+    theirs.merge_from(ours)
+    clock.now = 2000.0
+    theirs.update(turn.id, content="I said trains")
+    for _ in range(2):
+        ours.merge_from(theirs)
+        theirs.merge_from(ours)
+    for store in (ours, theirs):
+        assert sorted(record.content for record in store.all()) == ["I said boats", "I said trains"]
+
+
+@pytest.mark.parametrize("verb", ["forget", "erase"])
+def test_a_copy_is_known_when_the_record_that_took_its_id_is_gone(
+    ours: MemoryStore, theirs: MemoryStore, verb: str
+) -> None:
+    turn = ours.store("I said boats", thread="chat")
+    theirs.merge_from(ours)
+    theirs.update(turn.id, content="I said trains")
+    theirs.merge_from(ours)
+    getattr(theirs, verb)(turn.id)
+    assert ours.merge_from(theirs).added == 0
+    ours.forget(turn.id)
+    ours.merge_from(theirs)
+    assert ours.all() == []
+
+
+def test_a_clock_that_is_ahead_does_not_take_back_what_was_merged(
+    ours: MemoryStore, tmp_path: Path, clock: Clock
+) -> None:
+    ours.store(LONG, tags=["mine"], importance=0.9)
+    known = ours.store("red cat", importance=0.1, id="cat")
+    with MemoryStore(tmp_path / "ahead.db", clock=lambda: clock() + 60, embedder=EMBEDDER) as ahead:
+        ahead.store(f"{LONG} carefully", tags=["theirs"])
+        ahead.store("red cat", importance=0.7, id="cat")
+        for _ in range(2):
+            ours.merge_from(ahead)
+    fuller = next(record for record in ours.all() if record.id != known.id)
+    assert (fuller.tags, fuller.importance) == (("theirs", "mine"), 0.9)
+    assert len(ours.log(id=known.id)) == 2
+    assert ours.verify().problems == ()

@@ -1,0 +1,435 @@
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bethink import (
+    AsyncKeyedMemory,
+    AsyncMemoryStore,
+    DimensionError,
+    KeyedMemory,
+    LongTermMemory,
+    Memory,
+    MemoryItem,
+    MemoryStore,
+    ShortTermMemory,
+    ValidationError,
+)
+
+from ...storage.processes import Child, forks, together
+from ...storage.replay import assert_journal_is_state, unverified
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[MemoryStore]:
+    with MemoryStore(path, durability="normal", clock=lambda: 7.0) as store:
+        yield store
+
+
+@pytest.fixture
+def keyed(store: MemoryStore) -> KeyedMemory:
+    return KeyedMemory(store)
+
+
+KINDS: dict[str, Callable[[MemoryStore], Memory]] = {
+    "short": lambda store: ShortTermMemory(),
+    "long": lambda store: LongTermMemory(),
+    "keyed": KeyedMemory,
+}
+
+
+@pytest.fixture(params=KINDS)
+def memory(request: pytest.FixtureRequest, store: MemoryStore) -> Memory:
+    return KINDS[request.param](store)
+
+
+def keys(memory: Memory) -> list[str]:
+    return [item.key for item in memory.recent(99)]
+
+
+# What holds for every working memory
+
+
+def test_the_interface_alone_is_no_memory() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        Memory()  # type: ignore[abstract]
+
+
+def test_what_is_remembered_is_recalled(memory: Memory) -> None:
+    memory.remember("plan", ["a", {"b": 1}])
+    memory.remember("nothing", None)
+    assert memory.recall("plan") == ["a", {"b": 1}]
+    assert memory.recall("nothing", "default") is None
+    assert memory.recall("unknown") is None
+    assert memory.recall("unknown", "default") == "default"
+
+
+def test_recent_gives_the_newest_last(memory: Memory) -> None:
+    for key in "abc":
+        memory.remember(key, key.upper())
+    assert memory.recent(2) == (MemoryItem("b", "B"), MemoryItem("c", "C"))
+    assert dict(memory.recent(9)) == {"a": "A", "b": "B", "c": "C"}
+    assert memory.recent(0) == ()
+
+
+def test_remembering_again_makes_a_key_the_newest_and_recalling_does_not(memory: Memory) -> None:
+    for key in ("a", "b", "c", "a"):
+        memory.remember(key, 1)
+    memory.recall("b")
+    assert keys(memory) == ["b", "c", "a"]
+
+
+@pytest.mark.parametrize("n", [-1, 2.5, True, None, "2"])
+def test_recent_needs_a_count(memory: Memory, n: Any) -> None:
+    with pytest.raises(ValidationError):
+        memory.recent(n)
+
+
+@pytest.mark.parametrize("key", ["", "  ", 3, None, "\ud800"])
+def test_a_key_is_text(memory: Memory, key: Any) -> None:
+    for verb in (lambda: memory.remember(key, 1), lambda: memory.recall(key)):
+        with pytest.raises(ValidationError):
+            verb()
+    assert memory.recent(1) == ()
+
+
+def test_what_a_caller_changes_is_not_what_is_remembered(memory: Memory) -> None:
+    given = {"steps": ["one"]}
+    memory.remember("plan", given)
+    given["steps"].append("put in later")
+    memory.recall("plan")["steps"].append("got out")
+    memory.recent(1)[0].value["steps"].append("got out")
+    assert memory.recall("plan") == {"steps": ["one"]}
+
+
+def test_what_is_forgotten_is_gone(memory: Any) -> None:
+    memory.remember("a", 1)
+    assert memory.forget("a")
+    assert not memory.forget("a")
+    assert memory.recall("a", "gone") == "gone"
+    memory.remember("a", 2)
+    assert memory.recent(9) == (MemoryItem("a", 2),)
+
+
+def test_threads_share_a_memory(memory: Memory) -> None:
+    def work(name: str) -> None:
+        for n in range(30):
+            memory.remember(f"{name}{n % 5}", n)
+            assert memory.recall(f"{name}{n % 5}") == n
+            assert len(memory.recent(3)) >= 1
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(work, "abcdef"))
+    assert len(keys(memory)) == 30
+
+
+@forks
+@pytest.mark.parametrize("make", [ShortTermMemory, LongTermMemory])
+def test_a_forked_process_goes_on_with_a_copy(make: Callable[[], Memory]) -> None:
+    memory = make()
+    memory.remember("a", 1)
+
+    def child(_: object) -> list[str]:
+        memory.remember("b", 2)
+        return keys(memory)
+
+    assert Child(child).result() == ["a", "b"]
+    memory.remember("c", 3)
+    assert keys(memory) == ["a", "c"]
+
+
+class _Slow:
+    """A value that takes its time to go."""
+
+    going = threading.Event()
+
+    def __deepcopy__(self, _: object) -> _Slow:
+        return self
+
+    def __del__(self) -> None:
+        self.going.set()
+        threading.Event().wait(0.1)
+
+
+@forks
+@pytest.mark.parametrize("make", [ShortTermMemory, LongTermMemory])
+def test_all_threads_of_a_child_go_on_where_one_of_its_parent_was_writing(
+    make: Callable[[], Memory],
+) -> None:
+    memory, found = make(), list[Any]()
+    _Slow.going.clear()
+    memory.remember("a", _Slow())
+    writer = threading.Thread(target=memory.remember, args=("a", 1))
+    writer.start()
+    assert _Slow.going.wait(30)
+
+    def child(_: object) -> list[Any]:
+        reader = threading.Thread(target=lambda: found.append(memory.recall("a")), daemon=True)
+        reader.start()
+        reader.join(10)
+        return found
+
+    assert Child(child).result() == [1]
+    writer.join()
+
+
+# Short term
+
+
+def test_the_oldest_makes_room() -> None:
+    memory = ShortTermMemory(2)
+    for key in ("a", "b", "a", "c"):
+        memory.remember(key, key)
+    assert keys(memory) == ["a", "c"]
+
+
+@pytest.mark.parametrize("max_items", [0, -1, 2.5, True])
+def test_there_is_room_for_one_at_least(max_items: Any) -> None:
+    with pytest.raises(ValueError, match="max_items"):
+        ShortTermMemory(max_items)
+
+
+def test_any_object_is_remembered() -> None:
+    memory, lock = ShortTermMemory(), threading.Lock()
+    memory.remember("lock", lock)
+    memory.remember("set", {1, 2})
+    assert memory.recall("lock") is lock
+    assert memory.recall("set") == {1, 2}
+
+
+def test_an_object_that_refuses_to_be_copied_is_kept_as_it_is() -> None:
+    class Refusing:
+        def __deepcopy__(self, memo: object) -> object:
+            raise RuntimeError("not to be copied")
+
+    memory, refusing = ShortTermMemory(), Refusing()
+    memory.remember("it", refusing)
+    assert memory.recall("it") is memory.recent(1)[0].value is refusing
+
+
+# Long term
+
+
+def test_search_is_exact() -> None:
+    vectors = np.random.default_rng(5).normal(size=(300, 20))
+    query, memory = vectors[7] + 0.1, LongTermMemory()
+    for number, vector in enumerate(vectors):
+        memory.remember_vector(f"{number}", {"n": number}, vector * 10.0 ** (number % 9))
+    cosines = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
+    found = memory.search(query, 300)
+    assert [hit.record.value["n"] for hit in found] == np.argsort(-cosines).tolist()
+    assert [hit.score for hit in found] == pytest.approx(np.sort(cosines)[::-1], abs=1e-12)
+    assert memory.search(query, 3) == found[:3]
+
+
+def test_search_returns_what_is_opposite_and_leaves_out_what_has_no_vector() -> None:
+    memory = LongTermMemory()
+    memory.remember("none", "no vector")
+    for key, vector in {"against": [-2, 0], "across": [0, 1], "along": [3, 0]}.items():
+        memory.remember_vector(key, key, vector)
+    found = [(hit.record.key, hit.score) for hit in memory.search([5, 0])]
+    assert found == [("along", 1.0), ("across", 0.0), ("against", -1.0)]
+    assert keys(memory) == ["none", "against", "across", "along"]
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1.0, 1e17])
+def test_the_length_of_a_vector_does_not_matter(scale: float) -> None:
+    memory = LongTermMemory()
+    memory.remember_vector("a", None, [3 * scale, 4 * scale])
+    assert memory.search([3, 4])[0].score == memory.search([3 * scale, 4 * scale])[0].score == 1.0
+
+
+def test_zeros_are_like_nothing_and_ties_go_to_the_first() -> None:
+    memory = LongTermMemory()
+    for key, vector in {"c": [0, 0], "a": [0, 1], "b": [0, 2]}.items():
+        memory.remember_vector(key, None, vector)
+    assert [hit.record.key for hit in memory.search([0, 1])] == ["a", "b", "c"]
+    assert [(hit.record.key, hit.score) for hit in memory.search([0, 0], 2)] == [("c", 0), ("a", 0)]
+
+
+def test_a_cosine_is_never_beyond_one_and_no_zero_is_negative() -> None:
+    memory = LongTermMemory()
+    for key, vector in {"same": [1, 1, 1], "against": [-1, -1, -1]}.items():
+        memory.remember_vector(key, None, vector)
+    assert [hit.score for hit in memory.search([3, 3, 3])] == [1, -1]
+    memory.remember_vector("across", None, [-1, 1, 1e-20])
+    (across,) = [hit for hit in memory.search([0, 0, -1]) if hit.record.key == "across"]
+    assert str(across.score) == "0.0"
+
+
+def test_every_vector_has_the_same_length() -> None:
+    memory = LongTermMemory()
+    assert memory.search([1, 2, 3]) == ()
+    memory.remember_vector("a", "old", [1, 2])
+    with pytest.raises(DimensionError, match="3 dimensions, expected 2"):
+        memory.remember_vector("a", "new", [1, 2, 3])
+    with pytest.raises(DimensionError):
+        memory.search([1])
+    assert [hit.record for hit in memory.search([1, 2])] == [MemoryItem("a", "old")]
+    memory.forget("a")
+    with pytest.raises(DimensionError):
+        memory.search([1])
+
+
+def test_a_dimension_that_is_told_holds_from_the_start() -> None:
+    memory = LongTermMemory(dimension=2)
+    with pytest.raises(DimensionError):
+        memory.search([1, 2, 3])
+    with pytest.raises(ValidationError):
+        LongTermMemory(dimension=0)
+
+
+@pytest.mark.parametrize("vector", [[float("nan"), 1], [float("inf"), 1], [], [[1, 2]], "ab", None])
+def test_what_is_no_vector_is_refused(vector: Any) -> None:
+    memory = LongTermMemory()
+    for verb in (lambda: memory.remember_vector("a", 1, vector), lambda: memory.search(vector)):
+        with pytest.raises(ValidationError):
+            verb()
+    assert (memory.recent(9), memory.dimension) == ((), None)
+
+
+def test_a_new_value_does_not_keep_the_vector_of_the_old() -> None:
+    memory = LongTermMemory()
+    memory.remember_vector("a", "by vector", [1, 0])
+    memory.remember_vector("a", "by another", [0, 1])
+    assert [hit.score for hit in memory.search([0, 1])] == [1.0]
+    memory.remember("a", "by name")
+    assert memory.search([0, 1]) == ()
+    assert memory.recall("a") == "by name"
+
+
+def test_what_a_caller_changes_is_not_what_is_searched() -> None:
+    memory, vector = LongTermMemory(), np.array([1.0, 0.0])
+    memory.remember_vector("a", ["one"], vector)
+    vector[:] = [0, 1]
+    memory.search([1, 0])[0].record.value.append("got out")
+    assert [(hit.record.value, hit.score) for hit in memory.search([1, 0])] == [(["one"], 1.0)]
+
+
+@pytest.mark.parametrize("k", [-1, 1.5, True])
+def test_search_needs_a_count(k: Any) -> None:
+    memory = LongTermMemory()
+    memory.remember_vector("a", None, [1])
+    assert memory.search([1], 0) == ()
+    with pytest.raises(ValidationError):
+        memory.search([1], k)
+
+
+# Many at once
+
+
+VERBS = [
+    name
+    for name, verb in inspect.getmembers(KeyedMemory, inspect.isfunction)
+    if not name.startswith("_")
+]
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_every_verb_is_awaitable_with_the_same_signature(name: str) -> None:
+    verb, awaitable = getattr(KeyedMemory, name), getattr(AsyncKeyedMemory, name)
+    assert inspect.iscoroutinefunction(awaitable)
+    assert inspect.signature(awaitable) == inspect.signature(verb)
+
+
+def test_the_awaitable_verbs_do_what_the_verbs_do() -> None:
+    async def live() -> None:
+        async with AsyncMemoryStore() as store:
+            memory = AsyncKeyedMemory(store, namespace="runs")
+            await memory.remember("a", [1])
+            assert await memory.update("a", lambda items: [*items, 2]) == [1, 2]
+            assert await memory.increment("n", by=2) == 2
+            assert await memory.compare_and_set("n", 2, 3)
+            assert await memory.recent(1) == (("n", 3),)
+            assert await memory.items() == [("a", [1, 2]), ("n", 3)]
+            assert await memory.forget("a")
+            assert (await memory.keys(), await memory.count()) == (["n"], 1)
+            assert await memory.recall("a", "gone") == "gone"
+            assert AsyncKeyedMemory(store.sync, namespace="runs").sync.recall("n") == 3
+            assert await memory.clear() == 1
+
+    asyncio.run(live())
+
+
+def test_two_thousand_concurrent_runs_lose_nothing(path: Path) -> None:
+    async def run(memory: AsyncKeyedMemory, number: int) -> bool:
+        await memory.remember(f"run {number}", {"number": number})
+        await memory.increment("runs")
+        return bool(await memory.recall(f"run {number}") == {"number": number})
+
+    async def live() -> None:
+        async with AsyncMemoryStore(str(path)) as store:
+            memory = AsyncKeyedMemory(store)
+            right = await asyncio.gather(*(run(memory, number) for number in range(2000)))
+            assert sum(right) == 2000
+            found = dict(await memory.items())
+        assert found.pop("runs") == 2000
+        assert found == {f"run {number}": {"number": number} for number in range(2000)}
+
+    asyncio.run(live())
+    with MemoryStore(path) as store:
+        assert KeyedMemory(store).recall("runs") == 2000
+
+
+@pytest.mark.parametrize("location", [":memory:", "memory.db"])
+def test_threads_that_update_one_key_lose_nothing(
+    location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with MemoryStore(location, durability="normal") as store:
+        keyed = KeyedMemory(store)
+        with ThreadPoolExecutor(12) as threads:
+            list(
+                threads.map(
+                    lambda n: keyed.update("all", lambda items: [*items, n], default=[]),
+                    range(300),
+                )
+            )
+        assert sorted(keyed.recall("all")) == list(range(300))
+        assert_journal_is_state(store)
+
+
+def test_of_many_who_compare_and_set_one_wins(keyed: KeyedMemory) -> None:
+    ready = threading.Barrier(8)
+
+    def stand(name: str) -> bool:
+        ready.wait()
+        won = keyed.compare_and_set("leader", None, name)
+        assert keyed.recall("leader") is not None
+        return won
+
+    with ThreadPoolExecutor(8) as threads:
+        won = list(threads.map(stand, "abcdefgh"))
+    assert won.count(True) == 1
+    assert keyed.recall("leader") == "abcdefgh"[won.index(True)]
+
+
+@forks
+def test_processes_share_a_counter(path: Path) -> None:
+    def work() -> int:
+        with MemoryStore(path, durability="normal") as store:
+            keyed = KeyedMemory(store)
+            for n in range(100):
+                keyed.increment("by increment")
+                keyed.update("by update", lambda n: n + 1, default=0)
+                while not keyed.compare_and_set(
+                    "by hand", n := keyed.recall("by hand"), (n or 0) + 1
+                ):
+                    continue
+            return keyed.count()
+
+    assert together([work] * 4) == [3] * 4
+    with MemoryStore(path) as store:
+        assert dict(KeyedMemory(store).items()) == dict.fromkeys(
+            ("by increment", "by update", "by hand"), 400
+        )
+        assert_journal_is_state(store)
+    assert unverified(path) == []

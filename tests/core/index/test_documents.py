@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from bethink import MemoryRecord, MemoryStore
+from bethink.index.documents import BRIEF, document
+
+
+def stored(
+    content: str, author: str | None = None, occurred_at: float | None = None
+) -> MemoryRecord:
+    with MemoryStore(clock=lambda: 1.7e9) as store:
+        return store.store(content, author=author, occurred_at=occurred_at)
+
+
+def test_the_author_is_told_from_who_is_spoken_of() -> None:
+    assert document(stored("Anna paints", author="Anna Bell")).terms == [
+        "@anna",
+        "@bell",
+        "anna",
+        "paint",
+    ]
+
+
+def test_a_date_counts_where_it_was_told() -> None:
+    assert document(stored("paint", occurred_at=0.0)).terms == ["1", "januari", "1970", "paint"]
+    assert document(stored("paint")).terms == ["paint"]
+
+
+def test_only_what_the_content_says_tells_time() -> None:
+    assert document(stored("painted last Friday")).tells_time
+    assert not document(stored("painted", author="May 9", occurred_at=0.0)).tells_time
+
+
+@pytest.mark.parametrize(
+    ("content", "asking"),
+    [
+        ("which boat?", True),
+        ("which boat", False),
+        ("boat " * (BRIEF - 1) + "why?", True),
+        ("boat " * BRIEF + "why?", False),
+    ],
+)
+def test_a_brief_question_asks(content: str, asking: bool) -> None:
+    assert document(stored(content)).asks is asking
+
+
+def test_the_words_of_the_content_are_counted() -> None:
+    found = document(stored("Anna paints a boat", author="Anna Bell", occurred_at=0.0))
+    assert (found.words, found.telling) == (4, 3)
+
+
+def test_the_name_of_the_author_in_front_is_not_said() -> None:
+    asked, said = "Always paint boats blue?", document(stored("Always paint boats blue?"))
+    named = document(stored(f"Anna: {asked}", author="Anna"))
+    assert named._replace(terms=said.terms) == said
+    other = document(stored(f"Anna: {asked}", author="Bob"))
+    assert (other.words, other.telling, other.instructs) == (5, 5, False)

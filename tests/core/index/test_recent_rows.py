@@ -1,0 +1,51 @@
+"""What was just written is held, within a bound."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bethink.index.recent_rows import Held
+from bethink.model.port import EMBEDDED, Row
+
+from ..samples import record
+
+
+def rows(*numbers: int) -> list[Row]:
+    """Return rows whose vectors are parts of one matrix."""
+    matrix = np.ones((len(numbers), 4), dtype=np.float32)
+    return [
+        Row(number, number, record(f"r{number}"), {EMBEDDED: vector})
+        for number, vector in zip(numbers, matrix, strict=True)
+    ]
+
+
+def test_rows_are_held_until_they_are_forgotten() -> None:
+    held = Held()
+    held.take(rows(1, 2, 3), in_part=False)
+    held.forget([2, 9])
+    held.settle()
+    assert [(number, row.record.id) for number, row in held.rows.items()] == [(1, "r1"), (3, "r3")]
+
+
+def test_no_matrix_is_held_for_the_sake_of_a_few_vectors() -> None:
+    held = Held()
+    held.take(rows(1, 2, 3), in_part=False)
+    held.forget([1])
+    held.settle()
+    assert [row.vectors[EMBEDDED].base for row in held.rows.values()] == [None, None]
+    assert [row.vectors[EMBEDDED].tolist() for row in held.rows.values()] == 2 * [[1, 1, 1, 1]]
+
+
+def test_beyond_the_bound_nothing_is_held_any_longer() -> None:
+    held = Held(most=5000)
+    held.take(rows(1, 2, 3), in_part=False)
+    held.forget([1])
+    held.settle()
+    assert list(held.rows) == [2, 3]
+    held.take(rows(4, 5), in_part=False)
+    assert list(held.rows) == [2, 3, 4, 5]
+    held.settle()
+    assert not held.rows
+    held.take(rows(6), in_part=False)
+    held.settle()
+    assert list(held.rows) == [6]

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from bethink.index.scope import ScopeIndex
+from bethink.index.scope_lru import Residents
+from bethink.model.namespaces import Scope
+
+EMPTY = ScopeIndex("a", 8).nbytes
+
+
+def filled(most: int | None, *scopes: Scope) -> Residents:
+    residents = Residents(most)
+    for scope in scopes:
+        residents.add(ScopeIndex(scope, 8))
+    return residents
+
+
+def gone(residents: Residents, *changed: ScopeIndex) -> list[Scope]:
+    return [index.scope for index in residents.crowded_out(changed)]
+
+
+def test_the_one_not_used_for_longest_goes_first() -> None:
+    residents = filled(2 * EMPTY, "a", "b", "c", "d")
+    residents.used("a")
+    assert gone(residents) == ["b", "c"]
+    assert list(residents.indexes) == ["d", "a"]
+    assert "b" not in residents.indexes
+    assert gone(residents) == []
+
+
+def test_the_one_used_last_always_stays() -> None:
+    residents = filled(0, "a", "b")
+    assert gone(residents) == ["a"]
+    assert residents.used("b") is not None
+    assert residents.used("a") is None
+
+
+def test_a_new_one_is_counted_at_once() -> None:
+    residents = filled(3 * EMPTY, "a")
+    residents.add(ScopeIndex("b", 8, room=10 * EMPTY))
+    assert gone(residents) == ["a"]
+
+
+def test_without_a_bound_everything_stays() -> None:
+    residents = filled(None, *"abcdefgh")
+    assert gone(residents) == []
+    assert len(residents.indexes) == 8
+
+
+def test_what_has_changed_is_counted_anew() -> None:
+    residents = filled(3 * EMPTY, "a", "b", "c")
+    (grown,) = residents.among(["b", "x"])
+    assert gone(residents, grown) == []
+    grown.vectors["v"] = grown.vectors[""].__class__(8, 10 * EMPTY)
+    assert gone(residents, grown) == ["a", "b"]
+
+
+def test_what_the_one_in_use_came_to_take_is_counted_when_another_is_used() -> None:
+    residents = filled(3 * EMPTY, "a", "b", "c")
+    (used,) = residents.among(["c"])
+    used.vectors["v"] = used.vectors[""].__class__(8, 10 * EMPTY)
+    assert gone(residents) == []
+    residents.used("b")
+    assert gone(residents) == ["a", "c"]

@@ -1,0 +1,538 @@
+"""What was seen of a store is what its past shows."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bethink import (
+    EVERYWHERE,
+    CorruptStoreError,
+    FiveSignal,
+    KeyedMemory,
+    LogEntry,
+    MemoryRecord,
+    MemoryStore,
+    NotFoundError,
+    Snapshot,
+    StoreClosedError,
+    Subtree,
+    ValidationError,
+    Version,
+)
+from bethink.model.filters import Compare
+from bethink.model.port import Changes
+from bethink.storage.sqlite.connection import Connections
+
+from ...clock import Clock
+from .counting import Counting
+
+
+def contents(records: list[MemoryRecord]) -> list[str]:
+    return [record.content for record in records]
+
+
+def test_a_moment_is_a_snapshot_an_entry_or_a_time(store: MemoryStore, clock: Clock) -> None:
+    store.store("one")
+    entry = store.log()[0]
+    snapshot = store.snapshot("first")
+    assert snapshot == Snapshot("first", 1, 1000.0)
+    clock.now = 2000.0
+    store.store("two")
+    moments = ("first", snapshot, 1, entry, 1000.0, 1999.5, datetime.fromtimestamp(1500, UTC))
+    assert [contents(store.as_of(when).all()) for when in moments] == [["one"]] * 7
+    assert [store.as_of(when).at for when in moments[:5]] == [1000] * 5
+    assert [store.as_of(when).at for when in moments[5:]] == [1999.5, 1500]
+    assert contents([hit.memory for hit in store.recall("one", as_of=snapshot)]) == ["one"]
+    assert [store.as_of(when).count() for when in (0, 999.0, 3, 2000.0, 9e9)] == [0, 0, 2, 2, 2]
+
+
+@pytest.mark.parametrize("restored_first", [True, False])
+def test_a_moment_holds_a_record_once_whatever_becomes_of_it_meanwhile(
+    store: MemoryStore, path: Path, monkeypatch: pytest.MonkeyPatch, restored_first: bool
+) -> None:
+    store.store("one", id="r1")
+    store.snapshot("then")
+    store.forget("r1")
+    connections = store._engine.backend._connections  # type: ignore[attr-defined]
+    with MemoryStore(path, durability="normal") as other:
+        changes = cycle((other.restore, other.forget))
+        if not restored_first:
+            next(changes)("r1")
+
+        @contextmanager
+        def reading() -> Iterator[object]:
+            with Connections.reading(connections) as connection:
+                yield connection
+            next(changes)("r1")
+
+        monkeypatch.setattr(connections, "reading", reading)
+        assert contents(store.as_of("then").all()) == ["one"]
+
+
+def test_a_time_means_the_last_entry_made_by_then(store: MemoryStore, clock: Clock) -> None:
+    times = [100.0, 200.0, 150.0, 150.0, 300.0, 50.0, 120.0]
+    for clock.now in times:
+        store.store(f"at {clock.now}")
+    for time in (49.9, 50.0, 99.0, 119.0, 120.0, 199.0, 1e9):
+        last = max((seq for seq, at in enumerate(times, 1) if at <= time), default=0)
+        assert store.as_of(time).seq == last
+
+
+@pytest.mark.parametrize("when", [-1, 2, True, None, "", float("nan"), datetime(2026, 1, 1), b"x"])
+def test_what_is_no_moment_is_refused(store: MemoryStore, when: Any) -> None:
+    store.store("one")
+    with pytest.raises(ValidationError):
+        store.as_of(when)
+
+
+def test_an_unknown_snapshot_is_not_found(store: MemoryStore) -> None:
+    with MemoryStore() as other, pytest.raises(NotFoundError, match="snapshot 'elsewhere'"):
+        store.as_of(other.snapshot("elsewhere"))
+    with pytest.raises(NotFoundError, match="snapshot 'none'"):
+        store.recall("x", as_of="none")
+
+
+def test_snapshots_keep_their_names_and_order(store: MemoryStore, path: Path) -> None:
+    names = ["before", "a", "after\0all"]
+    for name in names:
+        store.snapshot(name)
+        store.store(name)
+    with pytest.raises(ValidationError, match="'a' exists"):
+        store.snapshot("a")
+    with MemoryStore(path) as other:
+        assert [(each.name, each.seq) for each in other.snapshots()] == list(
+            zip(names, (0, 2, 4), strict=True)
+        )
+        assert other.verify().problems == ()
+
+
+def test_the_journal_tells_of_a_snapshot_right_after_the_moment_it_names(
+    store: MemoryStore, clock: Clock
+) -> None:
+    store.store("one")
+    taken = store.snapshot("then")
+    entry = store.log(limit=1)[0]
+    assert entry == LogEntry(2, clock.now, "snapshot", None, None, {"name": "then"})
+    assert (taken.seq, store.as_of("then").seq) == (1, 1)
+    assert not store.diff("then")
+
+
+@pytest.mark.parametrize("key", [None, b"sixteen bytes or more"], ids=["plain", "keyed"])
+def test_a_snapshot_from_before_the_journal_told_of_them_is_as_good(
+    path: Path, key: bytes | None
+) -> None:
+    with MemoryStore(path, integrity_key=key) as store:
+        store.store("one", id="a")
+        with store._engine.writing() as transaction:
+            transaction.writer.snapshot("old", transaction.now)
+        store.update("a", content="two")
+        store.undo(2)
+        store.snapshot("new")
+        lines = io.StringIO()
+        store.export(lines)
+    with MemoryStore(path, integrity_key=key) as again, MemoryStore() as copy:
+        copy.import_(io.StringIO(lines.getvalue()))
+        for each in (again, copy):
+            assert each.verify().problems == ()
+            assert [(one.name, one.seq) for one in each.snapshots()] == [("old", 1), ("new", 3)]
+            assert contents(each.as_of("old").all()) == ["one"]
+            assert [entry.action for entry in each.log()][:2] == ["snapshot", "undo"]
+
+
+def test_a_snapshot_takes_pending_accesses_along(store: MemoryStore) -> None:
+    record = store.store("a cat")
+    store.recall("cat")
+    store.snapshot("seen once")
+    store.recall("cat")
+    store.snapshot("seen twice")
+    counted = [store.as_of(f"seen {times}").get(record.id) for times in ("once", "twice")]
+    assert [each and each.access_count for each in counted] == [1, 2]
+
+
+def test_the_past_is_asked_like_the_present(store: MemoryStore) -> None:
+    first = store.store("dark", key="theme", importance=0.9)
+    store.store("elsewhere", namespace="b/c")
+    store.store("light", key="theme")
+    past = store.as_of(2)
+    assert past.get(first.id) == past.get(key="theme") == first
+    assert past.get(key="none") is None
+    assert past.count(namespace=EVERYWHERE) == 2
+    assert contents(past.all(namespace=EVERYWHERE, order="newest", limit=1)) == ["elsewhere"]
+    assert past.all(where={"importance": {"$lt": 0.5}}) == []
+    assert past.namespaces(Subtree("b")) == {"b/c": 1}
+    assert repr(past) == "Past(seq=2, at=1000.0)"
+    with pytest.raises(ValidationError):
+        past.get()
+
+
+def test_a_record_is_found_where_it_was(store: MemoryStore) -> None:
+    moved = store.store("moved", namespace="a", key="k")
+    store.update(moved.id, namespace="b", key="other")
+    store.update(moved.id, key=None)
+    found = [(store.as_of(seq).get(namespace=n, key=k) is not None) for seq, n, k in PLACES]
+    assert found == [True, False, False, True, False]
+    assert [store.as_of(seq).namespaces() for seq in (1, 2, 3)] == [{"a": 1}, {"b": 1}, {"b": 1}]
+
+
+PLACES = ((1, "a", "k"), (2, "a", "k"), (1, "b", "other"), (2, "b", "other"), (3, "b", "other"))
+
+
+def test_recall_asks_the_past_with_its_own_time(store: MemoryStore, clock: Clock) -> None:
+    record = store.store("a red cat", expires_at=3000.0)
+    answer = store.recall("red cat", touch=False)
+    clock.now = 2000.0
+    store.update(record.id, content="a blue dog", importance=1.0)
+    clock.now = 4000.0
+    assert store.recall("red cat") == []
+    assert store.recall("red cat", as_of=1000.0) == answer
+    assert store.recall("red cat", as_of=1, now=3500.0) == []
+    assert contents(store.as_of(1).all()) == ["a red cat"]
+
+
+def test_what_had_expired_by_a_moment_is_not_in_it(store: MemoryStore) -> None:
+    store.store("one", namespace="b", expires_at=1500.0)
+    store.store("two", namespace="b")
+    store.store("three", namespace="a", expires_at=1500.0)
+    store.store("four", namespace="a/b")
+    early, late = store.as_of(1499.0), store.as_of(1500.0)
+    assert early.namespaces() == {"a": 1, "a/b": 1, "b": 2}
+    assert late.namespaces() == {"a/b": 1, "b": 1}
+    assert list(early.namespaces()) == ["a", "a/b", "b"]
+    assert [past.count(namespace=EVERYWHERE) for past in (early, late)] == [4, 2]
+
+
+def test_accesses_stay_counted_when_something_else_changes(store: MemoryStore) -> None:
+    record = store.store("one")
+    store.touch(record.id)
+    store.snapshot("seen")
+    store.update(record.id, importance=0.9)
+    store.reinforce(record.id)
+    found = [store.as_of(seq).get(record.id) for seq in (1, 2, 3, 4, 5)]
+    assert [each and each.access_count for each in found] == [0, 1, 1, 1, 2]
+
+
+def test_what_a_merge_leaves_as_it_was_stays_counted(
+    store: MemoryStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bethink.storage.sqlite.writer.WHOLE_IN_256", 0)
+    one, other = store.store_many(["The parrot is green", "The parrot is green!"])
+    for id in (other.id, one.id):
+        clock.now += 1
+        store.touch(id)
+        store.snapshot(f"after {id}")
+    store.consolidate()  # tells a higher number of accesses, but of no later one
+    moment = store.log(limit=1)[0].seq
+    then = store.get(one.id)
+    store.update(one.id, importance=0.9)
+    assert store.as_of(moment).get(one.id) == then
+
+
+def test_asking_the_past_touches_nothing(store: MemoryStore) -> None:
+    store.store("a cat")
+    store.recall("cat", as_of=1)
+    store.pack("cat", as_of=1)
+    store.snapshot("now")
+    assert [entry.action for entry in store.log()] == ["snapshot", "store"]
+
+
+def test_everything_that_recalls_can_ask_the_past(store: MemoryStore) -> None:
+    record = store.store("a cat", category="fact")
+    why, packed = store.why_not(record.id, "cat"), store.pack("cat", touch=False)
+    ranked = store.recall("cat", ranking=FiveSignal(), touch=False)
+    store.forget(record.id)
+    assert store.why_not(record.id, "cat", as_of=1) == why
+    assert store.pack("cat", as_of=1).results == packed.results
+    assert store.recall("cat", ranking=FiveSignal(), as_of=1) == ranked
+
+
+def test_a_moment_once_asked_stays_true(store: MemoryStore, path: Path) -> None:
+    first, second = store.store_many(["a red cat", "a red dog"], vectors={"v": [1.0, 0.0]})
+    asked: list[dict[str, Any]] = [
+        {"query": "red", "mode": "semantic"},
+        {"query": None, "vector": ("v", [1.0, 1.0])},
+    ]
+    answers = [store.recall(**each, as_of=2) for each in asked]
+    store.update(first.id, content="other", vectors={"v": [0.0, 1.0]})
+    with MemoryStore(path, embedder=store.embedder) as other:
+        other.update(second.id, author="Ann", vectors={"v": [0.5, 1.0], "w": [1.0]})
+        other.forget(first.id)
+    assert [store.recall(**each, as_of=2) for each in asked] == answers
+    assert all(len(answer) == 2 for answer in answers)
+
+
+@pytest.mark.parametrize("asked", [{"query": "red"}, {"query": None, "vector": ("v", [1.0, 0.0])}])
+def test_one_that_moved_since_is_compared_like_one_that_did_not(
+    store: MemoryStore, asked: dict[str, Any]
+) -> None:
+    first, _ = store.store_many(["a red cat", "a red dog"], vectors={"v": [1.0, 0.0]})
+    answer = store.recall(**asked, mode="semantic", touch=False)
+    store.update(first.id, content="other")
+    assert len(answer) == 2
+    assert store.recall(**asked, mode="semantic", as_of=2) == answer
+
+
+def test_a_vector_replaced_is_there_in_the_past(store: MemoryStore) -> None:
+    record = store.store("one", vectors={"v": [1.0, 0.0]})
+    store.update(record.id, content="two")
+    store.update(record.id, vectors={"v": [0.0, 1.0], "w": [1.0]})
+    store.update(record.id, author="Ann")
+    scores = [
+        [hit.explain().signals["vector"] for hit in store.recall(None, vector=asked, as_of=seq)]
+        for asked in (("v", [1.0, 0.0]), ("w", [1.0]))
+        for seq in (1, 2, 3, 4)
+    ]
+    assert scores == [[1.0], [1.0], [], [], [], [], [1.0], [1.0]]
+
+
+def test_words_alone_decide_before_there_was_a_vector_to_compare_with(store: MemoryStore) -> None:
+    store.store("a red cat")
+    asked: dict[str, Any] = {"query": "red", "vector": ("v", [1.0, 0.0])}
+    then = store.recall(**asked, touch=False)
+    store.store("a red dog", vectors={"v": [1.0, 0.0]})
+    assert store.recall(**asked, as_of=1) == then
+
+
+def test_only_a_few_moments_keep_an_index(store: MemoryStore) -> None:
+    store.store_many(["a cat"] * 5)
+    for seq in (1, 2, 3, 2, 4):
+        assert len(store.recall("cat", as_of=seq)) == seq
+    assert list(store._moments._indexes) == [2, 4]
+
+
+def test_a_moment_keeps_its_index_while_others_write(store: MemoryStore) -> None:
+    store.store("a cat")
+    moment = store._moments.find(1)
+    index = store._moments.engine(moment).index
+    assert index.lock is store._engine.index.lock
+    erased = store.store("a dog")
+    assert store._moments.engine(moment).index is index
+    store.erase(erased.id)
+    assert store._moments.engine(moment).index is not index
+
+
+def test_only_what_has_another_text_now_is_embedded_anew_and_once() -> None:
+    with MemoryStore(embedder=(embedder := Counting())) as store:
+        records = store.store_many(["a red cat", "a red dog", "a red house"])
+        store.update(records[0].id, content="other")
+        store.update(records[1].id, thread="t", importance=0.9)
+        store.forget(records[2].id)
+        embedder.given.clear()
+        for _ in range(3):
+            assert len(store.recall("red", as_of=3)) == 3
+    assert sorted(embedder.given) == ["a red cat", "red", "red", "red"]
+
+
+def test_a_record_with_many_entries_is_not_read_from_its_start(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counter = KeyedMemory(store)
+    for _ in range(300):
+        counter.increment("n")
+    (current,) = store._engine.backend.chronicle.holders(
+        "working", "n", store._engine.backend.head()
+    )
+    told = [
+        len(store._engine.backend.chronicle.stories([current], seq)[0].told)
+        for seq in range(1, 301)
+    ]
+    assert max(told) < 60
+    values = [store.as_of(seq).get(namespace="working", key="n") for seq in range(1, 301)]
+    assert [each and each.value for each in values] == list(range(1, 301))
+    assert {*store.log(limit=1)[0].changes} == {"value"}
+
+
+def test_what_is_erased_is_absent_from_the_past(store: MemoryStore) -> None:
+    secret = store.store("a secret cat", key="k")
+    store.update(secret.id, importance=0.9)
+    store.store("another cat")
+    assert len(store.recall("cat", as_of=3)) == 2
+    store.erase(secret.id)
+    assert contents(store.as_of(2).all()) == []
+    assert contents([hit.memory for hit in store.recall("cat", as_of=3)]) == ["another cat"]
+    assert store.audit("k") == []
+    assert contents(list(store.diff(1).added)) == ["another cat"]
+    assert not store.diff(1).removed
+
+
+def test_a_diff_tells_what_came_changed_and_went(store: MemoryStore) -> None:
+    kept, gone = store.store_many(["kept", "gone"])
+    store.touch([kept.id])
+    store.snapshot("before")
+    store.update(kept.id, metadata={"a": 1}, importance=0.9)
+    store.forget(gone.id)
+    new = store.store("new")
+    short = store.store("short")
+    store.forget(short.id)
+    diff = store.diff("before")
+    assert (diff.added, contents(list(diff.removed))) == ((new,), ["gone"])
+    assert [change.fields for change in diff.changed] == [("importance", "metadata")]
+    back = store.diff(diff.until, diff.since)
+    assert (contents(list(back.added)), back.removed) == (["gone"], (new,))
+    assert diff.changed[0].before == back.changed[0].after
+
+
+def test_a_diff_holds_as_soon_as_anything_differs(store: MemoryStore) -> None:
+    record = store.store("one")
+    store.update(record.id, importance=0.9)
+    store.forget(record.id)
+    assert [bool(store.diff(*pair)) for pair in ((0, 1), (1, 2), (2, 3))] == [True, True, True]
+    assert not store.diff(2, 2)
+
+
+def test_what_moved_went_from_one_namespace_and_came_to_another(store: MemoryStore) -> None:
+    record = store.store("one", namespace="a")
+    moved = store.update(record.id, namespace="b")
+    left, entered, both = (store.diff(1, namespace=name) for name in ("a", "b", EVERYWHERE))
+    assert (left.added, left.changed, left.removed) == ((), (), (record,))
+    assert (entered.added, entered.changed, entered.removed) == ((moved,), (), ())
+    assert [change.fields for change in both.changed] == [("namespace",)]
+
+
+def test_accesses_alone_are_no_difference(store: MemoryStore) -> None:
+    record = store.store("one")
+    store.touch(record.id)
+    store.snapshot("later")
+    assert not store.diff(1)
+    assert not store.diff(1, namespace="none")
+    assert store.diff(0)
+
+
+def test_what_expired_in_between_is_gone(store: MemoryStore, clock: Clock) -> None:
+    store.store("short", expires_at=1500.0)
+    store.store("gone before", expires_at=900.0)
+    store.store("later", expires_at=3000.0)
+    clock.now = 2000.0
+    assert contents(list(store.diff(0, 3).added)) == ["short", "later"]
+    assert contents(list(store.diff(3).removed)) == ["short"]
+    assert contents(list(store.diff(2000.0, 1000.0).added)) == ["short"]
+    assert not store.diff(3, namespace="other").removed
+
+
+def test_an_audit_tells_every_value_and_what_replaced_it(store: MemoryStore, clock: Clock) -> None:
+    dark = store.store("dark", key="theme")
+    clock.now = 2000.0
+    light = store.store("light", key="theme")
+    store.update(light.id, importance=0.9)
+    clock.now = 3000.0
+    store.update(light.id, content="lighter")
+    store.forget(light.id)
+    assert store.audit("theme") == [
+        Version(dark.id, "dark", None, 1, 1000.0, 2, 2000.0, "supersede", light.id),
+        Version(light.id, "light", None, 3, 2000.0, 5, 3000.0, "update", light.id),
+        Version(light.id, "lighter", None, 5, 3000.0, 6, 3000.0, "forget", None),
+    ]
+    known = store.audit("theme", as_of=1500.0)
+    assert known == [Version(dark.id, "dark", None, 1, 1000.0)]
+    assert store.audit("theme", namespace="b") == store.audit("none") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(1, True), (1, 1.0), ([0.0], [-0.0]), ({"a": 0, "b": 1}, {"b": 1, "a": 0})],
+)
+def test_json_that_is_equal_but_other_is_a_change(store: MemoryStore, old: Any, new: Any) -> None:
+    id = store.store("", key="k", value=old, metadata={"m": old}).id
+    store.update(id, value=new, metadata={"m": new})
+    assert repr(store.log(limit=1)[0].changes["value"]) == repr(new)
+    assert store.diff(1).changed[0].fields == ("value", "metadata")
+    assert [repr(each.value) for each in store.audit("k")] == [repr(old), repr(new)]
+    store.update(id, importance=0.9)
+    assert repr(store.as_of(2).all()[0].metadata) == repr({"m": new})
+    assert repr(store.undo(2).value) == repr(old)
+
+
+def test_an_audit_follows_a_fact_through_keys_and_namespaces(store: MemoryStore) -> None:
+    record = store.store("", value=1, key="a")
+    store.update(record.id, key="b")
+    store.update(record.id, namespace="other")
+    store.update(record.id, namespace="default", value=2)
+    assert {each.content for each in store.audit("b")} == {""}
+    assert [(each.value, each.seq, each.until_seq) for each in store.audit("b")] == [
+        (1, 2, 3),
+        (2, 4, None),
+    ]
+    assert [(each.value, each.until_seq) for each in store.audit("b", namespace="other")] == [
+        (1, 4)
+    ]
+
+
+def test_an_audit_has_every_count_of_a_counter(store: MemoryStore) -> None:
+    counter = KeyedMemory(store)
+    for _ in range(5):
+        counter.increment("n")
+    versions = store.audit("n", namespace="working")
+    assert [each.value for each in versions] == [1, 2, 3, 4, 5]
+    assert len({each.id for each in versions}) == 1
+
+
+def test_after_closing_the_past_is_closed(store: MemoryStore) -> None:
+    store.store("one")
+    past = store.as_of(1)
+    store.close()
+    verbs: list[Callable[[], object]] = [
+        past.all,
+        past.count,
+        past.namespaces,
+        lambda: past.get("x"),
+        lambda: store.as_of(1),
+        lambda: store.audit("k"),
+        lambda: store.diff(0),
+        lambda: store.undo(1),
+        lambda: store.snapshot("x"),
+        store.snapshots,
+    ]
+    for verb in verbs:
+        with pytest.raises(StoreClosedError):
+            verb()
+
+
+def test_a_past_spans_the_keys_that_it_had(store: MemoryStore) -> None:
+    for key in ("c", "a", "b"):
+        store.store("first", key=key)
+    store.store("none")
+    store.store("second", key="b")
+    store.forget(where={"key": "c"})
+    past = store._moments.engine(store._moments.find(4)).backend
+    found = past.span("default", "a", "d", 0.0)
+    assert [(each.key, each.content) for each in found] == [(key, "first") for key in "abc"]
+    assert past.span("default", "a", "c", 0.0, last=True) == found[1:2]
+    assert past.span("default", "a", "d", 0.0, last=True) == found[2:]
+    assert past.span("default", "d", "e", 0.0, last=True) == []
+
+
+def test_the_backend_of_a_past_ends_at_its_moment_and_keeps_nothing(store: MemoryStore) -> None:
+    first, second = store.store_many(["one", "two"])
+    store.update(first.id, content="three")
+    store.forget(second.id)
+    past = store._moments.engine(store._moments.find(3)).backend
+    assert [entry.seq for entry in past.log(None, None, None, 0)] == [3, 2, 1]
+    assert [entry.seq for entry in past.log(1, first.id, "default", 0)] == [3]
+    assert past.matching("default", Compare(("state",), "$eq", "live")).tolist() == [2, 3]
+    assert contents(list(past.at([1, 2, 3, 4]).values())) == ["three", "two"]
+    assert past.at([1]) == {}
+    assert past.changes(0, ["default"]) == Changes(3, 3, frozenset(), ())
+    assert past.save([]) == []
+    assert (past.dimension(""), past.dimension("v")) == (32, None)
+    assert past.fact("embedder") == store.embedder.name
+    with pytest.raises(ValidationError, match="the past cannot be changed"):
+        past.write()
+
+
+def test_a_record_that_the_journal_does_not_tell_all_of_is_damaged(
+    store: MemoryStore, path: Path
+) -> None:
+    record = store.store("one")
+    store.update(record.id, content="two")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE journal SET changes = '{}' WHERE seq = 1")
+    with pytest.raises(CorruptStoreError, match="the journal does not tell all of a record"):
+        store.as_of(1).all()

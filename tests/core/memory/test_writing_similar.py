@@ -1,0 +1,248 @@
+"""Storing what the store nearly says already: kept, merged or refused, whoever else is writing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bethink import EVERYWHERE, HashEmbedder, MemoryStore, SimilarMemoryError, ValidationError
+from bethink.features.duplicates import near_duplicates
+from bethink.features.duplicates.similarity import say_the_same
+from bethink.features.statements import read
+
+from ..clock import Clock
+from ..storage.processes import forks, together
+
+TEXT = "The kitchen of the office is painted green"
+
+
+@pytest.fixture
+def store(clock: Clock) -> Iterator[MemoryStore]:
+    with MemoryStore(clock=clock) as store:
+        yield store
+
+
+def test_by_default_what_is_similar_is_stored_beside_it(store: MemoryStore) -> None:
+    store.store(TEXT)
+    store.store(TEXT)
+    assert store.count() == 2
+
+
+def test_merging_returns_the_record_that_was_there(store: MemoryStore, clock: Clock) -> None:
+    first = store.store(TEXT, tags=["walls"], metadata={"seen": 1}, importance=0.8)
+    clock.now += 60
+    again = store.store(TEXT + "!", on_similar="merge", tags=["home"], metadata={"seen": 2})
+    assert (again.id, again.content, again.importance) == (first.id, TEXT, 0.8)
+    assert (again.tags, again.metadata) == (("walls", "home"), {"seen": 2})
+    assert (again.access_count, again.last_accessed_at) == (1, clock.now)
+    assert store.all() == [again]
+
+
+def test_merging_is_one_entry_that_can_be_undone(store: MemoryStore) -> None:
+    first = store.store(TEXT)
+    store.store(TEXT, on_similar="merge", id="new", tags=["home"])
+    entry, _ = store.log()
+    assert (entry.action, entry.id) == ("merge", first.id)
+    assert entry.changes["merged"] == ["new"]
+    assert store.undo(entry.seq).tags == ()
+    assert store.as_of(1).all() == [first]
+    assert store.as_of(2).all()[0].tags == ("home",)
+
+
+def test_a_fuller_text_takes_the_place_of_the_briefer(store: MemoryStore) -> None:
+    first = store.store(TEXT)
+    fuller = store.store("The small kitchen of the office is painted green", on_similar="merge")
+    assert fuller.id == first.id
+    assert fuller.content == "The small kitchen of the office is painted green"
+    (hit,) = store.recall("small", mode="keyword")
+    assert hit.memory.id == first.id
+    assert store.store(TEXT, on_similar="merge").content == fuller.content
+
+
+def test_a_text_that_stays_keeps_its_vector(store: MemoryStore) -> None:
+    store.store(TEXT)
+    store.store(TEXT + " now", on_similar="merge")
+    (hit,) = store.recall(TEXT, mode="semantic")
+    assert hit.explain().signals["vector"] == pytest.approx(1.0)
+
+
+def test_raising_tells_the_record_and_writes_nothing(store: MemoryStore) -> None:
+    first = store.store(TEXT)
+    with pytest.raises(SimilarMemoryError) as caught:
+        store.store_many(["Something new", TEXT], on_similar="raise")
+    assert (caught.value.record, caught.value.similarity) == (first, 1.0)
+    assert len(store.log()) == 1
+    assert store.store("Something new", on_similar="raise").content == "Something new"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "The kitchen of the office is not painted green",
+        "The kitchen of the office is painted blue",
+        "The 2 kitchens of the office are painted green",
+        "The kitchen of the office is painted green on Monday",
+    ],
+)
+def test_what_differs_in_a_detail_is_not_similar(store: MemoryStore, other: str) -> None:
+    store.store(TEXT)
+    store.store(other, on_similar="raise")
+    assert store.count() == 2
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"namespace": "other"},
+        {"thread": "t"},
+        {"author": "Ann"},
+        {"key": "kitchen"},
+        {"value": 1},
+        {"occurred_at": 5.0},
+    ],
+)
+def test_what_differs_besides_the_words_is_not_similar(
+    store: MemoryStore, fields: dict[str, Any]
+) -> None:
+    store.store(TEXT)
+    store.store(TEXT, on_similar="raise", **fields)
+    assert store.count(namespace=EVERYWHERE) == 2
+
+
+@pytest.mark.parametrize("gone", ["forget", "archive", "expire"])
+def test_what_is_not_recalled_is_not_similar(store: MemoryStore, clock: Clock, gone: str) -> None:
+    first = store.store(TEXT, expires_at=clock.now + 5)
+    if gone == "expire":
+        clock.now += 10
+    else:
+        getattr(store, gone)(first.id)
+    assert store.store(TEXT, on_similar="merge").id != first.id
+
+
+def test_the_same_fact_under_its_key_is_merged(store: MemoryStore) -> None:
+    first = store.store("Standup is at 9:30", key="standup")
+    assert store.store("Standup is at 9:30.", key="standup", on_similar="merge").id == first.id
+    later = store.store("Standup is at 10:00", key="standup", on_similar="merge")
+    assert store.all() == [later]
+
+
+def test_what_a_memory_supersedes_is_not_similar_to_it(store: MemoryStore) -> None:
+    first, other = store.store_many([TEXT, "The kitchen is green"])
+    second = store.store(TEXT, supersedes=first.id, on_similar="raise")
+    assert store.all() == [other, second]
+    merged = store.store(TEXT, supersedes=other.id, on_similar="merge")
+    gone = store.get(other.id)
+    assert gone is not None
+    assert (merged.id, gone.superseded_by) == (second.id, second.id)
+
+
+def test_the_memories_of_one_batch_are_compared_with_each_other(store: MemoryStore) -> None:
+    one, two, other = store.store_many([TEXT, TEXT + ".", "Something new"], on_similar="merge")
+    assert one == two
+    assert one.access_count == 1
+    assert store.all() == [one, other]
+    with pytest.raises(SimilarMemoryError):
+        store.store_many(["Quite another thing"] * 2, on_similar="raise")
+
+
+def test_words_that_the_embedder_does_not_know_are_similar_when_equal(store: MemoryStore) -> None:
+    first = store.store("Я живу в Москве")
+    assert store.store("Я живу в Москве", on_similar="merge").id == first.id
+    assert store.store("Я живу в Киеве", on_similar="merge").id != first.id
+
+
+def test_signs_without_a_word_are_similar_when_equal(store: MemoryStore) -> None:
+    thanks = store.store("👍")
+    store.store_many([{"content": "", "value": 1}, "👎"])
+    assert store.store("👍", on_similar="merge").id == thanks.id
+    assert store.count() == 3
+
+
+@pytest.mark.parametrize(
+    "pattern", ["Ticket {} of the payments team is fixed", "{} likes green tea in the morning"]
+)
+def test_of_many_texts_of_one_pattern_the_like_is_found(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    monkeypatch.setattr(near_duplicates, "NEAREST", 2)
+    names = [f"Jo{number}hn" if "likes" in pattern else f"8{number}" for number in range(20)]
+    stored = store.store_many([pattern.format(name) for name in names])
+    merged = [store.store(f"{each.content}!", on_similar="merge").id for each in stored]
+    assert merged == [each.id for each in stored]
+
+
+def test_accesses_that_are_not_written_yet_are_not_lost(store: MemoryStore) -> None:
+    first = store.store(TEXT)
+    store.touch([first.id, first.id])
+    assert store.store(TEXT, on_similar="merge").access_count == 2
+    with_snapshot = store.snapshot("written")
+    assert store.as_of(with_snapshot.name).all()[0].access_count == 2
+
+
+def test_another_word_for_it_is_refused(store: MemoryStore) -> None:
+    with pytest.raises(ValidationError, match="on_similar"):
+        store.store(TEXT, on_similar="replace")  # type: ignore[arg-type]
+    assert store.count() == 0
+
+
+WORDS = ["the", "office", "kitchen", "is", "green", "not", "3", "4", "now"]
+texts = st.lists(
+    st.lists(st.sampled_from(WORDS), min_size=1).map(" ".join),
+    max_size=8,
+)
+
+
+@given(texts, st.integers(0, 8))
+def test_no_two_records_say_the_same_after_merging(contents: list[str], cut: int) -> None:
+    with MemoryStore(embedder=HashEmbedder(64), clock=Clock()) as store:
+        store.store_many(contents[:cut], on_similar="merge")
+        for content in contents[cut:]:
+            store.store(content, on_similar="merge")
+        kept = [read(record) for record in store.all()]
+        vectors = HashEmbedder(64).embed([each.record.content for each in kept])
+        assert not any(
+            say_the_same(one, other, float(vectors[i] @ vectors[j]) - 1e-6)
+            for i, one in enumerate(kept)
+            for j, other in enumerate(kept[:i])
+        )
+
+
+def test_of_threads_that_say_the_same_one_stores_it(path: Path) -> None:
+    with MemoryStore(path, durability="normal") as store:
+        start = threading.Barrier(8)
+
+        def remember() -> None:
+            start.wait()
+            for number in range(5):
+                store.store(f"Room {number} is painted green", on_similar="merge")
+
+        threads = [threading.Thread(target=remember) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        found = store.all()
+    assert sorted(each.content for each in found) == [
+        f"Room {n} is painted green" for n in range(5)
+    ]
+    assert [each.access_count for each in found] == [7] * 5
+
+
+@forks
+def test_of_processes_that_say_the_same_one_stores_it(path: Path) -> None:
+    def remember() -> list[str]:
+        with MemoryStore(path, durability="normal") as store:
+            texts = [f"Room {number} is painted green" for number in range(5)]
+            return [store.store(text, on_similar="merge").id for text in texts]
+
+    told = together([remember] * 4)
+    with MemoryStore(path) as store:
+        ids = [each.id for each in store.all()]
+    assert len(ids) == 5
+    assert all(sorted(each) == sorted(ids) for each in told)

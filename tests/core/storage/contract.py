@@ -1,0 +1,594 @@
+"""What every backend promises.
+
+A backend's test file writes ``class TestMine(BackendContract)`` and overrides the fixture
+``backend``, or ``class TestMine(DurableContract)`` and overrides ``location``, and ``open`` if
+bethink does not open that location itself; pytest collects the inherited tests.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bethink.errors import DimensionError, StoreClosedError, ValidationError
+from bethink.model.filters import matches, parse
+from bethink.model.namespaces import EVERYWHERE, Scope, Subtree
+from bethink.model.port import EMBEDDED, Backend
+from bethink.model.records import State
+from bethink.storage import open_backend
+
+from ..samples import (
+    EVERY_FIELD,
+    FILTERS,
+    NAMESPACES,
+    erase,
+    insert,
+    move,
+    patch,
+    record,
+    segment,
+    touch,
+    vector,
+    zoo,
+)
+from .journal_contract import ChronicleContract
+
+
+class BackendContract(ChronicleContract):
+    """The tests that need one backend, new and empty."""
+
+    def test_a_new_backend_holds_nothing(self, backend: Backend) -> None:
+        assert (
+            backend.head(),
+            backend.count(EVERYWHERE, None),
+            backend.namespaces(EVERYWHERE),
+        ) == (
+            0,
+            0,
+            {},
+        )
+        assert backend.log(None, None, None, 0) == []
+        assert (backend.fact("embedder"), backend.dimension(EMBEDDED)) == (None, None)
+        assert backend.load("default").loose == ()
+
+    def test_a_record_comes_back_as_it_was(self, backend: Backend) -> None:
+        (row,) = insert(backend, EVERY_FIELD)
+        assert backend.get(["all"]) == {"all": EVERY_FIELD}
+        assert backend.at([row.row]) == {row.row: EVERY_FIELD}
+        assert backend.rows_of(["all", "none"]) == {"all": row.row}
+
+    def test_what_is_unknown_is_absent(self, backend: Backend) -> None:
+        insert(backend, record("r1"))
+        assert list(backend.get(["none", "r1"])) == ["r1"]
+        assert (backend.get([]), backend.at([99]), backend.vectors([1], "none")) == ({}, {}, {})
+        assert backend.holder("default", "none") is None
+
+    def test_every_entry_moves_the_head_by_one(self, backend: Backend) -> None:
+        rows = insert(backend, record("r1"), record("r2"))
+        assert ([row.row for row in rows], backend.head()) == ([1, 2], 2)
+        patch(backend, 1, record("r1", importance=0.9))
+        assert backend.head() == 3
+        assert insert(backend, record("r3"))[0].row == 4
+
+    def test_an_exception_rolls_everything_back(self, backend: Backend) -> None:
+        insert(backend, record("r1"))
+
+        def fail_half_way() -> None:
+            with backend.write() as writer:
+                writer.set("embedder", "x")
+                row = writer.insert(record("r2"), {"named": vector(1, 2)})
+                writer.journal("store", 1.0, record("r2"), None, row.row, {})
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            fail_half_way()
+        assert (backend.head(), backend.count(EVERYWHERE, None)) == (1, 1)
+        assert (backend.fact("embedder"), backend.dimension("named")) == (None, None)
+        assert insert(backend, record("r2"))[0].row == 2
+
+    def test_a_writer_sees_its_own_writes(self, backend: Backend) -> None:
+        with backend.write() as writer:
+            row = writer.insert(record("r1", key="k"), {})
+            writer.journal("store", 1.0, record("r1", key="k"), None, row.row, {})
+            writer.set("name", "value")
+            assert writer.find(["none", "r1"]) == {"r1": (row.row, record("r1", key="k"))}
+            assert writer.holder("default", "k") == (row.row, record("r1", key="k"))
+            assert writer.matching(EVERYWHERE, None) == [(row.row, record("r1", key="k"))]
+            assert (writer.head(), writer.fact("name")) == (1, "value")
+
+    def test_a_writer_tells_what_was_added_since(self, backend: Backend) -> None:
+        insert(backend, record("r1"), record("r2"), record("r3", namespace="a"))
+        move(backend, 1, record("r1", content="other"), {EMBEDDED: vector(1, 0)})
+        with backend.write() as writer:
+            row = writer.insert(record("r4"), {EMBEDDED: vector(0, 1)})
+            writer.journal("store", 1.0, record("r4"), None, row.row, {})
+            writer.patch(2, record("r2", state="forgotten"))
+            writer.journal("forget", 1.0, record("r2", state="forgotten"), 2, 2, {})
+            added = writer.added("default", 1)
+            assert [each.record.id for each in writer.added("default", 0)] == ["r1", "r4"]
+            assert writer.added("default", writer.head()) == []
+        assert [each.record.content for each in added] == ["other", "words"]
+        assert [each.vectors[EMBEDDED].tolist() for each in added] == [[1, 0], [0, 1]]
+
+    def test_an_id_that_exists_is_refused(self, backend: Backend) -> None:
+        insert(backend, record("r1"))
+        with pytest.raises(ValidationError, match="'r1' exists"):
+            insert(backend, record("r1", content="other"))
+        assert backend.get(["r1"])["r1"].content == "words"
+
+    def test_a_patch_keeps_the_row(self, backend: Backend) -> None:
+        (row,) = insert(backend, record("r1"), vectors={EMBEDDED: vector(1, 0)})
+        patched = record("r1", importance=0.9, tags=("t",), updated_at=101.0)
+        patch(backend, row.row, patched)
+        assert backend.at([row.row]) == {row.row: patched}
+        assert backend.vectors([row.row], EMBEDDED)[row.row].tolist() == [1, 0]
+
+    def test_a_replaced_record_has_a_new_row_and_its_old_place(self, backend: Backend) -> None:
+        first, _ = insert(backend, record("r1"), record("r2"))
+        moved = move(backend, first.row, record("r1", content="other"))
+        assert (moved.row, moved.ordinal) == (3, first.ordinal)
+        assert list(backend.at([1, 2, 3])) == [2, 3]
+        assert [each.id for each in backend.select("default", None, None, 0, False)] == ["r1", "r2"]
+
+    def test_a_replaced_record_keeps_the_vectors_that_are_not_given(self, backend: Backend) -> None:
+        given = {EMBEDDED: vector(1, 0), "mine": vector(1, 2, 3)}
+        (row,) = insert(backend, record("r1"), vectors=given)
+        moved = move(backend, row.row, record("r1"), {"mine": vector(4, 5, 6)})
+        assert {name: numbers.tolist() for name, numbers in moved.vectors.items()} == {
+            EMBEDDED: [1, 0],
+            "mine": [4, 5, 6],
+        }
+        assert backend.vectors([moved.row], "mine")[moved.row].tolist() == [4, 5, 6]
+        assert backend.vectors([row.row], EMBEDDED) == {}
+
+    def test_touching_counts_for_live_records_only(self, backend: Backend) -> None:
+        insert(backend, record("r1", last_accessed_at=50.0, access_count=2), record("r2"))
+        patch(backend, 2, record("r2", state="forgotten"), "forget")
+        assert touch(backend, {"r1": (3, 40.0), "r2": (1, 40.0), "none": (1, 40.0)}) == [1]
+        found = backend.get(["r1", "r2"])
+        assert (found["r1"].access_count, found["r1"].last_accessed_at) == (5, 50.0)
+        assert (found["r2"].access_count, found["r2"].last_accessed_at) == (0, None)
+        touch(backend, {"r1": (1, 60.0)})
+        assert backend.get(["r1"])["r1"].last_accessed_at == 60.0
+
+    def test_only_a_live_record_holds_a_key(self, backend: Backend) -> None:
+        insert(backend, record("r1", key="k"), record("r2", key="k", namespace="other"))
+        assert backend.holder("default", "k") == record("r1", key="k")
+        patch(backend, 1, record("r1", key="k", state="superseded"), "supersede")
+        assert backend.holder("default", "k") is None
+        insert(backend, record("r3", key="k"))
+        assert backend.holder("default", "k") == record("r3", key="k")
+
+    def test_a_span_holds_the_keys_from_its_low_end_to_before_its_high_one(
+        self, backend: Backend
+    ) -> None:
+        insert(backend, *(record(key, key=key) for key in ("d", "b0", "c", "é", "a", "b")))
+        insert(backend, record("other", key="b", namespace="other"), record("none"))
+        insert(backend, record("gone", key="bb", state="forgotten"))
+        insert(backend, record("past", key="cc", expires_at=5.0))
+        for low, high, found in (("b", "d", ["b", "b0", "c"]), ("d", "\U0010ffff", ["d", "é"]),
+                                 ("e", "f", []), ("c", "b", [])):  # fmt: skip
+            spanned = [each.id for each in backend.span("default", low, high, 5.0)]
+            last = backend.span("default", low, high, 5.0, last=True)
+            assert (spanned, [each.id for each in last]) == (found, found[-1:])
+            rows = backend.rows_of(found)
+            with backend.write() as writer:
+                pairs = [(rows[id], record(id, key=id)) for id in found]
+                assert writer.span("default", low, high, 5.0) == pairs
+                assert writer.span("default", low, high, 5.0, last=True) == pairs[-1:]
+        assert [each.id for each in backend.span("default", "c", "d", 4.0)] == ["c", "past"]
+
+    @pytest.mark.parametrize(
+        "scope", [*NAMESPACES, "none", *map(Subtree, (*NAMESPACES, "none")), EVERYWHERE], ids=repr
+    )
+    def test_a_scope_sees_whole_segments(self, backend: Backend, scope: Scope) -> None:
+        insert(backend, *(record(name, namespace=name) for name in NAMESPACES))
+        insert(backend, record("dead", namespace="a", state="forgotten"))
+        wanted = [
+            name
+            for name in NAMESPACES
+            if scope in (EVERYWHERE, name)
+            or (isinstance(scope, Subtree) and f"{name}/".startswith(f"{scope.path}/"))
+        ]
+        assert [each.id for each in backend.select(scope, None, None, 0, False)] == wanted
+        assert backend.namespaces(scope) == dict.fromkeys(sorted(wanted), 1)
+        assert backend.count(scope, None) == len(wanted)
+        assert {each.record.id for each in backend.load(scope).loose} == set(wanted)
+        assert {each.record.id for each in backend.changes(0, [scope]).live} == set(wanted)
+
+    def test_namespaces_come_sorted(self, backend: Backend) -> None:
+        insert(backend, *(record(name, namespace=name) for name in reversed(NAMESPACES)))
+        assert list(backend.namespaces(EVERYWHERE)) == sorted(NAMESPACES)
+
+    @pytest.mark.parametrize("where", FILTERS, ids=lambda where: str(where)[-60:])
+    def test_a_filter_means_the_same_everywhere(
+        self, backend: Backend, where: dict[str, Any]
+    ) -> None:
+        rows = insert(backend, *zoo(), record("elsewhere", namespace="b"))
+        passing = parse(where)
+        assert passing is not None
+        wanted = [row for row in rows[:8] if matches(passing, row.record)]
+        ids = [row.record.id for row in wanted]
+        assert backend.matching("default", passing).tolist() == [row.row for row in wanted]
+        assert backend.count("default", passing) == len(wanted)
+        found = backend.select("default", passing, 2, 1, True)
+        assert [each.id for each in found] == ids[::-1][1:3]
+        with backend.write() as writer:
+            found = [record for _, record in writer.matching("default", passing)]
+        assert [each.id for each in found] == ids
+
+    def test_pages_follow_insertion(self, backend: Backend) -> None:
+        insert(backend, *(record(f"r{n}") for n in range(5)))
+        pages = [
+            backend.select("default", None, limit, offset, newest)
+            for limit, offset, newest in (
+                (2, 0, False),
+                (2, 4, False),
+                (None, 3, True),
+                (0, 0, True),
+            )
+        ]
+        assert [[each.id for each in page] for page in pages] == [
+            ["r0", "r1"],
+            ["r4"],
+            ["r1", "r0"],
+            [],
+        ]
+
+    def test_records_can_be_listed_by_their_rows(self, backend: Backend) -> None:
+        insert(backend, *(record(f"r{n}") for n in range(4)))
+        move(backend, 2, record("r1", content="other"))
+        found = backend.select("default", None, 3, 0, True, by_row=True)
+        assert [each.id for each in found] == ["r1", "r3", "r2"]
+
+    def test_changes_tell_what_happened_since(self, backend: Backend) -> None:
+        insert(backend, record("r1"), record("r2"), record("r3"))
+        move(backend, 1, record("r1", content="moved"))
+        patch(backend, 2, record("r2", state="forgotten"), "forget")
+        touch(backend, {"r3": (1, 5.0)})
+        changes = backend.changes(3, ["default"])
+        assert (changes.base, changes.head, changes.rows) == (3, 6, frozenset((1, 2, 3, 4)))
+        assert [(row.row, row.record.id) for row in changes.live] == [(3, "r3"), (4, "r1")]
+        assert changes.live[0].record.access_count == 1
+        assert backend.changes(6, ["default"]).rows == frozenset()
+
+    def test_changes_carry_data_for_the_scopes_asked_for(self, backend: Backend) -> None:
+        given = {EMBEDDED: vector(1, 0), "mine": vector(2, 3)}
+        insert(backend, record("r1"), vectors=given)
+        insert(backend, record("r2", namespace="b/c"))
+        assert [row.record.id for row in backend.changes(0, [Subtree("b")]).live] == ["r2"]
+        assert backend.changes(0, []).live == ()
+        many = backend.changes(0, ["default", *(f"n{n}" for n in range(200))]).live
+        assert many[0].vectors["mine"].tolist() == [2, 3]
+        assert many[0].vectors[EMBEDDED].tolist() == [1, 0]
+
+    def test_loading_gives_the_live_rows_with_their_vectors(self, backend: Backend) -> None:
+        insert(backend, record("r1"), record("r2"), vectors={EMBEDDED: vector(1, 0)})
+        insert(backend, record("r3"), vectors={"mine": vector(1, 2, 3)})
+        patch(backend, 1, record("r1", state="forgotten"), "forget")
+        move(backend, 2, record("r2", content="moved"))
+        loading = backend.load("default")
+        assert [(row.row, row.ordinal) for row in loading.loose] == [(3, 3), (5, 2)]
+        assert [list(row.vectors) for row in loading.loose] == [["mine"], [EMBEDDED]]
+        assert (loading.head, loading.segments, loading.changed) == (5, (), ())
+
+    def test_loading_some_gives_the_first_loose_rows(self, backend: Backend) -> None:
+        rows = insert(backend, *(record(f"r{n}") for n in range(6)))
+        insert(backend, record("elsewhere", namespace="b"))
+        backend.save([segment(rows[:2], 6)])
+        patch(backend, 4, record("r3", state="forgotten"), "forget")
+        loading = backend.load("default", loose=3)
+        assert [row.row for row in loading.loose] == [3, 5, 6]
+        assert loading.segments == ()
+        assert backend.load("none", loose=3).loose == ()
+
+    def test_vectors_are_float32_by_name(self, backend: Backend) -> None:
+        given = {EMBEDDED: vector(0.1, 0.2), "mine": vector(1e-30, 1e30, 3)}
+        rows = insert(backend, record("r1"), record("r2"), vectors=given)
+        insert(backend, record("r3"))
+        found = backend.vectors([row.row for row in rows] + [3], "mine")
+        assert list(found) == [1, 2]
+        assert np.array_equal(found[2], given["mine"])
+        assert found[2].dtype == np.float32
+
+    def test_vectors_of_a_name_have_one_dimension(self, backend: Backend) -> None:
+        insert(backend, record("r1"), vectors={"mine": vector(1, 2, 3)})
+        assert (backend.dimension("mine"), backend.dimension("other")) == (3, None)
+        with pytest.raises(DimensionError, match="expected 3"):
+            insert(backend, record("r2"), vectors={"mine": vector(1, 2)})
+        assert backend.get(["r2"]) == {}
+
+    def test_a_dimension_that_no_live_record_has_can_change(self, backend: Backend) -> None:
+        insert(backend, record("r1"), vectors={"mine": vector(1, 2, 3)})
+        patch(backend, 1, record("r1", state="forgotten"), "forget")
+        insert(backend, record("r2"), vectors={"mine": vector(1, 2)})
+        assert backend.dimension("mine") == 2
+
+    def test_a_fact_is_the_last_one_noted(self, backend: Backend) -> None:
+        for value in ("one", "two", ""):
+            with backend.write() as writer:
+                writer.set("name", value)
+        assert (backend.fact("name"), backend.fact("other")) == ("", None)
+
+    def test_saved_segments_are_loaded(self, backend: Backend) -> None:
+        rows = insert(backend, *(record(f"r{n}") for n in range(6)))
+        numbers = backend.save([segment(rows[:2], 6, b"\x00one"), segment(rows[2:4], 6, b"two")])
+        loading = backend.load("default")
+        assert [each.number for each in loading.segments] == numbers
+        assert [(each.first, each.last, each.count) for each in loading.segments] == [
+            (1, 2, 2),
+            (3, 4, 2),
+        ]
+        assert [each.data for each in loading.segments] == [b"\x00one", b"two"]
+        assert [row.row for row in loading.loose] == [5, 6]
+        assert (loading.alive, loading.changed) == ({}, ())
+
+    def test_a_segment_belongs_to_its_namespace(self, backend: Backend) -> None:
+        rows = insert(backend, *(record(name, namespace=name) for name in ("a", "a/b", "b")))
+        backend.save([segment([row], 3, row.record.id.encode()) for row in rows])
+        assert [each.data for each in backend.load(Subtree("a")).segments] == [b"a", b"a/b"]
+        assert backend.load("b").segments[0].data == b"b"
+        assert len(backend.load(EVERYWHERE).segments) == 3
+
+    def test_an_overlapping_segment_comes_too_late(self, backend: Backend) -> None:
+        rows = insert(backend, *(record(f"r{n}") for n in range(6)))
+        (number,) = backend.save([segment(rows[:3], 6, b"mine")])
+        assert number is not None
+        assert backend.save([segment(rows[1:5], 6)]) == [None]
+        assert backend.save([segment(rows[:3], 6)]) == [None]
+        assert [each.data for each in backend.load("default").segments] == [b"mine"]
+
+    def test_no_segment_is_saved_past_one_that_came_too_late(self, backend: Backend) -> None:
+        rows = insert(backend, *(record(f"r{n}") for n in range(6)))
+        backend.save([segment(rows[:1], 6)])
+        assert backend.save([segment(rows[:3], 6), segment(rows[3:], 6)]) == [None, None]
+        loading = backend.load("default")
+        assert [row.row for row in loading.loose] == [2, 3, 4, 5, 6]
+
+    def test_a_segment_replaces_others(self, backend: Backend) -> None:
+        rows = insert(backend, *(record(f"r{n}") for n in range(6)))
+        numbers = backend.save([segment(rows[:2], 6), segment(rows[2:4], 6)])
+        replaced = tuple(number for number in numbers if number is not None)
+        merged = segment(rows[:4], 6, b"merged", replaces=replaced)
+        (number,) = backend.save([merged])
+        assert [each.data for each in backend.load("default").segments] == [b"merged"]
+        assert number is not None
+        assert backend.save([merged]) == [None]
+
+    def test_deaths_after_saving_are_told(self, backend: Backend) -> None:
+        rows = insert(backend, *(record(f"r{n}") for n in range(4)))
+        backend.save([segment(rows, 4)])
+        patch(backend, 1, record("r0", state="forgotten"), "forget")
+        move(backend, 2, record("r1", namespace="b"))
+        move(backend, 3, record("r2", content="moved"))
+        loading = backend.load("default")
+        assert loading.alive == {"default": frozenset((4,))}
+        assert [row.record.content for row in loading.loose] == ["moved"]
+        assert backend.load("b").loose[0].record.id == "r1"
+
+    def test_patches_after_saving_are_told(self, backend: Backend) -> None:
+        rows = insert(backend, *(record(f"r{n}") for n in range(4)))
+        patch(backend, 1, record("r0", importance=0.1))
+        backend.save([segment(rows, 5)])
+        patch(backend, 2, record("r1", importance=0.2))
+        touch(backend, {"r2": (4, 9.0)})
+        changed = backend.load("default").changed
+        assert {row.row: (row.record.importance, row.record.access_count) for row in changed} == {
+            2: (0.2, 0),
+            3: (0.5, 4),
+        }
+
+    def test_what_comes_back_after_saving_is_loose(self, backend: Backend) -> None:
+        rows = insert(backend, record("r0"), record("r1"))
+        patch(backend, 1, record("r0", state="forgotten"), "forget")
+        backend.save([segment(rows[1:], 3)])
+        back = move(backend, 1, record("r0"))
+        loading = backend.load("default")
+        assert [row.row for row in loading.loose] == [back.row]
+        assert loading.loose[0].ordinal == 1
+
+    def test_what_has_expired_is_left_out_from_its_moment_on(self, backend: Backend) -> None:
+        insert(backend, record("r1", expires_at=5.0), record("r2", expires_at=6.0), record("r3"))
+        insert(backend, record("r4", expires_at=5.0, namespace="b"))
+        insert(backend, record("dead", expires_at=1.0, state="forgotten"))
+        for now, left in ((None, "r1 r2 r3 r4"), (4.9, "r1 r2 r3 r4"), (5.0, "r2 r3"), (9.0, "r3")):
+            found = backend.select(EVERYWHERE, None, 4, 0, False, now)
+            assert [each.id for each in found] == left.split()
+            assert backend.count(EVERYWHERE, None, now) == len(found)
+            for name, count in backend.namespaces(EVERYWHERE, now).items():
+                assert count == backend.count(name, None, now) > 0
+            passing = parse({"id": {"$ne": "r3"}})
+            assert backend.count("default", passing, now) == left.count("r1") + left.count("r2")
+
+    def test_erasing_leaves_a_tombstone_only(self, backend: Backend) -> None:
+        given = {EMBEDDED: vector(1, 0), "mine": vector(1, 2)}
+        kept, first = insert(backend, record("kept"), record("r1", key="k"), vectors=given)
+        second = move(
+            backend, first.row, record("r1", "more", namespace="b"), {"mine": vector(3, 4)}
+        )
+        touch(backend, {"r1": (1, 5.0)})
+        backend.save([segment([kept, first], 4), segment([second], 4)])
+        tombstone = record("r1", "", namespace="b", state="erased")
+        assert erase(backend, second.row, tombstone) == {"default", "b"}
+        assert backend.get(["kept", "r1"]) == {"kept": kept.record, "r1": tombstone}
+        assert backend.vectors([first.row, second.row], "mine") == {}
+        assert [entry.changes for entry in backend.log(None, "r1", None, 0)] == [
+            {"left": "r1"},
+            {},
+            {},
+        ]
+        assert backend.load(EVERYWHERE).segments == ()
+        (story,) = backend.chronicle.stories(backend.chronicle.current(["r1"]), 4)
+        assert {told.changes is None for told in story.told} == {True}
+        assert (story.accessed, backend.chronicle.holders("default", "k", 9)) == (None, [])
+        assert backend.vectors([kept.row], "mine")[kept.row].tolist() == [1, 2]
+
+    def test_erasing_is_told_with_the_namespaces_it_reached(self, backend: Backend) -> None:
+        (row,) = insert(backend, record("r1"))
+        move(backend, row.row, record("r1", namespace="b"))
+        assert backend.changes(0, []).erased == frozenset()
+        erase(backend, 2, record("r1", "", namespace="b", state="erased"))
+        changes = backend.changes(2, [EVERYWHERE])
+        assert (changes.erased, changes.rows) == (frozenset(("default", "b")), frozenset((2,)))
+        assert changes.live == ()
+        assert backend.changes(3, [EVERYWHERE]).erased == frozenset()
+
+    def test_a_segment_from_before_an_erasing_comes_too_late(self, backend: Backend) -> None:
+        rows = insert(backend, *(record(f"r{n}") for n in range(3)))
+        erase(backend, 2, record("r1", "", state="erased"))
+        assert backend.save([segment([rows[0], rows[2]], 3)]) == [None]
+        assert backend.save([segment([rows[0], rows[2]], 4)]) != [None]
+
+    def test_erasing_keeps_the_segments_that_never_held_it(self, backend: Backend) -> None:
+        rows = insert(backend, *(record(f"r{n}") for n in range(6)))
+        elsewhere = insert(backend, record("other", namespace="b"))
+        backend.save([segment(rows[:2], 7, b"one"), segment(rows[2:4], 7), segment(rows[4:], 7)])
+        backend.save([segment(elsewhere, 7, b"b")])
+        erase(backend, 4, record("r3", "", state="erased"))
+        loading = backend.load("default")
+        assert [each.data for each in loading.segments] == [b"one"]
+        assert [row.row for row in loading.loose] == [3, 5, 6]
+        assert backend.load("b").segments[0].data == b"b"
+
+    def test_records_are_chosen_by_state(self, backend: Backend) -> None:
+        states: tuple[State, ...] = ("live", "archived", "forgotten", "erased")
+        insert(backend, *(record(state, state=state) for state in states))
+        with backend.write() as writer:
+            living = writer.matching(EVERYWHERE, None)
+            others = writer.matching("default", None, states[1:3])
+        assert [each.id for _, each in living] == ["live"]
+        assert [each.id for _, each in others] == ["archived", "forgotten"]
+
+    def test_scrubbing_goes_unnoticed(self, backend: Backend) -> None:
+        rows = insert(backend, record("r1"), record("r2"))
+        backend.scrub()
+        erase(backend, rows[0].row, record("r1", "", state="erased"))
+        for _ in range(2):
+            backend.scrub()
+        assert (backend.head(), backend.count(EVERYWHERE, None)) == (3, 1)
+        assert insert(backend, record("r3"))[0].row == 4
+
+    def test_the_journal_is_told_newest_first(self, backend: Backend) -> None:
+        insert(backend, record("r1"), record("r2", namespace="a/b"))
+        patch(backend, 1, record("r1", updated_at=200.0))
+        told = backend.log(None, None, None, 0)
+        assert [(entry.seq, entry.at, entry.action, entry.id) for entry in told] == [
+            (3, 200.0, "update", "r1"),
+            (2, 100.0, "store", "r2"),
+            (1, 100.0, "store", "r1"),
+        ]
+        assert (told[1].namespace, told[1].changes) == ("a/b", {"id": "r2"})
+
+    def test_the_journal_can_be_narrowed(self, backend: Backend) -> None:
+        insert(backend, record("r1"), record("r2", namespace="a/b"), record("r3"))
+
+        def told(
+            limit: int | None, id: str | None = None, scope: Scope | None = None, since: int = 0
+        ) -> list[int]:
+            return [entry.seq for entry in backend.log(limit, id, scope, since)]
+
+        assert (told(2), told(0), told(None, "r2"), told(None, "none")) == ([3, 2], [], [2], [])
+        assert (told(None, None, Subtree("a")), told(1, None, "default")) == ([2], [3])
+        assert (told(None, None, None, 2), told(None, "r1", "default", 1)) == ([3], [])
+
+    @pytest.mark.parametrize("in_child", [False, True])
+    def test_a_backend_goes_on_after_a_sleep(self, backend: Backend, in_child: bool) -> None:
+        insert(backend, record("r1"))
+        for _ in range(2):
+            backend.sleep()
+            backend.resume(in_child=in_child)
+        assert list(backend.get(["r1"])) == ["r1"]
+        assert insert(backend, record("r2"))[0].row == 2
+        backend.sleep()
+        backend.resume(in_child=in_child)
+        backend.close()
+        with pytest.raises(StoreClosedError):
+            backend.head()
+
+    def test_a_closed_backend_refuses_every_call(self, backend: Backend) -> None:
+        backend.close()
+        backend.close()
+        for call in (
+            backend.head,
+            lambda: backend.get(["r1"]),
+            lambda: backend.load("default"),
+            lambda: backend.save([]),
+            lambda: insert(backend, record("r1")),
+        ):
+            with pytest.raises(StoreClosedError):
+                call()
+
+
+class DurableContract(BackendContract):
+    """The tests that open the same location again, beside the first or after it."""
+
+    @pytest.fixture
+    @abstractmethod
+    def location(self) -> str:
+        """Return where a new backend can be made."""
+
+    def open(self, location: str) -> Backend:
+        """Open the backend at *location*, each time anew."""
+        return open_backend(location, "normal")
+
+    @pytest.fixture
+    def backend(self, location: str) -> Iterator[Backend]:
+        """Yield a new backend at *location* and close it."""
+        backend = self.open(location)
+        yield backend
+        backend.close()
+
+    @pytest.fixture
+    def other(self, backend: Backend) -> Iterator[Backend]:
+        """Yield another at the location of *backend* and close it."""
+        other = self.open(backend.location)
+        yield other
+        other.close()
+
+    def test_everything_is_there_after_reopening(self, backend: Backend) -> None:
+        rows = insert(backend, EVERY_FIELD, record("r1"), vectors={"mine": vector(1, 2)})
+        backend.save([segment(rows[1:], 2, b"saved")])
+        with backend.write() as writer:
+            writer.set("name", "value")
+        told = backend.log(None, None, None, 0)
+        backend.close()
+        again = self.open(backend.location)
+        assert again.get(["all", "r1"]) == {"all": EVERY_FIELD, "r1": record("r1")}
+        assert (again.head(), again.fact("name"), again.dimension("mine")) == (2, "value", 2)
+        assert again.load("default").segments[0].data == b"saved"
+        assert again.log(None, None, None, 0) == told
+        again.close()
+
+    def test_another_sees_what_is_committed(self, backend: Backend, other: Backend) -> None:
+        insert(backend, record("r1"))
+        assert (other.head(), other.count("default", None)) == (1, 1)
+        insert(other, record("r2"))
+        assert [row.record.id for row in backend.changes(1, ["default"]).live] == ["r2"]
+
+    def test_another_sees_nothing_that_is_not_committed(
+        self, backend: Backend, other: Backend
+    ) -> None:
+        with backend.write() as writer:
+            row = writer.insert(record("r1"), {})
+            writer.journal("store", 1.0, record("r1"), None, row.row, {})
+            assert (other.head(), other.get(["r1"]), other.load("default").loose) == (0, {}, ())
+        assert other.head() == 1
+
+    def test_rows_of_two_writers_never_collide(self, backend: Backend, other: Backend) -> None:
+        rows = [
+            insert(each, record(f"r{n}"))[0].row
+            for n, each in enumerate([backend, other, other, backend, other])
+        ]
+        assert rows == [1, 2, 3, 4, 5]
+
+    def test_a_loading_is_one_state(self, backend: Backend, other: Backend) -> None:
+        rows = insert(backend, record("r1"), record("r2"))
+        other.save([segment(rows, 2)])
+        patch(other, 1, replace(record("r1"), state="forgotten"), "forget")
+        loading = backend.load("default")
+        assert (loading.head, loading.alive) == (3, {"default": frozenset((2,))})

@@ -1,0 +1,282 @@
+"""What every backend promises about its past; ``BackendContract`` has these tests, too."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import pytest
+
+from bethink.errors import ValidationError
+from bethink.model.journal import told
+from bethink.model.namespaces import EVERYWHERE, Subtree
+from bethink.model.port import EMBEDDED, Backend, Current, Link, Vector
+from bethink.model.records import Snapshot
+
+from ..samples import EVERY_FIELD, erase, insert, move, patch, record, segment, touch, vector
+
+
+def relate(backend: Backend, link: str, *, holds: bool, at: float = 100.0) -> None:
+    """Make a link such as "a1b", of kind 1 from a to b, or take it back."""
+    source, kind, target = tuple(link)
+    held = backend.get([source])[source]
+    with backend.write() as writer:
+        assert writer.linked(source, kind, target) is not holds
+        writer.link(source, kind, target, holds=holds)
+        writer.journal("relate", at, held, None, None, {"kind": kind})
+
+
+def ids(found: list[Current]) -> list[str]:
+    """Return the ids of what was found, sorted."""
+    return sorted(each.record.id for each in found)
+
+
+class ChronicleContract(ABC):
+    """The tests that ask a backend about its past."""
+
+    @pytest.fixture
+    @abstractmethod
+    def backend(self) -> Iterator[Backend]:
+        """Yield a new backend and close it."""
+
+    def test_nothing_has_no_past(self, backend: Backend) -> None:
+        chronicle = backend.chronicle
+        assert (chronicle.seq_at(1e9), chronicle.entry(1), chronicle.snapshots()) == (0, None, [])
+        assert (chronicle.current(["r1"]), chronicle.made([1]), chronicle.erased(0)) == (
+            [],
+            {},
+            False,
+        )
+        assert chronicle.candidates(EVERYWHERE, 5) == chronicle.holders("default", "k", 99) == []
+
+    @pytest.mark.parametrize(
+        "times", [(1.0, 2.0, 2.0, 5.0), (5.0, 1.0, 3.0, 2.0, 2.0, 9.0), (4.0, 3.0, 2.0, 1.0), ()]
+    )
+    def test_a_time_is_the_last_entry_made_by_then(
+        self, backend: Backend, times: tuple[float, ...]
+    ) -> None:
+        insert(backend, *(record(f"t{n}", created_at=at) for n, at in enumerate(times)))
+        for time in (0.5, *times, 2.5, 99.0):
+            last = max((seq for seq, at in enumerate(times, 1) if at <= time), default=0)
+            assert backend.chronicle.seq_at(time) == last
+
+    def test_an_entry_is_found_by_its_number(self, backend: Backend) -> None:
+        insert(backend, record("r1"))
+        patch(backend, 1, record("r1", importance=0.9), importance=0.9)
+        entry = backend.chronicle.entry(2)
+        assert entry is not None
+        assert entry == backend.log(1, None, None, 0)[0]
+        assert (entry.seq, entry.action, entry.changes) == (2, "update", {"importance": 0.9})
+
+    def test_the_current_form_tells_its_row_and_last_change(self, backend: Backend) -> None:
+        insert(backend, record("r1"), EVERY_FIELD)
+        moved = record("r1", content="moved")
+        move(backend, 1, moved)
+        assert backend.chronicle.current(["r1", "none"]) == [Current(3, 1, 3, moved)]
+        assert backend.chronicle.made([1, 2, 3, 4]) == {1: "r1", 2: "all", 3: "r1"}
+
+    def test_candidates_are_the_living_and_who_died_or_left_since(self, backend: Backend) -> None:
+        insert(backend, *(record(f"r{n}", namespace="a/b") for n in range(5)))
+        patch(backend, 1, replace(backend.get(["r0"])["r0"], state="forgotten"), "forget")
+        seq = backend.head()
+        patch(backend, 2, replace(backend.get(["r1"])["r1"], state="superseded"), "supersede")
+        move(backend, 3, replace(backend.get(["r2"])["r2"], namespace="c"))
+        patch(backend, 4, replace(backend.get(["r3"])["r3"], importance=0.9))
+        insert(backend, record("new", namespace="a/b"))
+        for scope in ("a/b", Subtree("a"), EVERYWHERE):
+            assert ids(backend.chronicle.candidates(scope, seq)) == ["r1", "r2", "r3", "r4"]
+            assert ids(backend.chronicle.candidates(scope, seq, seq)) == ["r1", "r2", "r3"]
+            changed = backend.chronicle.candidates(scope, backend.head(), seq)
+            assert ids(changed) == ["new", "r1", "r2", "r3"]
+        assert ids(backend.chronicle.candidates("a", seq)) == []
+
+    def test_holders_are_all_who_ever_held_a_key(self, backend: Backend) -> None:
+        insert(backend, record("r1", key="k"), record("r2", key="other"), record("r3", key=None))
+        patch(backend, 1, record("r1", key="k", state="superseded"), "supersede")
+        insert(backend, record("r4", key="k"))
+        patch(backend, 2, record("r2", key="k2"))
+        assert ids(backend.chronicle.holders("default", "k", 99)) == ["r1", "r4"]
+        assert ids(backend.chronicle.holders("default", "k", 4)) == ["r1"]
+        assert ids(backend.chronicle.holders("default", "other", 99)) == ["r2"]
+        assert ids(backend.chronicle.holders("default", "k2", 99)) == ["r2"]
+        assert backend.chronicle.holders("elsewhere", "k", 99) == []
+
+    def test_expiring_are_the_living_whose_time_lies_in_a_span(self, backend: Backend) -> None:
+        insert(backend, *(record(f"r{n}", expires_at=100.0 + n) for n in range(4)), record("r4"))
+        insert(backend, record("other", namespace="b", expires_at=102.0))
+        patch(backend, 3, record("r2", state="forgotten", expires_at=102.0), "forget")
+        assert ids(backend.chronicle.expiring("default", 100.0, 103.0)) == ["r1", "r3"]
+        assert ids(backend.chronicle.expiring(EVERYWHERE, 101.0, 102.0)) == ["other"]
+
+    def test_a_story_begins_with_all_of_the_record(self, backend: Backend) -> None:
+        living, last = replace(EVERY_FIELD, state="live"), 1500
+        insert(backend, living)
+        for n in range(2, last + 1):
+            patch(backend, 1, replace(living, importance=n / last), importance=n / last)
+        (current,) = backend.chronicle.current(["all"])
+        (story,) = backend.chronicle.stories([current], last)
+        first, *later = story.told
+        whole = told(replace(living, importance=first.seq / last))
+        assert first.whole == {**whole, "tags": [*EVERY_FIELD.tags]}
+        assert [(each.seq, each.changes) for each in later] == [
+            (seq, {"importance": seq / last}) for seq in range(first.seq + 1, last + 1)
+        ]
+        (story,) = backend.chronicle.stories([current], 1)
+        assert [(each.seq, each.changes) for each in story.told] == [(1, {"id": "all"})]
+
+    def test_a_story_knows_the_last_touch(self, backend: Backend) -> None:
+        insert(backend, record("r1", access_count=2), record("r2"))
+        touch(backend, {"r1": (1, 50.0), "none": (1, 1.0)})
+        touch(backend, {"r1": (2, 40.0), "r2": (1, 60.0)})
+        found = backend.chronicle.current(["r1"])
+        accessed = [backend.chronicle.stories(found, seq)[0].accessed for seq in (2, 3, 4)]
+        assert accessed == [None, (3, 3, 50.0), (4, 5, 50.0)]
+
+    def test_vectors_are_found_in_every_row_that_had_them(self, backend: Backend) -> None:
+        insert(backend, record("r1"), vectors={"mine": vector(1, 0)})
+        move(backend, 1, record("r1", content="moved"))
+        move(backend, 2, record("r1", content="moved"), {"mine": vector(0, 1), "new": vector(7)})
+        move(backend, 3, record("r1", content="again"))
+        chronicle, rows = backend.chronicle, (1, 2, 3, 4)
+        mine = {row: found.tolist() for row, found in chronicle.named(rows, "mine").items()}
+        assert mine == {1: [1, 0], 2: [1, 0], 3: [0, 1], 4: [0, 1]}
+        assert list(chronicle.named(rows, "new")) == [3, 4]
+        assert [chronicle.given(row) for row in (1, 2, 3, 4)] == [[], [], ["mine", "new"], []]
+        assert [chronicle.was_given("new", seq) for seq in (2, 3, 4)] == [False, True, True]
+        assert list(backend.vectors([4], "mine")) == [4]
+
+    def test_a_link_holds_from_one_entry_to_another(self, backend: Backend) -> None:
+        insert(backend, *map(record, "abc"))
+        for at, (link, holds) in enumerate(
+            (("a1b", True), ("c1a", True), ("a1b", False), ("a1b", True), ("b2c", True)), 4
+        ):
+            relate(backend, link, holds=holds, at=float(at))
+        chronicle, first, second = backend.chronicle, Link("a", "1", "b", 4, 4.0), ("c", "1", "a")
+        assert [chronicle.links(["a", "b"], seq) for seq in (3, 4)] == [[], [first]]
+        assert chronicle.links(["a"], 5) == [first, Link(*second, 5, 5.0)]
+        assert chronicle.links(["a", "c"], 6) == [Link(*second, 5, 5.0)]
+        assert [link.seq for link in chronicle.links(["a"], 8)] == [5, 7]
+        assert chronicle.links([], 8) == chronicle.links(["none"], 8) == []
+
+    def test_a_link_is_no_part_of_the_stories_of_its_ends(self, backend: Backend) -> None:
+        insert(backend, *map(record, "ab"))
+        relate(backend, "a1b", holds=True)
+        stories = backend.chronicle.stories(backend.chronicle.current(["a", "b"]), 3)
+        assert [[told.seq for told in story.told] for story in stories] == [[1], [2]]
+        assert backend.changes(2, []).rows == frozenset()
+
+    @pytest.mark.parametrize("end", "ab")
+    def test_erasing_an_end_ends_a_link_in_the_past_too(self, backend: Backend, end: str) -> None:
+        rows = {row.record.id: row.row for row in insert(backend, *map(record, "abc"))}
+        for link, holds in (("a1b", True), ("a1b", False), ("a1b", True), ("b1c", True)):
+            relate(backend, link, holds=holds)
+        erase(backend, rows[end], record(end, "", state="erased"))
+        assert [backend.chronicle.links([end], seq) for seq in range(3, 9)] == [[]] * 6
+        assert len(backend.chronicle.links(["c"], 8)) == (1 if end == "a" else 0)
+        assert [entry.changes for entry in backend.log(None, "a", None, 3)[-3:]] == [{}] * 3
+
+    def test_snapshots_are_kept_with_their_position(self, backend: Backend) -> None:
+        for name in ("one", "two"):
+            insert(backend, record(name))
+            with backend.write() as writer:
+                writer.snapshot(name, 7.5)
+        assert backend.chronicle.snapshots() == [Snapshot("one", 1, 7.5), Snapshot("two", 2, 7.5)]
+        with pytest.raises(ValidationError, match="'one' exists"), backend.write() as writer:
+            writer.snapshot("one", 8.0)
+        assert backend.head() == 2
+
+    def test_everything_is_told_in_its_order(self, backend: Backend) -> None:
+        insert(backend, record("r1"), vectors={EMBEDDED: vector(1, 2), "mine": vector(3)})
+        insert(backend, EVERY_FIELD)
+        move(backend, 1, record("r1", "moved"), {"mine": vector(4), "new": vector(5, 6)})
+        touch(backend, {"r1": (1, 50.0)})
+        with backend.write() as writer:
+            writer.snapshot("named", 60.0)
+        with backend.chronicle.everything() as everything:
+            first, second = everything.records()
+            told, snapshots = list(everything.entries()), everything.snapshots()
+            assert everything.head() == 4
+        assert (first.row, first.ordinal, first.record.content) == (3, 1, "moved")
+        assert told_vectors(first.vectors) == {"": [1, 2], "mine": [4], "new": [5, 6]}
+        assert (second.row, second.record, second.vectors) == (2, EVERY_FIELD, {})
+        assert [(each.action, each.id, each.was, each.row) for each, _ in told] == [
+            ("store", "r1", None, 1),
+            ("store", "all", None, 2),
+            ("update", "r1", 1, 3),
+            ("touch", None, None, None),
+        ]
+        assert [told_vectors(vectors) for _, vectors in told] == [
+            {"mine": [3]},
+            {},
+            {"mine": [4], "new": [5, 6]},
+            {},
+        ]
+        assert snapshots == backend.chronicle.snapshots() == [Snapshot("named", 4, 60.0)]
+
+    def test_everything_stays_what_it_was_while_others_write(self, backend: Backend) -> None:
+        insert(backend, *(record(f"r{n}") for n in range(600)))
+        with backend.chronicle.everything() as everything:
+            records = everything.records()
+            seen = [next(records)]
+            patch(backend, 600, record("r599", state="forgotten"), "forget")
+            seen += records
+            assert everything.head() == len(list(everything.entries())) == 600
+        assert {each.record.state for each in seen} == {"live"}
+        assert backend.head() == 601
+
+    def test_an_entry_may_tell_nothing(self, backend: Backend) -> None:
+        insert(backend, record("r1"))
+        erase(backend, 1, record("r1", "", state="erased"))
+        with backend.write() as writer:
+            writer.journal("update", 5.0, record("r1", "", state="erased"), 1, 1, None)
+        with backend.chronicle.everything() as everything:
+            changes = [entry.changes for entry, _ in everything.entries()]
+        assert changes == [None, {"left": "r1"}, None]
+        assert backend.log(1, None, None, 0)[0].changes == {}
+
+    def test_nothing_is_wrong_with_what_was_written(self, backend: Backend) -> None:
+        """Everything is shown for checking, and nothing of it is damaged."""
+        with backend.write() as writer:
+            writer.set("embedder", "x")
+            writer.dimension(EMBEDDED, 2)
+        insert(backend, EVERY_FIELD, record("r2"), vectors={EMBEDDED: vector(1, 0)})
+        touch(backend, {"r2": (2, 150.0)})
+        move(backend, 2, replace(backend.get(["r2"])["r2"], namespace="b", state="forgotten"))
+        with backend.inspect() as inspection:
+            first, second = inspection.lives()
+            left, damage = inspection.departures(), list(inspection.damage())
+            assert inspection.usual_length(EMBEDDED) == 2
+            assert inspection.usual_length("none") is None
+        assert (first.id, first.record, len(first.steps)) == ("all", EVERY_FIELD, 1)
+        assert [step.action for step in second.steps] == ["store", "update"]
+        assert [(each.count, each.told) for each in second.accesses] == [(2, (2, 150.0))]
+        assert left == {("r2", "default", None): 1}
+        assert [problem for problem in damage if problem.kind != "vector"] == []
+
+    def test_a_vector_is_given_again_to_a_record_that_is_not_live(self, backend: Backend) -> None:
+        """Its row stays."""
+        (row,) = insert(backend, record("r1", state="archived"), vectors={EMBEDDED: vector(1, 0)})
+        with backend.write() as writer:
+            writer.embed(row.row, vector(0, 1))
+        assert backend.vectors([row.row], EMBEDDED)[row.row].tolist() == [0, 1]
+
+    def test_indexes_that_are_whole_are_left(self, backend: Backend) -> None:
+        """There is nothing to make again."""
+        insert(backend, EVERY_FIELD)
+        with backend.write() as writer:
+            assert not writer.mend_indexes()
+
+    def test_segments_can_be_discarded(self, backend: Backend) -> None:
+        """Their namespaces are told."""
+        rows = insert(backend, record("r1"), vectors={EMBEDDED: vector(1, 0)})
+        backend.save([segment(rows, backend.head())])
+        with backend.write() as writer:
+            assert writer.discard() == {"default"}
+        assert backend.load("default").segments == ()
+        assert [row.record.id for row in backend.load("default").loose] == ["r1"]
+
+
+def told_vectors(vectors: Mapping[str, Vector]) -> dict[str, list[float]]:
+    """Return *vectors* as lists."""
+    return {name: found.tolist() for name, found in vectors.items()}
