@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 
 from bethink import Ranking, ValidationError
-from bethink.adapting import DAY, Evidence, Parts, Scope, Truths, check_scope, number, path
+from bethink.adapting import DAY, Scope, Scored, Signals, Truths, check_scope, number, path
 from bethink.adapting import checked_ranking as checked
 
 Directory = str | os.PathLike[str]
@@ -103,7 +103,7 @@ class Stale:
         """How much less alike a record may be and still outrank another: as without projects."""
         return getattr(self.ranking, "spread", np.inf)
 
-    def rank(self, evidence: Evidence) -> Parts:
+    def rank(self, evidence: Signals) -> Scored:
         """Return the ranking's parts, with a signal "stale" and what it contributes.
 
         Of a ranking that is a ``Stale`` itself both are kept: what it took is added to.
@@ -116,9 +116,9 @@ class Stale:
             taken = self.ranking.rank(replace(evidence, age=age)).score - parts.score
         signal = np.maximum(parts.signals.get("stale", 0.0), stale)
         taken = parts.contributions.get("stale", 0.0) + taken
-        return Parts({**parts.signals, "stale": signal}, {**parts.contributions, "stale": taken})
+        return Scored({**parts.signals, "stale": signal}, {**parts.contributions, "stale": taken})
 
-    def _stale(self, evidence: Evidence) -> Truths:
+    def _stale(self, evidence: Signals) -> Truths:
         """Tell which candidates belong to a project at rest."""
         stale = np.zeros(len(evidence.age), dtype=np.bool_)
         for scope, directory in self.projects.items():

@@ -8,7 +8,7 @@ from .features.files import ROOT, normalised, numbered
 from .features.outcomes import Verdict
 from .features.packing import Budget, Packed, TokenCounter, pack
 from .memory.memories import Where, check_store
-from .memory.ranking import DAY, Evidence, Parts, Truths
+from .memory.ranking import DAY, Scored, Signals, Truths
 from .memory.ranking import checked as checked_ranking
 from .memory.search import Mode
 from .model.fields import (
@@ -37,11 +37,11 @@ __all__ = [
     "MAX_LABEL",
     "ROOT",
     "Budget",
-    "Evidence",
     "Mode",
     "Packed",
-    "Parts",
     "Scope",
+    "Scored",
+    "Signals",
     "TokenCounter",
     "Truths",
     "Verdict",

@@ -140,7 +140,7 @@ class EmbedderMismatchError(BethinkError, ValueError):
         )
         super().__init__(message, stored, given)
         self.stored = stored
-        self.given = given
+        self.vector_names = given
 
 
 class IntegrityKeyError(BethinkError, ValueError):

@@ -26,8 +26,8 @@ from bethink import (
 from bethink.model.namespaces import Scope
 from bethink.model.replay import Moment
 
-from .model_entries import Records, counted, differing, hidden, shown
-from .model_undo import WholeModel
+from .reference_entries import Records, counted, differing, hidden, shown
+from .reference_undo import WholeModel
 from .storage.replay import table, unverified
 from .twin import Asked, Twin, assert_same
 

@@ -13,7 +13,7 @@ import pytest
 
 from bethink import EVERYWHERE, MemoryStore, Subtree
 from bethink.index.columns import Columns
-from bethink.index.filter_cache import Passing
+from bethink.index.filter_cache import FilterCache
 from bethink.index.keyword import KeywordIndex
 
 from .storage.replay import assert_journal_is_state
@@ -89,7 +89,7 @@ def test_a_store_goes_on_when_it_was_interrupted(
 
 
 @pytest.mark.parametrize(
-    "step", [(KeywordIndex, "extend"), (Columns, "append"), (Passing, "append")], ids=str
+    "step", [(KeywordIndex, "extend"), (Columns, "append"), (FilterCache, "append")], ids=str
 )
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()], ids=repr)
 def test_an_index_that_took_in_half_of_a_write_is_read_anew(

@@ -97,17 +97,22 @@ def is_for_types_only(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
-def import_nodes(node: ast.AST, *, eager: bool) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Yield the imports below *node*; *eager* leaves out those that importing it does not run."""
+def import_nodes(
+    node: ast.AST, *, eager: bool, types: bool
+) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports below *node*.
+
+    *eager* leaves out imports inside functions, and without *types* those for type checkers alone.
+    """
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child
-        elif eager and (
-            isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) or is_for_types_only(child)
+        elif (eager and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)) or (
+            not types and is_for_types_only(child)
         ):
             continue
         else:
-            yield from import_nodes(child, eager=eager)
+            yield from import_nodes(child, eager=eager, types=types)
 
 
 def absolute(node: ast.ImportFrom, path: Path) -> str:
@@ -118,10 +123,10 @@ def absolute(node: ast.ImportFrom, path: Path) -> str:
 
 
 @cache
-def imported(path: Path, *, eager: bool) -> set[str]:
+def imported(path: Path, *, eager: bool, types: bool = False) -> set[str]:
     """Return the dotted names that *path* imports, down to the module where there is one."""
     found = set()
-    for node in import_nodes(parsed(path), eager=eager):
+    for node in import_nodes(parsed(path), eager=eager, types=types):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
             continue
@@ -175,7 +180,7 @@ def test_core_imports_the_standard_library_and_numpy(path: Path) -> None:
 
 @pytest.mark.parametrize("path", CORE, ids=module_name)
 def test_core_knows_no_adapter_and_no_framework(path: Path) -> None:
-    used = {name.partition(".")[0] for name in imported(path, eager=False)}
+    used = {name.partition(".")[0] for name in imported(path, eager=False, types=True)}
     assert not used & (FRAMEWORKS | {"bethink_adapters"})
 
 
@@ -208,7 +213,7 @@ def test_a_file_imports_from_its_own_floor_or_below(path: Path) -> None:
 @pytest.mark.parametrize("path", CORE, ids=module_name)
 def test_nothing_below_the_store_imports_a_feature(path: Path) -> None:
     if floor(module_name(path)) < FLOOR["features"]:
-        assert not any(feature(name) for name in imported(path, eager=False))
+        assert not any(map(feature, imported(path, eager=False, types=True)))
 
 
 @pytest.mark.parametrize("path", CORE, ids=module_name)

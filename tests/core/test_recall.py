@@ -28,7 +28,7 @@ from bethink import (
 from bethink import index as resident
 from bethink.index import bm25, keyword, scope, vectors
 from bethink.memory import search
-from bethink.memory.ranking import Evidence, Parts
+from bethink.memory.ranking import Scored, Signals
 from bethink.model.port import Vector
 
 from .twin import Answer, Asked, Twin, assert_same
@@ -489,8 +489,8 @@ def test_a_date_is_found_where_it_was_told(store: MemoryStore) -> None:
 class Silent:
     """Rank by confidence, and tell no signal."""
 
-    def rank(self, evidence: Evidence) -> Parts:
-        return Parts({}, {"confidence": evidence.confidence})
+    def rank(self, evidence: Signals) -> Scored:
+        return Scored({}, {"confidence": evidence.confidence})
 
 
 def test_a_ranking_need_not_tell_a_signal() -> None:
@@ -502,8 +502,8 @@ def test_a_ranking_need_not_tell_a_signal() -> None:
 class MostConfident:
     """Rank by confidence alone."""
 
-    def rank(self, evidence: Evidence) -> Parts:
-        return Parts({"confidence": evidence.confidence}, {"confidence": evidence.confidence})
+    def rank(self, evidence: Signals) -> Scored:
+        return Scored({"confidence": evidence.confidence}, {"confidence": evidence.confidence})
 
 
 def test_a_ranking_of_ones_own_is_exact_too() -> None:

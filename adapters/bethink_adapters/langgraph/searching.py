@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bethink import MemoryRecord, MemoryStore, RecallResult, Subtree
-from bethink.adapting import Evidence, Parts
+from bethink.adapting import Scored, Signals
 
 from .embedding import name_of
 
@@ -34,9 +34,9 @@ class Nearness:
         """How much less alike a record may be and still outrank another."""
         return 0.0
 
-    def rank(self, evidence: Evidence) -> Parts:
+    def rank(self, evidence: Signals) -> Scored:
         """Return the cosine of every candidate."""
-        return Parts({"cosine": evidence.cosine}, {"cosine": evidence.cosine})
+        return Scored({"cosine": evidence.cosine}, {"cosine": evidence.cosine})
 
 
 @dataclass(frozen=True, slots=True)

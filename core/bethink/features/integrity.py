@@ -18,9 +18,9 @@ from ..errors import CorruptStoreError, StorageError
 from ..memory.engine import Engine
 from ..memory.memories import Memories
 from ..model.namespaces import EVERYWHERE
-from ..model.port import DIMENSION, EMBEDDED, Access, Entry, Inspection, Life, Place
+from ..model.port import DIMENSION, EMBEDDED, Access, Entry, Inspection, Place, RecordTrace
 from ..model.records import Integrity, MemoryRecord, Problem, ProblemKind, Repair, different
-from ..model.replay import folded, record_of
+from ..model.replay import record_of, replayed
 
 MOST: Final = 1000
 """So many problems are told of at most by ``verify``."""
@@ -126,7 +126,7 @@ def _problems(inspection: Inspection, told: Callable[[], int | None]) -> Iterato
     yield from inspection.damage(told)
     left = Counter[Place]()
     try:
-        for life in inspection.lives():
+        for life in inspection.traces():
             try:
                 retold = _Retold(life)
             except (TypeError, ValueError):
@@ -134,7 +134,7 @@ def _problems(inspection: Inspection, told: Callable[[], int | None]) -> Iterato
                 continue
             yield from retold.problems
             left.update(retold.left)
-        noted = inspection.departures()
+        noted = inspection.moves()
     except StorageError as error:
         yield Problem("file", error.path or "", error.reason)
         return
@@ -148,7 +148,7 @@ class _Retold:
     ``left`` are the places that it was in before.
     """
 
-    def __init__(self, life: Life) -> None:
+    def __init__(self, life: RecordTrace) -> None:
         self.problems: list[Problem] = []
         self.left = Counter[Place]()
         self._life = life
@@ -190,7 +190,7 @@ class _Retold:
         if step.seq < self._erased:
             say("it still tells what was erased")
         before = self._place()
-        self._fields = folded(self._fields, step.changes, step.at)
+        self._fields = replayed(self._fields, step.changes, step.at)
         if step.whole is not None and _record(self._fields) != _record(step.whole):
             say("it tells its record in two ways")
         if step.namespace != self._fields.get("namespace"):

@@ -73,7 +73,7 @@ def related(engine: Engine, id: str, kind: str | None, direction: Direction) -> 
     """Return the links of a record that show, oldest first."""
     engine.check_open()
     backend, now = engine.backend, engine.clock()
-    held = backend.chronicle.links([id], backend.head())
+    held = backend.journal_reader.links([id], backend.head())
     found = backend.get([id, *(_other(link, id) for link in held)])
     if id not in found:
         raise NotFoundError("record", id)

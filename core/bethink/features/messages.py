@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ValidationError
-from ..memory.memories import Memories, check_store
+from ..memory.memories import check_store
 from ..model import fields
 from ..model.namespaces import Subtree, check_namespace, segment, unsegment
 from ..model.records import MemoryRecord
+
+if TYPE_CHECKING:
+    from ..store import MemoryStore
 
 
 class MessageLog:
@@ -19,7 +22,7 @@ class MessageLog:
     quoted). No session sees another's messages. Making a log reads and writes nothing.
     """
 
-    def __init__(self, store: Memories, session: str, *, namespace: str = "messages") -> None:
+    def __init__(self, store: MemoryStore, session: str, *, namespace: str = "messages") -> None:
         self.store = check_store(store)
         self.session = session
         self.namespace = check_namespace(f"{namespace}/{segment(session)}")
@@ -28,7 +31,7 @@ class MessageLog:
     def append(
         self, messages: Iterable[Mapping[str, Any]], *, forget: str | Iterable[str] = ()
     ) -> list[MemoryRecord]:
-        """Add *messages*, each a mapping of ``Memories.store``'s arguments: all of them or none.
+        """Add *messages*, each a mapping of ``MemoryStore.store``'s arguments: all of them or none.
 
         The log says where they go: a message that names a namespace or a thread is refused. The
         records with the ids in *forget* are forgotten in the same transaction.
@@ -64,7 +67,7 @@ class MessageLog:
         return self.store.count(namespace=self.namespace)
 
     @staticmethod
-    def sessions(store: Memories, *, namespace: str = "messages") -> list[str]:
+    def sessions(store: MemoryStore, *, namespace: str = "messages") -> list[str]:
         """Return the sessions that have messages, sorted."""
         names = store.namespaces(Subtree(namespace))
         sessions = (name[len(namespace) + 1 :] for name in names)

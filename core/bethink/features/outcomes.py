@@ -150,7 +150,7 @@ def _state(transaction: Transaction, before: MemoryRecord, outcome: float) -> St
     if before.state == "live" and outcome < LOWEST_LIVE:
         return "archived"
     if before.state == "archived" and before.outcome < LOWEST_LIVE <= outcome:
-        held = before.key is not None and transaction.writer.holder(before.namespace, before.key)
+        held = before.key is not None and transaction.writer.by_key(before.namespace, before.key)
         return before.state if held or before.expired(transaction.now) else "live"
     return before.state
 

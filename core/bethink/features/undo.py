@@ -13,7 +13,7 @@ from ..memory.writing import check_key_free, comes_after, successor_of
 from ..model import fields
 from ..model.port import EMBEDDED, Backend, Vector
 from ..model.records import LogEntry, MemoryRecord, State, different, embedded_text
-from ..model.replay import SILENT, Then, said_differently, then
+from ..model.replay import SILENT, RecordAt, records_at, said_differently
 from .files import check_whole
 from .links import LINKING
 from .links import undo as undo_link
@@ -49,7 +49,7 @@ class _Step:
 def undo(engine: Engine, seq: int) -> MemoryRecord:
     """Take back entry *seq*; return its record as it is now."""
     engine.check_open()
-    entry = engine.backend.chronicle.entry(seq)
+    entry = engine.backend.journal_reader.entry(seq)
     if entry is not None and entry.action in LINKING:
         return undo_link(engine, entry)
     first, *others = steps = _plan(engine.backend, seq)
@@ -74,7 +74,7 @@ def undo(engine: Engine, seq: int) -> MemoryRecord:
 
 def _plan(backend: Backend, seq: int) -> list[_Step]:
     """Return the entries to be taken back, *seq* first."""
-    entry = backend.chronicle.entry(seq)
+    entry = backend.journal_reader.entry(seq)
     if entry is None:
         raise NotFoundError("journal entry", str(seq))
     if entry.id is None:
@@ -99,8 +99,8 @@ def _plan(backend: Backend, seq: int) -> list[_Step]:
     return steps
 
 
-def _then(backend: Backend, id: str, seq: int) -> Then | None:
-    found = then(backend.chronicle, backend.chronicle.current([id]), seq)
+def _then(backend: Backend, id: str, seq: int) -> RecordAt | None:
+    found = records_at(backend.journal_reader, backend.journal_reader.current([id]), seq)
     return found[0] if found else None
 
 
@@ -132,7 +132,7 @@ def _superseded(
     """
     steps: list[_Step] = []
     seq = entry.seq
-    while earlier := backend.chronicle.entry(seq := seq - 1):
+    while earlier := backend.journal_reader.entry(seq := seq - 1):
         if among is not None and earlier.id not in among:
             break
         old = _then(backend, earlier.id, earlier.seq) if earlier.id else None
@@ -152,8 +152,8 @@ def _vectors(backend: Backend, step: _Step) -> dict[str, Vector]:
     if (before := _then(backend, step.left.id, step.seq - 1)) is None:
         return {}
     vectors: dict[str, Vector] = {}
-    for name in backend.chronicle.given(step.seq):
-        found = backend.chronicle.named([before.row], name)
+    for name in backend.journal_reader.vector_names(step.seq):
+        found = backend.journal_reader.former_vectors([before.row], name)
         if not found:
             raise ValidationError(
                 f"entry {step.seq} cannot be undone: it gave vectors {name!r} first"

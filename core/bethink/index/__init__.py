@@ -21,13 +21,13 @@ from ..errors import StorageError
 from ..model.namespaces import EVERYWHERE, Scope, Subtree
 from ..model.port import Backend, Changes, Row
 from ..model.records import MemoryRecord
-from .access_buffer import Touches
+from .access_buffer import AccessBuffer
 from .columns import Column
 from .documents import document
 from .keyword import FANOUT, SEAL
-from .recent_rows import Held
+from .recent_rows import RecentRows
 from .scope import Accessed, ScopeIndex
-from .scope_lru import MAX_RESIDENT, Residents
+from .scope_lru import MAX_RESIDENT, ScopeLRU
 from .vectors import DECIMALS, Floats, Positions, Scan, cosines, directions
 
 __all__ = [
@@ -66,17 +66,17 @@ class ResidentIndex:
         self.lock = threading.RLock()
         self._backend = backend
         self._dimension = dimension
-        self._residents = Residents(most)
+        self._residents = ScopeLRU(most)
         self._seen = backend.head()
         self._unsaved = False
         self._unindexed: Counter[str] = Counter()
-        self._held = Held()
-        self.touches = Touches()
+        self._held = RecentRows()
+        self.touches = AccessBuffer()
 
     def start_anew(self) -> None:
         """Go on in a forked child: with its own lock, without the parent's pending accesses."""
         self.lock = threading.RLock()
-        self.touches = Touches()
+        self.touches = AccessBuffer()
 
     @property
     def behind(self) -> bool:
@@ -184,7 +184,7 @@ class ResidentIndex:
         if not index.unsettled:
             return True
         touched = self._backend.rows_of(list(self.touches.unwritten()))
-        unsaved = index.unsaved(self._seen, self._backend.at(list(touched.values())))
+        unsaved = index.unsaved(self._seen, self._backend.by_row(list(touched.values())))
         numbers = self._backend.save([segment for _, segment in unsaved]) if unsaved else []
         for (number, _), saved in zip(unsaved, numbers, strict=True):
             index.keyword.settle(number, saved)

@@ -20,7 +20,7 @@ MANY: Final = 128
 SECONDS: Final = 60.0
 
 
-class Touches:
+class AccessBuffer:
     """Pending accesses by record id: how many times, and when last; safe for threads."""
 
     def __init__(self) -> None:

@@ -51,7 +51,7 @@ class Written(NamedTuple):
     worth: float
 
 
-class Weighed(NamedTuple):
+class TermScores(NamedTuple):
     """The terms of a query, one after the other: ``sizes`` of ``documents`` and ``shares`` each.
 
     Those are where a term occurs (positions) and how saturated it is there. A position with
@@ -94,7 +94,7 @@ class Bm25(NamedTuple):
         terms: Sequence[str],
         synonyms: Mapping[str, Sequence[Synonym]] = _NO_SYNONYMS,
         forms: bool = False,
-    ) -> Weighed | None:
+    ) -> TermScores | None:
         """Return what BM25 says of the *terms*, None if none of them or their *synonyms* occurs.
 
         With *forms*, words that begin like one of the terms count as its synonyms.
@@ -119,7 +119,7 @@ class Bm25(NamedTuple):
 
     def _weighed(
         self, words: Sequence[Sequence[_Word]], named: Mapping[int, Column]
-    ) -> Weighed | None:
+    ) -> TermScores | None:
         """Put the plain terms first, and names last."""
         plain = [each for at, each in enumerate(words) if len(each) == 1 and at not in named]
         wide = [each for each in words if len(each) > 1]
@@ -132,7 +132,7 @@ class Bm25(NamedTuple):
             start, end = end, end + len(each)
             weights.append(self._idf(found.frequencies[start]))
             sizes.append(sum(found.sizes[start:end]))
-        weighed = Weighed(weights, sizes, found.documents, found.shares, len(plain))
+        weighed = TermScores(weights, sizes, found.documents, found.shares, len(plain))
         return self._credited(weighed, list(named.values())) if named else weighed
 
     def _rare(self, postings: Postings) -> bool:
@@ -178,7 +178,7 @@ class Bm25(NamedTuple):
                     named[number] = wrote
         return named
 
-    def _credited(self, weighed: Weighed, named: Sequence[Column]) -> Weighed:
+    def _credited(self, weighed: TermScores, named: Sequence[Column]) -> TermScores:
         """Count the last terms, names, for those who wrote and, as words, for who says them."""
         weights, written = list(weighed.weights), {}
         first = len(weights) - len(named)

@@ -20,7 +20,7 @@ KEPT: Final = 8
 _LONGEST: Final = 1000  # as it is spelled; a longer one is hardly asked for twice
 
 
-class Passing:
+class FilterCache:
     """Which positions pass each of the filters that were asked for last."""
 
     def __init__(self) -> None:

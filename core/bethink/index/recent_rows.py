@@ -12,7 +12,7 @@ MOST: Final = 1 << 24
 _ROW_BYTES: Final = 1600  # of a row and its record beside texts and vectors; measured
 
 
-class Held:
+class RecentRows:
     """Rows by number, about *most* bytes of them; beyond that, all are let go of."""
 
     def __init__(self, most: int = MOST) -> None:

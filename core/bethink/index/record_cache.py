@@ -40,7 +40,7 @@ class _Misses:
         return enough
 
 
-class Kept(Generic[Value]):
+class RecordCache(Generic[Value]):
     """What was read last of some rows, by row: about *most* bytes, as *weigh* counts a value's.
 
     Where room is wanting, all goes but what is asked for, however much that is.
@@ -92,7 +92,7 @@ class Kept(Generic[Value]):
             self.nbytes -= self._weigh(self._held.pop(row))
 
 
-class KeptVectors:
+class VectorCache:
     """The vectors of *dimension* numbers read last of some positions: about *most* bytes of them.
 
     Where room is wanting, all go but what is asked for, however much that is.

@@ -23,9 +23,9 @@ from ..text import Query
 from .bm25 import Bm25, Floats
 from .columns import FOREVER, NEVER, ROOM, Column, Columns, numbers, table
 from .documents import ASSISTANT, STANDING, UNASKED, Document, document
-from .filter_cache import Passing, Truths
+from .filter_cache import FilterCache, Truths
 from .keyword import SEAL, Block, KeywordIndex
-from .record_cache import Kept
+from .record_cache import RecordCache
 from .segments import STORED, Piece, pack, unpack
 from .threads import Threads
 from .vectors import VectorColumn
@@ -58,9 +58,9 @@ class ScopeIndex:
         self.keyword = KeywordIndex()
         self.threads = Threads(self.columns)
         self.vectors: dict[str, VectorColumn] = {EMBEDDED: VectorColumn(dimension, room)}
-        self._passing = Passing()
+        self._passing = FilterCache()
         self.namespaces: dict[str, int] = {}
-        self._records = Kept[MemoryRecord](KEPT, _weight)
+        self._records = RecordCache[MemoryRecord](KEPT, _weight)
         self.loaded_at = 0  # this position of the journal
         self.live = 0
         self.total = 0

@@ -11,7 +11,7 @@ from .scope import ScopeIndex
 MAX_RESIDENT: Final = 1 << 30
 
 
-class Residents:
+class ScopeLRU:
     """Indexes by scope, of about *most* bytes together at most, None for no bound.
 
     They are in order of their use. The one used last always stays, however large it is. What an

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from .bm25 import Floats, Weighed
+from .bm25 import Floats, TermScores
 from .columns import Column, Columns
 
 LEND_ONWARD: Final = 0.5
@@ -110,7 +110,7 @@ class Threads:
         else:
             self._last[thread] = earlier
 
-    def score(self, weighed: Weighed) -> Floats:
+    def score(self, weighed: TermScores) -> Floats:
         """Return each position's keyword score in [0, 1]: its mean evidence, by weight of term."""
         plain = 0 if self.codes else weighed.plain
         scores = _summed(weighed, plain, self._columns.size + 1)  # the last is nobody's
@@ -122,7 +122,7 @@ class Threads:
             self._settle(scores)
         return scores
 
-    def _gather(self, weighed: Weighed, first: int, scores: Floats) -> None:
+    def _gather(self, weighed: TermScores, first: int, scores: Floats) -> None:
         """Add to *scores* the weighted evidence of the terms from number *first* on.
 
         That is by all that each position has of a term: its own, and what is lent to it.
@@ -197,7 +197,7 @@ def _damping(words: Column) -> Floats:
     return BORROW_WORDS / np.maximum(words, BORROW_WORDS)
 
 
-def _summed(weighed: Weighed, plain: int, size: int) -> Floats:
+def _summed(weighed: TermScores, plain: int, size: int) -> Floats:
     """Return the weighted sum of the evidence of the first terms, *plain* ones without context."""
     shares = np.array(weighed.weights[:plain], dtype=float).repeat(weighed.sizes[:plain])
     shares *= weighed.shares[: len(shares)]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ..model.port import Vector
 from .columns import ROOM, Column, Columns
-from .record_cache import KeptVectors
+from .record_cache import VectorCache
 
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
@@ -69,7 +69,7 @@ class VectorColumn:
         self.error = 0.0
         self._kernel = _kernel()
         self._columns = Columns(room, {"codes": (np.int8, (dimension,)), "scale": np.float64})
-        self._exact = KeptVectors(dimension, KEPT)
+        self._exact = VectorCache(dimension, KEPT)
 
     @property
     def nbytes(self) -> int:

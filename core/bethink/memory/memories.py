@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Literal, Self, TypedDict, Unpack, get_args
+from typing import Any, ClassVar, Literal, Self, TypedDict, TypeVar, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -470,9 +470,12 @@ class Memories(View):
         return f"MemoryStore({self.location!r})"
 
 
-def check_store(store: object) -> Memories:
+def check_store(store: StoreT) -> StoreT:
     """Return *store*; raise ``ValidationError`` if it is none, such as the path of one."""
     if isinstance(store, Memories):
         return store
     what = type(store).__name__
     fields.fail(f"store must be a MemoryStore, not {what}; MemoryStore(path) opens one")
+
+
+StoreT = TypeVar("StoreT", bound=Memories)

@@ -26,7 +26,7 @@ DAY: Final = 86_400.0
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Signals:
     """What is known about the candidates, one number each.
 
     ``keyword`` and ``vector`` lie in [0, 1]; ``share`` in [0, 1] is the vector's share of the
@@ -58,7 +58,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Scored:
     """The signals behind a ranking and what each contributes to the score, as columns."""
 
     signals: Mapping[str, Floats]
@@ -77,12 +77,12 @@ class Ranking(Protocol):
     tells how much less alike a record may be and still outrank another; without it, any amount.
     """
 
-    def rank(self, evidence: Evidence) -> Parts:
+    def rank(self, evidence: Signals) -> Scored:
         """Return signals and contributions for every candidate."""
 
 
 @runtime_checkable
-class Ceiled(Protocol):
+class HasUpperBound(Protocol):
     """A ranking that knows what a record can score at most, and so where it need not look."""
 
     def ceiling(self, age: Floats, importance: Floats) -> Floats:
@@ -133,7 +133,7 @@ class WeightedSum:
         rest = self.recency + self.importance + self.outcome
         return rest / self.similarity if self.similarity else np.inf
 
-    def rank(self, evidence: Evidence) -> Parts:
+    def rank(self, evidence: Signals) -> Scored:
         """Return signals and contributions for every candidate."""
         total = self.similarity + self.recency + self.importance + self.outcome
         recency = np.exp2(-evidence.age / (self.half_life * DAY))
@@ -153,4 +153,4 @@ class WeightedSum:
             "importance": self.importance / total * evidence.importance,
             "outcome": self.outcome / total * outcome,
         }
-        return Parts(signals, contributions)
+        return Scored(signals, contributions)

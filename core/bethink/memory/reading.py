@@ -19,7 +19,7 @@ from ..model.records import Listed, MemoryRecord, RecallResult, WhyNot, with_acc
 from ..text import read_query
 from .engine import Engine
 from .ranking import Ranking
-from .search import Found, Mode, Probe, Question, Search, Standing
+from .search import Found, Mode, Placement, Question, Search, VectorQuery
 
 DEFAULT_SHARE: Final = 0.4
 """The vector's share of hybrid similarity for an embedder that names none; measured."""
@@ -52,7 +52,7 @@ def by_id(engine: Engine, id: str) -> MemoryRecord | None:
 def by_key(engine: Engine, namespace: str, key: str) -> MemoryRecord | None:
     """Return the live record that holds *key* in *namespace*."""
     engine.check_open()
-    return _shown(engine, engine.backend.holder(namespace, key))
+    return _shown(engine, engine.backend.by_key(namespace, key))
 
 
 def _shown(engine: Engine, record: MemoryRecord | None) -> MemoryRecord | None:
@@ -111,7 +111,7 @@ def vectors(engine: Engine, ids: Sequence[str], name: str) -> dict[str, Vector]:
 def touch(engine: Engine, ids: Sequence[str]) -> None:
     """Count one access of each live record that has not expired now."""
     engine.check_open()
-    found, now = engine.backend.chronicle.current(ids), engine.clock()
+    found, now = engine.backend.journal_reader.current(ids), engine.clock()
     live = [each for each in found if each.record.state == "live" and not each.record.expired(now)]
     touch_rows(engine, [(each.row, each.record) for each in live])
 
@@ -201,7 +201,7 @@ def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyN
             return WhyNot(id, "filtered", detail="it does not pass where")
         search = _search(reader, question._replace(k=index.size + 1), ranking)
         standing = search.standing(row)
-        tied = engine.backend.at(standing.tied).values()
+        tied = engine.backend.by_row(standing.tied).values()
     return _placed(id, request, standing, sum(other.id < id for other in tied))
 
 
@@ -217,7 +217,7 @@ def _hidden(record: MemoryRecord, scope: Scope, now: float) -> WhyNot | None:
     return None
 
 
-def _placed(id: str, request: Request, standing: Standing, tied: int) -> WhyNot:
+def _placed(id: str, request: Request, standing: Placement, tied: int) -> WhyNot:
     """Tell what became of a record that was weighed, *tied* equals with smaller ids before it."""
     explanation, similarity = standing.explanation, standing.similarity
     told = partial(WhyNot, id, score=explanation.score, explanation=explanation)
@@ -232,7 +232,7 @@ def _placed(id: str, request: Request, standing: Standing, tied: int) -> WhyNot:
     return told("returned" if rank <= request.k else "outranked", rank, detail=f"k is {request.k}")
 
 
-def _begun(engine: Engine, request: Request) -> tuple[Probe | None, float]:
+def _begun(engine: Engine, request: Request) -> tuple[VectorQuery | None, float]:
     """Return the vector side of *request* and its moment."""
     engine.settle(request.where)
     if request.query is None and request.vector is None:
@@ -261,7 +261,7 @@ class _Reader:
 
     def records(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records of *rows*."""
-        found = self._backend.at(rows)
+        found = self._backend.by_row(rows)
         self.overtaken |= sum(each.state == "live" for each in found.values()) < len(rows)
         return found
 
@@ -271,7 +271,7 @@ class _Reader:
         return self._backend.matching(self.index.scope, where)
 
 
-def _question(reader: _Reader, request: Request, probe: Probe | None, now: float) -> Question:
+def _question(reader: _Reader, request: Request, probe: VectorQuery | None, now: float) -> Question:
     words = read_query(request.query if request.query and request.mode != "semantic" else "")
     if request.mode == "keyword":
         words = words._replace(synonyms={})
@@ -294,7 +294,7 @@ def _search(reader: _Reader, question: Question, ranking: Ranking) -> Search:
     return Search(reader.index, question, ranking, reader.vectors, reader.matching)
 
 
-def _probe(engine: Engine, request: Request) -> Probe | None:
+def _probe(engine: Engine, request: Request) -> VectorQuery | None:
     """Return the vector side of *request*; None when there is nothing to compare with."""
     alone = request.query is None or request.mode == "semantic"
     if request.vector is not None:
@@ -309,14 +309,16 @@ def _probe(engine: Engine, request: Request) -> Probe | None:
     return _unit_probe(EMBEDDED, engine.vectors([request.query])[0], engine.embedder, alone)
 
 
-def _unit_probe(name: str, vector: Vector, embedder: Embedder | None, alone: bool) -> Probe | None:
+def _unit_probe(
+    name: str, vector: Vector, embedder: Embedder | None, alone: bool
+) -> VectorQuery | None:
     """Return the probe for *vector*, calibrated as its *embedder* says (None: not at all)."""
     query = vector.astype(np.float64)
     length = math.sqrt(query @ query)
     floor = getattr(embedder, "floor", 0.0)
     share = 1.0 if alone else getattr(embedder, "share", DEFAULT_SHARE)
     zero = getattr(embedder, "zero", floor)
-    return Probe(name, query / length, share, floor, zero) if length else None
+    return VectorQuery(name, query / length, share, floor, zero) if length else None
 
 
 def _answer(reader: _Reader, found: Found, k: int) -> Answer:

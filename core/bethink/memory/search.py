@@ -21,13 +21,13 @@ from ..model.filters import Compare, Filter
 from ..model.port import Rows, Vector
 from ..model.records import Explanation
 from ..text import Query
-from .ranking import Ceiled, Evidence, Floats, Parts, Ranking, Truths
+from .ranking import Floats, HasUpperBound, Ranking, Scored, Signals, Truths
 
 Mode = Literal["hybrid", "keyword", "semantic"]
 Positions = npt.NDArray[np.int64]
 
 
-class Probe(NamedTuple):
+class VectorQuery(NamedTuple):
     """The vector side of a query: a unit vector to compare with the vectors called ``name``.
 
     ``share`` is the vector's share of the similarity. Its signal rises from 0 at the cosine
@@ -59,7 +59,7 @@ class Question(NamedTuple):
 
     query: str | None
     words: Query
-    probe: Probe | None
+    probe: VectorQuery | None
     k: int
     now: float
     min_score: float
@@ -109,14 +109,14 @@ _NOTHING: Final = Found(np.empty(0, dtype=np.int64), [], [], {}, {}, 0)
 class _Ranked(NamedTuple):
     """What a ranking makes of some positions, the score rounded, and which may be returned."""
 
-    parts: Parts
+    parts: Scored
     score: Floats
     similarity: Floats
     passing: Truths
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Placement:
     """Where a row stands: its numbers, how many are ``ahead``, and the rows ``tied``, itself too.
 
     One that is not alike enough, or scores too little, has neither.
@@ -176,7 +176,7 @@ class Search:
             order = order[score[order] >= score[order[k - 1]]]
         return self._told(positions, ranked, order)
 
-    def standing(self, row: int) -> Standing:
+    def standing(self, row: int) -> Placement:
         """Return how *row* scores, and who stands before it or ties with it among all.
 
         The question must ask for more than there is, or some of those could be missing.
@@ -187,14 +187,14 @@ class Search:
         explanation = self._told(one, own, np.array([0])).explanation(0)
         similarity = float(own.similarity[0])
         if not own.passing[0]:
-            return Standing(explanation, similarity, 0, ())
+            return Placement(explanation, similarity, 0, ())
         rivals, _ = self._candidates()
         most = self._ranked(rivals, self._most(rivals)).score
         rivals = rivals[most >= own.score[0]]  # itself among them
         ranked = self._ranked(rivals, self._cosines(rivals))
         ahead = int((ranked.passing & (ranked.score > own.score[0])).sum())
         tied = rivals[ranked.passing & (ranked.score == own.score[0])]
-        return Standing(explanation, similarity, ahead, self._index.columns["row"][tied].tolist())
+        return Placement(explanation, similarity, ahead, self._index.columns["row"][tied].tolist())
 
     def _worthy(self) -> Positions | None:
         """Return the positions that may be returned, None for all, as few as is soon found out.
@@ -203,7 +203,7 @@ class Search:
         the k-th of them is left out, if that is most.
         """
         allowed, k, size = self._question.allowed, self._question.k, self._index.size
-        if size < _LARGE or not isinstance(self._ranking, Ceiled):
+        if size < _LARGE or not isinstance(self._ranking, HasUpperBound):
             return allowed
         ceiling = self._ranking.ceiling
         sample = self._ceilings(ceiling, slice(None, None, size // _SAMPLE))
@@ -326,11 +326,11 @@ class Search:
         self._survivors += len(positions)
         return cosines(self._index.directions(probe.name, positions, self._fetch), probe.query)
 
-    def _evidence(self, positions: Positions, cosine: Floats) -> Evidence:
+    def _evidence(self, positions: Positions, cosine: Floats) -> Signals:
         """Return what is known of *positions*, whose *cosine* is this at most."""
         probe, keyword, now = self._probe, self._keyword[positions], self._question.now
         judged = self._index.columns["judged"].take(positions, axis=0).T
-        return Evidence(
+        return Signals(
             keyword=keyword,
             vector=cosine if probe is None else probe.signal(cosine, keyword),
             cosine=cosine,

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from ..errors import NotFoundError, ValidationError
 from ..model.fields import check_held, checked
 from ..model.filters import Compare, Filter, constant
-from ..model.journal import told
+from ..model.journal import non_empty_fields
 from ..model.namespaces import EVERYWHERE, Scope
 from ..model.port import EMBEDDED, Vector, Writer
 from ..model.records import LIVE, LOWEST_LIVE, MemoryRecord, State, different, new_record
@@ -161,7 +161,7 @@ def modify(
     runs inside the write transaction, so it must be quick and must not use the store.
     """
     with engine.writing() as transaction:
-        row, held = transaction.writer.holder(namespace, key) or (0, None)
+        row, held = transaction.writer.by_key(namespace, key) or (0, None)
         before = unexpired(held, transaction.now)
         value = change(before)
         if value is UNCHANGED:
@@ -383,10 +383,10 @@ def add(
     """Add a new record; it supersedes the one that holds its key, which is returned."""
     replaced = []
     if record.key is not None and (
-        holder := transaction.writer.holder(record.namespace, record.key)
+        holder := transaction.writer.by_key(record.namespace, record.key)
     ):
         replaced.append(supersede(transaction, *holder, record.id))
-    transaction.add(record, vectors, told(record))
+    transaction.add(record, vectors, non_empty_fields(record))
     return replaced
 
 
@@ -447,7 +447,7 @@ def unexpired(record: MemoryRecord | None, now: float) -> MemoryRecord | None:
 def check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
     """Refuse *record* if its key is held by another; one that has expired gives it up."""
     if record.key is not None:
-        row, holder = transaction.writer.holder(record.namespace, record.key) or (0, record)
+        row, holder = transaction.writer.by_key(record.namespace, record.key) or (0, record)
         if holder.id != record.id and holder.expired(transaction.now):
             retire(transaction, [(row, holder)], "expire")
         elif holder.id != record.id:
@@ -489,7 +489,7 @@ def erase(
         erased = [pair for pair in found if pair[1].state != "erased"]
         for row, record in erased:
             tombstone = _tombstone(record, transaction.now)
-            transaction.erase(row, tombstone, told(tombstone))
+            transaction.erase(row, tombstone, non_empty_fields(tombstone))
     engine.index.rebuild(transaction.erased)
     engine.backend.scrub()
     return len(erased)

@@ -44,7 +44,7 @@ _TOLD: Final[Mapping[str, Any]] = {
 _MEMBERS: Final = {"tags": str, "merged": str, "rows": int}
 
 
-def sensible(changes: object) -> bool:
+def is_well_formed(changes: object) -> bool:
     """Tell whether *changes* are of the types that entries tell."""
     return isinstance(changes, dict) and all(
         isinstance(told, _TOLD.get(name, object)) and _has_sensible_members(name, told)
@@ -54,7 +54,7 @@ def sensible(changes: object) -> bool:
 
 def _has_sensible_members(name: str, told: Any) -> bool:
     if name == WHOLE:
-        return sensible(told)
+        return is_well_formed(told)
     if name == "accesses":
         return all(
             isinstance(each, list) and list(map(type, each)) == [int, float]
@@ -71,7 +71,7 @@ def digest(salt: bytes, changes: str) -> bytes:
     return hashlib.sha256(salt + changes.encode()).digest()
 
 
-def link(previous: bytes, columns: tuple[object, ...], digest: bytes) -> bytes:
+def chain_hash(previous: bytes, columns: tuple[object, ...], digest: bytes) -> bytes:
     """Return the SHA-256 that chains an entry with these *columns* to the one before."""
     return chained(previous, repr(columns), digest)
 
@@ -85,7 +85,7 @@ _NOTHING: Final[tuple[Any, ...]] = ((), {})
 _values = attrgetter(*MemoryRecord.__slots__)
 
 
-def told(record: MemoryRecord) -> dict[str, Any]:
+def non_empty_fields(record: MemoryRecord) -> dict[str, Any]:
     """Return every field of *record* that says something."""
     fields = zip(MemoryRecord.__slots__, _values(record), strict=True)
     return {

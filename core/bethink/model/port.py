@@ -113,7 +113,7 @@ class Writer(Protocol):
     def find(self, ids: Sequence[str]) -> dict[str, tuple[int, MemoryRecord]]:
         """Return ``{id: (row, record)}`` of the records among *ids* that exist, in any state."""
 
-    def holder(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
+    def by_key(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
         """Return the live record that holds *key*."""
 
     def span(
@@ -220,7 +220,7 @@ class Backend(Protocol):
     location: str
 
     @property
-    def chronicle(self) -> Chronicle:
+    def journal_reader(self) -> JournalReader:
         """The journal, to be asked about any moment."""
 
     def write(self) -> AbstractContextManager[Writer]:
@@ -235,10 +235,10 @@ class Backend(Protocol):
     def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the records among *ids* that exist, in any state."""
 
-    def at(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
+    def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records whose current row is among *rows*."""
 
-    def holder(self, namespace: str, key: str) -> MemoryRecord | None:
+    def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
         """Return the live record that holds *key* in *namespace*."""
 
     def span(
@@ -362,7 +362,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class RecordHistory:
     """What is told of a record up to a moment.
 
     ``told`` are its entries, oldest first, beginning with one that tells all of it. ``accessed`` is
@@ -385,7 +385,7 @@ class Link:
     at: float
 
 
-class Everything(Protocol):
+class FullScan(Protocol):
     """All that a backend holds at one moment, read piece by piece; writers go on meanwhile."""
 
     def head(self) -> int:
@@ -404,7 +404,7 @@ class Everything(Protocol):
         """Return all snapshots in the order in which they were taken."""
 
 
-class Chronicle(Protocol):
+class JournalReader(Protocol):
     """The journal of a backend, to be asked about any moment. *seq* is always the moment."""
 
     def seq_at(self, time: float) -> int:
@@ -422,10 +422,10 @@ class Chronicle(Protocol):
     def current(self, ids: Sequence[str]) -> list[Current]:
         """Return those of the records that exist, in any state."""
 
-    def made(self, rows: Sequence[int]) -> dict[int, str]:
+    def ids_of_rows(self, rows: Sequence[int]) -> dict[int, str]:
         """Return the id of the record that each of *rows* was made for."""
 
-    def holders(self, namespace: str, key: str, seq: int) -> list[Current]:
+    def key_holders(self, namespace: str, key: str, seq: int) -> list[Current]:
         """Return every record that holds or ever held *key* in *namespace*, in any state.
 
         Only those that existed at *seq*.
@@ -440,22 +440,22 @@ class Chronicle(Protocol):
     def expiring(self, scope: Scope, after: float, until: float) -> list[Current]:
         """Return the records live now in *scope* whose time of expiry lies in that span."""
 
-    def stories(self, records: Sequence[Current], seq: int) -> list[Story]:
+    def histories(self, records: Sequence[Current], seq: int) -> list[RecordHistory]:
         """Return what is told of *records*, all of which existed then."""
 
-    def named(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
+    def former_vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         """Return the vectors called *name* that records had in *rows*, where they had one.
 
         A row may be one that its record has left since.
         """
 
-    def given(self, row: int) -> list[str]:
+    def vector_names(self, row: int) -> list[str]:
         """Return the names of the vectors that a record has and got with *row*.
 
         It may be in another row by now.
         """
 
-    def was_given(self, name: str, seq: int) -> bool:
+    def had_vector(self, name: str, seq: int) -> bool:
         """Tell whether a vector called *name*, one of those that are left, was there by then."""
 
     def links(self, ids: Sequence[str], seq: int) -> list[Link]:
@@ -464,7 +464,7 @@ class Chronicle(Protocol):
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""
 
-    def everything(self) -> AbstractContextManager[Everything]:
+    def full_scan(self) -> AbstractContextManager[FullScan]:
         """Open all that there is now to be read, for however long that takes."""
 
 
@@ -486,7 +486,7 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class RecordTrace:
     """A record, None if it cannot be read, and all that the journal tells of it, oldest first."""
 
     id: str
@@ -511,8 +511,8 @@ class Inspection(Protocol):
     def usual_length(self, name: str) -> int | None:
         """Return how long most of the vectors called *name* are, None if there are none."""
 
-    def lives(self) -> Iterator[Life]:
+    def traces(self) -> Iterator[RecordTrace]:
         """Yield every record, in any state, with its story."""
 
-    def departures(self) -> Counter[Place]:
+    def moves(self) -> Counter[Place]:
         """Return how often each record is noted to have left each place."""

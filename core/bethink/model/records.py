@@ -120,7 +120,7 @@ class Explanation:
         return f"{self.score:.3f} = {parts or '0'}"
 
 
-class ToldLater:
+class LazyResults:
     """What tells some of its fields, by name, when they are first asked for."""
 
     __slots__ = ("_tell",)
@@ -137,7 +137,7 @@ class ToldLater:
 
 
 @dataclass(frozen=True, slots=True)
-class RecallResult(ToldLater):
+class RecallResult(LazyResults):
     """A recalled record with its score; ``record`` is another name of ``memory``."""
 
     memory: MemoryRecord

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..errors import CorruptStoreError
-from .port import Chronicle, Current, Story
+from .port import Current, JournalReader, RecordHistory
 from .records import MemoryRecord, different
 
 _FIELDS: Final = frozenset(MemoryRecord.__slots__)
@@ -24,7 +24,7 @@ class Moment:
     at: float
 
 
-class Former(NamedTuple):
+class PastRecord(NamedTuple):
     """A record as it was at some moment, in the row it had, beside what it is."""
 
     row: int
@@ -32,18 +32,20 @@ class Former(NamedTuple):
     current: Current
 
 
-Then: TypeAlias = Current | Former
+RecordAt: TypeAlias = Current | PastRecord
 """A record as it was at some moment, be it what it still is or not."""
 
 
-def then(chronicle: Chronicle, records: Sequence[Current], seq: int) -> list[Then]:
+def records_at(
+    journal_reader: JournalReader, records: Sequence[Current], seq: int
+) -> list[RecordAt]:
     """Return those of *records* that existed at *seq*, in any state, as they were.
 
     What has been erased since is not among them.
     """
     born = [each for each in records if each.ordinal <= seq]
-    stories = chronicle.stories([each for each in born if each.revision > seq], seq)
-    told = {story.current.ordinal: _told(story) for story in stories}
+    histories = journal_reader.histories([each for each in born if each.revision > seq], seq)
+    told = {story.current.ordinal: _told(story) for story in histories}
     found = (each if each.revision <= seq else told[each.ordinal] for each in born)
     return [each for each in found if each is not None]
 
@@ -53,7 +55,7 @@ def said_differently(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ..
     return tuple(name for name in different(before, after) if name not in SILENT)
 
 
-def folded(fields: Mapping[str, Any], changes: Mapping[str, Any], at: float) -> dict[str, Any]:
+def replayed(fields: Mapping[str, Any], changes: Mapping[str, Any], at: float) -> dict[str, Any]:
     """Return the *fields* of a record after an entry made *at* that time told of *changes*."""
     known = {name: value for name, value in changes.items() if name in _FIELDS}
     return {**fields, "updated_at": at, **known}
@@ -67,7 +69,7 @@ def record_of(fields: Mapping[str, Any]) -> MemoryRecord:
         raise CorruptStoreError(None, "the journal does not tell all of a record") from error
 
 
-def _told(story: Story) -> Former | None:
+def _told(story: RecordHistory) -> PastRecord | None:
     """Return the record that *story* tells of, None if some of it has been erased."""
     fields: dict[str, Any] = {}
     said = dict.fromkeys(_ACCESSES, 0)  # by which entry last
@@ -76,11 +78,11 @@ def _told(story: Story) -> Former | None:
         changes = entry.changes if entry.whole is None else entry.whole
         if changes is None:
             return None
-        fields = folded(fields, changes, entry.at)
+        fields = replayed(fields, changes, entry.at)
         row = entry.row or row
         said |= dict.fromkeys(_ACCESSES & changes.keys(), entry.seq)
     if story.accessed is not None:
         seq, *accessed = story.accessed
         told = zip(("access_count", "last_accessed_at"), accessed, strict=True)
         fields |= {name: value for name, value in told if seq > said[name]}
-    return Former(row, record_of(fields), story.current)
+    return PastRecord(row, record_of(fields), story.current)

@@ -33,7 +33,7 @@ from ..model.port import (
     Writer,
 )
 from ..model.records import LogEntry, MemoryRecord, State, embedded_text
-from ..model.replay import Then, then
+from ..model.replay import RecordAt, records_at
 
 Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
 
@@ -47,7 +47,7 @@ class PastBackend:
 
     def __init__(self, backend: Backend, embed: Embed, seq: int) -> None:
         self.location = backend.location
-        self.chronicle = backend.chronicle
+        self.journal_reader = backend.journal_reader
         self._present = backend
         self._embed = embed
         self._seq = seq
@@ -78,7 +78,7 @@ class PastBackend:
 
         Those of a dimension that the name had earlier are gone.
         """
-        known = name == EMBEDDED or self.chronicle.was_given(name, self._seq)
+        known = name == EMBEDDED or self.journal_reader.had_vector(name, self._seq)
         return self._present.dimension(name) if known else None
 
     def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
@@ -89,15 +89,15 @@ class PastBackend:
         """Return the row that the records among *ids* had."""
         return {each.record.id: each.row for each in self._known(ids)}
 
-    def at(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
+    def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records whose row was among *rows*."""
         return {each.row: each.record for each in self._in(rows)}
 
-    def holder(self, namespace: str, key: str) -> MemoryRecord | None:
+    def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
         """Return the live record that held *key* in *namespace*."""
         place = (namespace, key, "live")
-        found = self.chronicle.holders(namespace, key, self._seq)
-        for each in then(self.chronicle, found, self._seq):
+        found = self.journal_reader.key_holders(namespace, key, self._seq)
+        for each in records_at(self.journal_reader, found, self._seq):
             if (each.record.namespace, each.record.key, each.record.state) == place:
                 return each.record
         return None
@@ -165,7 +165,7 @@ class PastBackend:
             if name == EMBEDDED:
                 found |= self._vectors(left)
             else:
-                found |= self.chronicle.named([each.row for each in left], name)
+                found |= self.journal_reader.former_vectors([each.row for each in left], name)
         return found
 
     def log(
@@ -191,8 +191,10 @@ class PastBackend:
     def close(self) -> None:
         """Do nothing."""
 
-    def _live(self, scope: Scope, now: float | None = None) -> list[Then]:
-        found = then(self.chronicle, self.chronicle.candidates(scope, self._seq), self._seq)
+    def _live(self, scope: Scope, now: float | None = None) -> list[RecordAt]:
+        found = records_at(
+            self.journal_reader, self.journal_reader.candidates(scope, self._seq), self._seq
+        )
         inside = cache(partial(covers, scope))
         last = -math.inf if now is None else now
         return [
@@ -203,15 +205,15 @@ class PastBackend:
             and not record.expired(last)
         ]
 
-    def _known(self, ids: Sequence[str]) -> list[Then]:
-        return then(self.chronicle, self.chronicle.current(ids), self._seq)
+    def _known(self, ids: Sequence[str]) -> list[RecordAt]:
+        return records_at(self.journal_reader, self.journal_reader.current(ids), self._seq)
 
-    def _in(self, rows: Sequence[int]) -> list[Then]:
-        wanted = self.chronicle.made(rows)
+    def _in(self, rows: Sequence[int]) -> list[RecordAt]:
+        wanted = self.journal_reader.ids_of_rows(rows)
         found = self._known(list(wanted.values()))
         return [each for each in found if each.row in wanted]
 
-    def _vectors(self, found: Sequence[Then]) -> dict[int, Vector]:
+    def _vectors(self, found: Sequence[RecordAt]) -> dict[int, Vector]:
         """Return the embedder's vectors of *found* by row, made anew where the text is another."""
         same = {each.current.row: each.row for each in found if _same_text(each)}
         stored = self._present.vectors(list(same), EMBEDDED)
@@ -224,12 +226,12 @@ class PastBackend:
         return {row: vectors[row] if row in vectors else self._made[row] for row in rows}
 
 
-def _left(each: Then) -> bool:
+def _left(each: RecordAt) -> bool:
     """Tell whether the record has another row now."""
     return each.row != each.current.row
 
 
-def _same_text(each: Then) -> bool:
+def _same_text(each: RecordAt) -> bool:
     return not _left(each) or (
         each.record.content != ""
         and embedded_text(each.record) == embedded_text(each.current.record)

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, BethinkError, CorruptStoreError, HashEmbedder, MemoryStore
 from bethink.features.integrity import MOST, _Retold
-from bethink.model.port import Entry, Life
-from bethink.model.replay import folded, record_of
+from bethink.model.port import Entry, RecordTrace
+from bethink.model.replay import record_of, replayed
 
 from ..clock import Clock
 
@@ -239,7 +239,7 @@ def test_an_entry_that_tells_its_record_in_two_ways_is_named() -> None:
     found = []
     for whole in (told, {**told, "content": "d"}):
         step = Entry(1, 1.0, "store", "a", "b", None, 1, told, {**whole, "updated_at": 1.0})
-        life = Life("a", 1, 1, 1, record_of(folded({}, told, 1.0)), (step,), ())
+        life = RecordTrace("a", 1, 1, 1, record_of(replayed({}, told, 1.0)), (step,), ())
         found.append([str(problem) for problem in _Retold(life).problems])
     assert found == [[], ["journal entry 1: it tells its record in two ways"]]
 

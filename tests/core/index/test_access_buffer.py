@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 
 from bethink import MemoryRecord
-from bethink.index.access_buffer import Touches
+from bethink.index.access_buffer import AccessBuffer
 from bethink.model.port import Row
 
 ONE = MemoryRecord("1", "a", "x", 1.0, 1.0, 1.0)
 OTHER = replace(ONE, id="2", access_count=3, last_accessed_at=50.0)
 
 
-def noted(*times: float) -> Touches:
-    touches = Touches()
+def noted(*times: float) -> AccessBuffer:
+    touches = AccessBuffer()
     for at in times:
         touches.add(["1", "2"], at)
     return touches
@@ -30,7 +30,7 @@ def test_accesses_are_counted_in() -> None:
 def test_only_the_living_are_accessed() -> None:
     gone = replace(ONE, state="forgotten")
     assert noted(1.0).count(gone) == gone
-    assert Touches().count(ONE) is ONE
+    assert AccessBuffer().count(ONE) is ONE
 
 
 def test_what_is_taken_is_gone_until_it_is_put_back() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from bethink.index.bm25 import FEW, K1, NAME, RARE, SYNONYM, Bm25, Weighed
+from bethink.index.bm25 import FEW, K1, NAME, RARE, SYNONYM, Bm25, TermScores
 from bethink.index.keyword import KeywordIndex, authored
 from bethink.text import Synonym
 
@@ -24,7 +24,7 @@ def test_nothing_is_weighed_when_nothing_lives_or_matches() -> None:
     assert Bm25(index, one, ~one.astype(bool), 0, 0).weigh(["a"]) is None
 
 
-def named(kept: Documents, dead: int | None = None) -> Weighed | None:
+def named(kept: Documents, dead: int | None = None) -> TermScores | None:
     """Weigh "ann" among *kept*, where "@" marks what she wrote."""
     index = KeywordIndex()
     index.extend([[authored("ann") if term == "@" else term for term in each] for each in kept])
@@ -79,7 +79,7 @@ def test_what_is_dead_says_no_name() -> None:
 SAID = 1 / (1 + K1)
 
 
-def weighed(kept: Sequence[str], query: str = "kid", dead: int = 0) -> Weighed | None:
+def weighed(kept: Sequence[str], query: str = "kid", dead: int = 0) -> TermScores | None:
     """Weigh *query* among *kept*, a word each, where "child" and "teen" are .8 like "kid".
 
     The last so many are *dead*.
@@ -92,7 +92,7 @@ def weighed(kept: Sequence[str], query: str = "kid", dead: int = 0) -> Weighed |
     return Bm25(index, ones, np.arange(len(kept)) < live, live, live).weigh(query.split(), synonyms)
 
 
-def shares(found: Weighed | None) -> dict[int, float]:
+def shares(found: TermScores | None) -> dict[int, float]:
     """Return the shares of the last term of *found* among the living, by position."""
     assert found is not None
     last = slice(len(found.documents) - found.sizes[-1], None)

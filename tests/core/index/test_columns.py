@@ -6,7 +6,7 @@ from bethink import MemoryRecord
 from bethink.index.columns import FOREVER, NEVER, Columns, grown, numbers, table
 from bethink.model.port import Row
 
-PLAIN = MemoryRecord("1", "a", "x", created_at=1.0, occurred_at=2.0, updated_at=3.0)
+NO_AUTH = MemoryRecord("1", "a", "x", created_at=1.0, occurred_at=2.0, updated_at=3.0)
 TOLD = MemoryRecord(
     "2", "a", "y", 1.0, 5.0, 3.0, expires_at=9.0, last_accessed_at=7.0, access_count=2
 )
@@ -38,13 +38,13 @@ def test_growing_at_least_doubles() -> None:
 
 
 def test_what_never_happened_is_infinitely_far() -> None:
-    assert numbers(PLAIN)["accessed"] == NEVER == -np.inf
-    assert numbers(PLAIN)["expires"] == FOREVER == np.inf
+    assert numbers(NO_AUTH)["accessed"] == NEVER == -np.inf
+    assert numbers(NO_AUTH)["expires"] == FOREVER == np.inf
     assert (numbers(TOLD)["accessed"], numbers(TOLD)["expires"]) == (7.0, 9.0)
 
 
 def test_rows_become_columns() -> None:
-    found = table([Row(8, 3, PLAIN, {}), Row(9, 4, TOLD, {})])
+    found = table([Row(8, 3, NO_AUTH, {}), Row(9, 4, TOLD, {})])
     assert list(found["row"]) == [8, 9]
     assert list(found["ordinal"]) == [3, 4]
     assert list(found["occurred"]) == [2.0, 5.0]

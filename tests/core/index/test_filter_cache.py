@@ -10,7 +10,7 @@ import pytest
 
 from bethink import MemoryRecord
 from bethink.index import filter_cache
-from bethink.index.filter_cache import Passing
+from bethink.index.filter_cache import FilterCache
 from bethink.model.filters import Filter, parse
 
 RECORD = MemoryRecord("1", "a", "x", 1.0, 1.0, 1.0)
@@ -22,7 +22,9 @@ def spelled(where: dict[str, Any]) -> Filter:
     return found
 
 
-def asked(filters: Passing, where: dict[str, Any], found: list[int], size: int) -> list[int] | None:
+def asked(
+    filters: FilterCache, where: dict[str, Any], found: list[int], size: int
+) -> list[int] | None:
     """Return who passes; None if that had to be looked up, which tells *found*."""
     looked = []
 
@@ -36,7 +38,7 @@ def asked(filters: Passing, where: dict[str, Any], found: list[int], size: int) 
 
 
 def test_what_is_appended_and_patched_is_known() -> None:
-    filters, where = Passing(), {"metadata.lang": "en"}
+    filters, where = FilterCache(), {"metadata.lang": "en"}
     english = replace(RECORD, metadata={"lang": "en"})
     assert asked(filters, where, [1], 2) is None
     filters.append([english, RECORD, english], 2)
@@ -48,7 +50,7 @@ def test_what_is_appended_and_patched_is_known() -> None:
 
 
 def test_one_is_not_true() -> None:
-    filters = Passing()
+    filters = FilterCache()
     assert asked(filters, {"metadata.n": 1}, [0], 2) is None
     assert asked(filters, {"metadata.n": True}, [1], 2) is None
     assert asked(filters, {"metadata.n": 1.0}, [0], 2) is None
@@ -57,7 +59,7 @@ def test_one_is_not_true() -> None:
 
 def test_only_the_filters_asked_for_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filter_cache, "KEPT", 2)
-    filters, (a, b, c) = Passing(), ({"author": name} for name in "abc")
+    filters, (a, b, c) = FilterCache(), ({"author": name} for name in "abc")
     for where in (a, b):
         asked(filters, where, [0], 1)
     assert asked(filters, a, [], 1) == [0]
@@ -72,6 +74,6 @@ def test_only_the_filters_asked_for_last_are_kept(monkeypatch: pytest.MonkeyPatc
     [{"access_count": {"$gt": 1}}, {"$not": {"last_accessed_at": 3.0}}, {"author": "a" * 2000}],
 )
 def test_some_filters_are_looked_up_every_time(where: dict[str, Any]) -> None:
-    filters = Passing()
+    filters = FilterCache()
     assert asked(filters, where, [0], 1) is None
     assert asked(filters, where, [], 1) is None

@@ -8,7 +8,7 @@ import pytest
 from bethink import EVERYWHERE, HashEmbedder, MemoryStore, StorageError, Subtree
 from bethink import index as resident
 from bethink.index import keyword, scope
-from bethink.index.access_buffer import Pending, Touches
+from bethink.index.access_buffer import AccessBuffer, Pending
 from bethink.model.namespaces import Scope
 from bethink.model.port import Loading, Row
 from bethink.storage.sqlite import loading
@@ -394,15 +394,15 @@ def test_accesses_that_are_being_written_count_in_a_scope_that_is_loaded(path: P
 def test_accesses_that_were_just_written_count_once_in_a_scope_that_is_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    written, found = Touches.written, list[list[int]]()
+    written, found = AccessBuffer.written, list[list[int]]()
 
-    def loading(self: Touches, taken: Pending) -> None:
+    def loading(self: AccessBuffer, taken: Pending) -> None:
         found.append(accesses(store, EVERYWHERE))
         written(self, taken)
 
     with opened() as store:
         fill(store, 1)
         store.recall("red cat", namespace="a")
-        monkeypatch.setattr(Touches, "written", loading)
+        monkeypatch.setattr(AccessBuffer, "written", loading)
         store._engine.flush()
     assert found == [[1]]

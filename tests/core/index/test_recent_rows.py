@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bethink.index.recent_rows import Held
+from bethink.index.recent_rows import RecentRows
 from bethink.model.port import EMBEDDED, Row
 
 from ..samples import record
@@ -20,7 +20,7 @@ def rows(*numbers: int) -> list[Row]:
 
 
 def test_rows_are_held_until_they_are_forgotten() -> None:
-    held = Held()
+    held = RecentRows()
     held.take(rows(1, 2, 3), in_part=False)
     held.forget([2, 9])
     held.settle()
@@ -28,7 +28,7 @@ def test_rows_are_held_until_they_are_forgotten() -> None:
 
 
 def test_no_matrix_is_held_for_the_sake_of_a_few_vectors() -> None:
-    held = Held()
+    held = RecentRows()
     held.take(rows(1, 2, 3), in_part=False)
     held.forget([1])
     held.settle()
@@ -37,7 +37,7 @@ def test_no_matrix_is_held_for_the_sake_of_a_few_vectors() -> None:
 
 
 def test_beyond_the_bound_nothing_is_held_any_longer() -> None:
-    held = Held(most=5000)
+    held = RecentRows(most=5000)
     held.take(rows(1, 2, 3), in_part=False)
     held.forget([1])
     held.settle()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.index.columns import Column
-from bethink.index.record_cache import AHEAD, Kept, KeptVectors
+from bethink.index.record_cache import AHEAD, RecordCache, VectorCache
 
 
 class Shelf:
@@ -24,34 +24,34 @@ class Shelf:
         self.read.append(rows)
         return {row: self.held[row] for row in rows if row in self.held}
 
-    def of(self, kept: Kept[str], *rows: int, count: int = 1000) -> dict[int, str]:
+    def of(self, kept: RecordCache[str], *rows: int, count: int = 1000) -> dict[int, str]:
         """Ask *kept* for *rows*, of so many there are."""
         return kept.of(rows, self, count, lambda: list(self.held))
 
 
 def test_what_was_read_is_not_read_again() -> None:
-    shelf, kept = Shelf(row1="a", row2="b", row3="c"), Kept[str](100, len)
+    shelf, kept = Shelf(row1="a", row2="b", row3="c"), RecordCache[str](100, len)
     assert shelf.of(kept, 2, 1) == {2: "b", 1: "a"}
     assert list(shelf.of(kept, 3, 1, 2)) == [3, 1, 2]
     assert shelf.read == [[2, 1], [3]]
 
 
 def test_what_is_not_there_is_asked_for_again() -> None:
-    shelf, kept = Shelf(row1="a"), Kept[str](100, len)
+    shelf, kept = Shelf(row1="a"), RecordCache[str](100, len)
     assert shelf.of(kept, 1, 2) == {1: "a"}
     shelf.held[2] = "b"
     assert shelf.of(kept, 1, 2) == {1: "a", 2: "b"}
 
 
 def test_what_is_not_there_wants_no_room() -> None:
-    shelf, kept = Shelf(row1="a", row2="bb"), Kept[str](2, len)
+    shelf, kept = Shelf(row1="a", row2="bb"), RecordCache[str](2, len)
     shelf.of(kept, 1)
     assert shelf.of(kept, 2, 3) == {2: "bb"}
     assert kept.nbytes == 2
 
 
 def test_what_is_forgotten_is_read_again() -> None:
-    shelf, kept = Shelf(row1="a"), Kept[str](100, len)
+    shelf, kept = Shelf(row1="a"), RecordCache[str](100, len)
     shelf.of(kept, 1)
     shelf.held[1] = "news"
     kept.forget(1)
@@ -60,14 +60,14 @@ def test_what_is_forgotten_is_read_again() -> None:
 
 
 def test_all_room_is_used() -> None:
-    shelf, kept = Shelf(row1="aaa", row2="bb"), Kept[str](5, len)
+    shelf, kept = Shelf(row1="aaa", row2="bb"), RecordCache[str](5, len)
     for row in (1, 2, 1):
         shelf.of(kept, row)
     assert shelf.read == [[1], [2]]
 
 
 def test_where_room_is_wanting_only_what_is_asked_for_stays() -> None:
-    shelf, kept = Shelf(row1="aaa", row2="bb", row3="c", row4="ddddddddd"), Kept[str](5, len)
+    shelf, kept = Shelf(row1="aaa", row2="bb", row3="c", row4="ddddddddd"), RecordCache[str](5, len)
     shelf.of(kept, 1, 2)
     assert kept.nbytes == 5
     assert shelf.of(kept, 2, 3) == {2: "bb", 3: "c"}
@@ -77,7 +77,7 @@ def test_where_room_is_wanting_only_what_is_asked_for_stays() -> None:
 
 
 def test_all_is_read_once_a_part_of_it_was_read_bit_by_bit() -> None:
-    shelf, kept = Shelf(row1="a", row2="b", row3="c", row4="d"), Kept[str](100, len)
+    shelf, kept = Shelf(row1="a", row2="b", row3="c", row4="d"), RecordCache[str](100, len)
     for row in (1, 1, 2, 3):
         shelf.of(kept, row, count=2 * AHEAD)
     assert shelf.read == [[1], [2], [3], [4]]
@@ -88,14 +88,14 @@ def test_all_is_read_once_a_part_of_it_was_read_bit_by_bit() -> None:
 
 def test_no_more_is_read_than_there_is_room_for() -> None:
     for count, expected in ((11, [[1], [2]]), (10, [[1], [2], [3]])):
-        shelf, kept = Shelf(row1="aa", row2="aa", row3="a"), Kept[str](20, len)
+        shelf, kept = Shelf(row1="aa", row2="aa", row3="a"), RecordCache[str](20, len)
         shelf.of(kept, 1, count=count)
         shelf.of(kept, 2, count=count)
         assert shelf.read == expected
 
 
 def test_where_nothing_is_found_it_is_not_known_what_all_would_take() -> None:
-    shelf, kept = Shelf(row2="b"), Kept[str](1000, len)
+    shelf, kept = Shelf(row2="b"), RecordCache[str](1000, len)
     for _ in range(2):
         assert shelf.of(kept, 1, count=1) == {}
     assert shelf.read == [[1], [1]]
@@ -105,7 +105,7 @@ class Vectors:
     """Vectors of one number by position, of which *most* have room, and which were read."""
 
     def __init__(self, most: int, size: int) -> None:
-        self.kept = KeptVectors(1, 8 * most)
+        self.kept = VectorCache(1, 8 * most)
         self.numbers = np.empty(0)
         self.read: list[list[int]] = []
         self.append(size)

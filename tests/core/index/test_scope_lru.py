@@ -1,20 +1,20 @@
 from __future__ import annotations
 
 from bethink.index.scope import ScopeIndex
-from bethink.index.scope_lru import Residents
+from bethink.index.scope_lru import ScopeLRU
 from bethink.model.namespaces import Scope
 
 EMPTY = ScopeIndex("a", 8).nbytes
 
 
-def filled(most: int | None, *scopes: Scope) -> Residents:
-    residents = Residents(most)
+def filled(most: int | None, *scopes: Scope) -> ScopeLRU:
+    residents = ScopeLRU(most)
     for scope in scopes:
         residents.add(ScopeIndex(scope, 8))
     return residents
 
 
-def gone(residents: Residents, *changed: ScopeIndex) -> list[Scope]:
+def gone(residents: ScopeLRU, *changed: ScopeIndex) -> list[Scope]:
     return [index.scope for index in residents.crowded_out(changed)]
 
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bethink import MemoryStore
-from bethink.index.bm25 import Weighed, Written
+from bethink.index.bm25 import TermScores, Written
 from bethink.index.columns import Columns
 from bethink.index.threads import (
     BORROW_WORDS,
@@ -113,7 +113,7 @@ def scores(
     links.code(NAMES[0])
     links.rebuild()
     documents, shares = np.array(list(share), dtype=np.int32), np.array(list(share.values()))
-    return links.score(Weighed([2.0], [len(share)], documents, shares, plain=1))
+    return links.score(TermScores([2.0], [len(share)], documents, shares, plain=1))
 
 
 def lifted(score: float, best: float) -> float:
@@ -177,7 +177,7 @@ def test_who_wrote_and_what_is_said_add_up_as_chances_do(code: list[tuple[str, s
         links.code(name)
     links.rebuild()
     named = {0: Written(np.array([0, 1]), 0.6)}
-    term = Weighed([2.0], [1], np.array([0]), np.array([0.5]), 0, named)
+    term = TermScores([2.0], [1], np.array([0]), np.array([0.5]), 0, named)
     assert links.score(term) == pytest.approx(np.array([0.8, 0.6]))
 
 

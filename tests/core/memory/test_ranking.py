@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from bethink import DecayProduct, FiveSignal, MemoryStore, Ranking, ValidationError, WeightedSum
 from bethink.features.rankings import BOOSTS
-from bethink.memory.ranking import DAY, Ceiled, Evidence
+from bethink.memory.ranking import DAY, HasUpperBound, Signals
 
 shares = st.floats(0, 1)
 weights = st.tuples(*[st.floats(0, 10)] * 4).filter(lambda given: sum(given) > 1e-3)
 
 
-def evidence(**given: Any) -> Evidence:
+def evidence(**given: Any) -> Signals:
     columns = {
         "keyword": 0.0,
         "vector": 0.0,
@@ -28,7 +28,7 @@ def evidence(**given: Any) -> Evidence:
         "accesses": 0.0,
     }
     told = {name: np.atleast_1d(given.get(name, value)) for name, value in columns.items()}
-    return Evidence(
+    return Signals(
         **told,
         share=given.get("share", 0.4),
         query=given.get("query"),
@@ -237,7 +237,7 @@ def test_no_product_is_above_its_ceiling() -> None:
     for rate in (0.0, 0.05, 3.0):
         product = DecayProduct(rate)
         assert product.ceiling(**known).tolist() == product.rank(alike).score.tolist()
-    assert not any(isinstance(each, Ceiled) for each in (WeightedSum(), FiveSignal()))
+    assert not any(isinstance(each, HasUpperBound) for each in (WeightedSum(), FiveSignal()))
 
 
 @pytest.mark.parametrize("ranking", [WeightedSum(), FiveSignal(), DecayProduct(0.05)], ids=repr)

@@ -18,7 +18,7 @@ from bethink import (
     ValidationError,
     WeightedSum,
 )
-from bethink.memory.ranking import Evidence, Parts
+from bethink.memory.ranking import Scored, Signals
 from bethink.memory.search import Mode
 
 from ..clock import Clock
@@ -294,7 +294,7 @@ class Meanwhile:
     def __init__(self, act: Callable[[], object]) -> None:
         self.acts = [act]
 
-    def rank(self, evidence: Evidence) -> Parts:
+    def rank(self, evidence: Signals) -> Scored:
         while self.acts:
             self.acts.pop()()
         return WeightedSum().rank(evidence)
@@ -371,8 +371,8 @@ def test_a_filter_is_told(cats: MemoryStore) -> None:
 
 def test_a_score_that_is_no_number_is_below_every_bar(cats: MemoryStore) -> None:
     class Broken:
-        def rank(self, evidence: Evidence) -> Parts:
-            return Parts({}, {"broken": evidence.similarity * np.nan})
+        def rank(self, evidence: Signals) -> Scored:
+            return Scored({}, {"broken": evidence.similarity * np.nan})
 
     assert cats.recall("red cat", ranking=Broken()) == []
     assert cats.why_not("good", "red cat", ranking=Broken()).reason == "below min_score"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bethink import MemoryStore, ValidationError
-from bethink.model.journal import START, digest, link
+from bethink.model.journal import START, chain_hash, digest
 
 from ..storage.replay import assert_journal_is_state, unverified
 
@@ -163,5 +163,7 @@ def test_equal_changes_have_different_digests(
 
 def test_the_first_link_starts_from_nothing() -> None:
     columns = (1, 0.0, "store", "r1", "default", None, 1)
-    assert (len(START), len(link(START, columns, digest(b"", "{}")))) == (32, 32)
-    assert link(START, columns, digest(b"", "{}")) != link(START, columns, digest(b"", "[]"))
+    assert (len(START), len(chain_hash(START, columns, digest(b"", "{}")))) == (32, 32)
+    assert chain_hash(START, columns, digest(b"", "{}")) != chain_hash(
+        START, columns, digest(b"", "[]")
+    )

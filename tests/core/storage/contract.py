@@ -59,14 +59,14 @@ class BackendContract(ChronicleContract):
     def test_a_record_comes_back_as_it_was(self, backend: Backend) -> None:
         (row,) = insert(backend, EVERY_FIELD)
         assert backend.get(["all"]) == {"all": EVERY_FIELD}
-        assert backend.at([row.row]) == {row.row: EVERY_FIELD}
+        assert backend.by_row([row.row]) == {row.row: EVERY_FIELD}
         assert backend.rows_of(["all", "none"]) == {"all": row.row}
 
     def test_what_is_unknown_is_absent(self, backend: Backend) -> None:
         insert(backend, record("r1"))
         assert list(backend.get(["none", "r1"])) == ["r1"]
-        assert (backend.get([]), backend.at([99]), backend.vectors([1], "none")) == ({}, {}, {})
-        assert backend.holder("default", "none") is None
+        assert (backend.get([]), backend.by_row([99]), backend.vectors([1], "none")) == ({}, {}, {})
+        assert backend.by_key("default", "none") is None
 
     def test_every_entry_moves_the_head_by_one(self, backend: Backend) -> None:
         rows = insert(backend, record("r1"), record("r2"))
@@ -97,7 +97,7 @@ class BackendContract(ChronicleContract):
             writer.journal("store", 1.0, record("r1", key="k"), None, row.row, {})
             writer.set("name", "value")
             assert writer.find(["none", "r1"]) == {"r1": (row.row, record("r1", key="k"))}
-            assert writer.holder("default", "k") == (row.row, record("r1", key="k"))
+            assert writer.by_key("default", "k") == (row.row, record("r1", key="k"))
             assert writer.matching(EVERYWHERE, None) == [(row.row, record("r1", key="k"))]
             assert (writer.head(), writer.fact("name")) == (1, "value")
 
@@ -125,14 +125,14 @@ class BackendContract(ChronicleContract):
         (row,) = insert(backend, record("r1"), vectors={EMBEDDED: vector(1, 0)})
         patched = record("r1", importance=0.9, tags=("t",), updated_at=101.0)
         patch(backend, row.row, patched)
-        assert backend.at([row.row]) == {row.row: patched}
+        assert backend.by_row([row.row]) == {row.row: patched}
         assert backend.vectors([row.row], EMBEDDED)[row.row].tolist() == [1, 0]
 
     def test_a_replaced_record_has_a_new_row_and_its_old_place(self, backend: Backend) -> None:
         first, _ = insert(backend, record("r1"), record("r2"))
         moved = move(backend, first.row, record("r1", content="other"))
         assert (moved.row, moved.ordinal) == (3, first.ordinal)
-        assert list(backend.at([1, 2, 3])) == [2, 3]
+        assert list(backend.by_row([1, 2, 3])) == [2, 3]
         assert [each.id for each in backend.select("default", None, None, 0, False)] == ["r1", "r2"]
 
     def test_a_replaced_record_keeps_the_vectors_that_are_not_given(self, backend: Backend) -> None:
@@ -158,11 +158,11 @@ class BackendContract(ChronicleContract):
 
     def test_only_a_live_record_holds_a_key(self, backend: Backend) -> None:
         insert(backend, record("r1", key="k"), record("r2", key="k", namespace="other"))
-        assert backend.holder("default", "k") == record("r1", key="k")
+        assert backend.by_key("default", "k") == record("r1", key="k")
         patch(backend, 1, record("r1", key="k", state="superseded"), "supersede")
-        assert backend.holder("default", "k") is None
+        assert backend.by_key("default", "k") is None
         insert(backend, record("r3", key="k"))
-        assert backend.holder("default", "k") == record("r3", key="k")
+        assert backend.by_key("default", "k") == record("r3", key="k")
 
     def test_a_span_holds_the_keys_from_its_low_end_to_before_its_high_one(
         self, backend: Backend
@@ -423,9 +423,9 @@ class BackendContract(ChronicleContract):
             {},
         ]
         assert backend.load(EVERYWHERE).segments == ()
-        (story,) = backend.chronicle.stories(backend.chronicle.current(["r1"]), 4)
+        (story,) = backend.journal_reader.histories(backend.journal_reader.current(["r1"]), 4)
         assert {told.changes is None for told in story.told} == {True}
-        assert (story.accessed, backend.chronicle.holders("default", "k", 9)) == (None, [])
+        assert (story.accessed, backend.journal_reader.key_holders("default", "k", 9)) == (None, [])
         assert backend.vectors([kept.row], "mine")[kept.row].tolist() == [1, 2]
 
     def test_erasing_is_told_with_the_namespaces_it_reached(self, backend: Backend) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from bethink.errors import ValidationError
-from bethink.model.journal import told
+from bethink.model.journal import non_empty_fields
 from bethink.model.namespaces import EVERYWHERE, Subtree
 from bethink.model.port import EMBEDDED, Backend, Current, Link, Vector
 from bethink.model.records import Snapshot
@@ -41,14 +41,26 @@ class ChronicleContract(ABC):
         """Yield a new backend and close it."""
 
     def test_nothing_has_no_past(self, backend: Backend) -> None:
-        chronicle = backend.chronicle
-        assert (chronicle.seq_at(1e9), chronicle.entry(1), chronicle.snapshots()) == (0, None, [])
-        assert (chronicle.current(["r1"]), chronicle.made([1]), chronicle.erased(0)) == (
+        journal_reader = backend.journal_reader
+        assert (
+            journal_reader.seq_at(1e9),
+            journal_reader.entry(1),
+            journal_reader.snapshots(),
+        ) == (0, None, [])
+        assert (
+            journal_reader.current(["r1"]),
+            journal_reader.ids_of_rows([1]),
+            journal_reader.erased(0),
+        ) == (
             [],
             {},
             False,
         )
-        assert chronicle.candidates(EVERYWHERE, 5) == chronicle.holders("default", "k", 99) == []
+        assert (
+            journal_reader.candidates(EVERYWHERE, 5)
+            == journal_reader.key_holders("default", "k", 99)
+            == []
+        )
 
     @pytest.mark.parametrize(
         "times", [(1.0, 2.0, 2.0, 5.0), (5.0, 1.0, 3.0, 2.0, 2.0, 9.0), (4.0, 3.0, 2.0, 1.0), ()]
@@ -59,12 +71,12 @@ class ChronicleContract(ABC):
         insert(backend, *(record(f"t{n}", created_at=at) for n, at in enumerate(times)))
         for time in (0.5, *times, 2.5, 99.0):
             last = max((seq for seq, at in enumerate(times, 1) if at <= time), default=0)
-            assert backend.chronicle.seq_at(time) == last
+            assert backend.journal_reader.seq_at(time) == last
 
     def test_an_entry_is_found_by_its_number(self, backend: Backend) -> None:
         insert(backend, record("r1"))
         patch(backend, 1, record("r1", importance=0.9), importance=0.9)
-        entry = backend.chronicle.entry(2)
+        entry = backend.journal_reader.entry(2)
         assert entry is not None
         assert entry == backend.log(1, None, None, 0)[0]
         assert (entry.seq, entry.action, entry.changes) == (2, "update", {"importance": 0.9})
@@ -73,8 +85,8 @@ class ChronicleContract(ABC):
         insert(backend, record("r1"), EVERY_FIELD)
         moved = record("r1", content="moved")
         move(backend, 1, moved)
-        assert backend.chronicle.current(["r1", "none"]) == [Current(3, 1, 3, moved)]
-        assert backend.chronicle.made([1, 2, 3, 4]) == {1: "r1", 2: "all", 3: "r1"}
+        assert backend.journal_reader.current(["r1", "none"]) == [Current(3, 1, 3, moved)]
+        assert backend.journal_reader.ids_of_rows([1, 2, 3, 4]) == {1: "r1", 2: "all", 3: "r1"}
 
     def test_candidates_are_the_living_and_who_died_or_left_since(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}", namespace="a/b") for n in range(5)))
@@ -85,52 +97,52 @@ class ChronicleContract(ABC):
         patch(backend, 4, replace(backend.get(["r3"])["r3"], importance=0.9))
         insert(backend, record("new", namespace="a/b"))
         for scope in ("a/b", Subtree("a"), EVERYWHERE):
-            assert ids(backend.chronicle.candidates(scope, seq)) == ["r1", "r2", "r3", "r4"]
-            assert ids(backend.chronicle.candidates(scope, seq, seq)) == ["r1", "r2", "r3"]
-            changed = backend.chronicle.candidates(scope, backend.head(), seq)
+            assert ids(backend.journal_reader.candidates(scope, seq)) == ["r1", "r2", "r3", "r4"]
+            assert ids(backend.journal_reader.candidates(scope, seq, seq)) == ["r1", "r2", "r3"]
+            changed = backend.journal_reader.candidates(scope, backend.head(), seq)
             assert ids(changed) == ["new", "r1", "r2", "r3"]
-        assert ids(backend.chronicle.candidates("a", seq)) == []
+        assert ids(backend.journal_reader.candidates("a", seq)) == []
 
     def test_holders_are_all_who_ever_held_a_key(self, backend: Backend) -> None:
         insert(backend, record("r1", key="k"), record("r2", key="other"), record("r3", key=None))
         patch(backend, 1, record("r1", key="k", state="superseded"), "supersede")
         insert(backend, record("r4", key="k"))
         patch(backend, 2, record("r2", key="k2"))
-        assert ids(backend.chronicle.holders("default", "k", 99)) == ["r1", "r4"]
-        assert ids(backend.chronicle.holders("default", "k", 4)) == ["r1"]
-        assert ids(backend.chronicle.holders("default", "other", 99)) == ["r2"]
-        assert ids(backend.chronicle.holders("default", "k2", 99)) == ["r2"]
-        assert backend.chronicle.holders("elsewhere", "k", 99) == []
+        assert ids(backend.journal_reader.key_holders("default", "k", 99)) == ["r1", "r4"]
+        assert ids(backend.journal_reader.key_holders("default", "k", 4)) == ["r1"]
+        assert ids(backend.journal_reader.key_holders("default", "other", 99)) == ["r2"]
+        assert ids(backend.journal_reader.key_holders("default", "k2", 99)) == ["r2"]
+        assert backend.journal_reader.key_holders("elsewhere", "k", 99) == []
 
     def test_expiring_are_the_living_whose_time_lies_in_a_span(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}", expires_at=100.0 + n) for n in range(4)), record("r4"))
         insert(backend, record("other", namespace="b", expires_at=102.0))
         patch(backend, 3, record("r2", state="forgotten", expires_at=102.0), "forget")
-        assert ids(backend.chronicle.expiring("default", 100.0, 103.0)) == ["r1", "r3"]
-        assert ids(backend.chronicle.expiring(EVERYWHERE, 101.0, 102.0)) == ["other"]
+        assert ids(backend.journal_reader.expiring("default", 100.0, 103.0)) == ["r1", "r3"]
+        assert ids(backend.journal_reader.expiring(EVERYWHERE, 101.0, 102.0)) == ["other"]
 
     def test_a_story_begins_with_all_of_the_record(self, backend: Backend) -> None:
         living, last = replace(EVERY_FIELD, state="live"), 1500
         insert(backend, living)
         for n in range(2, last + 1):
             patch(backend, 1, replace(living, importance=n / last), importance=n / last)
-        (current,) = backend.chronicle.current(["all"])
-        (story,) = backend.chronicle.stories([current], last)
+        (current,) = backend.journal_reader.current(["all"])
+        (story,) = backend.journal_reader.histories([current], last)
         first, *later = story.told
-        whole = told(replace(living, importance=first.seq / last))
+        whole = non_empty_fields(replace(living, importance=first.seq / last))
         assert first.whole == {**whole, "tags": [*EVERY_FIELD.tags]}
         assert [(each.seq, each.changes) for each in later] == [
             (seq, {"importance": seq / last}) for seq in range(first.seq + 1, last + 1)
         ]
-        (story,) = backend.chronicle.stories([current], 1)
+        (story,) = backend.journal_reader.histories([current], 1)
         assert [(each.seq, each.changes) for each in story.told] == [(1, {"id": "all"})]
 
     def test_a_story_knows_the_last_touch(self, backend: Backend) -> None:
         insert(backend, record("r1", access_count=2), record("r2"))
         touch(backend, {"r1": (1, 50.0), "none": (1, 1.0)})
         touch(backend, {"r1": (2, 40.0), "r2": (1, 60.0)})
-        found = backend.chronicle.current(["r1"])
-        accessed = [backend.chronicle.stories(found, seq)[0].accessed for seq in (2, 3, 4)]
+        found = backend.journal_reader.current(["r1"])
+        accessed = [backend.journal_reader.histories(found, seq)[0].accessed for seq in (2, 3, 4)]
         assert accessed == [None, (3, 3, 50.0), (4, 5, 50.0)]
 
     def test_vectors_are_found_in_every_row_that_had_them(self, backend: Backend) -> None:
@@ -138,12 +150,20 @@ class ChronicleContract(ABC):
         move(backend, 1, record("r1", content="moved"))
         move(backend, 2, record("r1", content="moved"), {"mine": vector(0, 1), "new": vector(7)})
         move(backend, 3, record("r1", content="again"))
-        chronicle, rows = backend.chronicle, (1, 2, 3, 4)
-        mine = {row: found.tolist() for row, found in chronicle.named(rows, "mine").items()}
+        journal_reader, rows = backend.journal_reader, (1, 2, 3, 4)
+        mine = {
+            row: found.tolist()
+            for row, found in journal_reader.former_vectors(rows, "mine").items()
+        }
         assert mine == {1: [1, 0], 2: [1, 0], 3: [0, 1], 4: [0, 1]}
-        assert list(chronicle.named(rows, "new")) == [3, 4]
-        assert [chronicle.given(row) for row in (1, 2, 3, 4)] == [[], [], ["mine", "new"], []]
-        assert [chronicle.was_given("new", seq) for seq in (2, 3, 4)] == [False, True, True]
+        assert list(journal_reader.former_vectors(rows, "new")) == [3, 4]
+        assert [journal_reader.vector_names(row) for row in (1, 2, 3, 4)] == [
+            [],
+            [],
+            ["mine", "new"],
+            [],
+        ]
+        assert [journal_reader.had_vector("new", seq) for seq in (2, 3, 4)] == [False, True, True]
         assert list(backend.vectors([4], "mine")) == [4]
 
     def test_a_link_holds_from_one_entry_to_another(self, backend: Backend) -> None:
@@ -152,18 +172,22 @@ class ChronicleContract(ABC):
             (("a1b", True), ("c1a", True), ("a1b", False), ("a1b", True), ("b2c", True)), 4
         ):
             relate(backend, link, holds=holds, at=float(at))
-        chronicle, first, second = backend.chronicle, Link("a", "1", "b", 4, 4.0), ("c", "1", "a")
-        assert [chronicle.links(["a", "b"], seq) for seq in (3, 4)] == [[], [first]]
-        assert chronicle.links(["a"], 5) == [first, Link(*second, 5, 5.0)]
-        assert chronicle.links(["a", "c"], 6) == [Link(*second, 5, 5.0)]
-        assert [link.seq for link in chronicle.links(["a"], 8)] == [5, 7]
-        assert chronicle.links([], 8) == chronicle.links(["none"], 8) == []
+        journal_reader, first, second = (
+            backend.journal_reader,
+            Link("a", "1", "b", 4, 4.0),
+            ("c", "1", "a"),
+        )
+        assert [journal_reader.links(["a", "b"], seq) for seq in (3, 4)] == [[], [first]]
+        assert journal_reader.links(["a"], 5) == [first, Link(*second, 5, 5.0)]
+        assert journal_reader.links(["a", "c"], 6) == [Link(*second, 5, 5.0)]
+        assert [link.seq for link in journal_reader.links(["a"], 8)] == [5, 7]
+        assert journal_reader.links([], 8) == journal_reader.links(["none"], 8) == []
 
     def test_a_link_is_no_part_of_the_stories_of_its_ends(self, backend: Backend) -> None:
         insert(backend, *map(record, "ab"))
         relate(backend, "a1b", holds=True)
-        stories = backend.chronicle.stories(backend.chronicle.current(["a", "b"]), 3)
-        assert [[told.seq for told in story.told] for story in stories] == [[1], [2]]
+        histories = backend.journal_reader.histories(backend.journal_reader.current(["a", "b"]), 3)
+        assert [[told.seq for told in story.told] for story in histories] == [[1], [2]]
         assert backend.changes(2, []).rows == frozenset()
 
     @pytest.mark.parametrize("end", "ab")
@@ -172,8 +196,8 @@ class ChronicleContract(ABC):
         for link, holds in (("a1b", True), ("a1b", False), ("a1b", True), ("b1c", True)):
             relate(backend, link, holds=holds)
         erase(backend, rows[end], record(end, "", state="erased"))
-        assert [backend.chronicle.links([end], seq) for seq in range(3, 9)] == [[]] * 6
-        assert len(backend.chronicle.links(["c"], 8)) == (1 if end == "a" else 0)
+        assert [backend.journal_reader.links([end], seq) for seq in range(3, 9)] == [[]] * 6
+        assert len(backend.journal_reader.links(["c"], 8)) == (1 if end == "a" else 0)
         assert [entry.changes for entry in backend.log(None, "a", None, 3)[-3:]] == [{}] * 3
 
     def test_snapshots_are_kept_with_their_position(self, backend: Backend) -> None:
@@ -181,7 +205,10 @@ class ChronicleContract(ABC):
             insert(backend, record(name))
             with backend.write() as writer:
                 writer.snapshot(name, 7.5)
-        assert backend.chronicle.snapshots() == [Snapshot("one", 1, 7.5), Snapshot("two", 2, 7.5)]
+        assert backend.journal_reader.snapshots() == [
+            Snapshot("one", 1, 7.5),
+            Snapshot("two", 2, 7.5),
+        ]
         with pytest.raises(ValidationError, match="'one' exists"), backend.write() as writer:
             writer.snapshot("one", 8.0)
         assert backend.head() == 2
@@ -193,7 +220,7 @@ class ChronicleContract(ABC):
         touch(backend, {"r1": (1, 50.0)})
         with backend.write() as writer:
             writer.snapshot("named", 60.0)
-        with backend.chronicle.everything() as everything:
+        with backend.journal_reader.full_scan() as everything:
             first, second = everything.records()
             told, snapshots = list(everything.entries()), everything.snapshots()
             assert everything.head() == 4
@@ -212,11 +239,11 @@ class ChronicleContract(ABC):
             {"mine": [4], "new": [5, 6]},
             {},
         ]
-        assert snapshots == backend.chronicle.snapshots() == [Snapshot("named", 4, 60.0)]
+        assert snapshots == backend.journal_reader.snapshots() == [Snapshot("named", 4, 60.0)]
 
     def test_everything_stays_what_it_was_while_others_write(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}") for n in range(600)))
-        with backend.chronicle.everything() as everything:
+        with backend.journal_reader.full_scan() as everything:
             records = everything.records()
             seen = [next(records)]
             patch(backend, 600, record("r599", state="forgotten"), "forget")
@@ -230,7 +257,7 @@ class ChronicleContract(ABC):
         erase(backend, 1, record("r1", "", state="erased"))
         with backend.write() as writer:
             writer.journal("update", 5.0, record("r1", "", state="erased"), 1, 1, None)
-        with backend.chronicle.everything() as everything:
+        with backend.journal_reader.full_scan() as everything:
             changes = [entry.changes for entry, _ in everything.entries()]
         assert changes == [None, {"left": "r1"}, None]
         assert backend.log(1, None, None, 0)[0].changes == {}
@@ -244,8 +271,8 @@ class ChronicleContract(ABC):
         touch(backend, {"r2": (2, 150.0)})
         move(backend, 2, replace(backend.get(["r2"])["r2"], namespace="b", state="forgotten"))
         with backend.inspect() as inspection:
-            first, second = inspection.lives()
-            left, damage = inspection.departures(), list(inspection.damage())
+            first, second = inspection.traces()
+            left, damage = inspection.moves(), list(inspection.damage())
             assert inspection.usual_length(EMBEDDED) == 2
             assert inspection.usual_length("none") is None
         assert (first.id, first.record, len(first.steps)) == ("all", EVERY_FIELD, 1)

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from bethink import LogEntry, MemoryRecord, MemoryStore
-from bethink.model.journal import START, digest, link
+from bethink.model.journal import START, chain_hash, digest
 
 COLUMNS = "seq, at, action, id, namespace, was, row, digest, link, salt, changes"
 
@@ -67,7 +67,7 @@ def unverified(path: str | os.PathLike[str]) -> list[int]:
     for *columns, digested, linked, salt, changes in rows:
         erased = salt is None and changes is None
         told = erased or digest(salt, changes) == digested
-        if not told or link(previous, tuple(columns), digested) != linked:
+        if not told or chain_hash(previous, tuple(columns), digested) != linked:
             wrong.append(columns[0])
         previous = linked
     return wrong

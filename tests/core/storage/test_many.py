@@ -13,7 +13,7 @@ import pytest
 
 from bethink import MemoryStore, ValidationError
 from bethink.model.fields import to_json
-from bethink.model.journal import told
+from bethink.model.journal import non_empty_fields
 from bethink.model.port import EMBEDDED, Backend
 from bethink.storage import open_backend
 
@@ -36,7 +36,7 @@ def test_many_are_inserted_with_their_entries(backend: Backend) -> None:
     assert [(row.row, row.ordinal, row.record) for row in rows] == [
         (number, number, each) for number, each in enumerate(records, start=2)
     ]
-    assert backend.at([2, 3, 4]) == dict(enumerate(records, start=2))
+    assert backend.by_row([2, 3, 4]) == dict(enumerate(records, start=2))
     assert {row: list(own) for row, own in backend.vectors([2, 3, 4], EMBEDDED).items()} == {
         2: [1, 0],
         4: [0, 1],
@@ -46,7 +46,7 @@ def test_many_are_inserted_with_their_entries(backend: Backend) -> None:
     assert [(each.action, each.at, each.id) for each in entries] == [
         ("store", 0.5, each.id) for each in records
     ]
-    assert dict(entries[2].changes) == json.loads(json.dumps(told(EVERY_FIELD)))
+    assert dict(entries[2].changes) == json.loads(json.dumps(non_empty_fields(EVERY_FIELD)))
     with backend.inspect() as inspection:
         assert "journal" not in [problem.kind for problem in inspection.damage()]
 
@@ -111,4 +111,4 @@ def test_what_many_share_is_told_as_of_each_alone(tmp_path: Path) -> None:
         records = store.store_many(items, namespace='"a"/b')
     with closing(sqlite3.connect(path)) as connection:
         spelled = connection.execute("SELECT changes FROM journal ORDER BY seq").fetchall()
-    assert spelled == [(to_json(told(record)),) for record in records]
+    assert spelled == [(to_json(non_empty_fields(record)),) for record in records]

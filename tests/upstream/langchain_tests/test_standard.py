@@ -110,7 +110,7 @@ class _Tool:
 
     @property
     def tool_invoke_params_example(self) -> dict[str, str]:
-        return self.given
+        return self.vector_names
 
 
 class _Recall(_Tool):

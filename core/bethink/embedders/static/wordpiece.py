@@ -105,9 +105,9 @@ def _folded(character: str) -> str:
     return kept
 
 
-def _stands_alone(character: str, folded: str) -> bool:
+def _stands_alone(character: str, replayed: str) -> bool:
     return (
         any(ord(character) in block for block in _IDEOGRAPHS)
-        or folded in _ASCII_MARKS
-        or unicodedata.category(folded[:1] or "a").startswith("P")
+        or replayed in _ASCII_MARKS
+        or unicodedata.category(replayed[:1] or "a").startswith("P")
     )

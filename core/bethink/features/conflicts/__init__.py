@@ -17,7 +17,7 @@ from ...model.filters import parse
 from ...model.namespaces import Scope, check_scope
 from ...model.records import MemoryRecord
 from ..duplicates import similarities
-from ..statements import Conflict, Reading, Tier, find_conflict, read
+from ..statements import Conflict, ParsedRecord, Tier, find_conflict, read
 from .candidates import candidate_pairs
 
 __all__ = ["Conflict", "ConflictVerbs", "Tier"]
@@ -76,7 +76,7 @@ def find_conflicts(
 
     Records of different namespaces never conflict.
     """
-    spaces = defaultdict[str, list[Reading]](list)
+    spaces = defaultdict[str, list[ParsedRecord]](list)
     for record in records:
         if record.content:
             spaces[record.namespace].append(read(record))
@@ -99,7 +99,7 @@ def resolve_conflict(engine: Engine, keep: str, drop: Iterable[str], reason: str
     return len(dropped)
 
 
-def _within(readings: Sequence[Reading]) -> Iterator[Conflict]:
+def _within(readings: Sequence[ParsedRecord]) -> Iterator[Conflict]:
     for one, other in candidate_pairs(readings):
         if (found := find_conflict(readings[one], readings[other])) is not None:
             yield found

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..statements import Reading
+from ..statements import ParsedRecord
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.int64]
@@ -31,7 +31,7 @@ _MOST: Final = (1 << _BITS) - 1
 
 
 def candidate_pairs(
-    readings: Sequence[Reading], neighbours: int = NEIGHBOURS
+    readings: Sequence[ParsedRecord], neighbours: int = NEIGHBOURS
 ) -> list[tuple[int, int]]:
     """Return the pairs of *readings* to compare, as ascending pairs of their places.
 
@@ -50,7 +50,7 @@ def candidate_pairs(
 class _Words:
     """The words of readings, rarest first, and the places where each occurs."""
 
-    def __init__(self, readings: Sequence[Reading]) -> None:
+    def __init__(self, readings: Sequence[ParsedRecord]) -> None:
         known: dict[str, int] = {}
         bags = [sorted(reading.traits.bag) for reading in readings]
         words = np.array(

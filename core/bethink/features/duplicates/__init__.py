@@ -9,15 +9,15 @@ from ...model.filters import parse
 from ...model.namespaces import Scope, check_scope
 from .consolidation import Consolidated, consolidate
 from .merging import combined, is_fuller
-from .near_duplicates import Found, Nearest, WriteFinder
+from .near_duplicates import DuplicateSearch, Found, WriteFinder
 from .repetition import repeats
 from .similarity import say_the_same, similarities
 
 __all__ = [
     "Consolidated",
+    "DuplicateSearch",
     "DuplicateVerbs",
     "Found",
-    "Nearest",
     "combined",
     "is_fuller",
     "repeats",

@@ -11,9 +11,9 @@ from ...memory.writing import supersede
 from ...model.filters import Filter
 from ...model.namespaces import Scope
 from ...model.records import MemoryRecord
-from ..statements import Reading, read
+from ..statements import ParsedRecord, read
 from .merging import absorb
-from .similarity import Known, similarity_of
+from .similarity import DuplicateFinderIndex, similarity_of
 
 _told = attrgetter(
     "state", "namespace", "content", "author", "key", "value", "thread", "occurred_at"
@@ -41,9 +41,9 @@ def consolidate(engine: Engine, scope: Scope, where: Filter | None) -> list[Cons
     return [each for each in merged if each.others]
 
 
-def _groups(engine: Engine, readings: Sequence[Reading]) -> list[list[MemoryRecord]]:
+def _groups(engine: Engine, readings: Sequence[ParsedRecord]) -> list[list[MemoryRecord]]:
     """Return the records that say the same, first of each group the one that says most."""
-    known = Known(similarity_of(engine, [reading.record.id for reading in readings]))
+    known = DuplicateFinderIndex(similarity_of(engine, [reading.record.id for reading in readings]))
     groups: dict[str, list[MemoryRecord]] = {}
     for reading in sorted(readings, key=_fullest_first):
         found = known.like(reading)
@@ -55,7 +55,7 @@ def _groups(engine: Engine, readings: Sequence[Reading]) -> list[list[MemoryReco
     return sorted(groups.values(), key=lambda group: (group[0].created_at, group[0].id))
 
 
-def _fullest_first(reading: Reading) -> tuple[int, float, str]:
+def _fullest_first(reading: ParsedRecord) -> tuple[int, float, str]:
     record = reading.record
     return -len(frozenset(reading.traits.words)), record.created_at, record.id
 

@@ -20,9 +20,9 @@ from ...memory.engine import Engine, Transaction
 from ...memory.writing import OnSimilar
 from ...model.port import EMBEDDED, Vector
 from ...model.records import MemoryRecord
-from ..statements import SAME, Reading, read
+from ..statements import SAME, ParsedRecord, read
 from .merging import absorb
-from .similarity import Known, cosine, say_the_same
+from .similarity import DuplicateFinderIndex, cosine, say_the_same
 
 NEAREST: Final = 256
 """So many are looked at, where texts of one pattern are all near each other."""
@@ -33,7 +33,7 @@ Found: TypeAlias = tuple[int, MemoryRecord, float]
 _ROUNDING: Final = 1e-9
 
 
-class Nearest:
+class DuplicateSearch:
     """What may say the same as the new *records*, which have these *vectors*."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Nearest:
     ) -> None:
         self._engine = engine
         self._vectors = {each.id: vector for each, vector in zip(records, vectors, strict=True)}
-        self._known = Known(self._similarity)
+        self._known = DuplicateFinderIndex(self._similarity)
         self._since = engine.backend.head()
         self._spaces = defaultdict[str, list[MemoryRecord]](list)
         for record in records:
@@ -55,14 +55,14 @@ class Nearest:
             for row in transaction.writer.added(namespace, self._since):
                 self.add(read(row.record), row.vectors.get(EMBEDDED))
 
-    def add(self, reading: Reading, vector: Vector | None = None) -> None:
+    def add(self, reading: ParsedRecord, vector: Vector | None = None) -> None:
         """Let what a record says be found, too; without a *vector* its last one counts."""
         if vector is not None:
             self._vectors[reading.record.id] = vector
         self._known.add(reading)
 
     def to(
-        self, transaction: Transaction, reading: Reading, old: str | None = None
+        self, transaction: Transaction, reading: ParsedRecord, old: str | None = None
     ) -> Found | None:
         """Return the live record most like a new one, None if none says the same.
 
@@ -81,7 +81,7 @@ class Nearest:
         self,
         transaction: Transaction,
         found: Found,
-        reading: Reading,
+        reading: ParsedRecord,
         vector: Vector | None = None,
         *,
         counted: bool = False,
@@ -106,7 +106,7 @@ class Nearest:
                 for record, vector, scan in zip(records, vectors, scans, strict=True):
                     near = _near(index, record, scan) if vector.any() else _alike(index, record)
                     rows.update(index.columns["row"][near].tolist())
-        found = self._engine.backend.at(list(rows))
+        found = self._engine.backend.by_row(list(rows))
         theirs = self._engine.backend.vectors(list(found), EMBEDDED)
         for row, record in found.items():
             self.add(read(record), theirs.get(row))
@@ -129,7 +129,7 @@ class WriteFinder:
 
     def prepare(self, records: Sequence[MemoryRecord], vectors: Sequence[Vector]) -> None:
         """Search for near-duplicates of *records* before the write lock is taken."""
-        self._nearest = Nearest(self._engine, records, vectors)
+        self._nearest = DuplicateSearch(self._engine, records, vectors)
 
     def begin(self, transaction: Transaction) -> None:
         """Add the records that were stored since ``prepare``."""

@@ -44,7 +44,7 @@ _START: Final = 64  # codes of bytes are below, several may share one; 0 is that
 _DIGITS: Final = 32  # their codes are the highest
 _AT_ONCE: Final = 1 << 16  # pairs of texts
 
-Codes: TypeAlias = npt.NDArray[np.uint8]
+Authenticator: TypeAlias = npt.NDArray[np.uint8]
 Marks: TypeAlias = npt.NDArray[np.uint64]
 
 
@@ -59,7 +59,7 @@ def _code(byte: int) -> int:
 _CODED: Final = bytes(map(_code, range(256)))
 
 
-def _pairs(codes: Codes) -> npt.NDArray[np.uint16]:
+def _pairs(codes: Authenticator) -> npt.NDArray[np.uint16]:
     """Return what stands for each two codes side by side."""
     letters = (codes % _START).astype(np.uint16)
     pairs: npt.NDArray[np.uint16] = letters[:-1] * _START + letters[1:]

@@ -20,7 +20,17 @@ from ...index import DECIMALS, Floats, Positions, cosines, directions
 from ...memory.engine import Engine
 from ...model.port import EMBEDDED, Vector
 from ...text import stem
-from ..statements import BEING, MANNER, NUMBERS, SAME, SHORT, TOWARDS, WEAK, Reading, are_duplicates
+from ..statements import (
+    BEING,
+    MANNER,
+    NUMBERS,
+    SAME,
+    SHORT,
+    TOWARDS,
+    WEAK,
+    ParsedRecord,
+    are_duplicates,
+)
 from .repetition import about
 
 Similarity: TypeAlias = Callable[[str, str], float]
@@ -40,7 +50,7 @@ _SIGNS: Final = re.compile(
 _ANY = ""  # is among the words of every text, so that one without words is found, too
 
 
-def say_the_same(a: Reading, b: Reading, similarity: float) -> bool:
+def say_the_same(a: ParsedRecord, b: ParsedRecord, similarity: float) -> bool:
     """Say whether one record may stand for both; *similarity* is the cosine of their vectors.
 
     Beyond what ``are_duplicates`` asks, they have one namespace, author, key and value, what
@@ -79,14 +89,14 @@ def _tenses(words: Sequence[str]) -> dict[str, bool]:
 class _Entry:
     """A reading and its words: the telling ones, those and the weak, the directions, the tenses."""
 
-    reading: Reading
+    reading: ParsedRecord
     words: frozenset[str]
     all_words: frozenset[str]
     towards: frozenset[str]
     tenses: Mapping[str, bool]
 
     @classmethod
-    def of(cls, reading: Reading) -> _Entry:
+    def of(cls, reading: ParsedRecord) -> _Entry:
         told = _WORDS.findall(reading.record.content.casefold())
         words = frozenset((*reading.traits.words, _ANY))
         weak = map(stem, WEAK.intersection(told))
@@ -125,7 +135,7 @@ class _Group:
             yield from (entry for entry in self.rarest.get(word, ()) if entry.words < words)
 
 
-class Known:
+class DuplicateFinderIndex:
     """Readings of records, to be asked for the one that says nearly the same as another."""
 
     def __init__(self, similarity: Similarity) -> None:
@@ -133,7 +143,7 @@ class Known:
         self._entries: dict[str, _Entry] = {}
         self._groups: dict[Hashable, _Group] = {}
 
-    def add(self, reading: Reading) -> None:
+    def add(self, reading: ParsedRecord) -> None:
         """Take note of what a record says; of one that is known, what it says now."""
         entry = self._entries[reading.record.id] = _Entry.of(reading)
         self._groups.setdefault(_gist(reading), _Group()).add(entry)
@@ -142,7 +152,7 @@ class Known:
         """Know a record no more."""
         self._entries.pop(id, None)
 
-    def like(self, reading: Reading) -> tuple[Reading, float] | None:
+    def like(self, reading: ParsedRecord) -> tuple[ParsedRecord, float] | None:
         """Return the known record most like *reading* and how alike they are, None without one.
 
         The very text comes first, and of those that are equally alike the oldest.
@@ -161,13 +171,13 @@ class Known:
     def _is_current(self, entry: _Entry) -> bool:
         return self._entries.get(entry.reading.record.id) is entry
 
-    def _alike(self, a: Reading, b: Reading) -> float:
+    def _alike(self, a: ParsedRecord, b: ParsedRecord) -> float:
         """Return the cosine of two readings; of equal texts no vector is asked for."""
         one, other = a.record, b.record
         return 1.0 if one.content == other.content else self._similarity(one.id, other.id)
 
 
-def _gist(reading: Reading) -> Hashable:
+def _gist(reading: ParsedRecord) -> Hashable:
     """Return what two readings must share to say the same, besides words.
 
     A turn of a conversation, or what says nothing in words, shares it with none.
@@ -178,7 +188,7 @@ def _gist(reading: Reading) -> Hashable:
     return record.namespace, about(record), traits.figures, traits.denials, _manner(record.content)
 
 
-def _order(content: str, found: tuple[Reading, float]) -> tuple[bool, float, float, str]:
+def _order(content: str, found: tuple[ParsedRecord, float]) -> tuple[bool, float, float, str]:
     record, cosine = found[0].record, found[1]
     return record.content != content, -cosine, record.created_at, record.id
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ...errors import (
     IsAFolderError,
@@ -23,13 +23,16 @@ from ...errors import (
     ValidationError,
 )
 from ...memory.history import When
-from ...memory.memories import Memories, check_store
+from ...memory.memories import check_store
 from ...model import fields
 from ...model.namespaces import check_namespace
 from ...model.records import MemoryRecord
 from . import chunked_text, chunks
 from .chunks import check_whole, held, is_of_pieces, path_of, place_of
 from .paths import ROOT, above, normalised
+
+if TYPE_CHECKING:
+    from ...store import MemoryStore
 
 __all__ = [
     "ROOT",
@@ -76,13 +79,13 @@ class Files:
     that is the first piece (see ``verbs.runs`` for the keys of the others).
     """
 
-    def __init__(self, store: Memories, namespace: str = "files") -> None:
+    def __init__(self, store: MemoryStore, namespace: str = "files") -> None:
         self.store = check_store(store)
         self.namespace = check_namespace(namespace)
         self._engine = store._engine
 
     def as_of(self, when: When) -> Files:
-        """Return the files as they were at a moment, as in ``Memories.as_of``, to be read."""
+        """Return the files as they were at a moment, as in ``MemoryStore.as_of``, to be read."""
         past = Files(self.store, self.namespace)
         past._engine = self.store._engine_at(when)
         return past

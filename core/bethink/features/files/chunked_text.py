@@ -90,7 +90,7 @@ def stands(engine: Engine, namespace: str, path: str) -> bool:
     """Tell whether there is a text at *path*, or what is left of one."""
     engine.check_open()
     now = engine.clock()
-    if unexpired(engine.backend.holder(namespace, path), now) is not None:
+    if unexpired(engine.backend.by_key(namespace, path), now) is not None:
         return True
     return bool(engine.backend.span(namespace, *span_of(path), now, last=True))
 
@@ -241,13 +241,13 @@ def _seen(
     low, high = span_of(path, max(0, start - _MOST_BYTES), end)
     while True:  # until head and pieces are of one moment
         now = engine.clock()
-        first = unexpired(backend.holder(namespace, path), now)
+        first = unexpired(backend.by_key(namespace, path), now)
         if first is None:
             found = backend.span(namespace, *span_of(path), now, last=True)
         else:
             row = backend.rows_of([first.id])  # another one even if it says the same again
             found = [first, *backend.span(namespace, low, high, now)]
-        again = unexpired(backend.holder(namespace, path), now)
+        again = unexpired(backend.by_key(namespace, path), now)
         if _told(again) == _told(first) and (first is None or backend.rows_of([first.id]) == row):
             return found
 

@@ -68,7 +68,7 @@ def is_of_pieces(transaction: Transaction, record: MemoryRecord) -> bool:
 
 def head(transaction: Transaction, namespace: str, path: str) -> list[Found]:
     """Return the head of a text with its row, nothing if there is none."""
-    holder = transaction.writer.holder(namespace, path)
+    holder = transaction.writer.by_key(namespace, path)
     return [holder] if holder and not holder[1].expired(transaction.now) else []
 
 

@@ -23,7 +23,7 @@ from ...memory.memories import Memories, RecallOptions, recall_request
 from ...memory.ranking import Ranking
 from ...memory.reading import Request, answered, touch_rows
 from ...model import fields
-from ...model.records import MemoryRecord, RecallResult, ToldLater
+from ...model.records import LazyResults, MemoryRecord, RecallResult
 from ...text import rough_tokens
 from ..duplicates import repeats
 from .knapsack import Ints, fill
@@ -49,7 +49,7 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Packed(ToldLater):
+class Packed(LazyResults):
     """Memories as a block of ``text`` of so many ``tokens``.
 
     ``results`` are in it, ``left_out`` are not, for want of room or because they repeat another;

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from ...memory.ranking import DAY, Evidence, Floats, Parts
+from ...memory.ranking import DAY, Floats, Scored, Signals
 from ...model.fields import number
 from .categories import CATEGORIES, guess_category, query_intent
 
@@ -48,7 +48,7 @@ class DecayProduct:
     def __post_init__(self) -> None:
         number("rate", self.rate, 0.0, 1e9)
 
-    def rank(self, evidence: Evidence) -> Parts:
+    def rank(self, evidence: Signals) -> Scored:
         """Return signals and contributions for every candidate."""
         alike = np.clip(evidence.cosine, 0.0, 1.0) if evidence.share else evidence.keyword
         decay = self._decay(evidence.age)
@@ -60,7 +60,7 @@ class DecayProduct:
             "importance": evidence.importance,
             "decay": decay,
         }
-        return Parts(signals, {"decay product": alike * evidence.importance * decay})
+        return Scored(signals, {"decay product": alike * evidence.importance * decay})
 
     def ceiling(self, age: Floats, importance: Floats) -> Floats:
         """Return the score of records of this age and importance whose cosine is 1."""
@@ -80,7 +80,7 @@ class FiveSignal:
     pattern and convention 1.3, architecture and command 1.2, workaround 1.1.
     """
 
-    def rank(self, evidence: Evidence) -> Parts:
+    def rank(self, evidence: Signals) -> Scored:
         """Return signals and contributions for every candidate."""
         signals = {
             "keyword": evidence.keyword,
@@ -101,12 +101,12 @@ class FiveSignal:
             "confidence": 0.10,
         }
         boost = signals["boost"]
-        return Parts(
+        return Scored(
             signals, {name: weight * signals[name] * boost for name, weight in weights.items()}
         )
 
 
-def _boost(evidence: Evidence) -> Floats:
+def _boost(evidence: Signals) -> Floats:
     """Return by what each candidate's category lifts it, given what the query is after."""
     boost = np.ones(len(evidence.keyword))
     intent = None if evidence.query is None else query_intent(evidence.query)

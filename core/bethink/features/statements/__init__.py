@@ -15,7 +15,7 @@ from ...model.records import MemoryRecord
 from ...text import is_english, utc
 from .lexicon import BEING, MANNER, NUMBERS, SHORT, TOWARDS, WEAK
 from .rules import Signals, Tier, compare, differ
-from .statement_features import Traits, spelled, traits
+from .statement_features import StatementFeatures, spelled, traits
 
 __all__ = [
     "BEING",
@@ -40,11 +40,11 @@ _PUNCTUATION: Final = ".,;:!?\u2026\u3002\uff01\uff0c\u3001\u060c"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedRecord:
     """A record with what its content states, and its ``age``: of two the older has the lesser."""
 
     record: MemoryRecord
-    traits: Traits
+    traits: StatementFeatures
     age: tuple[float, float, str]
 
 
@@ -79,13 +79,13 @@ class Conflict:
         return "\n".join(lines)
 
 
-def read(record: MemoryRecord) -> Reading:
+def read(record: MemoryRecord) -> ParsedRecord:
     """Read what a record states; to be kept and compared with many."""
     age = record.occurred_at, record.created_at, record.id
-    return Reading(record, traits(record.content), age)
+    return ParsedRecord(record, traits(record.content), age)
 
 
-def find_conflict(a: Reading, b: Reading) -> Conflict | None:
+def find_conflict(a: ParsedRecord, b: ParsedRecord) -> Conflict | None:
     """Return the conflict between two records, the same in either order, or None.
 
     How similar they are does not matter, and is left to be told: 0 for now. A text that is at odds
@@ -100,7 +100,7 @@ def find_conflict(a: Reading, b: Reading) -> Conflict | None:
     return Conflict(older.record, newer.record, tier, {**told, "similarity": 0.0})
 
 
-def _in_words(signal: str | float, older: Reading, newer: Reading) -> str | float:
+def _in_words(signal: str | float, older: ParsedRecord, newer: ParsedRecord) -> str | float:
     """Return what differs in the words of the records, not in terms."""
     if not isinstance(signal, str):
         return signal
@@ -108,7 +108,7 @@ def _in_words(signal: str | float, older: Reading, newer: Reading) -> str | floa
     return spelled(one, older.record.content) + between + spelled(two, newer.record.content)
 
 
-def are_duplicates(a: Reading, b: Reading, similarity: float) -> bool:
+def are_duplicates(a: ParsedRecord, b: ParsedRecord, similarity: float) -> bool:
     """Say whether two records say the same; *similarity* is the cosine of their vectors.
 
     Records that differ in a number, a denial or a word of each never do, nor do those in which two
@@ -131,7 +131,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(NUMBERS.get(word, word) for word in bare if word)
 
 
-def _comparable(a: Reading, b: Reading) -> bool:
+def _comparable(a: ParsedRecord, b: ParsedRecord) -> bool:
     """Tell whether these are two records, and each does not speak of its own author."""
     one, other = a.record, b.record
     if one.id == other.id:

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Final, Literal, TypeAlias
 
 from . import lexicon as lex
-from .statement_features import Statement, Traits, Value, excluded
+from .statement_features import Statement, StatementFeatures, Value, excluded
 
 Tier: TypeAlias = Literal["likely", "possible"]
 Signals: TypeAlias = Mapping[str, float | str]
@@ -32,8 +32,8 @@ class _Pair:
 
     x: Statement
     y: Statement
-    a: Traits
-    b: Traits
+    a: StatementFeatures
+    b: StatementFeatures
     common: frozenset[str]
 
     @property
@@ -44,7 +44,7 @@ class _Pair:
 _Finding: TypeAlias = tuple[Tier, str, float | str]
 
 
-def compare(a: Traits, b: Traits) -> tuple[Tier, Signals] | None:
+def compare(a: StatementFeatures, b: StatementFeatures) -> tuple[Tier, Signals] | None:
     """Return how sure a conflict between two texts is, and what tells; None if there is none."""
     findings = _findings(a, b)
     if not findings:
@@ -58,7 +58,7 @@ def compare(a: Traits, b: Traits) -> tuple[Tier, Signals] | None:
     return None
 
 
-def differ(a: Traits, b: Traits) -> bool:
+def differ(a: StatementFeatures, b: StatementFeatures) -> bool:
     """Say whether merging the texts would lose something: a value, a denial, a word of each."""
     if a.figures != b.figures or a.denials != b.denials:
         return True
@@ -80,7 +80,7 @@ def _in_order(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return all(word in rest for word in shorter)
 
 
-def _findings(a: Traits, b: Traits) -> list[_Finding]:
+def _findings(a: StatementFeatures, b: StatementFeatures) -> list[_Finding]:
     findings: list[_Finding] = []
     if a.bag.isdisjoint(b.bag):
         return findings

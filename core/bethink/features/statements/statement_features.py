@@ -121,7 +121,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class StatementFeatures:
     """The statements of a text, and what the whole of it holds, down to questions and code.
 
     ``words`` are its telling terms in order, ``figures`` its numbers and dates; ``turns`` are the
@@ -143,16 +143,16 @@ class Traits:
     personal: bool
 
 
-def traits(text: str) -> Traits:
+def traits(text: str) -> StatementFeatures:
     """Read the traits of a text; of a long one, the first statements count."""
     text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
-    folded = text.casefold()
-    stating = _IDIOMS.sub(" ", folded)
+    replayed = text.casefold()
+    stating = _IDIOMS.sub(" ", replayed)
     lower = _plainly(stating)
     statements = tuple(_statements(_spoken(lower[:_LONGEST])))
     tokens = list(_tokens(lower))
-    whole = tokens if stating == folded else _tokens(_plainly(folded))
-    return Traits(
+    whole = tokens if stating == replayed else _tokens(_plainly(replayed))
+    return StatementFeatures(
         statements=statements,
         bag=_union([s.bag for s in statements]),
         amounts=_set((v.kind, v.amount) for s in statements for v in s.values),

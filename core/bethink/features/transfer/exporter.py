@@ -18,7 +18,7 @@ from ...memory.engine import Engine
 from ...model import fields
 from ...model.filters import Filter, matches
 from ...model.namespaces import EVERYWHERE, Scope, covers
-from ...model.port import EMBEDDED, Entry, Everything
+from ...model.port import EMBEDDED, Entry, FullScan
 from ...model.records import Snapshot
 from ..links import LINKING
 from .lines import Header, entry_line, header_line, record_line, snapshot_line, vouched
@@ -43,7 +43,7 @@ def dump(engine: Engine, target: Target, scope: Scope, where: Filter | None) -> 
     """
     engine.check_open()
     engine.flush()
-    with engine.backend.chronicle.everything() as everything:
+    with engine.backend.journal_reader.full_scan() as everything:
         chosen = _Chosen(everything, scope, where)
         header = Header(
             engine.backend.fact("embedder") or _NOBODY,
@@ -63,7 +63,7 @@ class _Chosen:
     knew the others.
     """
 
-    def __init__(self, everything: Everything, scope: Scope, where: Filter | None) -> None:
+    def __init__(self, everything: FullScan, scope: Scope, where: Filter | None) -> None:
         self._everything = everything
         self._ids: set[str] | None = None
         self._kept = array("q")

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import ValidationError
 from ...memory.engine import Engine
 from ...model import fields
-from ...model.journal import sensible
+from ...model.journal import is_well_formed
 from ...model.port import EMBEDDED, Vector, Writer
 from ...model.records import MemoryRecord
 from .lines import FIELDS, Lines, checked_fields, record_of, vector_of
@@ -20,7 +20,7 @@ _AT_ONCE: Final = 256
 _Kept = tuple[MemoryRecord, Vector | None]
 
 
-class Replay:
+class HistoryReplay:
     """A checked export, ready to be written as often as need be.
 
     Its records' vectors are in *spool*, in order of insertion: the export's own where the embedder
@@ -101,7 +101,7 @@ class Replay:
         """Write one entry again; return the namespace of its record."""
         at, action = fields.timestamp("at", told["at"]), fields.label("action", told["action"])
         changes: dict[str, Any] | None = told["changes"]
-        if changes is not None and not sensible(changes):
+        if changes is not None and not is_well_formed(changes):
             raise ValidationError("what it tells makes no sense")
         if action == "snapshot":
             name = fields.label("name", (changes or {})["name"])

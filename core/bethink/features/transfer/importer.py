@@ -17,7 +17,7 @@ from ...memory.engine import Engine
 from ...model import fields
 from ...storage import open_backend
 from . import merge
-from .history import Replay
+from .history import HistoryReplay
 from .lines import Lines
 from .merge import Merged
 
@@ -41,9 +41,9 @@ def load(engine: Engine, source: Source, longest: int) -> Merged:
     """
     engine.check_open()
     with _opened(source) as (file, name), TemporaryFile() as spool:
-        replay = Replay(Lines(file, name, longest), engine, spool)
+        replay = HistoryReplay(Lines(file, name, longest), engine, spool)
         with engine.writing(guarded=False) as transaction:
-            alone = not (transaction.base or engine.backend.chronicle.snapshots())
+            alone = not (transaction.base or engine.backend.journal_reader.snapshots())
             if alone:
                 transaction.erased |= replay.run(transaction.writer)
         if not alone:
@@ -53,14 +53,14 @@ def load(engine: Engine, source: Source, longest: int) -> Merged:
         return Merged(added=replay.header.records)
 
 
-def _merged(engine: Engine, replay: Replay) -> Merged:
+def _merged(engine: Engine, replay: HistoryReplay) -> Merged:
     """Make the exported store again elsewhere, and merge that."""
     with TemporaryDirectory(prefix="bethink-") as folder:
         path = os.path.join(folder, "import.db")
         with closing(open_backend(path, "normal")) as backend:
             with backend.write() as writer:
                 replay.run(writer)
-            return merge.join(engine, merge.Incoming.of(backend, engine.clock()))
+            return merge.join(engine, merge.ForeignStore.of(backend, engine.clock()))
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...errors import CorruptStoreError, NotABethinkFileError, SchemaTooNewError, ValidationError
 from ...model import fields
-from ...model.journal import told
+from ...model.journal import non_empty_fields
 from ...model.port import Entry, Vector
 from ...model.records import MemoryRecord, Snapshot, State
 
@@ -74,7 +74,7 @@ def record_of(given: Mapping[str, Any]) -> MemoryRecord:
 
 def record_line(record: MemoryRecord, vector: Vector | None) -> str:
     """Return the line of a record with the vector that the store's embedder made."""
-    line: dict[str, Any] = {"record": told(record)}
+    line: dict[str, Any] = {"record": non_empty_fields(record)}
     return fields.to_json(line if vector is None else {**line, "vector": _text(vector)})
 
 

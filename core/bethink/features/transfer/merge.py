@@ -21,11 +21,11 @@ from ...errors import StorageError, ValidationError
 from ...memory.engine import Engine, Transaction
 from ...memory.writing import comes_after, leads_to, supersede
 from ...model import fields
-from ...model.journal import told
+from ...model.journal import non_empty_fields
 from ...model.port import EMBEDDED, Backend, Link, Row
 from ...model.records import LOWEST_LIVE, MemoryRecord, State, different
 from ...storage import open_backend
-from ..duplicates import Found, Nearest, combined, is_fuller
+from ..duplicates import DuplicateSearch, Found, combined, is_fuller
 from ..statements import read
 from .merge_conflicts import rivalries, told_at
 
@@ -59,7 +59,7 @@ class Merged:
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class ForeignStore:
     """The rows and links of another store, and the embedder that made its vectors.
 
     ``told`` is when each live record with a key last came to say something else. ``gone`` are the
@@ -73,17 +73,19 @@ class Incoming:
     told: Mapping[str, float]
 
     @classmethod
-    def of(cls, backend: Backend, now: float, current: Current = lambda record: record) -> Incoming:
+    def of(
+        cls, backend: Backend, now: float, current: Current = lambda record: record
+    ) -> ForeignStore:
         """Read all that *backend* would show; *current* counts accesses in."""
         rows: list[Row] = []
         gone: list[str] = []
-        with backend.chronicle.everything() as everything:
+        with backend.journal_reader.full_scan() as everything:
             for row in everything.records():
                 if row.record.state in _TAKEN and not row.record.expired(now):
                     rows.append(replace(row, record=current(row.record)))
                 else:
                     gone.append(row.record.id)
-        links = backend.chronicle.links([row.record.id for row in rows], backend.head())
+        links = backend.journal_reader.links([row.record.id for row in rows], backend.head())
         keyed = [row.record for row in rows if row.record.state == "live" and row.record.key]
         told = {record.id: told_at(backend, record) for record in keyed}
         return cls(rows, gone, links, backend.fact("embedder"), told)
@@ -95,7 +97,7 @@ def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged
     if isinstance(other, Engine):
         other.check_open()
         _check_other(engine, other.backend.location, itself=other is engine)
-        return join(engine, Incoming.of(other.backend, engine.clock(), other.current))
+        return join(engine, ForeignStore.of(other.backend, engine.clock(), other.current))
     if not isinstance(other, str | os.PathLike):
         kind = type(other).__name__
         raise ValidationError(f"merge_from needs a store or the path of one, not {kind}")
@@ -106,7 +108,7 @@ def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged
         raise StorageError(path, "it is empty, so no store")
     _check_other(engine, path)
     with closing(open_backend(path)) as backend:
-        return join(engine, Incoming.of(backend, engine.clock()))
+        return join(engine, ForeignStore.of(backend, engine.clock()))
 
 
 def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None:
@@ -116,14 +118,14 @@ def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None
         raise ValidationError("a store cannot be merged with itself")
 
 
-def join(engine: Engine, incoming: Incoming) -> Merged:
+def join(engine: Engine, incoming: ForeignStore) -> Merged:
     """Bring *incoming* in, all of it or nothing."""
     rows = _embedded(engine, incoming)
     known = engine.backend.get([row.record.id for row in rows])
     fresh = [row for row in rows if row.record.state == "live" and row.record.id not in known]
     absent = np.zeros(engine.dimension(), np.float32)
     vectors = [row.vectors.get(EMBEDDED, absent) for row in fresh]
-    nearest = Nearest(engine, [row.record for row in fresh], vectors)
+    nearest = DuplicateSearch(engine, [row.record for row in fresh], vectors)
     with engine.writing(
         closing=True, guarded=False
     ) as transaction:  # so that accesses are compared with all
@@ -132,7 +134,7 @@ def join(engine: Engine, incoming: Incoming) -> Merged:
     return joined
 
 
-def _embedded(engine: Engine, incoming: Incoming) -> list[Row]:
+def _embedded(engine: Engine, incoming: ForeignStore) -> list[Row]:
     """Return the rows with vectors of this store's embedder."""
     if not incoming.rows or incoming.embedder == engine.embedder.name:
         return list(incoming.rows)
@@ -147,7 +149,11 @@ class _Joined:
     """Incoming records as they are written, and the count of what became of them."""
 
     def __init__(
-        self, transaction: Transaction, backend: Backend, nearest: Nearest, incoming: Incoming
+        self,
+        transaction: Transaction,
+        backend: Backend,
+        nearest: DuplicateSearch,
+        incoming: ForeignStore,
     ) -> None:
         self._transaction = transaction
         self._backend = backend
@@ -229,7 +235,7 @@ class _Joined:
             if by := by or self._held_by(record):
                 self._counts["outdated"] += 1
                 record = replace(record, state="superseded", superseded_by=by)
-        self._transaction.add(record, row.vectors, told(record))
+        self._transaction.add(record, row.vectors, non_empty_fields(record))
 
     def _add_beside(self, found: Found, row: Row, record: MemoryRecord) -> None:
         """Add a *record* nearly the same as the one *found*: the fuller of them absorbs the other.
@@ -243,18 +249,18 @@ class _Joined:
             supersede(self._transaction, place, kept, record.id)
             at = max(record.updated_at, self._transaction.now)  # their clock may be ahead
             record = replace(combined(record, kept, counted=counted), updated_at=at)
-            self._transaction.add(record, row.vectors, told(record))
+            self._transaction.add(record, row.vectors, non_empty_fields(record))
             self._nearest.add(read(record))
         else:
             gone = replace(record, state="superseded", superseded_by=kept.id)
-            self._transaction.add(gone, row.vectors, told(gone))
+            self._transaction.add(gone, row.vectors, non_empty_fields(gone))
             self._nearest.absorb(self._transaction, found, read(record), counted=counted)
 
     def _held_by(self, record: MemoryRecord) -> str | None:
         """Let the later of two facts hold their key; return the id of the holder if it stays."""
         if record.key is None:
             return None
-        row, holder = self._writer.holder(record.namespace, record.key) or (0, None)
+        row, holder = self._writer.by_key(record.namespace, record.key) or (0, None)
         if holder is None:
             return None
         later = told_at(self._backend, holder) >= self._told.get(record.id, record.occurred_at)

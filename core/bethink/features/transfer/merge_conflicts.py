@@ -31,7 +31,7 @@ def told_at(backend: Backend, record: MemoryRecord) -> float:
     return record.occurred_at
 
 
-class Rivalry(NamedTuple):
+class KeyConflict(NamedTuple):
     """What a text that two stores tell in two ways makes of records, and the ``head`` of its text.
 
     Incoming ones are ``outdated``; of those here some are ``superseded``, and some ``revived``.
@@ -48,7 +48,7 @@ def rivalries(
     backend: Backend,
     incoming: Iterable[MemoryRecord],
     told: Mapping[str, float],
-) -> Iterator[Rivalry]:
+) -> Iterator[KeyConflict]:
     """Yield what becomes of each text that *incoming* and this store tell in two ways.
 
     *told* is when each incoming record was told. One text that goes on where the other ends is no
@@ -70,9 +70,9 @@ def rivalries(
         whole = all(each.state != "erased" for _, each in gone)
         if whole and max(told[each.id] for each in theirs) > latest:
             ours = [(row, each) for row, each in parts.values() if each.id not in ids]
-            yield Rivalry(theirs[0], superseded=ours, revived=gone)
+            yield KeyConflict(theirs[0], superseded=ours, revived=gone)
         else:
-            yield Rivalry(here[0] if here else theirs[0], outdated=fresh)
+            yield KeyConflict(here[0] if here else theirs[0], outdated=fresh)
 
 
 def _texts(records: Iterable[MemoryRecord]) -> dict[tuple[str, str], Sequence[MemoryRecord]]:

@@ -17,11 +17,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import StoreBusyError, ValidationError
 from ...memory import writing
-from ...memory.memories import Memories, check_store
+from ...memory.memories import check_store
 from ...memory.writing import UNCHANGED
 from ...model import fields
 from ...model.fields import plain
@@ -29,6 +29,9 @@ from ...model.filters import RELATIONS, parse
 from ...model.namespaces import check_namespace
 from ...model.records import MemoryRecord
 from .interface import Memory, MemoryItem
+
+if TYPE_CHECKING:
+    from ...store import MemoryStore
 
 PATIENCE: Final = 30.0
 """How many seconds ``update`` goes on while others change the key faster than it can."""
@@ -51,7 +54,7 @@ class KeyedMemory(Memory):
     Each namespace is a memory of its own. Making one reads and writes nothing.
     """
 
-    def __init__(self, store: Memories, *, namespace: str = "working") -> None:
+    def __init__(self, store: MemoryStore, *, namespace: str = "working") -> None:
         self.store = check_store(store)
         self.namespace = check_namespace(namespace)
         self._engine = store._engine

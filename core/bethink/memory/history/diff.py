@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...model.namespaces import Scope, covers
-from ...model.port import Backend, Chronicle, Current
+from ...model.port import Backend, Current, JournalReader
 from ...model.records import LogEntry, MemoryRecord, spelled_alike
-from ...model.replay import Moment, folded, said_differently, then
+from ...model.replay import Moment, records_at, replayed, said_differently
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,11 @@ class Version:
 def diff(backend: Backend, since: Moment, until: Moment, scope: Scope) -> Diff:
     """Return what changed in *scope* from one moment to another, perhaps earlier, one."""
     first, last = sorted((since.seq, until.seq))
-    changed = backend.chronicle.candidates(scope, last, first)
-    expired = backend.chronicle.expiring(scope, *sorted((since.at, until.at)))
+    changed = backend.journal_reader.candidates(scope, last, first)
+    expired = backend.journal_reader.expiring(scope, *sorted((since.at, until.at)))
     found = {each.ordinal: each for each in (*changed, *expired)}
     records = [found[ordinal] for ordinal in sorted(found)]
-    before, after = (_shown(backend.chronicle, records, at, scope) for at in (since, until))
+    before, after = (_shown(backend.journal_reader, records, at, scope) for at in (since, until))
     both = [Change(before[id], after[id]) for id in before if id in after]
     return Diff(
         since.seq,
@@ -81,12 +81,12 @@ def diff(backend: Backend, since: Moment, until: Moment, scope: Scope) -> Diff:
 
 
 def _shown(
-    chronicle: Chronicle, records: Sequence[Current], moment: Moment, scope: Scope
+    journal_reader: JournalReader, records: Sequence[Current], moment: Moment, scope: Scope
 ) -> dict[str, MemoryRecord]:
     """Return those of *records* that could be read in *scope* at *moment*, by id."""
     return {
         each.record.id: each.record
-        for each in then(chronicle, records, moment.seq)
+        for each in records_at(journal_reader, records, moment.seq)
         if each.record.state == "live"
         and covers(scope, each.record.namespace)
         and not each.record.expired(moment.at)
@@ -96,7 +96,7 @@ def _shown(
 def audit(backend: Backend, namespace: str, key: str, seq: int) -> list[Version]:
     """Return every version of the fact *key* that was known at *seq*, oldest first."""
     found: list[Version] = []
-    for current in backend.chronicle.holders(namespace, key, seq):
+    for current in backend.journal_reader.key_holders(namespace, key, seq):
         entries = backend.log(None, current.record.id, None, 0)[::-1]
         known = (entry for entry in entries if entry.seq <= seq)
         found += _versions(known, (namespace, key, "live"))
@@ -108,7 +108,7 @@ def _versions(entries: Iterable[LogEntry], place: tuple[str, str, str]) -> Itera
     held: Version | None = None
     fields: dict[str, Any] = {}
     for entry in entries:
-        fields = folded(fields, entry.changes, entry.at)
+        fields = replayed(fields, entry.changes, entry.at)
         said = fields.get("content", ""), fields.get("value")
         holds = (fields.get("namespace"), fields.get("key"), fields.get("state")) == place
         if held is not None and not (holds and spelled_alike(said, (held.content, held.value))):

@@ -36,7 +36,7 @@ class Moments:
     def all(self) -> list[Snapshot]:
         """Return the named moments, oldest first."""
         self._engine.check_open()
-        return self._engine.backend.chronicle.snapshots()
+        return self._engine.backend.journal_reader.snapshots()
 
     def now(self) -> Moment:
         """Return the present as a moment."""
@@ -58,11 +58,11 @@ class Moments:
                 f"(a float or an aware datetime), not {type(when).__name__}"
             )
         time = fields.timestamp("a moment", when)
-        return Moment(self._engine.backend.chronicle.seq_at(time), time)
+        return Moment(self._engine.backend.journal_reader.seq_at(time), time)
 
     def _named(self, name: str) -> Moment:
         fields.label("a snapshot's name", name)
-        for snapshot in self._engine.backend.chronicle.snapshots():
+        for snapshot in self._engine.backend.journal_reader.snapshots():
             if snapshot.name == name:
                 return Moment(snapshot.seq, snapshot.at)
         raise NotFoundError("snapshot", name)
@@ -74,7 +74,7 @@ class Moments:
                 f"the journal ends at entry {head}; {seq} is none of its entries "
                 "(a time is given as a float or a datetime)"
             )
-        entry = self._engine.backend.chronicle.entry(seq)
+        entry = self._engine.backend.journal_reader.entry(seq)
         return Moment(seq, 0.0 if entry is None else entry.at)
 
     def engine(self, moment: Moment) -> Engine:
@@ -103,5 +103,5 @@ class Moments:
     def _forget_what_was_erased(self) -> None:
         backend = self._engine.backend
         seen, self._seen = self._seen, backend.head()
-        if self._indexes and seen != self._seen and backend.chronicle.erased(seen):
+        if self._indexes and seen != self._seen and backend.journal_reader.erased(seen):
             self._indexes.clear()

@@ -18,11 +18,11 @@ from ...model.namespaces import EVERYWHERE, Scope
 from ...model.port import EMBEDDED, Changes, Loading, Row, Rows, Segment, Vector
 from ...model.records import LogEntry, MemoryRecord, State
 from ..anchors import Anchor
-from .authenticator import PLAIN
+from .authenticator import NO_AUTH
 from .connection import BUSY_SECONDS, Connections, Durability
 from .erasing import ENTRIES_OF, ERASED, SCRUBBED, once_in
 from .inspection import SQLiteInspection
-from .journal_reader import SQLiteChronicle, logged
+from .journal_reader import SQLiteJournalReader, logged
 from .loading import load, save
 from .opening import MEMORY
 from .reading import read_entries, read_fact, read_head, read_number, read_rows
@@ -57,8 +57,8 @@ class SQLiteBackend:
         except BaseException:
             self._connections.close()
             raise
-        self._codes = PLAIN if self._seal is None else self._seal.codes
-        self.chronicle = SQLiteChronicle(self._connections, self._codes)
+        self._codes = NO_AUTH if self._seal is None else self._seal.codes
+        self.journal_reader = SQLiteJournalReader(self._connections, self._codes)
         try:
             self._scrub(patience=0)
         except StorageError as error:
@@ -94,7 +94,7 @@ class SQLiteBackend:
         found = self._records(f"id IN {GIVEN}", json.dumps(list(ids)))
         return {record.id: record for record in found}
 
-    def at(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
+    def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records whose current row is among *rows*."""
         given, parameters = _listed(rows)
         found = self._connections.rows(
@@ -103,7 +103,7 @@ class SQLiteBackend:
         to_record = self._codes.to_record
         return {row: to_record(values) for row, *values in found}
 
-    def holder(self, namespace: str, key: str) -> MemoryRecord | None:
+    def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
         """Return the live record that holds *key* in *namespace*."""
         found = self._records(HELD, namespace, key)
         return found[0] if found else None

@@ -33,7 +33,7 @@ _MARK: Final = 9
 _CHANGED: Final = "was changed by somebody who does not have the store's key"
 
 
-class Codes:
+class Authenticator:
     """How a file without a key is read: everything is believed."""
 
     columns: str = COLUMNS
@@ -58,10 +58,10 @@ class Codes:
         return zlib.crc32(data, zlib.crc32(repr(columns).encode()))
 
 
-PLAIN: Final = Codes()
+NO_AUTH: Final = Authenticator()
 
 
-class KeyedCodes(Codes):
+class KeyedAuthenticator(Authenticator):
     """How a file with *key* is read; *store* is an id of its own, lest files be mixed."""
 
     columns = f"{RECORD}, records.code"

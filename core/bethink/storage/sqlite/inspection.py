@@ -11,11 +11,11 @@ from typing import Any, Final
 import numpy as np
 
 from ...errors import BethinkError, CorruptStoreError, StorageError
-from ...model.journal import START, digest, link
-from ...model.port import EMBEDDED, SEGMENT_FORMAT, Access, Entry, Life, Place
+from ...model.journal import START, chain_hash, digest
+from ...model.port import EMBEDDED, SEGMENT_FORMAT, Access, Entry, Place, RecordTrace
 from ...model.records import MemoryRecord, Problem, ProblemKind
 from . import schema
-from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, PLAIN, RECORD, mark
+from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, NO_AUTH, RECORD, mark
 from .opening import explained
 from .rows import COLUMNS, TOLD, to_changes, to_record
 from .sealing import Seal
@@ -228,7 +228,7 @@ class SQLiteInspection:
                 yield Problem("snapshot", str(name), "no journal entry tells of it")
 
     def _segments(self) -> Iterator[Problem]:
-        codes = self._codes or PLAIN
+        codes = self._codes or NO_AUTH
         for *columns, checksum, data in self._connection.execute(
             "SELECT format, namespace, first, last, count, head, checksum, data FROM segments"
         ):
@@ -293,7 +293,7 @@ class SQLiteInspection:
             if self._codes is not None and code != self._codes.record(columns):
                 yield Problem("record", str(columns[0]), _CHANGED)
 
-    def lives(self) -> Iterator[Life]:
+    def traces(self) -> Iterator[RecordTrace]:
         """Yield every record, in any state, with its story."""
         with explained(self._path):
             for row, ordinal, revision, *values in self._connection.execute(
@@ -301,13 +301,13 @@ class SQLiteInspection:
             ):
                 yield self._life(row, ordinal, revision, values)
 
-    def _life(self, row: int, ordinal: int, revision: int, values: list[Any]) -> Life:
+    def _life(self, row: int, ordinal: int, revision: int, values: list[Any]) -> RecordTrace:
         id = values[0]
         steps = self._connection.execute(_STEPS, {"ordinal": ordinal, "id": id}).fetchall()
         accesses = self._connection.execute(
             "SELECT seq, count, last FROM accesses WHERE ordinal = ?", (ordinal,)
         ).fetchall()
-        return Life(
+        return RecordTrace(
             str(id),
             row,
             ordinal,
@@ -319,7 +319,7 @@ class SQLiteInspection:
             ),
         )
 
-    def departures(self) -> Counter[Place]:
+    def moves(self) -> Counter[Place]:
         """Return how often each record is noted to have left each place."""
         with explained(self._path):
             return Counter(self._connection.execute("SELECT id, namespace, key FROM departures"))
@@ -355,7 +355,7 @@ def _read(values: list[Any]) -> MemoryRecord | None:
 
 def _broken(columns: list[Any], previous: bytes, linked: object) -> bool:
     *told, digested = columns
-    return not isinstance(digested, bytes) or link(previous, tuple(told), digested) != linked
+    return not isinstance(digested, bytes) or chain_hash(previous, tuple(told), digested) != linked
 
 
 def _retold(digested: object, salt: object, changes: object) -> bool:

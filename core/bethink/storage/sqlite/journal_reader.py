@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from ...errors import CorruptStoreError
 from ...model.namespaces import Scope
-from ...model.port import Current, Entry, Link, Story, Vector
+from ...model.port import Current, Entry, Link, RecordHistory, Vector
 from ...model.records import LogEntry, Snapshot
-from .authenticator import Codes
+from .authenticator import Authenticator
 from .connection import Connections
-from .dump import SQLiteEverything
+from .full_scan import SQLiteFullScan
 from .reading import read_entries, read_head, read_snapshots
 from .rows import GIVEN, Shape, to_vector, within
 
@@ -38,10 +38,10 @@ _COUNTED: Final = Shape(int, int, float)
 _LINK: Final = Shape(str, str, str, int, float)
 
 
-class SQLiteChronicle:
+class SQLiteJournalReader:
     """Read the journal through *connections*."""
 
-    def __init__(self, connections: Connections, codes: Codes) -> None:
+    def __init__(self, connections: Connections, codes: Authenticator) -> None:
         self._connections = connections
         self._codes = codes
         self._current = f"SELECT row, ordinal, revision, {codes.columns} FROM records"
@@ -77,12 +77,12 @@ class SQLiteChronicle:
         """Return those of the records that exist, in any state."""
         return self._found(f"{self._current} WHERE id IN {GIVEN}", json.dumps(list(ids)))
 
-    def made(self, rows: Sequence[int]) -> dict[int, str]:
+    def ids_of_rows(self, rows: Sequence[int]) -> dict[int, str]:
         """Return the id of the record that each of *rows* was made for."""
         made = f"SELECT seq, id FROM journal WHERE seq IN {GIVEN}"
         return dict(self._connections.rows(made, json.dumps(list(rows))))
 
-    def holders(self, namespace: str, key: str, seq: int) -> list[Current]:
+    def key_holders(self, namespace: str, key: str, seq: int) -> list[Current]:
         """Return every record that holds or ever held *key* in *namespace*, in any state.
 
         Only those that existed at *seq*.
@@ -137,16 +137,16 @@ class SQLiteChronicle:
             raise CorruptStoreError(None, "damaged record in the store")
         return Current(row, ordinal, revision, self._codes.to_record(values[3:]))
 
-    def stories(self, records: Sequence[Current], seq: int) -> list[Story]:
+    def histories(self, records: Sequence[Current], seq: int) -> list[RecordHistory]:
         """Return what is told of *records*, all of which existed then."""
-        found: list[Story] = []
+        found: list[RecordHistory] = []
         for start in range(0, len(records), _AT_ONCE):
             with self._connections.reading() as connection:
                 some = records[start : start + _AT_ONCE]
                 found += [_story(connection, self._codes, record, seq) for record in some]
         return found
 
-    def named(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
+    def former_vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         """Return the vectors called *name* that records had in *rows*."""
         found = {}
         with self._connections.reading() as connection:
@@ -157,7 +157,7 @@ class SQLiteChronicle:
                     found[row] = to_vector(vector[0])
         return found
 
-    def given(self, row: int) -> list[str]:
+    def vector_names(self, row: int) -> list[str]:
         """Return the names of the vectors that a record has and got with *row*."""
         found = self._connections.rows(
             "SELECT name FROM journal JOIN records USING (id) JOIN named_vectors "
@@ -167,7 +167,7 @@ class SQLiteChronicle:
         )
         return [name for (name,) in found]
 
-    def was_given(self, name: str, seq: int) -> bool:
+    def had_vector(self, name: str, seq: int) -> bool:
         """Tell whether a vector called *name*, one of those that are left, was there by then."""
         given = "SELECT 1 FROM named_vectors WHERE name = ? AND since <= ? LIMIT 1"
         return bool(self._connections.rows(given, name, seq))
@@ -190,11 +190,11 @@ class SQLiteChronicle:
             return read_snapshots(connection)
 
     @contextmanager
-    def everything(self) -> Iterator[SQLiteEverything]:
+    def full_scan(self) -> Iterator[SQLiteFullScan]:
         """Open all that there is now to be read, for however long that takes."""
         with (
             self._connections.lasting() as connection,
-            closing(SQLiteEverything(connection, self._codes)) as everything,
+            closing(SQLiteFullScan(connection, self._codes)) as everything,
         ):
             yield everything
 
@@ -210,7 +210,9 @@ def _at(connection: sqlite3.Connection, seq: int) -> float:
     return float(at)
 
 
-def _story(connection: sqlite3.Connection, codes: Codes, current: Current, seq: int) -> Story:
+def _story(
+    connection: sqlite3.Connection, codes: Authenticator, current: Current, seq: int
+) -> RecordHistory:
     told: list[Entry] = []
     selected = f"SELECT {codes.told} FROM journal"
     with closing(connection.execute(f"{selected} {_BEFORE}", (current.record.id, seq))) as entries:
@@ -224,7 +226,7 @@ def _story(connection: sqlite3.Connection, codes: Codes, current: Current, seq: 
     accessed = None
     if current.record.access_count:  # it never falls
         accessed = connection.execute(_ACCESSED, (current.ordinal, seq)).fetchone()
-    return Story(current, tuple(reversed(told)), _COUNTED(accessed) if accessed else None)
+    return RecordHistory(current, tuple(reversed(told)), _COUNTED(accessed) if accessed else None)
 
 
 def _there(entry: Sequence[Any] | None) -> Sequence[Any]:

@@ -11,7 +11,7 @@ from mmap import mmap
 from typing import Final
 
 from ...model.port import SEGMENT_FORMAT, Loading, Row, Segment
-from .authenticator import Codes
+from .authenticator import Authenticator
 from .erasing import ERASED
 from .reading import read_number, read_rows
 from .rows import GIVEN
@@ -22,7 +22,7 @@ _NARROW: Final = 8  # times a gap's rows are looked through sooner than all of a
 
 def load(
     connection: sqlite3.Connection,
-    codes: Codes,
+    codes: Authenticator,
     namespace: str,
     limit: int | None,
     held: Mapping[int, Row],
@@ -67,7 +67,7 @@ def _end(connection: sqlite3.Connection, namespace: str, limit: int) -> tuple[in
 
 def _loose(
     connection: sqlite3.Connection,
-    codes: Codes,
+    codes: Authenticator,
     namespace: str,
     last: int,
     limit: int | None,
@@ -106,7 +106,7 @@ def _loose(
 
 
 def _segments(
-    connection: sqlite3.Connection, codes: Codes, namespace: str, start: int = 0
+    connection: sqlite3.Connection, codes: Authenticator, namespace: str, start: int = 0
 ) -> tuple[Segment, ...]:
     """Return the namespace's segments from row *start* on.
 
@@ -167,7 +167,7 @@ def _data(connection: sqlite3.Connection, number: int, size: int) -> bytes | mem
     return memoryview(room).toreadonly()
 
 
-def save(connection: sqlite3.Connection, codes: Codes, segment: Segment) -> int | None:
+def save(connection: sqlite3.Connection, codes: Authenticator, segment: Segment) -> int | None:
     """Insert *segment* in place of those it replaces and of unusable ones.
 
     Do nothing if another writer covered its rows, or erased some since it was true. Its number is

@@ -9,7 +9,7 @@ from typing import Final
 from ...errors import CorruptStoreError
 from ...model.port import EMBEDDED, Entry, Row, Vector
 from ...model.records import Snapshot
-from .authenticator import Codes
+from .authenticator import Authenticator
 from .rows import Shape, to_vector
 
 _FACT: Final = Shape(str)
@@ -45,7 +45,7 @@ def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
 
 
 def read_entries(
-    connection: sqlite3.Connection, codes: Codes, sql: str, *parameters: object
+    connection: sqlite3.Connection, codes: Authenticator, sql: str, *parameters: object
 ) -> list[Entry]:
     """Return the journal entries that *sql* chooses, in its order."""
     found = connection.execute(f"SELECT {codes.told} FROM journal {sql}", parameters).fetchall()
@@ -53,7 +53,11 @@ def read_entries(
 
 
 def read_rows(
-    connection: sqlite3.Connection, codes: Codes, sql: str, *parameters: object, using: str = ""
+    connection: sqlite3.Connection,
+    codes: Authenticator,
+    sql: str,
+    *parameters: object,
+    using: str = "",
 ) -> list[Row]:
     """Return the rows that satisfy *sql*, ascending, with all their vectors.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import CorruptStoreError
 from ...model.fields import to_json
-from ...model.journal import KINDS, WHOLE, sensible, told
+from ...model.journal import KINDS, WHOLE, is_well_formed, non_empty_fields
 from ...model.namespaces import Scope, Subtree, below
 from ...model.port import Entry, Vector
 from ...model.records import MemoryRecord, new_record
@@ -87,7 +87,7 @@ class Telling:
         common = _common(values)
         if self._common is None or not all(map(is_, common, self._common)):
             self._common, self._around = common, None
-            return to_json(told(record))
+            return to_json(non_empty_fields(record))
         if self._around is None:
             self._around = _around(record)
         before, after = self._around
@@ -96,7 +96,7 @@ class Telling:
 
 def _around(record: MemoryRecord) -> tuple[str, str]:
     """Return how the JSON of all that *record* says goes on after its id and its content."""
-    fields = told(record)
+    fields = non_empty_fields(record)
     del fields["id"], fields["content"]
     namespace = to_json({"namespace": fields.pop("namespace")})
     return f',{namespace[1:-1]},"content":', f",{to_json(fields)[1:]}"
@@ -126,7 +126,7 @@ def from_json(text: str, kind: type = object) -> Any:
 def to_changes(text: str | None) -> tuple[dict[str, Any] | None, Any]:
     """Return the changes that an entry tells, and all of its record, each None if it does not."""
     changes = from_json(text) if text else None
-    if changes is not None and not sensible(changes):
+    if changes is not None and not is_well_formed(changes):
         raise CorruptStoreError(None, "damaged journal entry in the store")
     return changes, changes.pop(WHOLE, None) if changes else None
 

@@ -21,11 +21,11 @@ from ...errors import (
     TamperedError,
     ValidationError,
 )
-from ...model.journal import told
+from ...model.journal import non_empty_fields
 from ...model.port import Row, Vector
 from ...model.records import MemoryRecord, Problem
 from ..anchors import Anchor
-from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, RECORD, KeyedCodes, mark
+from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, RECORD, KeyedAuthenticator, mark
 from .connection import Connections
 from .reading import read_entries, read_fact
 from .schema import altered
@@ -165,9 +165,9 @@ class Seal:
 class KeyedWriter(SQLiteWriter):
     """A writer that leaves codes on what it writes, after checking those of what was there."""
 
-    _codes: KeyedCodes
+    _codes: KeyedAuthenticator
 
-    def __init__(self, connection: sqlite3.Connection, codes: KeyedCodes) -> None:
+    def __init__(self, connection: sqlite3.Connection, codes: KeyedAuthenticator) -> None:
         super().__init__(connection, codes)
         self._count = mark(_last(connection)[2])[1]
 
@@ -183,7 +183,7 @@ class KeyedWriter(SQLiteWriter):
         rows = []
         for record, own in zip(records, vectors, strict=True):
             rows.append(self.insert(record, own))
-            self.journal("store", at, record, None, rows[-1].row, told(record))
+            self.journal("store", at, record, None, rows[-1].row, non_empty_fields(record))
         return rows
 
     def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
@@ -299,14 +299,14 @@ def guard(connections: Connections, key: bytes | None, anchor: Anchor | None) ->
     return None
 
 
-def sealed(connection: sqlite3.Connection, codes: KeyedCodes) -> str:
+def sealed(connection: sqlite3.Connection, codes: KeyedAuthenticator) -> str:
     """Return what the fact ``SEAL`` must say."""
     facts = connection.execute("SELECT name, value FROM facts WHERE name <> ? ORDER BY 1", (SEAL,))
     named = connection.execute("SELECT name, seq, at FROM snapshots ORDER BY 1")
     return codes.of(b"store", (*facts.fetchall(), *named.fetchall())).hex()
 
 
-def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedCodes]:
+def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedAuthenticator]:
     """Return the store's id and codes; both are new if there is nothing in it yet."""
     with connections.reading() as connection:
         keyed = read_fact(connection, KEYED)
@@ -315,7 +315,7 @@ def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedCodes]:
             keyed = read_fact(connection, KEYED) or _begun(connection, connections.path, key)
     store, _, proof = keyed.partition(" ")
     try:
-        codes = KeyedCodes(key, store)
+        codes = KeyedAuthenticator(key, store)
     except ValueError as error:
         raise TamperedError(connections.path, "its id was changed") from error
     if proof != _proof(codes, store):
@@ -328,14 +328,14 @@ def _begun(connection: sqlite3.Connection, path: str, key: bytes) -> str:
     if connection.execute("SELECT 1 FROM facts UNION SELECT 1 FROM journal").fetchone():
         raise IntegrityKeyError(path, _NO_KEY)
     store = os.urandom(16).hex()
-    codes = KeyedCodes(key, store)
+    codes = KeyedAuthenticator(key, store)
     writer, keyed = SQLiteWriter(connection), f"{store} {_proof(codes, store)}"
     writer.set(KEYED, keyed)
     writer.set(SEAL, sealed(connection, codes))
     return keyed
 
 
-def _proof(codes: KeyedCodes, store: str) -> str:
+def _proof(codes: KeyedAuthenticator, store: str) -> str:
     return codes.of(b"store", (store,)).hex()
 
 

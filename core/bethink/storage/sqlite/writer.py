@@ -12,11 +12,11 @@ from typing import Final
 from ...errors import DimensionError, ValidationError
 from ...model.fields import to_json
 from ...model.filters import Filter, matches
-from ...model.journal import START, WHOLE, chained, digest, told
+from ...model.journal import START, WHOLE, chained, digest, non_empty_fields
 from ...model.namespaces import Scope
 from ...model.port import EMBEDDED, Row, Vector
 from ...model.records import LIVE, MemoryRecord, State
-from .authenticator import PLAIN, Codes
+from .authenticator import NO_AUTH, Authenticator
 from .erasing import ERASED, blank
 from .reading import read_fact, read_number, read_rows
 from .rows import FIELDS, GIVEN, HELD, Shape, Telling, spanning, to_blob, to_values, to_vector
@@ -50,7 +50,7 @@ WHOLE_IN_256: Final = 4
 class SQLiteWriter:
     """Change records, vectors and journal inside one transaction of *connection*."""
 
-    def __init__(self, connection: sqlite3.Connection, codes: Codes = PLAIN) -> None:
+    def __init__(self, connection: sqlite3.Connection, codes: Authenticator = NO_AUTH) -> None:
         self._connection = connection
         self._codes = codes
         last = connection.execute(
@@ -69,7 +69,7 @@ class SQLiteWriter:
         """Return ``{id: (row, record)}`` of the records among *ids* that exist, in any state."""
         return {id: pair for id in ids for pair in self._found("id = ?", id)}
 
-    def holder(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
+    def by_key(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
         """Return the live record that holds *key*."""
         return next(self._found(HELD, namespace, key), None)
 
@@ -317,7 +317,7 @@ class SQLiteWriter:
         salt = os.urandom(_SALT)
         whole = action != "store" and row is not None and salt[0] < WHOLE_IN_256
         if changes is not None and whole and record and record.state == "live":
-            changes = {**changes, WHOLE: told(record)}
+            changes = {**changes, WHOLE: non_empty_fields(record)}
         text = None if changes is None else to_json(changes)
         self._note_time(at)
         id, namespace = (record.id, record.namespace) if record else (None, None)

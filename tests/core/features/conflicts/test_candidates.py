@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bethink.features.conflicts import candidates
 from bethink.features.conflicts.candidates import NEIGHBOURS, candidate_pairs
-from bethink.features.statements import Reading, find_conflict
+from bethink.features.statements import ParsedRecord, find_conflict
 
 from ..statements.readings import readings
 
@@ -41,7 +41,7 @@ def test_no_conflict_is_missed_among_few(contents: list[str]) -> None:
     assert every <= set(candidate_pairs(known))
 
 
-def naive(known: list[Reading], neighbours: int) -> list[tuple[int, int]]:
+def naive(known: list[ParsedRecord], neighbours: int) -> list[tuple[int, int]]:
     """Compare every reading with every other, and keep the most alike."""
     bags = [each.traits.bag for each in known]
     often = {word: sum(word in bag for bag in bags) for bag in bags for word in bag}

@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bethink import MemoryRecord
-from bethink.features.statements import Conflict, Reading, are_duplicates, find_conflict, read
+from bethink.features.statements import Conflict, ParsedRecord, are_duplicates, find_conflict, read
 
 
-def reading(content: str, id: str = "a", at: float = 0.0, **fields: Any) -> Reading:
+def reading(content: str, id: str = "a", at: float = 0.0, **fields: Any) -> ParsedRecord:
     return read(MemoryRecord(id, "default", content, at, at, at, **fields))
 
 

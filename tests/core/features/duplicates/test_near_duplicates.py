@@ -6,7 +6,7 @@ import pytest
 
 from bethink import HashEmbedder, MemoryRecord, MemoryStore
 from bethink.features.duplicates import near_duplicates
-from bethink.features.duplicates.near_duplicates import Nearest
+from bethink.features.duplicates.near_duplicates import DuplicateSearch
 from bethink.features.statements import read
 
 EMBEDDER = HashEmbedder(64)
@@ -18,12 +18,12 @@ def new(*contents: str) -> list[MemoryRecord]:
         return other.store_many(contents)
 
 
-def looked_for(store: MemoryStore, records: list[MemoryRecord]) -> Nearest:
+def looked_for(store: MemoryStore, records: list[MemoryRecord]) -> DuplicateSearch:
     vectors = EMBEDDER.embed([record.content for record in records])
-    return Nearest(store._engine, records, list(vectors))
+    return DuplicateSearch(store._engine, records, list(vectors))
 
 
-def found(store: MemoryStore, nearest: Nearest, record: MemoryRecord) -> str | None:
+def found(store: MemoryStore, nearest: DuplicateSearch, record: MemoryRecord) -> str | None:
     """Return the content of the record that is found for *record*."""
     with store._engine.writing() as transaction:
         nearest.begin(transaction)

@@ -10,22 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import MemoryRecord
-from bethink.features.duplicates.similarity import Known, cosine, say_the_same
-from bethink.features.statements import Reading, read
+from bethink.features.duplicates.similarity import DuplicateFinderIndex, cosine, say_the_same
+from bethink.features.statements import ParsedRecord, read
 
 WORDS = ["the", "office", "is", "in", "Lyon", "not", "now", "3", "4", "by", "Ann", "Monday"]
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), max_size=12)
 
 
-def reading(content: str, id: str = "a", at: float = 0.0, **fields: Any) -> Reading:
+def reading(content: str, id: str = "a", at: float = 0.0, **fields: Any) -> ParsedRecord:
     place: dict[str, Any] = {"namespace": "default", "occurred_at": at}
     return read(
         MemoryRecord(id=id, content=content, created_at=at, updated_at=at, **place | fields)
     )
 
 
-def known(*readings: Reading, cosine: float = 1.0) -> Known:
-    found = Known(lambda one, other: cosine)
+def known(*readings: ParsedRecord, cosine: float = 1.0) -> DuplicateFinderIndex:
+    found = DuplicateFinderIndex(lambda one, other: cosine)
     for each in readings:
         found.add(each)
     return found

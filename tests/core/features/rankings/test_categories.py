@@ -140,7 +140,7 @@ ASKED = {
     ),
 }
 
-PLAIN = (
+NO_AUTH = (
     "",
     "?!",
     "Ann lives in Lisbon",
@@ -164,7 +164,7 @@ def test_a_query_tells_what_it_is_after(query: str, category: str) -> None:
     assert query_intent(query) == category
 
 
-@pytest.mark.parametrize("text", PLAIN)
+@pytest.mark.parametrize("text", NO_AUTH)
 def test_where_no_rule_speaks_nothing_is_guessed(text: str) -> None:
     assert guess_category(text) is None
     assert query_intent(text) is None

@@ -37,7 +37,7 @@ from bethink import (
 from ...clock import Clock
 from ...pair import ASKED, SPACES, Pair
 from ...storage.replay import table, unverified
-from ...test_states import Life
+from ...test_states import RecordTrace
 from ...twin import assert_same
 
 EMBEDDER = HashEmbedder(16)
@@ -66,7 +66,7 @@ def imported(text: str, **options: Any) -> MemoryStore:
 def lived(folder: Path, seed: int, operations: int = 60) -> tuple[MemoryStore, Pair]:
     """Return a store with a random past, links and all, and who lived it."""
     pair = Pair(folder / f"{seed}.db")
-    Life(pair, seed).live(operations)
+    RecordTrace(pair, seed).live(operations)
     pair.close()
     store = MemoryStore(pair.path, embedder=EMBEDDER, clock=lambda: pair.now, durability="normal")
     live = store.all(namespace=EVERYWHERE)

@@ -27,7 +27,7 @@ from bethink import (
     StoreClosedError,
     ValidationError,
 )
-from bethink.features.duplicates.near_duplicates import Nearest
+from bethink.features.duplicates.near_duplicates import DuplicateSearch
 from bethink.features.transfer import merge
 
 from ...clock import Clock
@@ -365,12 +365,12 @@ def test_signs_without_a_word_are_absorbed(ours: MemoryStore, theirs: MemoryStor
 def test_what_is_stored_here_meanwhile_is_found_too(
     ours: MemoryStore, theirs: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def look_and_store(*given: Any) -> Nearest:
-        found = Nearest(*given)
+    def look_and_store(*given: Any) -> DuplicateSearch:
+        found = DuplicateSearch(*given)
         ours.store(LONG)
         return found
 
-    monkeypatch.setattr(merge, "Nearest", look_and_store)
+    monkeypatch.setattr(merge, "DuplicateSearch", look_and_store)
     theirs.store(LONG)
     assert ours.merge_from(theirs) == Merged(added=1, absorbed=1)
 

@@ -15,8 +15,8 @@ class Counting(HashEmbedder):
 
     def __init__(self) -> None:
         super().__init__(32)
-        self.given: list[str] = []
+        self.vector_names: list[str] = []
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        self.given += texts
+        self.vector_names += texts
         return super().embed(texts)

@@ -325,10 +325,10 @@ def test_only_what_has_another_text_now_is_embedded_anew_and_once() -> None:
         store.update(records[0].id, content="other")
         store.update(records[1].id, thread="t", importance=0.9)
         store.forget(records[2].id)
-        embedder.given.clear()
+        embedder.vector_names.clear()
         for _ in range(3):
             assert len(store.recall("red", as_of=3)) == 3
-    assert sorted(embedder.given) == ["a red cat", "red", "red", "red"]
+    assert sorted(embedder.vector_names) == ["a red cat", "red", "red", "red"]
 
 
 def test_a_record_with_many_entries_is_not_read_from_its_start(
@@ -337,11 +337,11 @@ def test_a_record_with_many_entries_is_not_read_from_its_start(
     counter = KeyedMemory(store)
     for _ in range(300):
         counter.increment("n")
-    (current,) = store._engine.backend.chronicle.holders(
+    (current,) = store._engine.backend.journal_reader.key_holders(
         "working", "n", store._engine.backend.head()
     )
     told = [
-        len(store._engine.backend.chronicle.stories([current], seq)[0].told)
+        len(store._engine.backend.journal_reader.histories([current], seq)[0].told)
         for seq in range(1, 301)
     ]
     assert max(told) < 60
@@ -517,8 +517,8 @@ def test_the_backend_of_a_past_ends_at_its_moment_and_keeps_nothing(store: Memor
     assert [entry.seq for entry in past.log(None, None, None, 0)] == [3, 2, 1]
     assert [entry.seq for entry in past.log(1, first.id, "default", 0)] == [3]
     assert past.matching("default", Compare(("state",), "$eq", "live")).tolist() == [2, 3]
-    assert contents(list(past.at([1, 2, 3, 4]).values())) == ["three", "two"]
-    assert past.at([1]) == {}
+    assert contents(list(past.by_row([1, 2, 3, 4]).values())) == ["three", "two"]
+    assert past.by_row([1]) == {}
     assert past.changes(0, ["default"]) == Changes(3, 3, frozenset(), ())
     assert past.save([]) == []
     assert (past.dimension(""), past.dimension("v")) == (32, None)

@@ -8,8 +8,8 @@ from typing import Any
 
 from bethink import MemoryRecord, NotFoundError, ValidationError
 
-from .model import Model
-from .model_entries import SILENT, Undoing, differing
+from .reference import Model
+from .reference_entries import SILENT, Undoing, differing
 
 
 class WholeModel(Model):

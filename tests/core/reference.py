@@ -24,7 +24,7 @@ from bethink import (
 )
 from bethink.model.namespaces import Scope, covers
 
-from .model_entries import (
+from .reference_entries import (
     Entry,
     Links,
     Named,
@@ -350,7 +350,10 @@ class Model:
         """Let *record* be what it is now, with an entry that says so."""
         self.records[record.id] = record
         for name, vector in (vectors or {}).items():
-            self.named[record.id] = {**self.named.get(record.id, {}), name: vector}
+            self.named[record.id] = {
+                **self.named.get(record.id, {}),
+                name: vector,
+            }
             self.since[record.id, name] = len(self.entries)
         self._enter(action, record.id)
 

@@ -14,7 +14,7 @@ from typing import Final
 from ...errors import CorruptStoreError
 from ...model.port import Entry, Row, Vector
 from ...model.records import Snapshot
-from .authenticator import Codes
+from .authenticator import Authenticator
 from .reading import read_head, read_rows, read_snapshots
 from .rows import GIVEN, Shape, to_vector
 
@@ -24,10 +24,10 @@ _NAMED: Final = Shape(int, int, str)
 _VECTOR: Final = "SELECT vector FROM named_vectors WHERE row = ? AND name = ?"
 
 
-class SQLiteEverything:
+class SQLiteFullScan:
     """Go through what *connection* sees; only keys are ever sorted or held all at once."""
 
-    def __init__(self, connection: sqlite3.Connection, codes: Codes) -> None:
+    def __init__(self, connection: sqlite3.Connection, codes: Authenticator) -> None:
         self._connection = connection
         self._codes = codes
         self._read = ExitStack()
