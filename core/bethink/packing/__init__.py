@@ -22,7 +22,7 @@ from ..conflicts.duplicates import repeats
 from ..records import MemoryRecord, RecallResult, ToldLater
 from ..text import rough_tokens
 from .context import Layout, new_nonce
-from .knapsack import Ints, fill
+from .knapsack import Ints, best_subset
 
 TokenCounter: TypeAlias = Callable[[str], float]
 
@@ -233,7 +233,7 @@ class _Packing:
         left = room - int(self._weight[self._best] + entry[self._group[self._best]])
         entry[self._group[self._best]] = 0
         weight, group = self._weight[self._others], self._group[self._others]
-        taken = fill(self._scores[self._others], weight, group, entry, left)
+        taken = best_subset(self._scores[self._others], weight, group, entry, left)
         return frozenset((self._best, *self._others[taken].tolist()))
 
     def _room(self, error: float) -> int:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.packing.knapsack import Flags, Floats, Ints, fill
+from bethink.packing.knapsack import Flags, Floats, Ints, best_subset
 
 Instance = tuple[Floats, Ints, Ints, Ints, int]
 
@@ -62,7 +62,7 @@ def instances(draw: st.DrawFn, most: int = 8) -> Instance:
 @given(instances())
 def test_nothing_that_fits_is_worth_more(instance: Instance) -> None:
     value, weight, group, entry, room = instance
-    taken = fill(*instance)
+    taken = best_subset(*instance)
     assert load(taken, weight, group, entry) <= room
     assert value[taken].sum() == pytest.approx(best_by_trying(*instance), abs=1e-12)
 
@@ -85,7 +85,7 @@ def test_many_things_are_chosen_as_well_as_a_table_would(
     weight = np.maximum(random.lognormal(2.8, 0.6, 200), 1).astype(np.int64)
     group, entry = random.integers(0, groups, 200), np.full(groups, price, dtype=np.int64)
     instance = (KINDS[kind](weight, random), weight, group, entry, 1500)
-    taken = fill(*instance)
+    taken = best_subset(*instance)
     assert load(taken, weight, group, entry) <= 1500
     assert instance[0][taken].sum() == pytest.approx(best_by_table(*instance), abs=1e-9)
 
@@ -95,7 +95,7 @@ def test_things_of_a_common_unit_are_chosen_as_well_as_a_table_would(
     instance: Instance, unit: int
 ) -> None:
     value, weight, group, entry, room = instance
-    taken = fill(value, weight * unit, group, entry * unit, room * unit + unit - 1)
+    taken = best_subset(value, weight * unit, group, entry * unit, room * unit + unit - 1)
     assert load(taken, weight, group, entry) <= room
     assert value[taken].sum() == pytest.approx(best_by_table(*instance), abs=1e-12)
 
@@ -103,20 +103,20 @@ def test_things_of_a_common_unit_are_chosen_as_well_as_a_table_would(
 def test_of_equal_things_those_that_come_first_are_taken() -> None:
     value, weight = np.full(90, 0.3), np.full(90, 4)
     group, entry = np.zeros(90, dtype=np.int64), np.array([1])
-    assert np.flatnonzero(fill(value, weight, group, entry, 47)).tolist() == list(range(11))
+    assert np.flatnonzero(best_subset(value, weight, group, entry, 47)).tolist() == list(range(11))
 
 
 def test_no_room_takes_nothing_and_all_room_takes_all() -> None:
     value, weight = np.array([1.0, 2.0]), np.array([3, 4])
     group, entry = np.array([0, 1]), np.array([1, 1])
-    assert not fill(value, weight, group, entry, -1).any()
-    assert not fill(value, weight, group, entry, 3).any()
-    assert fill(value, weight, group, entry, 9).all()
-    assert len(fill(value[:0], weight[:0], group[:0], entry, 9)) == 0
+    assert not best_subset(value, weight, group, entry, -1).any()
+    assert not best_subset(value, weight, group, entry, 3).any()
+    assert best_subset(value, weight, group, entry, 9).all()
+    assert len(best_subset(value[:0], weight[:0], group[:0], entry, 9)) == 0
 
 
 def test_a_costly_group_is_entered_for_several_things_but_not_for_one() -> None:
     value, weight = np.array([5.0, 3.0, 3.0]), np.array([4, 2, 2])
     group, entry = np.array([0, 1, 1]), np.array([0, 2])
-    assert fill(value, weight, group, entry, 6).tolist() == [False, True, True]
-    assert fill(value, weight, group, entry, 5).tolist() == [True, False, False]
+    assert best_subset(value, weight, group, entry, 6).tolist() == [False, True, True]
+    assert best_subset(value, weight, group, entry, 5).tolist() == [True, False, False]
