@@ -127,10 +127,10 @@ def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallRes
 def pack(engine: Engine, ranking: Ranking, request: Request, budget: Budget) -> Packed:
     """Put the best of the answer to *request* into one block; only what is in it is touched."""
     answer = _answered(engine, ranking, request._replace(touch=False))
-    block = packing.fullest(answer.records, answer.scores, budget)
+    block = packing.best_block(answer.records, answer.scores, budget)
     if request.touch:
         _touch(engine, answer.rows(block.chosen))
-    return Packed.told_by(block, len(answer.places), answer.result)
+    return Packed.from_block(block, len(answer.places), answer.result)
 
 
 class _Answer(NamedTuple):
