@@ -1,9 +1,10 @@
-"""Recalled memories into a budget: the most score that fits, as one block for a prompt.
+"""Pack recalled memories into a token budget: the greatest sum of scores, as one prompt block.
 
-The budget is a promise: the finished block is counted as a whole, by the caller's counter, and
-never exceeds it. What to put in is an exact knapsack over the pieces of the block, each counted by
-itself. Where a counter does not add up (a tokenizer that merges across lines, one that charges for
-every call), the room of the knapsack is corrected by the difference and filled anew.
+The budget is a promise. The caller's token counter counts the finished block as a whole, and the
+count never exceeds the budget. The choice of memories is a knapsack over lines and headings, each
+counted alone. Some counters do not add up: a tokenizer may merge tokens across lines, a counter may
+charge for every call. In such cases the difference corrects the room, and the knapsack is solved
+again.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ from ...model import fields
 from ...model.records import LazyResults, MemoryRecord, RecallResult
 from ...text import rough_tokens
 from ..duplicates import repeats
-from .knapsack import Ints, fill
+from .knapsack import Ints, best_subset
 from .layout import Layout, context_block, new_nonce
 
 __all__ = ["Budget", "Packed", "PackingVerbs", "TokenCounter", "context_block", "pack"]
 
 TokenCounter: TypeAlias = Callable[[str], float]
 
-_FINEST: Final = 2.0**-20  # of a token, the step to which counts are rounded up
-_BITS: Final = 50  # of a budget in steps: if it is huge, the steps are larger
-_ROUNDS: Final = 4
+_MAX_TOKENS: Final = 2**50  # of a budget or count: larger numbers are cut, floats stay exact
+_SMALLEST_STEP: Final = 2.0**-20  # tokens: token counts of lines are rounded up to whole steps
+_STEP_BITS: Final = 50  # bits of a budget in steps: a huge budget has larger steps
+_MAX_SOLUTIONS: Final = 4  # of the knapsack per block, for counters that do not add up
 _set = object.__setattr__
-_MOST: Final = 2**50  # tokens; beyond it numbers are not told apart
 
 
 class Block(NamedTuple):
-    """A block of what was ``chosen`` of some memories, by their places."""
+    """The ``text`` of a block, the count of ``tokens``, and the ``chosen`` places, ascending."""
 
     text: str
     tokens: int
@@ -50,10 +51,10 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Packed(LazyResults):
-    """Memories as a block of ``text`` of so many ``tokens``.
+    """A block of memories: the ``text`` for a prompt, and the number of ``tokens`` in the text.
 
-    ``results`` are in it, ``left_out`` are not, for want of room or because they repeat another;
-    both best first.
+    The text holds the memories of ``results``. The memories of ``left_out`` found no room, or
+    repeat a memory in the text. Both tuples list the best score first.
     """
 
     text: str
@@ -62,54 +63,58 @@ class Packed(LazyResults):
     left_out: tuple[RecallResult, ...]
 
     @classmethod
-    def told_by(cls, block: Block, count: int, result: Callable[[int], RecallResult]) -> Packed:
-        """Return *block*; *result* gives its results and the others of *count* on first use."""
+    def from_block(cls, block: Block, count: int, result: Callable[[int], RecallResult]) -> Packed:
+        """Return *block* as ``Packed``; *result* makes each of *count* results on first use."""
         packed = object.__new__(cls)
         _set(packed, "text", block.text)
         _set(packed, "tokens", block.tokens)
-        _set(packed, "_tell", partial(_told, frozenset(block.chosen), count, result))
+        _set(packed, "_tell", partial(_results_of, frozenset(block.chosen), count, result))
         return packed
 
 
-def _told(
-    places: frozenset[int], count: int, result: Callable[[int], RecallResult], name: str
+def _results_of(
+    chosen: frozenset[int], count: int, result: Callable[[int], RecallResult], name: str
 ) -> tuple[RecallResult, ...]:
-    """Return the ``results``, which are at *places*, or those of *count* that are not."""
-    chosen = name == "results"
-    return tuple(result(place) for place in range(count) if (place in places) is chosen)
+    """Return the field *name*: the *chosen* of *count* results, or the results left out."""
+    wanted = name == "results"
+    return tuple(result(place) for place in range(count) if (place in chosen) is wanted)
 
 
 class Budget:
-    """At most *tokens*, as *count_tokens* counts them; None: as ``estimate_tokens`` does."""
+    """A number of *tokens*, counted by *count_tokens*, or by ``estimate_tokens`` if None.
+
+    Raises ``ValidationError`` if *tokens* is no integer of at least 0, or if the counter cannot be
+    called or returns anything but finite numbers of at least 0.
+    """
 
     def __init__(self, tokens: int, count_tokens: TokenCounter | None = None) -> None:
         if count_tokens is not None and not callable(count_tokens):
             fields.fail(f"count_tokens must be callable, not {type(count_tokens).__name__}")
-        self.tokens = min(fields.integer("budget_tokens", tokens, 0), _MOST - 1)
-        self.step = max(_FINEST, 2.0 ** (self.tokens.bit_length() - _BITS))
+        self.tokens = min(fields.integer("budget_tokens", tokens, 0), _MAX_TOKENS - 1)
+        self.step = max(_SMALLEST_STEP, 2.0 ** (self.tokens.bit_length() - _STEP_BITS))
         self._counter: TokenCounter = count_tokens or rough_tokens
-        self.overhead = self.count("")
+        self._call_cost = self.count("")
 
     def count(self, text: str) -> float:
-        """Return what the counter says, if that is a number of tokens."""
+        """Return the number of tokens in *text*, validated."""
         counted = self._counter(text)
-        if type(counted) is float and 0 <= counted <= _MOST:
+        if type(counted) is float and 0 <= counted <= _MAX_TOKENS:
             return counted
         if isinstance(counted, bool) or not isinstance(counted, Real):
             fields.fail(f"count_tokens must return a number, not {type(counted).__name__}")
         if not 0 <= counted < math.inf:
             fields.fail(f"count_tokens must return a finite number of at least 0, not {counted!r}")
-        return float(min(counted, _MOST))
+        return float(min(counted, _MAX_TOKENS))
 
-    def parts(self, texts: Sequence[str]) -> Ints:
-        """Return what each text takes, in steps, without what a call costs.
+    def costs(self, texts: Sequence[str]) -> Ints:
+        """Return the cost of each text in steps, without the tokens charged for an empty text.
 
-        What does not fit anyway takes a token more than there is.
+        A text larger than the budget costs one token more than the budget.
         """
         counted = [self.count(text) if text else 0.0 for text in texts]
-        tokens = np.array(counted, dtype=np.float64) - self.overhead
-        parts: Ints = np.ceil(tokens.clip(0.0, self.tokens + 1.0) / self.step).astype(np.int64)
-        return parts
+        tokens = np.array(counted, dtype=np.float64) - self._call_cost
+        costs: Ints = np.ceil(tokens.clip(0.0, self.tokens + 1.0) / self.step).astype(np.int64)
+        return costs
 
 
 def pack(
@@ -117,24 +122,24 @@ def pack(
 ) -> Packed:
     """Return the block within *budget* that holds the greatest sum of scores.
 
-    The best of *results* that fits alone is always in it. A result with a score of 0 or less is
-    only ever in it as that one. The order of *results* does not matter. *nonce* is that of
-    ``context_block``.
+    The best of *results* that fits alone is always in the block. A result with a score of 0 or less
+    is in the block only as the best. The order of *results* does not matter. *nonce* is passed on
+    to ``context_block``.
     """
     ranked = sorted(results, key=lambda each: (-each.score, each.memory.id))
     records = [each.memory for each in ranked]
-    block = fullest(records, [each.score for each in ranked], budget, nonce=nonce)
-    return Packed.told_by(block, len(ranked), ranked.__getitem__)
+    block = best_block(records, [each.score for each in ranked], budget, nonce=nonce)
+    return Packed.from_block(block, len(ranked), ranked.__getitem__)
 
 
-def fullest(
+def best_block(
     records: Sequence[MemoryRecord],
     scores: Sequence[float],
     budget: Budget,
     *,
     nonce: Callable[[], str] = new_nonce,
 ) -> Block:
-    """Return the block that ``pack`` makes of *records*, best first, that have these *scores*."""
+    """Return the block of ``pack`` for *records* with *scores*, the best record first."""
     packing = _Packing(records, scores, Layout(records, nonce), budget)
     chosen = packing.chosen()
     text, tokens = packing.block(chosen)
@@ -142,6 +147,8 @@ def fullest(
 
 
 class _Packing:
+    """The choice of records for one block; a place is the index of a record, the best first."""
+
     def __init__(
         self,
         records: Sequence[MemoryRecord],
@@ -154,106 +161,109 @@ class _Packing:
         self._last: tuple[frozenset[int], tuple[str, float]] = frozenset(), ("", 0.0)
 
     def chosen(self) -> frozenset[int]:
-        """Return the places of the results to put into the block."""
+        """Return the places of the records to put into the block."""
         places = range(len(self._records))
         best = next((place for place in places if self._fits(frozenset((place,)))), None)
         if best is None:
             return frozenset()
-        self._weigh()
+        self._count_pieces()
         self._best, self._others = best, self._candidates(best)
-        return self._filled()
-
-    def _fits(self, chosen: frozenset[int]) -> bool:
-        return self.block(chosen)[1] <= self._budget.tokens
+        return self._best_fitting()
 
     def block(self, chosen: frozenset[int]) -> tuple[str, float]:
-        """Return the block of what is *chosen*, and what it counts."""
+        """Return the block of the *chosen* places, and the number of tokens in the block."""
         if chosen != self._last[0]:
             text = self._layout.block(chosen)
             self._last = chosen, (text, self._budget.count(text))
         return self._last[1]
 
-    def _weigh(self) -> None:
-        """Count every piece by itself."""
-        layout, budget = self._layout, self._budget
-        self._frame = budget.count(layout.frame)
-        parts, first = budget.parts([*layout.headings, *layout.lines]), len(layout.headings)
-        self._entry, self._weight = parts[:first], parts[first:]
-        self._group = np.array(layout.groups, dtype=np.int64)
+    def _fits(self, chosen: frozenset[int]) -> bool:
+        return self.block(chosen)[1] <= self._budget.tokens
+
+    def _count_pieces(self) -> None:
+        """Count the frame in tokens, and every line and heading alone, in steps."""
+        layout = self._layout
+        self._frame_tokens = self._budget.count(layout.frame)
+        costs = self._budget.costs([*layout.headings, *layout.lines])
+        self._heading_costs, self._line_costs = np.split(costs, [len(layout.headings)])
+        self._groups = np.array(layout.groups, dtype=np.int64)
 
     def _candidates(self, best: int) -> Ints:
-        """Return what may stand beside *best*: what fits, is worth something and is new."""
-        room = self._room(0.0)
-        alone = self._weight + self._entry[self._group]
-        able = (alone <= room) & (self._scores > 0.0)
-        able[:best] = False
-        able[best] = True
-        places: list[int] = able.nonzero()[0].tolist()
+        """Return the places worth a line beside *best*: fitting, of a positive score and new."""
+        alone = self._line_costs + self._heading_costs[self._groups]
+        eligible = (alone <= self._room(0.0)) & (self._scores > 0.0)
+        eligible[:best] = False
+        eligible[best] = True
+        places: list[int] = eligible.nonzero()[0].tolist()
         repeated = repeats(self._records[place] for place in places)
-        # what a reader sees of each, whatever else sets it apart, such as its key
+        # Records with different keys are no repetitions, but a reader sees equal lines.
         shown = list(zip(self._layout.groups, self._layout.lines, strict=True))
         first = {shown[place]: place for place in reversed(places)}
         new = [
             place
-            for place, again in zip(places, repeated, strict=True)
-            if not again and first[shown[place]] == place
+            for place, is_repeated in zip(places, repeated, strict=True)
+            if not is_repeated and first[shown[place]] == place
         ]
         return np.array(new[1:], dtype=np.int64)
 
-    def _filled(self) -> frozenset[int]:
-        """Fill the room, and as long as the block is not as large as its pieces say, again.
-
-        The first time all that rounding up the pieces may have taken is given back.
-        """
-        known = frozenset((self._best,))
-        rounded = (len(self._weight) + len(self._entry)) * self._budget.step
-        error, tried, over = rounded, set[frozenset[int]](), known
-        for _ in range(_ROUNDS):
-            chosen = self._best_choice(self._room(error))
+    def _best_fitting(self) -> frozenset[int]:
+        """Return the best choice whose block fits, after at most ``_MAX_SOLUTIONS`` knapsacks."""
+        fitting, too_large = frozenset((self._best,)), frozenset((self._best,))
+        # Costs were rounded up. The first solution may use all steps that rounding added.
+        error = (len(self._line_costs) + len(self._heading_costs)) * self._budget.step
+        tried = set[frozenset[int]]()
+        for _ in range(_MAX_SOLUTIONS):
+            chosen = self._solution(self._room(error))
             if chosen in tried:
                 break
             tried.add(chosen)
             _, counted = self.block(chosen)
             left = self._budget.tokens - counted
             if left >= 0:
-                known = max(known, chosen, key=self._worth)
+                fitting = max(fitting, chosen, key=self._score)
             else:
-                over = chosen
-            error = self._summed(chosen) - counted
+                too_large = chosen
+            error = self._sum_of_pieces(chosen) - counted
             adds_up = abs(error) <= 2 * len(chosen) * self._budget.step
             if left >= 0 and (adds_up or left < 1):
                 break
-            if adds_up:  # rounding up the pieces did not take that much
+            if adds_up:  # rounding added fewer steps than the solution used
                 error = 0.0
-        return known if len(known) > 1 else self._shortened(over)
+        return fitting if len(fitting) > 1 else self._shortened(too_large)
 
     def _shortened(self, chosen: frozenset[int]) -> frozenset[int]:
-        """Take the worst out of *chosen*, an eighth at a time, until it fits."""
+        """Drop the lowest scores of *chosen*, an eighth at a time, until the block fits."""
         order = [self._best, *sorted(chosen - {self._best})]
         while len(order) > 1 and not self._fits(frozenset(order)):
             del order[-max(1, len(order) // 8) :]
         return frozenset(order)
 
-    def _best_choice(self, room: int) -> frozenset[int]:
-        """Return the best result and what is best beside it in *room*."""
-        entry = self._entry.copy()
-        left = room - int(self._weight[self._best] + entry[self._group[self._best]])
-        entry[self._group[self._best]] = 0
-        weight, group = self._weight[self._others], self._group[self._others]
-        taken = fill(self._scores[self._others], weight, group, entry, left)
+    def _solution(self, room: int) -> frozenset[int]:
+        """Return the best place and the candidates of the greatest total score in *room* steps."""
+        headings, group = self._heading_costs.copy(), self._groups[self._best]
+        left = room - int(self._line_costs[self._best] + headings[group])
+        headings[group] = 0  # paid by the best record
+        taken = best_subset(
+            self._scores[self._others],
+            self._line_costs[self._others],
+            self._groups[self._others],
+            headings,
+            left,
+        )
         return frozenset((self._best, *self._others[taken].tolist()))
 
     def _room(self, error: float) -> int:
-        """Return the room for pieces, if the whole is *error* less than their sum."""
-        return math.floor((self._budget.tokens + error - self._frame) / self._budget.step)
+        """Return the steps left for pieces, if pieces sum up to *error* tokens too many."""
+        return math.floor((self._budget.tokens + error - self._frame_tokens) / self._budget.step)
 
-    def _summed(self, chosen: frozenset[int]) -> float:
+    def _sum_of_pieces(self, chosen: frozenset[int]) -> float:
+        """Return the tokens of the frame, and of the lines and headings of *chosen*."""
         places = list(chosen)
         groups = list({self._layout.groups[place] for place in places})
-        parts = self._weight[places].sum() + self._entry[groups].sum()
-        return self._frame + float(parts) * self._budget.step
+        steps = self._line_costs[places].sum() + self._heading_costs[groups].sum()
+        return self._frame_tokens + float(steps) * self._budget.step
 
-    def _worth(self, chosen: frozenset[int]) -> float:
+    def _score(self, chosen: frozenset[int]) -> float:
         return math.fsum(self._scores[list(chosen)].tolist())
 
 
@@ -288,7 +298,7 @@ class PackingVerbs(Memories):
 def pack_recalled(engine: Engine, ranking: Ranking, request: Request, budget: Budget) -> Packed:
     """Put the best of the answer to *request* into one block; only what is in it is touched."""
     answer = answered(engine, ranking, request._replace(touch=False))
-    block = fullest(answer.records, answer.scores, budget)
+    block = best_block(answer.records, answer.scores, budget)
     if request.touch:
         touch_rows(engine, answer.rows(block.chosen))
-    return Packed.told_by(block, len(answer.places), answer.result)
+    return Packed.from_block(block, len(answer.places), answer.result)
