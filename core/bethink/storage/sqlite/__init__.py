@@ -7,6 +7,7 @@ import logging
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 
@@ -28,7 +29,7 @@ from .opening import MEMORY
 from .reading import read_entries, read_fact, read_head, read_number, read_rows
 from .rows import GIVEN, HELD, spanning, to_vector, within, within_any
 from .schema import remove_backups
-from .sealing import guard
+from .sealing import guard, renewed_codes
 from .where import selection
 from .writer import SQLiteWriter
 
@@ -50,7 +51,8 @@ class SQLiteBackend:
         integrity_key: bytes | None = None,
         anchor: Anchor | None = None,
     ) -> None:
-        self._connections = Connections(location, durability)
+        renewal = partial(renewed_codes, key=integrity_key)
+        self._connections = Connections(location, durability, renewal)
         self.location = self._connections.path
         try:
             self._seal = guard(self._connections, integrity_key, anchor)

@@ -19,12 +19,13 @@ from ...model.journal import digest
 from ...model.port import Entry
 from ...model.records import MemoryRecord
 from .rows import COLUMNS, GIVEN, TOLD, to_entry, to_record
+from .schema import CODED_COLUMNS
 
 _NAMES: Final = (
     "(SELECT group_concat(name, char(10)) FROM (SELECT name FROM named_vectors AS own "
     "WHERE own.row = records.row ORDER BY name))"
 )
-RECORD: Final = f"{COLUMNS}, records.row, ordinal, revision, {_NAMES}"
+_PLACE: Final = f"records.row, ordinal, revision, {_NAMES}"
 _OF_CODES: Final = 5  # columns at the end that are there for the code, itself the last
 ENTRY: Final = "seq, at, action, id, namespace, was, row, digest, link"
 EMBEDDED_VECTOR: Final = "row, '', 0, vector"
@@ -62,12 +63,18 @@ NO_AUTH: Final = Authenticator()
 
 
 class KeyedAuthenticator(Authenticator):
-    """How a file with *key* is read; *store* is an id of its own, lest files be mixed."""
+    """How a file with *key* is read; *store* is an id of its own, lest files be mixed.
 
-    columns = f"{RECORD}, records.code"
+    *version* is the schema version that the codes of records speak of. Codes of version 1 do not
+    cover the number.
+    """
+
     told = f"{ENTRY}, salt, changes, code"
 
-    def __init__(self, key: bytes, store: str) -> None:
+    def __init__(self, key: bytes, store: str, version: int) -> None:
+        self._version = () if version == 1 else (version,)
+        self.record_columns = f"{CODED_COLUMNS[version]}, {_PLACE}"
+        self.columns = f"{self.record_columns}, records.code"
         secret = blake2b(blake2b(key).digest(), salt=bytes.fromhex(store)).digest()
         self._hashes = {
             domain: blake2b(key=secret, digest_size=32, person=b"bethink " + domain)
@@ -84,8 +91,8 @@ class KeyedAuthenticator(Authenticator):
         return code.digest()
 
     def record(self, columns: Sequence[object]) -> bytes:
-        """Return the code of a record, from the columns ``RECORD``."""
-        return self.of(b"record", tuple(columns))
+        """Return the code of a record, from ``record_columns``."""
+        return self.of(b"record", (*self._version, *columns))
 
     def entry(self, columns: Sequence[object], count: int, *, erased: bool) -> bytes:
         """Return the code of a journal entry, from the columns ``ENTRY``.

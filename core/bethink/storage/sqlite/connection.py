@@ -9,13 +9,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from typing import Any, Final, Literal
 
 from ...errors import StorageError, StoreBusyError, StoreClosedError
 from ...model.forks import opening
 from .opening import MEMORY, connect, explained, prepare
-from .schema import migrate
+from .schema import Renewal, migrate
 from .write_queue import Turnstile, waited
 
 Durability = Literal["full", "normal"]
@@ -63,7 +63,10 @@ class Connections:
     Each connection is used by one thread at a time. Asleep, there is none; the next use opens them.
     """
 
-    def __init__(self, path: str, durability: Durability) -> None:
+    def __init__(
+        self, path: str, durability: Durability, renewal: Renewal = lambda *_: nullcontext()
+    ) -> None:
+        self._renewal = renewal
         self.path = path if path == ":memory:" else os.path.abspath(path)
         self._synchronous = durability.upper()
         self._closed = False
@@ -82,7 +85,7 @@ class Connections:
     def _open(self) -> None:
         self._writer = self._connect()
         try:
-            migrate(self._writer, self.path)
+            migrate(self._writer, self.path, self._renewal)
             self._reader = self._writer if self.path == MEMORY else self._connect()
         except BaseException:
             self._writer.close()

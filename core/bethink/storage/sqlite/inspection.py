@@ -15,7 +15,7 @@ from ...model.journal import START, chain_hash, digest
 from ...model.port import EMBEDDED, SEGMENT_FORMAT, Access, Entry, Place, RecordTrace
 from ...model.records import MemoryRecord, Problem, ProblemKind
 from . import schema
-from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, NO_AUTH, RECORD, mark
+from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, NO_AUTH, KeyedAuthenticator, mark
 from .opening import explained
 from .rows import COLUMNS, TOLD, to_changes, to_record
 from .sealing import Seal
@@ -149,7 +149,7 @@ class SQLiteInspection:
         for query in _QUERIES:
             yield from self._tried(partial(self._asked, *query))
         if self._seal is not None:
-            yield from self._tried(self._records)
+            yield from self._tried(partial(self._records, self._seal.codes))
             yield from self._seal.problems(self._connection, self._known)
 
     def _tried(self, check: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
@@ -287,10 +287,10 @@ class SQLiteInspection:
         found = self._one("SELECT id FROM records WHERE row = ?", row)
         return (str(found[0]) if found else f"row {row}") + (f", {name}" if name else "")
 
-    def _records(self) -> Iterator[Problem]:
+    def _records(self, codes: KeyedAuthenticator) -> Iterator[Problem]:
         """Yield the records of a keyed store whose code does not fit."""
-        for *columns, code in self._connection.execute(f"SELECT {RECORD}, code FROM records"):
-            if self._codes is not None and code != self._codes.record(columns):
+        for *columns, code in self._connection.execute(f"SELECT {codes.columns} FROM records"):
+            if code != codes.record(columns):
                 yield Problem("record", str(columns[0]), _CHANGED)
 
     def traces(self) -> Iterator[RecordTrace]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -132,6 +132,24 @@ CREATE INDEX segments_namespace ON segments (namespace, first);
 MIGRATIONS: Final = (VERSION_1,)
 LATEST: Final = len(MIGRATIONS)
 
+CODED_COLUMNS: Final[Mapping[int, str]] = {
+    1: "id, namespace, content, created_at, occurred_at, updated_at, key, value, thread, author, "
+    "category, tags, importance, confidence, source, metadata, expires_at, superseded_by, "
+    "last_accessed_at, access_count, outcome, state",
+}
+"""The columns of a record that its authentication code covers, by the first schema version.
+
+A migration that changes ``records`` adds an entry: files with a key then get new codes.
+"""
+
+Renewal = Callable[[sqlite3.Connection, str], AbstractContextManager[None]]
+"""Opened around the steps of a migration of the file at a path, inside the transaction."""
+
+
+def code_version() -> int:
+    """Return the first schema version with the columns that codes cover now."""
+    return max(version for version in CODED_COLUMNS if version <= LATEST)
+
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
     """Return the schema version of the file, 0 when it is new; refuse foreign and newer files."""
@@ -146,7 +164,9 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
     return int(version)
 
 
-def migrate(connection: sqlite3.Connection, path: str) -> None:
+def migrate(
+    connection: sqlite3.Connection, path: str, renewal: Renewal = lambda *_: nullcontext()
+) -> None:
     """Bring the file to the latest version in one transaction; an older one is copied first."""
     if version_of(connection, path) == LATEST:
         return
@@ -155,9 +175,10 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
         version = version_of(connection, path)
         if 0 < version < LATEST:
             _back_up(path, f"{path}.v{version}.backup")
-        for step in MIGRATIONS[version:]:
-            for statement in step.split(";\n"):
-                connection.execute(statement)
+        with renewal(connection, path) if version else nullcontext():
+            for step in MIGRATIONS[version:]:
+                for statement in step.split(";\n"):
+                    connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {LATEST}")
         connection.execute("COMMIT")
@@ -167,9 +188,14 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
         raise
 
 
-def altered(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Yield the name of each table, index and trigger that is not as made here, and what it is."""
-    here, wanted = _statements(connection), _wanted()
+def altered(
+    connection: sqlite3.Connection, version: int | None = None
+) -> Iterator[tuple[str, str]]:
+    """Yield each table, index and trigger that schema *version* did not make, and what it is.
+
+    *version* None is the latest.
+    """
+    here, wanted = _statements(connection), _wanted(MIGRATIONS[:version])
     for each in sorted(here.keys() | wanted.keys()) if here != wanted else ():
         if here.get(each) != wanted.get(each):
             what = "changed" if each in here and each in wanted else "missing"
@@ -186,7 +212,7 @@ def mend_indexes(connection: sqlite3.Connection) -> bool:
     damaged = [what for (what,) in found if what != "ok"]
     if not all(_OF_INDEX.search(what) for what in damaged):
         return False
-    here, wanted = _statements(connection), _wanted()
+    here, wanted = _statements(connection), _wanted(MIGRATIONS)
     missing = [sql for each, sql in wanted.items() if each[1] == "index" and each not in here]
     kept = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index'").fetchall()
     own = [name for name, sql in kept if sql is None or (name, "index") in wanted]
@@ -210,9 +236,10 @@ def _statements(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
 
 
 @cache
-def _wanted() -> dict[tuple[str, str], str]:
+def _wanted(steps: tuple[str, ...]) -> dict[tuple[str, str], str]:
+    """Return the statements of a new file after *steps*."""
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(";\n".join(MIGRATIONS))
+        connection.executescript(";\n".join(steps))
         return _statements(connection)
 
 

@@ -25,10 +25,10 @@ from ...model.journal import non_empty_fields
 from ...model.port import Row, Vector
 from ...model.records import MemoryRecord, Problem
 from ..anchors import Anchor
-from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, RECORD, KeyedAuthenticator, mark
+from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, mark
 from .connection import Connections
-from .reading import read_entries, read_fact
-from .schema import altered
+from .reading import read_entries, read_fact, read_number
+from .schema import altered, code_version, version_of
 from .writer import SQLiteWriter
 
 KEYED: Final = "keyed"
@@ -37,10 +37,13 @@ SEAL: Final = "seal"
 """The fact that vouches for the others, and for the snapshots."""
 ANCHORED: Final = "anchored"
 """The fact that the store has an anchor."""
+CODED: Final = "coded"
+"""The fact that tells which schema version the codes of records speak of, absent for 1."""
 
 _NEEDS_KEY: Final = "its records are authenticated; open it with the integrity_key it was made with"
 _NO_KEY: Final = "it was made without an integrity key, and a key is for new files"
 _OTHER_KEY: Final = "it was made with another integrity key"
+_CHANGED_FACTS: Final = "facts or snapshots of the store were changed"
 
 
 class Seal:
@@ -260,13 +263,13 @@ class KeyedWriter(SQLiteWriter):
     def _resealed(self) -> Iterator[None]:
         """Check the seal before facts or snapshots are changed, and renew it after."""
         if self.fact(SEAL) != sealed(self._connection, self._codes):
-            raise TamperedError(None, "facts or snapshots of the store were changed")
+            raise TamperedError(None, _CHANGED_FACTS)
         yield
         super().set(SEAL, sealed(self._connection, self._codes))
 
     def _seal_record(self, row: int) -> None:
         columns = self._connection.execute(
-            f"SELECT {RECORD} FROM records WHERE row = ?", (row,)
+            f"SELECT {self._codes.record_columns} FROM records WHERE row = ?", (row,)
         ).fetchone()
         self._connection.execute(
             "UPDATE records SET code = ? WHERE row = ?", (self._codes.record(columns), row)
@@ -306,6 +309,41 @@ def sealed(connection: sqlite3.Connection, codes: KeyedAuthenticator) -> str:
     return codes.of(b"store", (*facts.fetchall(), *named.fetchall())).hex()
 
 
+@contextmanager
+def renewed_codes(connection: sqlite3.Connection, path: str, key: bytes | None) -> Iterator[None]:
+    """Give the records of a file with a key new codes after the migration in the body.
+
+    A record that was changed without the key keeps a code that does not fit.
+    """
+    keyed = read_fact(connection, KEYED)
+    if keyed is None:
+        yield
+        return
+    if key is None:
+        raise IntegrityKeyError(path, _NEEDS_KEY)
+    store, new = _authenticator(keyed, path, key)
+    for name, what in altered(connection, version_of(connection, path)):
+        raise TamperedError(path, f"{name}: {what}")
+    if read_fact(connection, SEAL) != sealed(connection, new):
+        raise TamperedError(path, _CHANGED_FACTS)
+    old = KeyedAuthenticator(key, store, read_number(connection, CODED) or 1)
+    found = connection.execute(f"SELECT row, {old.columns} FROM records")
+    forged = {row for row, *columns, code in found if code != old.record(columns)}
+    yield
+    found = connection.execute(f"SELECT row, {new.record_columns} FROM records")
+    codes = [(new.record(columns), row) for row, *columns in found if row not in forged]
+    connection.executemany("UPDATE records SET code = ? WHERE row = ?", codes)
+    _note_version(connection, new)
+
+
+def _note_version(connection: sqlite3.Connection, codes: KeyedAuthenticator) -> None:
+    """Note the version of the codes, and vouch for all facts."""
+    writer = SQLiteWriter(connection)
+    if code_version() > 1:
+        writer.set(CODED, str(code_version()))
+    writer.set(SEAL, sealed(connection, codes))
+
+
 def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedAuthenticator]:
     """Return the store's id and codes; both are new if there is nothing in it yet."""
     with connections.reading() as connection:
@@ -313,13 +351,18 @@ def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedAuthenticato
     if keyed is None:
         with connections.writing() as connection:
             keyed = read_fact(connection, KEYED) or _begun(connection, connections.path, key)
+    return _authenticator(keyed, connections.path, key)
+
+
+def _authenticator(keyed: str, path: str, key: bytes) -> tuple[str, KeyedAuthenticator]:
+    """Return the store's id and codes from the fact ``KEYED``; refuse another *key*."""
     store, _, proof = keyed.partition(" ")
     try:
-        codes = KeyedAuthenticator(key, store)
+        codes = KeyedAuthenticator(key, store, code_version())
     except ValueError as error:
-        raise TamperedError(connections.path, "its id was changed") from error
+        raise TamperedError(path, "its id was changed") from error
     if proof != _proof(codes, store):
-        raise IntegrityKeyError(connections.path, _OTHER_KEY)
+        raise IntegrityKeyError(path, _OTHER_KEY)
     return store, codes
 
 
@@ -328,10 +371,10 @@ def _begun(connection: sqlite3.Connection, path: str, key: bytes) -> str:
     if connection.execute("SELECT 1 FROM facts UNION SELECT 1 FROM journal").fetchone():
         raise IntegrityKeyError(path, _NO_KEY)
     store = os.urandom(16).hex()
-    codes = KeyedAuthenticator(key, store)
-    writer, keyed = SQLiteWriter(connection), f"{store} {_proof(codes, store)}"
-    writer.set(KEYED, keyed)
-    writer.set(SEAL, sealed(connection, codes))
+    codes = KeyedAuthenticator(key, store, code_version())
+    keyed = f"{store} {_proof(codes, store)}"
+    SQLiteWriter(connection).set(KEYED, keyed)
+    _note_version(connection, codes)
     return keyed
 
 
