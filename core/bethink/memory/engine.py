@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..model.ids import IdFactory
 from ..model.port import DIMENSION, EMBEDDED, Backend, Changes, Row, Vector, Writer
 from ..model.records import MemoryRecord, Snapshot, embedded_text
 
+_MAX_TIME: Final = 1e12  # seconds, before and after 1970
 _EMBEDDER_UNKNOWN: Final = (
     "it is not known which embedder made its vectors: the fact 'embedder' is missing"
 )
@@ -162,13 +164,13 @@ class Engine:
         guards: Sequence[Callable[[Transaction], None]] = (),
         *,
         index: ResidentIndex | None = None,
-        is_closed: Callable[[], bool] | None = None,
+        present: Engine | None = None,
     ) -> None:
         self.guards = guards
         """Checks of a transaction before its commit; a check raises to refuse the transaction."""
         self.backend = backend
         self.embedder = embedder
-        self.clock: Callable[[], float] = lambda: _read_clock(clock)
+        self.clock: Callable[[], float] = partial(_read_clock, clock)
         self.new_id: Callable[[], str] = (
             new_id if isinstance(new_id, IdFactory) else lambda: identifier("a new id", new_id())
         )
@@ -176,7 +178,7 @@ class Engine:
         self._dimension: int | None = None
         self._bound = backend.fact("embedder") is not None
         self._closed = False
-        self.is_closed: Callable[[], bool] = is_closed or (lambda: self._closed)
+        self._present = self if present is None else present
         self._closing = threading.Lock()
 
     def new_ids(self, count: int) -> Callable[[], str]:
@@ -275,7 +277,7 @@ class Engine:
 
     def check_open(self) -> None:
         """Raise ``StoreClosedError`` once the store is closed."""
-        if self.is_closed():
+        if self._present._closed:
             raise StoreClosedError
 
     def before_fork(self) -> None:
@@ -332,6 +334,8 @@ class Engine:
 
 def _read_clock(clock: Callable[[], float]) -> float:
     """Return the time of *clock* as a float, checked."""
-    dimension = clock()
-    dimension = float(dimension) if isinstance(dimension, np.number) else dimension
-    return number("what the clock tells", dimension, -1e12, 1e12, "Unix seconds")
+    time = clock()
+    if type(time) is float and -_MAX_TIME <= time <= _MAX_TIME:
+        return time
+    time = float(time) if isinstance(time, np.number) else time
+    return number("what the clock tells", time, -_MAX_TIME, _MAX_TIME, "Unix seconds")

@@ -375,7 +375,7 @@ class Memories(View):
         reading.touch(self._engine, fields.ids(ids))
 
     def vectors(self, ids: str | Iterable[str], name: str) -> dict[str, npt.NDArray[np.float32]]:
-        """Return the vectors called *name*, as given, by record id; records without are left out."""
+        """Return the vectors called *name*, as given, by the id of each record with any."""
         return reading.vectors(self._engine, fields.ids(ids), fields.label("name", name))
 
     def dimension(self, name: str) -> int | None:

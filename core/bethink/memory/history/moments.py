@@ -97,7 +97,7 @@ class Moments:
             lambda: moment.at,
             present.new_id,
             index=index,
-            is_closed=present.is_closed,
+            present=present,
         )
 
     def _forget_what_was_erased(self) -> None:
