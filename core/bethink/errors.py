@@ -140,7 +140,7 @@ class EmbedderMismatchError(BethinkError, ValueError):
         )
         super().__init__(message, stored, given)
         self.stored = stored
-        self.vector_names = given
+        self.given = given
 
 
 class IntegrityKeyError(BethinkError, ValueError):

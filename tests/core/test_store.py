@@ -231,7 +231,7 @@ def test_another_embedder_is_refused_and_the_file_stays_whole(tmp_path: Path) ->
         store.store("a red cat")
     with pytest.raises(EmbedderMismatchError) as caught:
         MemoryStore(path, embedder=HashEmbedder(32))
-    assert (caught.value.stored, caught.value.vector_names) == ("hash-64", "hash-32")
+    assert (caught.value.stored, caught.value.given) == ("hash-64", "hash-32")
     with MemoryStore(path) as store:
         assert store.count() == 1
 
