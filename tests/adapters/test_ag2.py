@@ -229,13 +229,13 @@ class TestContract(AdapterContract):
         return found
 
     def run(self, store: MemoryStore, user: str, text: str, reply: str) -> str:
-        made = self.ids_of_rows(store, user)
+        made = self.made(store, user)
         made["model"].replies.append(reply)
         made["reply"] = asyncio.run((made["reply"] or made["agent"]).ask(text))
         return "\n".join(read(made["model"].prompts[-1]))
 
     def ingest(self, store: MemoryStore, user: str) -> None:
-        made = self.ids_of_rows(store, user)
+        made = self.made(store, user)
         reply = made["reply"]
 
         async def again() -> None:
@@ -257,10 +257,10 @@ class TestContract(AdapterContract):
         return [hit.memory.content for hit in found]
 
     def framework_history(self, store: MemoryStore, user: str) -> str:
-        return json.dumps(read(asyncio.run(stream_of(self.ids_of_rows(store, user)["reply"]))))
+        return json.dumps(read(asyncio.run(stream_of(self.made(store, user)["reply"]))))
 
     def cancel_mid_recall(self, store: GatedStore, user: str, query: str) -> None:
-        agent = self.ids_of_rows(store, user)["agent"]
+        agent = self.made(store, user)["agent"]
         asyncio.run(cancel_at_gate(store, agent.ask(query)))
 
     def block_within(

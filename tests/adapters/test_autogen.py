@@ -1,4 +1,4 @@
-"""`AgentMemory` in real AutoGen agents and teams, with replayed answers."""
+"""`AgentMemory` in real AutoGen agents and teams, with folded answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`MemoryModelContext` in real AutoGen agents, with replayed answers."""
+"""`MemoryModelContext` in real AutoGen agents, with folded answers."""
 
 from __future__ import annotations
 

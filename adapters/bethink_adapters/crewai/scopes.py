@@ -60,11 +60,11 @@ class View:
 
     def sees(self, namespace: str | None) -> bool:
         """Tell whether *namespace* lies in the view."""
-        return namespace is not None and covers(self.full_scan(), namespace)
+        return namespace is not None and covers(self.everything(), namespace)
 
     def part(self, prefix: str | None) -> Subtree | None:
         """Return what of *prefix* and below lies in the view; None when nothing does."""
         wanted = clean(prefix)
         if holds(wanted, self.root):
-            return self.full_scan()
+            return self.everything()
         return Subtree(self.namespace_of(wanted)) if holds(self.root, wanted) else None

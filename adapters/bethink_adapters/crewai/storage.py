@@ -48,7 +48,7 @@ class CrewStorage:
             raise TypeError("CrewStorage needs a store or a path")
         self._store = StoreHandle(given)
         self._view = View(namespace)
-        self._view.full_scan()
+        self._view.everything()
         self._dimension = vector_dim
         self._owns = True
         self.write_lock = threading.RLock()
@@ -71,7 +71,7 @@ class CrewStorage:
     @property
     def place(self) -> tuple[MemoryStore, Subtree]:
         """The store, opened if it was not, and the part of it that this storage sees."""
-        return self._store(), self._view.full_scan()
+        return self._store(), self._view.everything()
 
     def bound(self, root: str, *ids: str) -> CrewStorage:
         """Return a view of *root* and below that nothing can leave: one per user or tenant.
@@ -212,7 +212,7 @@ class CrewStorage:
             return []
         check_dimension(query_embedding, self._dimension)
         conditions = conditions_of(metadata_filter, categories or None)
-        place = self._view.part(scope_prefix) or self._view.full_scan()
+        place = self._view.part(scope_prefix) or self._view.everything()
         finder = Finder(self._store(), place, conditions, limit)
         text = self.embedder.text_of(query_embedding)
         if text is None:
@@ -285,7 +285,7 @@ class CrewStorage:
 
     def _own(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """Return those of *ids* that the view sees, by id."""
-        wanted, place = list(ids), self._view.full_scan()
+        wanted, place = list(ids), self._view.everything()
         batches = (wanted[i : i + BATCH] for i in range(0, len(wanted), BATCH))
         found = (self._store().all(namespace=place, where={"id": {"$in": b}}) for b in batches)
         return {record.id: record for batch in found for record in batch}

@@ -73,10 +73,10 @@ class _Trace:
     def due(self) -> tuple[list[str], Result] | None:
         """Return what was recalled and is not yet given out, once the task has a result."""
         result = self._result()
-        ids = [id for id in self.recalled if id not in self.vector_names]
+        ids = [id for id in self.recalled if id not in self.given]
         if result is None or not ids:
             return None
-        self.vector_names.update(ids)
+        self.given.update(ids)
         return ids, result
 
     def _result(self) -> Result | None:

@@ -1,1 +1,1 @@
-"""The benchmark: ``python -m bethink.bench`` times bethink beside its peers in one run."""
+"""The benchmark: ``python -m bethink.bench`` times bethink beside peers in one run."""

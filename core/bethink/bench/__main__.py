@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    """Return the options that *arguments* give; exit where they make no sense together."""
+    """Return the options of *arguments*; exit on options that contradict each other."""
     parser = option_parser()
     options = parser.parse_args(arguments)
     if options.saved and options.json:
@@ -74,7 +74,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def keep(document: Mapping[str, Any], options: argparse.Namespace) -> None:
-    """Write *document* into the files that were asked for."""
+    """Write *document* into the requested files."""
     for path in filter(None, (options.json, options.picture)):
         path.parent.mkdir(parents=True, exist_ok=True)
     if options.json:
@@ -173,7 +173,7 @@ def _installed(peers: Sequence[str]) -> list[str]:
 def _measure(
     corpus: Corpus, names: Sequence[str], shared: SharedEmbedder, plan: Plan, findings: Findings
 ) -> None:
-    """Measure one size: every engine with the shared vectors, then some with their own."""
+    """Measure one size: every engine with the shared vectors, then some with own vectors."""
     size = len(corpus.texts)
     if size > LARGEST_FOR_PEERS:
         names = names[:1]

@@ -1,6 +1,6 @@
-"""The other processes of the benchmark.
+"""The helper processes of the benchmark.
 
-``writer ENGINE FOLDER DIMENSION`` stores each line of its input and answers each with a line.
+``writer ENGINE FOLDER DIMENSION`` stores each line of the input and answers with a line.
 ``opener ENGINE FOLDER DIMENSION QUERY`` opens the store, recalls once and prints the cost.
 A dimension of 0 means the engine's own embedder.
 """
@@ -29,7 +29,7 @@ class Writer:
         )
 
     def store(self, text: str) -> None:
-        """Have the other process store *text*; return when it is durable."""
+        """Send *text* to the second process; return when the text is durable."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(text) + "\n")
@@ -38,16 +38,16 @@ class Writer:
             raise RuntimeError("the writing process ended")
 
     def close(self) -> None:
-        """Let the other process close its store and end."""
+        """Tell the second process to close the store and exit."""
         self.process.communicate()
 
 
 def first_recall(engine: str, folder: Path, dimension: int, query: str) -> dict[str, float]:
     """Open and recall in a fresh process.
 
-    Returns the processor and wall seconds from after the imports to the first answer (*cpu*,
-    *wall*), those of the imports (*import_cpu*), and the resident megabytes (*rss*, *import_rss*),
-    which are 0 where the system does not tell.
+    Return the processor and wall seconds from the end of the imports to the first answer (*cpu*,
+    *wall*), the seconds of the imports (*import_cpu*), and the resident megabytes (*rss*,
+    *import_rss*), 0 where the system gives no number.
     """
     command = [*_command("opener", engine, folder, dimension), query]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
@@ -61,7 +61,7 @@ def _command(role: str, engine: str, folder: Path, dimension: int) -> list[str]:
 
 
 def resident_megabytes() -> float:
-    """Return the resident memory of this process, or 0 where the system does not tell."""
+    """Return the resident memory of the process, or 0 where the system gives no number."""
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii")
     except OSError:

@@ -1,8 +1,8 @@
 """Real short sentences from the text that ships with Python, in an order fixed by a seed.
 
-Docstrings, messages and comments of the standard library are read without importing
-anything, cut into sentences and deduplicated. Where Python ships too few of them, further
-texts join the first half of one real sentence to the second half of another.
+Docstrings, messages and comments of the standard library are read without an import, cut into
+sentences and deduplicated. Where Python ships too few sentences, more texts join the first half
+of one real sentence to the second half of another.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _QUESTION_WORDS = 8
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Distinct texts to store, further distinct texts to store later, and questions.
+    """Distinct texts to store, more distinct texts to store later, and questions.
 
-    *sentences* counts the texts taken whole from Python's own prose; the other texts
-    are joined from halves of two of them.
+    *sentences* counts the texts taken whole from Python's own prose; every other text joins the
+    halves of two sentences.
     """
 
     texts: list[str]
@@ -44,7 +44,7 @@ class Corpus:
 
 
 def build_corpus(size: int, *, fresh: int = 1000, questions: int = 200, seed: int = 7) -> Corpus:
-    """Return *size* texts; *fresh* ones and the sources of *questions* are not among them."""
+    """Return *size* texts; *fresh* texts and the sources of *questions* are not among the texts."""
     held_out = fresh + questions
     pool = harvest(size + held_out, seed=seed)
     if len(pool) < held_out + min(size, held_out):
@@ -74,7 +74,7 @@ def harvest(limit: int, *, seed: int = 7, root: Path | None = None) -> list[str]
 
 
 def prose_files(root: Path, order: random.Random) -> list[Path]:
-    """Return the files below *root* to read: shuffled, those of test suites last."""
+    """Return the files below *root* to read: shuffled, files of test suites last."""
     paths = sorted(
         path
         for path in root.rglob("*")
@@ -140,7 +140,7 @@ def _reads_as_prose(text: str) -> bool:
 
 
 def join_halves(pool: Sequence[str], count: int, *, taken: Iterable[str], seed: int) -> list[str]:
-    """Return *count* distinct texts, each the first half of one sentence and the last of another.
+    """Return *count* distinct texts: the first half of a sentence and the end of another.
 
     Raises:
         ValueError: *pool* does not hold enough sentences to join.

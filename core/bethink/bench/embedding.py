@@ -1,4 +1,4 @@
-"""The embedder that every engine shares, so that engines are compared and not embedders."""
+"""The embedder that every engine shares, so that a run compares engines, not embedders."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def _signs(word: str, octets: int) -> bytes:
 
 
 class SharedEmbedder:
-    """A text is the sum of a fixed ±1 pattern per word, normalised.
+    """A text is the normalised sum of a fixed ±1 pattern for each word.
 
-    `prepare` keeps the vectors of given texts, so that embedding them later costs a look-up.
-    The pattern is a hash of the word: every process gives the same vectors.
+    `prepare` keeps the vectors of given texts, so that embedding costs a look-up later.
+    The pattern is a hash of the word: every process gives equal vectors.
     """
 
     def __init__(self, dimension: int = 256) -> None:
@@ -35,7 +35,7 @@ class SharedEmbedder:
         self.matrix: npt.NDArray[np.float32] = np.empty((0, dimension), np.float32)
 
     def prepare(self, texts: Sequence[str], *, block: int = 4096) -> None:
-        """Replace the kept vectors by those of *texts*, in order."""
+        """Replace the kept vectors by the vectors of *texts*, in order."""
         self.matrix = np.empty((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), block):
             self.matrix[start : start + block] = self.compute(texts[start : start + block])
@@ -49,7 +49,7 @@ class SharedEmbedder:
             return self.compute(texts)
 
     def compute(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return one L2-normalised row per text, without looking among the kept ones."""
+        """Return one L2-normalised row per text, without a look at the kept vectors."""
         octets = self.dimension // 8
         words = [_WORD.findall(text.lower()) or [text] for text in texts]
         digests = b"".join(_signs(word, octets) for line in words for word in line)

@@ -1,4 +1,4 @@
-"""What the measures time: bethink, the peers, and the bare tools nobody can beat by much."""
+"""The engines under test: bethink, the peers, and bare tools as the floor of the costs."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _SPEAKERS: Final = ("Ann", "Bob")
 
 
 class Fills(Protocol):
-    """Anything that stores many texts."""
+    """An engine that stores many texts."""
 
     def fill(self, texts: Sequence[str]) -> None:
         """Store *texts* the quickest way."""
 
 
 class Stores(Protocol):
-    """Anything that stores one text."""
+    """An engine that stores one text."""
 
     def store(self, text: str) -> None:
         """Store *text* durably."""
 
 
 class Engine(Fills, Stores, Protocol):
-    """What texts are recalled from. *needs* names the modules it must find."""
+    """An engine that recalls texts. *needs* names the modules that must be installed."""
 
     needs: ClassVar[tuple[str, ...]]
 
@@ -46,7 +46,7 @@ class Engine(Fills, Stores, Protocol):
 
 
 class Memory(Engine, Protocol):
-    """What also packs a prompt, tells its past, joins others of its kind, and tidies itself."""
+    """An engine that also packs a prompt, reads the past, merges stores, and consolidates."""
 
     def pack(self, query: str) -> int:
         """Return how many of the best texts fit into the room of a prompt."""
@@ -55,26 +55,26 @@ class Memory(Engine, Protocol):
         """Give the present a name."""
 
     def as_of(self) -> object:
-        """Return the first text as it was at the marked moment."""
+        """Return the first text at the marked moment."""
 
     def as_of_all(self) -> int:
-        """Read all texts of the marked moment; return how many there are."""
+        """Read all texts of the marked moment; return the number of texts."""
 
     def diff(self) -> int:
         """Return how many texts came since then."""
 
     def merge(self, folder: Path) -> int:
-        """Take in what an engine of this kind keeps in *folder*; return how many texts are new."""
+        """Merge the store of an equal engine in *folder*; return the number of new texts."""
 
     def conflicts(self) -> int:
         """Return how many pairs of texts are in conflict."""
 
     def consolidate(self) -> int:
-        """Merge the texts that repeat each other; return how many are gone."""
+        """Merge texts that repeat each other; return the number of removed texts."""
 
 
 class Bethink:
-    """The library itself."""
+    """The library under test."""
 
     needs: ClassVar[tuple[str, ...]] = ("bethink.storage.sqlite",)
 
@@ -88,7 +88,7 @@ class Bethink:
         self.memory.store_many(texts)
 
     def converse(self, texts: Sequence[str]) -> None:
-        """Store *texts* as what two say in turn, so many to a conversation."""
+        """Store *texts* as turns of two speakers, a fixed number to a conversation."""
         turns = (
             {"content": text, "thread": str(place // _TURNS), "author": _SPEAKERS[place % 2]}
             for place, text in enumerate(texts)
@@ -104,7 +104,7 @@ class Bethink:
         return len(self.memory.conflicts())
 
     def consolidate(self) -> int:
-        """Merge the texts that repeat each other; return how many are gone."""
+        """Merge texts that repeat each other; return the number of removed texts."""
         return sum(len(merged.others) for merged in self.memory.consolidate())
 
     def pack(self, query: str) -> int:
@@ -117,11 +117,11 @@ class Bethink:
         self.memory.snapshot("mark")
 
     def as_of(self) -> object:
-        """Return the first text as it was at the marked moment."""
+        """Return the first text at the marked moment."""
         return self.memory.as_of("mark").get(self.first)
 
     def as_of_all(self) -> int:
-        """Read all texts of the marked moment; return how many there are."""
+        """Read all texts of the marked moment; return the number of texts."""
         return len(self.memory.as_of("mark").all())
 
     def diff(self) -> int:
@@ -129,7 +129,7 @@ class Bethink:
         return len(self.memory.diff("mark").added)
 
     def merge(self, folder: Path) -> int:
-        """Take in what is kept in *folder*; return how many texts are new."""
+        """Merge the store in *folder*; return the number of new texts."""
         return self.memory.merge_from(folder / "bethink.db").added
 
     def survivors(self, query: str) -> int:
@@ -172,7 +172,7 @@ class BareSqlite:
         self.db.execute("COMMIT")
 
     def store(self, text: str) -> None:
-        """Insert one row in a transaction of its own."""
+        """Insert one row in a single transaction."""
         self.fill([text])
 
     def close(self) -> None:
@@ -187,13 +187,13 @@ MEMORIES = ("bethink", "remembrane")
 def open_engine(
     name: str, folder: Path, embedder: SharedEmbedder | None, **options: Durability
 ) -> Engine:
-    """Open the engine *name* in *folder*, which keeps its files from one opening to the next."""
+    """Open the engine *name* in *folder*, where the engine keeps files between openings."""
     engine: Engine = ENGINES[name](folder, embedder, **options)
     return engine
 
 
 def import_engine(name: str) -> str | None:
-    """Import what the engine needs; return why it cannot be used, or None."""
+    """Import the modules of the engine; return the reason of a failure, or None."""
     try:
         for module in ENGINES[name].needs:
             import_module(module)

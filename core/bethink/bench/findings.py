@@ -1,4 +1,4 @@
-"""What a run leaves behind: samples of time, footprints, and the work behind an answer."""
+"""The findings of a run: samples of time, footprints, and the work behind an answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_SURVIVORS = 50
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What one engine occupies after its first recall, in memory and on disk."""
+    """The memory and disk of one engine after the first recall."""
 
     size: int
     embedder: str
@@ -26,14 +26,14 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True)
 class Survivors:
-    """How many vectors bethink read in full to prove each of its answers."""
+    """The number of vectors that bethink read in full to prove each answer."""
 
     size: int
     embedder: str
     counts: Sequence[int]
 
     def as_row(self) -> dict[str, object]:
-        """Return their median and 95th percentile, the latter held against its goal."""
+        """Return the median and the 95th percentile, the latter compared with the goal."""
         p95 = percentile(self.counts, 0.95)
         return {
             "size": self.size,

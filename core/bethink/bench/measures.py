@@ -1,4 +1,4 @@
-"""What is measured at one size, in the order of a store's life: filled, opened, asked, written."""
+"""The measures of one size, in the order of a store's life: fill, open, recall, write."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from bethink.bench.rounds import Sample, Step, interleave, summed
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How often things are repeated, and how often in a row before another engine's turn.
+    """The number of repetitions, and of calls in a row before the next engine's turn.
 
-    Before recalls are timed, ``others`` are asked: questions that are not among the timed ones.
+    Before recalls are timed, ``others`` are asked: questions that no timed call uses.
     """
 
     rounds: int = 30
@@ -37,13 +37,13 @@ class Plan:
 
     @property
     def fresh(self) -> int:
-        """Return how many texts are stored one by one at a size."""
+        """Return the number of texts to store one by one at a size."""
         return 3 * self.rounds + 2 * self.stores
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One size with one embedder: `measure` fills *findings*, leaving the stores in *folder*.
+    """One size with one embedder: `measure` fills *findings* and leaves the stores in *folder*.
 
     *shared* None means that each engine uses an embedder of its own.
     """
@@ -61,7 +61,7 @@ class Run:
         return len(self.corpus.texts)
 
     def measure(self) -> None:
-        """Take every measure that this embedder allows."""
+        """Take every measure possible with the embedder."""
         for name in self.names:
             (self.folder / name).mkdir(parents=True)
         self._fill()
@@ -81,7 +81,7 @@ class Run:
     def _fill(self) -> None:
         """Fill every engine chunk by chunk, beside one bare executemany a chunk.
 
-        What counts is the mean: some chunks also make an index, for themselves and others.
+        The mean counts: some chunks also build an index, for earlier and later chunks.
         """
         texts = self.corpus.texts
         share = max(1, min(1000, self.size // 5))
@@ -98,7 +98,7 @@ class Run:
             self.findings.samples += [sample.mean() for sample in filled]
 
     def _open(self) -> None:
-        """Open each store in fresh processes, and weigh it."""
+        """Open each store in fresh processes, and measure the memory."""
         dimension = self.shared.dimension if self.shared else 0
         opened: dict[str, list[dict[str, float]]] = {name: [] for name in self.names}
         for number in range(self.plan.openings):
@@ -126,17 +126,17 @@ class Run:
         )
 
     def _recall(self, engines: dict[str, Engine]) -> None:
-        """Recall as a process does that has been at it for a while, beside one scan by numpy.
+        """Recall as a long-running process does, beside one scan by numpy.
 
-        First a few calls in a row, then each after another engine's, which has filled the
-        processor's caches.
+        First some calls in a row, then each call after an engine with a different store, which has
+        filled the processor's caches.
         """
         self._ask_others(engines)
         self._take(self._recall_steps(engines, ""), turn=self.plan.turn)
         self._take(self._recall_steps(engines, ", cold"))
 
     def _ask_others(self, engines: Mapping[str, Engine]) -> None:
-        """Ask every engine other questions than the timed ones; let the slow have fewer."""
+        """Ask every engine questions that are not timed; slow engines get fewer."""
         others, budget = self.corpus.questions[self.plan.rounds :], self.plan.budget_for_others
 
         def asking(engine: Engine) -> Callable[[int], object]:
@@ -179,10 +179,10 @@ class Run:
             self._take([step], turn=self.plan.turn)
 
     def _recall_after_store(self, engines: dict[str, Engine]) -> None:
-        """Store and recall in turn, as an agent does: a few pairs in a row, then each pair cold.
+        """Store and recall in turn, as an agent does: some pairs in a row, then each pair cold.
 
         In a row, an untimed recall goes first, so that the recalls before and after the store find
-        the same caches.
+        equally warm caches.
         """
         plan, fresh, half = self.plan, self.corpus.fresh, self.plan.rounds // 2
         steps = []
@@ -203,7 +203,7 @@ class Run:
         self._pair(self._take(steps), engines, ", cold")
 
     def _pair(self, samples: Sequence[Sample], names: Iterable[str], label: str) -> None:
-        """Note for every engine what a store and the recall after it take together."""
+        """Record for every engine the time of a store together with the next recall."""
         taken = {(each.engine, each.measure): each for each in samples}
         for name in names:
             own = taken[name, f"own store{label}"]
@@ -211,7 +211,7 @@ class Run:
             self.findings.samples.append(summed(own, after, f"store + recall{label}"))
 
     def _recall_after_foreign_store(self, shared: SharedEmbedder) -> None:
-        """Recall just after another process has stored."""
+        """Recall just after a second process has stored."""
         names = [name for name in MEMORIES if name in self.names]
         texts = self.corpus.fresh[2 * self.plan.rounds :]
         half = self.plan.rounds // 2
@@ -257,7 +257,7 @@ class Run:
         return Step(name, measure, lambda at: engine.recall(self._question(at + shift)))
 
     def _question(self, number: int) -> str:
-        """Return a question; as many different ones are asked as there are rounds."""
+        """Return a question; the number of different questions is the number of rounds."""
         asked = min(self.plan.rounds, len(self.corpus.questions))
         return self.corpus.questions[number % asked]
 

@@ -1,7 +1,7 @@
 """The systems that bethink is measured against, each behind the verbs of an engine.
 
-A peer is imported only when it is opened. All of them get the shared vectors; where a peer
-has an embedder of its own and *embedder* is None, it uses that.
+A peer is imported when opened. Every peer gets the shared vectors; with *embedder* None, a
+peer that has an embedder uses its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The figures of a run as a picture: what a call costs by size, a line for every engine."""
+"""The figures of a run as a picture: the cost of a call by size, a line for each engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PANELS: Final = {
     "store + recall": "store, then recall",
     "open and first recall": "open, then first recall",
 }
-"""The measures that are drawn, and what the picture calls them."""
+"""The measures to draw, with the titles in the picture."""
 
 # Okabe and Ito's colours differ for every eye; the marks differ even without colours. Dashed are
 # the engines that compare nothing but vectors.
@@ -67,7 +67,7 @@ def _matplotlib(module: str) -> Any:
 def lines(
     document: Mapping[str, Any], measure: str
 ) -> Iterator[tuple[str, list[int], list[float]]]:
-    """Yield each engine that has figures of *measure*, its sizes, and its times in seconds."""
+    """Yield each engine with figures of *measure*, the sizes, and the times in seconds."""
     for engine in _LOOKS:
         points = sorted(
             (row["size"], row["cpu_us"] / 1e6)

@@ -1,4 +1,4 @@
-"""Which figures are divided by which, and what the quotient should be."""
+"""The quotients of figures, and the goal of each quotient."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Ratio:
     at_least: bool = False
 
     def as_row(self, size: int, embedder: str, cpu: Mapping[Figure, float]) -> dict[str, object]:
-        """Return the quotient of the medians *cpu*, beside its goal."""
+        """Return the quotient of the medians *cpu*, beside the goal."""
         value = cpu[self.over] / cpu[self.under]
         goal = self.goals.get(size, self.limit) if embedder == "shared" else None
         return {
@@ -72,7 +72,7 @@ class Ratio:
 
 
 def own_ratios() -> list[Ratio]:
-    """Return what a recall and a store cost, in terms of simpler things."""
+    """Return the ratios of a recall and a store to simpler operations."""
     scans = _SCANS_WITH_SIMSIMD if find_spec("simsimd") else _SCANS_WITH_NUMPY
     bare = "bare SQLite"
     after_own, after_foreign = "recall after own store", "recall after foreign store"
@@ -128,7 +128,7 @@ def ratio_rows(samples: Sequence[Sample]) -> Iterator[dict[str, object]]:
 def _growth(
     size: int, embedder: str, cpu: Mapping[Figure, float], fewer: Mapping[Figure, float]
 ) -> Iterator[dict[str, object]]:
-    """Yield what costs more the more there is in terms of a tenth: n log n, or less."""
+    """Yield the cost of superlinear measures relative to a tenth of the size: n log n, or less."""
     for measure in (*SWEEPS, *REACHES):
         over, under = (OURS, measure), (OURS, f"{measure}, a tenth")
         if over in cpu and over in fewer and size >= 20:

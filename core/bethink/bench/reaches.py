@@ -1,6 +1,6 @@
-"""Time what reaches beyond a recall: packing, asking the past, merging, sweeping through a store.
+"""Times of the verbs beyond recall: packing, the past, merging, consolidating.
 
-All are taken from a copy, for merging changes it.
+Every measure uses a copy, since merging changes the store.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from bethink.bench.engines import MEMORIES, Memory, open_engine
 from bethink.bench.rounds import Sample, Step, interleave
 
 LARGEST: Final = 10_000
-"""Who compares every incoming memory with every other takes a minute for ten of them here."""
+"""Comparing every incoming memory with every stored memory takes a minute for ten memories."""
 LARGEST_SWEPT: Final = {"bethink": 10_000, "remembrane": 1_000}
-"""Who compares all pairs is asked once, and not about more: 10,000 memories would take hours."""
+"""Comparing all pairs is asked once, for few memories: 10,000 would take hours."""
 
 
 class Rounds(NamedTuple):
@@ -50,7 +50,7 @@ _SINCE: Final = 50  # memories since the marked moment
 def sweep(
     names: Sequence[str], folder: Path, shared: SharedEmbedder | None, size: int
 ) -> Iterator[Sample]:
-    """Yield the times of those engines of *names* that can, of *size* texts stored in *folder*."""
+    """Yield the times of the able engines of *names*, for *size* texts stored in *folder*."""
     label = "shared" if shared else "own"
     for name in names:
         if size <= LARGEST_SWEPT.get(name, 0):
@@ -63,9 +63,9 @@ def sweep(
 def reach(
     names: Sequence[str], folder: Path, shared: SharedEmbedder | None, corpus: Corpus
 ) -> Iterator[Sample]:
-    """Yield the times of those engines of *names* that can, of *corpus* stored in *folder*.
+    """Yield the times of the able engines of *names*, for *corpus* stored in *folder*.
 
-    Their copies hold more than they did at the marked moment.
+    The copies hold more texts than at the marked moment.
     """
     size, label = len(corpus.texts), "shared" if shared else "own"
     able = [each for each in MEMORIES if each in names and size <= LARGEST]
@@ -88,7 +88,7 @@ def reach(
 def _copies(
     names: Sequence[str], folder: Path, shared: SharedEmbedder | None
 ) -> Iterator[tuple[dict[str, Memory], Path]]:
-    """Open copies of what the engines have in *folder*; yield them, and where there is room."""
+    """Open copies of the engines' stores in *folder*; yield the copies and a folder with room."""
     with TemporaryDirectory(dir=folder) as scratch, ExitStack() as stack:
         engines: dict[str, Memory] = {}
         for name in names:
@@ -101,7 +101,7 @@ def _copies(
 def _sources(
     names: Mapping[str, object], scratch: Path, shared: SharedEmbedder | None, texts: Sequence[str]
 ) -> dict[str, list[Path]]:
-    """Make the stores that are merged, a folder for each round and engine."""
+    """Make the stores to merge, a folder for each round and engine."""
     sources: dict[str, list[Path]] = {name: [] for name in names}
     for name, folders in sources.items():
         for start in range(0, ROUNDS["merge"].many * _MERGED, _MERGED):

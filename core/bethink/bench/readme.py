@@ -59,10 +59,10 @@ _RATIOS: Final = {
 
 
 def rewrite(readme: Path, document: Mapping[str, Any], picture: Path, figures: Path) -> None:
-    """Replace what stands between the marks in *readme* by the section of *document*.
+    """Replace the text between the marks in *readme* by the section of *document*.
 
     Raises:
-        ValueError: *readme* has no such marks.
+        ValueError: *readme* has no marks.
 
     """
     text = readme.read_text(encoding="utf-8")
@@ -76,7 +76,7 @@ def rewrite(readme: Path, document: Mapping[str, Any], picture: Path, figures: P
 
 
 def section(document: Mapping[str, Any], picture: str, figures: str) -> str:
-    """Return picture, tables and where they come from; *picture* and *figures* are links."""
+    """Return picture, tables and origin; *picture* and *figures* are links."""
     size, sizes = compared_size(document), document["settings"]["sizes"]
     run = f"{where_and_when(document)}; {own_versions(document)}"
     source = f"[All figures]({figures}) of this run: {run}. With {size:,} memories:"
@@ -108,7 +108,7 @@ def _table(head: Sequence[str], rows: Iterator[list[str]]) -> Iterator[str]:
 
 
 def _peer_rows(document: Mapping[str, Any], size: int) -> Iterator[list[str]]:
-    """Yield what calls cost each engine, and how many times as much as bethink."""
+    """Yield the costs of calls for each engine, absolute and as multiples of bethink's."""
     times = {
         (row["engine"], row["measure"]): row["cpu_us"]
         for row in document["figures"]
@@ -130,7 +130,7 @@ def _peer_rows(document: Mapping[str, Any], size: int) -> Iterator[list[str]]:
 
 
 def _own_rows(document: Mapping[str, Any]) -> Iterator[list[str]]:
-    """Yield what bethink's calls cost and what lies behind them, a cell a size."""
+    """Yield the costs of bethink's calls and the work behind, a cell a size."""
     cells: defaultdict[str, dict[int, str]] = defaultdict(dict)
     cells.update((told, {}) for told in _CALLS.values())
     for row in _of_bethink(document["figures"]):

@@ -1,4 +1,4 @@
-"""What was run on what, as JSON and as tables for a terminal."""
+"""The run and the machine, as JSON and as tables for a terminal."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _PEERS = {
 def as_document(
     findings: Findings, settings: Mapping[str, object], machine: Mapping[str, object]
 ) -> dict[str, Any]:
-    """Return everything that was found on *machine*, ready for JSON.
+    """Return all findings on *machine*, ready for JSON.
 
     ``figures``: one row per size, embedder, engine and measure, medians in microseconds;
     ``footprints``: memory and disk; ``survivors``: vectors read in full to prove an answer;
-    ``ratios``: quotients of medians, beside their goals.
+    ``ratios``: quotients of medians, beside the goals.
     """
     return {
         "machine": dict(machine),
@@ -59,7 +59,7 @@ def as_json(document: Mapping[str, Any]) -> str:
 
 
 def machine() -> dict[str, object]:
-    """Return the day and what the figures depend on besides versions."""
+    """Return the day and the conditions of the figures, versions aside."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "platform": platform.platform(),
@@ -79,7 +79,7 @@ def _cpu_model() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of bethink, Python, SQLite and whatever is installed of the rest."""
+    """Return the versions of bethink, Python, SQLite and the installed peers."""
     found = {
         "bethink": bethink.__version__,
         "python": platform.python_version(),
@@ -101,14 +101,14 @@ def where_and_when(document: Mapping[str, Any]) -> str:
 
 
 def own_versions(document: Mapping[str, Any]) -> str:
-    """Return what bethink ran on, in one line."""
+    """Return the versions under bethink in one line."""
     found = document["versions"]
     names = {"python": "Python", "sqlite": "SQLite", "numpy": "numpy", "simsimd": "simsimd"}
     return ", ".join(f"{told} {found[name]}" for name, told in names.items() if name in found)
 
 
 def engines_of(document: Mapping[str, Any]) -> list[str]:
-    """Return bethink and the peers that were measured, in their usual order."""
+    """Return bethink and the measured peers, in the usual order."""
     measured = {row["engine"] for row in document["figures"]}
     return [name for name in ("bethink", *_PEERS) if name in measured]
 

@@ -16,9 +16,9 @@ FEWEST_ROUNDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call of a round. A step without a *measure* is made but not timed.
+    """One call of a round. A step without a *measure* runs untimed.
 
-    *call* takes the number of the round; its time is divided by *share* operations.
+    *call* takes the number of the round; the time is divided by *share* operations.
     """
 
     engine: str
@@ -44,7 +44,7 @@ class Sample:
         self.wall.append(wall * 1e6)
 
     def mean(self) -> Sample:
-        """Return one round of the mean times: what is only done now and then has its share."""
+        """Return one round of the mean times: rare work counts with its share."""
         cpu, wall = statistics.fmean(self.cpu), statistics.fmean(self.wall)
         return replace(self, cpu=[cpu], wall=[wall])
 
@@ -63,7 +63,7 @@ class Sample:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest of *values* that at least *share* of them do not exceed."""
+    """Return the smallest of *values* that at least *share* of the values do not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
@@ -77,12 +77,12 @@ def interleave(
     turn: int = 1,
     budget: float = 60.0,
 ) -> list[Sample]:
-    """Run every step *rounds* times and return their samples, in the order of the steps.
+    """Run every step *rounds* times and return the samples, in the order of the steps.
 
     The engines take turns. A turn runs the engine's neighbouring steps *turn* times over: with 1,
-    every call finds the processor's caches filled by another engine. An engine that has used more
-    than *budget* seconds stops after `FEWEST_ROUNDS` rounds. The garbage collector rests meanwhile:
-    it would charge one engine for another's objects.
+    every call finds the processor's caches filled by a different engine. An engine that has used
+    more than *budget* seconds stops after `FEWEST_ROUNDS` rounds. The garbage collector rests
+    meanwhile: a collection would charge one engine for the objects of all.
     """
     samples = {
         (step.engine, step.measure): Sample(size, embedder, step.engine, step.measure)
@@ -108,7 +108,7 @@ def interleave(
 def _take(
     steps: Sequence[Step], numbers: Iterable[int], samples: Mapping[tuple[str, str], Sample]
 ) -> float:
-    """Run the *steps* of one turn, add their times to *samples*; return the seconds it took."""
+    """Run the *steps* of one turn, add the times to *samples*; return the seconds of the turn."""
     spent = 0.0
     for number in numbers:
         for step in steps:

@@ -110,7 +110,7 @@ class _Tool:
 
     @property
     def tool_invoke_params_example(self) -> dict[str, str]:
-        return self.vector_names
+        return self.given
 
 
 class _Recall(_Tool):

@@ -107,7 +107,7 @@ class _Block:
         self._at += 1
         more = list(self._deeper(floor))
         if block := _BLOCK.fullmatch(first):
-            return _block(more, replayed=block[1] == ">", end=block[2])
+            return _block(more, folded=block[1] == ">", end=block[2])
         if first[0] not in "[{\"'" and any(_NAMED.fullmatch(each.strip()) for each in more):
             raise ValueError
         return _Inline("\n".join(map(str.strip, [first, *more])).strip()).value()
@@ -207,7 +207,7 @@ def _folded(text: str) -> str:
     return _LINE_ENDS.sub(lambda ends: "\n" * (len(ends[0]) - 1) or " ", text)
 
 
-def _block(lines: list[str], *, replayed: bool, end: str) -> str:
+def _block(lines: list[str], *, folded: bool, end: str) -> str:
     text = dedent("\n".join(lines)).rstrip("\n")
-    told = _folded(text) if replayed else text
+    told = _folded(text) if folded else text
     return told if end == "-" else f"{told}\n"

@@ -237,10 +237,10 @@ def test_only_what_gets_another_text_is_embedded_when_it_is_undone() -> None:
         record = store.store("one")
         store.update(record.id, importance=0.9)
         store.update(record.id, content="two")
-        embedder.vector_names.clear()
+        embedder.given.clear()
         store.undo(3)
         store.undo(2)
-    assert embedder.vector_names == ["one"]
+    assert embedder.given == ["one"]
 
 
 def test_an_entry_is_undone_itself_or_by_its_number(store: MemoryStore) -> None:

@@ -15,8 +15,8 @@ class Counting(HashEmbedder):
 
     def __init__(self) -> None:
         super().__init__(32)
-        self.vector_names: list[str] = []
+        self.given: list[str] = []
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        self.vector_names += texts
+        self.given += texts
         return super().embed(texts)

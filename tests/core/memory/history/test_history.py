@@ -325,10 +325,10 @@ def test_only_what_has_another_text_now_is_embedded_anew_and_once() -> None:
         store.update(records[0].id, content="other")
         store.update(records[1].id, thread="t", importance=0.9)
         store.forget(records[2].id)
-        embedder.vector_names.clear()
+        embedder.given.clear()
         for _ in range(3):
             assert len(store.recall("red", as_of=3)) == 3
-    assert sorted(embedder.vector_names) == ["a red cat", "red", "red", "red"]
+    assert sorted(embedder.given) == ["a red cat", "red", "red", "red"]
 
 
 def test_a_record_with_many_entries_is_not_read_from_its_start(
