@@ -201,7 +201,8 @@ def test_what_is_forged_after_an_upgrade_is_found(
     code = (
         "import bethink\ntry:\n"
         "    found = [p.where for p in opened(path, key).verify().problems]\n"
-        "except bethink.TamperedError as error:\n    found = ['seal' * ('facts and snapshots' in str(error))]\n"
+        "except bethink.TamperedError as error:\n"
+        "    found = ['seal' * ('facts and snapshots' in str(error))]\n"
         "print(json.dumps(found))\n"
     )
     assert {"cat", "seal"} & set(run(newer, old, name, code))
