@@ -12,7 +12,6 @@ from .memory.ranking import DAY, Scored, Signals, Truths
 from .memory.ranking import checked as checked_ranking
 from .memory.search import Mode
 from .model.fields import (
-    CHECKS,
     MAX_CONTENT,
     MAX_LABEL,
     function,
@@ -26,8 +25,9 @@ from .model.fields import (
     storable,
     vector,
 )
-from .model.fields import checked as checked_fields
 from .model.namespaces import Scope, check_namespace, check_scope, covers, unsegment
+from .model.records import CHECKS
+from .model.records import checked as checked_fields
 from .text import read_query, rough_tokens, terms
 
 __all__ = [

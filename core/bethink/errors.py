@@ -31,9 +31,10 @@ keeps those values as attributes, and survives pickling (so it crosses process p
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .model.records import MemoryRecord
+if TYPE_CHECKING:
+    from .model.records import MemoryRecord
 
 
 class BethinkError(Exception):

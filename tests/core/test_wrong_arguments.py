@@ -30,7 +30,7 @@ from bethink import (
     ValidationError,
 )
 from bethink.memory.memories import RecallOptions
-from bethink.model.fields import Changes, Fields
+from bethink.model.records import Changes, Fields
 
 from .clock import Clock
 

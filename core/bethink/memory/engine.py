@@ -18,14 +18,14 @@ from ..model.fields import identifier, integer, number
 from ..model.filters import Filter, sees_accesses
 from ..model.ids import IdFactory
 from ..model.port import DIMENSION, EMBEDDED, Backend, Changes, Row, Vector, Writer
-from ..model.records import MemoryRecord, Snapshot, embedded_text
+from ..model.records import RECORD_FIELDS, MemoryRecord, Snapshot, embedded_text
 
 _MAX_TIME: Final = 1e12  # seconds, before and after 1970
 _EMBEDDER_UNKNOWN: Final = (
     "it is not known which embedder made its vectors: the fact 'embedder' is missing"
 )
-_INDEXED: Final = frozenset(("content", "author", "thread", "occurred_at", "namespace"))
-_TEXT_FIELDS: Final = frozenset(("content", "value", "key", "namespace", "state"))
+_INDEXED: Final = frozenset(name for name, each in RECORD_FIELDS.items() if each.indexed)
+_TEXT_FIELDS: Final = frozenset(name for name, each in RECORD_FIELDS.items() if each.keyed)
 
 
 @dataclass

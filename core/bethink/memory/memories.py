@@ -15,12 +15,20 @@ from ..embedders import Embedder, StaticEmbedder, embedder_for
 from ..embedders import checked as checked_embedder
 from ..index import MAX_RESIDENT
 from ..model import fields
-from ..model.fields import Changes, Fields
 from ..model.filters import parse
 from ..model.forks import opening, watch
 from ..model.ids import IdFactory
 from ..model.namespaces import EVERYWHERE, Scope, check_namespace, check_scope
-from ..model.records import Listed, LogEntry, MemoryRecord, RecallResult, Snapshot, WhyNot
+from ..model.records import (
+    Changes,
+    Fields,
+    Listed,
+    LogEntry,
+    MemoryRecord,
+    RecallResult,
+    Snapshot,
+    WhyNot,
+)
 from ..model.replay import Moment
 from ..storage import Anchor, open_backend
 from . import history, reading, writing

@@ -11,12 +11,12 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from ..errors import NotFoundError, ValidationError
-from ..model.fields import check_held, checked
+from ..model.fields import check_held
 from ..model.filters import Compare, Filter, constant
 from ..model.journal import non_empty_fields
 from ..model.namespaces import EVERYWHERE, Scope
 from ..model.port import EMBEDDED, Vector, Writer
-from ..model.records import LIVE, LOWEST_LIVE, MemoryRecord, State, different, new_record
+from ..model.records import LIVE, LOWEST_LIVE, MemoryRecord, State, checked, different, new_record
 from .engine import Engine, Transaction
 
 OnSimilar: TypeAlias = Literal["keep", "merge", "raise"]

@@ -1,4 +1,4 @@
-"""What a caller may put into a record: every field's check, applied before anything is written."""
+"""Checks of arguments, applied before anything is written."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final, NoReturn, TypedDict, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import CorruptStoreError, ValidationError
-from .namespaces import check_namespace
 
 Vector = npt.NDArray[np.float32]
 Choice = TypeVar("Choice", bound=str)
@@ -28,57 +27,6 @@ _LONGEST_INT: Final = 10**4000  # Python reads no more than 4,300 digits
 _LARGEST: Final = 1e18  # so that lengths stay finite, too
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-class Common(TypedDict, total=False):
-    """The fields a caller may give a record, with what holds when one is not given.
-
-    ``namespace`` ("default") owns the record. ``key`` names a changing fact: storing the same key
-    again supersedes. ``value`` is any JSON. ``thread`` and ``author`` say what conversation it is a
-    turn of, and whose. ``category``, ``tags``, ``source`` and ``metadata`` are for filters.
-    ``importance`` (0.5) and ``confidence`` (1.0) lie in [0, 1]. ``occurred_at`` (now) and
-    ``expires_at`` (never) are Unix seconds or aware datetimes. ``vectors`` are named vectors of the
-    caller's own, to compare with in ``recall(vector=...)``.
-    """
-
-    namespace: str
-    key: str | None
-    value: Any
-    thread: str | None
-    author: str | None
-    category: str | None
-    tags: Iterable[str]
-    importance: float
-    confidence: float
-    source: str | None
-    metadata: Mapping[str, Any] | None
-    occurred_at: float | datetime | None
-    expires_at: float | datetime | None
-    vectors: Mapping[str, Sequence[float] | npt.NDArray[np.floating[Any]]] | None
-
-
-class Fields(Common, total=False):
-    """What ``store`` takes beside the content; ``supersedes`` is the id of a live record."""
-
-    id: str | None
-    supersedes: str | None
-
-
-class Changes(Common, total=False):
-    """What ``update`` may change: every field but the id."""
-
-    content: str
-
-
-def checked(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *fields* checked and in their stored form.
-
-    Raise ``ValidationError`` on the first bad one.
-    """
-    unknown = [name for name in fields if name not in CHECKS]
-    if unknown:
-        raise ValidationError(f"unknown field {unknown[0]!r}; known: {', '.join(sorted(CHECKS))}")
-    return {name: CHECKS[name](name, value) for name, value in fields.items()}
 
 
 def check_held(content: str, value: object) -> None:
@@ -243,9 +191,10 @@ def to_json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _content(name: str, value: object) -> str:
-    content = text(name, value, MAX_CONTENT)
-    return content if content.strip() else ""
+def content(name: str, value: object) -> str:
+    """Return *value* as the text of a record, "" for a blank one."""
+    found = text(name, value, MAX_CONTENT)
+    return found if found.strip() else ""
 
 
 def _encodable(path: str) -> bool:
@@ -262,7 +211,8 @@ def _shown(value: object) -> str:
     return repr(value)
 
 
-def _metadata(name: str, value: object) -> dict[str, Any]:
+def metadata(name: str, value: object) -> dict[str, Any]:
+    """Return a deep copy of the mapping *value*, empty for None."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -271,13 +221,15 @@ def _metadata(name: str, value: object) -> dict[str, Any]:
     return copied
 
 
-def _tags(name: str, value: object) -> tuple[str, ...]:
+def tags(name: str, value: object) -> tuple[str, ...]:
+    """Return the labels in *value* without repetitions."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise ValidationError(f"{name} must be a list of str, not {type(value).__name__}")
     return tuple(dict.fromkeys(label("tag", tag) for tag in value))
 
 
-def _unit(name: str, value: object) -> float:
+def unit(name: str, value: object) -> float:
+    """Return *value* as a float within [0, 1]."""
     return number(name, value, 0.0, 1.0)
 
 
@@ -294,7 +246,8 @@ def vector(name: str, value: object) -> Vector:
     return numbers.astype(np.float32)
 
 
-def _vectors(name: str, value: object) -> dict[str, Vector]:
+def vectors(name: str, value: object) -> dict[str, Vector]:
+    """Return the mapping *value* of names to vectors, empty for None."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -307,24 +260,3 @@ def _vectors(name: str, value: object) -> dict[str, Vector]:
 def optional(check: Callable[[str, object], Any]) -> Callable[[str, object], Any]:
     """Return *check* for what may be None as well."""
     return lambda name, value: None if value is None else check(name, value)
-
-
-CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
-    "id": optional(identifier),
-    "content": _content,
-    "namespace": lambda _, value: check_namespace(value),
-    "key": optional(label),
-    "value": plain,
-    "thread": optional(text),
-    "author": optional(text),
-    "category": optional(label),
-    "tags": _tags,
-    "importance": _unit,
-    "confidence": _unit,
-    "source": optional(text),
-    "metadata": _metadata,
-    "occurred_at": optional(timestamp),
-    "expires_at": optional(timestamp),
-    "vectors": _vectors,
-    "supersedes": optional(identifier),
-}

@@ -21,11 +21,16 @@ from typing import Any, Final, TypeAlias
 
 from ..errors import ValidationError
 from .fields import plain, storable, timestamp
-from .records import MemoryRecord
+from .records import RECORD_FIELDS, MemoryRecord
 
-TEXT_FIELDS: Final = ("id", "namespace", "key", "thread", "author", "category", "source")
-NUMBER_FIELDS: Final = ("importance", "confidence", "outcome", "access_count")
-TIME_FIELDS: Final = ("occurred_at", "created_at", "updated_at", "last_accessed_at", "expires_at")
+
+def _filtered(kind: str) -> tuple[str, ...]:
+    return tuple(name for name, each in RECORD_FIELDS.items() if each.filtered == kind)
+
+
+TEXT_FIELDS: Final = _filtered("text")
+NUMBER_FIELDS: Final = _filtered("number")
+TIME_FIELDS: Final = _filtered("time")
 COLUMNS: Final = frozenset((*TEXT_FIELDS, *NUMBER_FIELDS, *TIME_FIELDS))
 ROOTS: Final = ("metadata", "value")
 ORDERINGS: Final = ("$gt", "$gte", "$lt", "$lte")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any, Final
 
-from .records import MemoryRecord
+from .records import RECORD_FIELDS, MemoryRecord
 
 WHOLE: Final = "whole"
 """Where among its changes an entry tells, now and then, all of the record as it left it.
@@ -23,21 +23,10 @@ So what a record was at any moment is found without reading all that happened to
 START: Final = bytes(32)
 """The link before the first entry."""
 
-_NUMBER: Final = float | int
-KINDS: Final[Mapping[str, Any]] = {
-    **dict.fromkeys(("id", "namespace", "content", "state"), str),
-    **dict.fromkeys(("key", "thread", "author", "category", "source", "superseded_by"), str | None),
-    **dict.fromkeys(("created_at", "occurred_at", "updated_at"), _NUMBER),
-    **dict.fromkeys(("importance", "confidence", "outcome"), _NUMBER),
-    **dict.fromkeys(("expires_at", "last_accessed_at"), _NUMBER | None),
-    "access_count": int,
-}
-"""The types of a record's fields, but for those that are JSON."""
-
 _TOLD: Final[Mapping[str, Any]] = {
-    **KINDS,
-    **dict.fromkeys(("tags", "merged", "rows"), list),
-    **dict.fromkeys(("metadata", "accesses", WHOLE), dict),
+    **{name: each.types for name, each in RECORD_FIELDS.items()},
+    **dict.fromkeys(("merged", "rows"), list),
+    **dict.fromkeys(("accesses", WHOLE), dict),
     **dict.fromkeys(("kind", "target", "session", "name"), str),
     "undoes": int,
 }

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, make_dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields, make_dataclass
+from datetime import datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ValidationError
+from . import fields as checks
+from .namespaces import check_namespace
 
 State: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "erased"]
 Listed: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "expired"]
@@ -49,6 +57,141 @@ class MemoryRecord:
     def expired(self, now: float) -> bool:
         """Tell whether the record has outlived its ``expires_at`` by *now*."""
         return self.expires_at is not None and self.expires_at <= now
+
+
+class Common(TypedDict, total=False):
+    """The fields a caller may give a record, with what holds when one is not given.
+
+    ``namespace`` ("default") owns the record. ``key`` names a changing fact: storing the same key
+    again supersedes. ``value`` is any JSON. ``thread`` and ``author`` say what conversation it is a
+    turn of, and whose. ``category``, ``tags``, ``source`` and ``metadata`` are for filters.
+    ``importance`` (0.5) and ``confidence`` (1.0) lie in [0, 1]. ``occurred_at`` (now) and
+    ``expires_at`` (never) are Unix seconds or aware datetimes. ``vectors`` are named vectors of the
+    caller's own, to compare with in ``recall(vector=...)``.
+    """
+
+    namespace: str
+    key: str | None
+    value: Any
+    thread: str | None
+    author: str | None
+    category: str | None
+    tags: Iterable[str]
+    importance: float
+    confidence: float
+    source: str | None
+    metadata: Mapping[str, Any] | None
+    occurred_at: float | datetime | None
+    expires_at: float | datetime | None
+    vectors: Mapping[str, Sequence[float] | npt.NDArray[np.floating[Any]]] | None
+
+
+class Fields(Common, total=False):
+    """What ``store`` takes beside the content; ``supersedes`` is the id of a live record."""
+
+    id: str | None
+    supersedes: str | None
+
+
+class Changes(Common, total=False):
+    """What ``update`` may change: every field but the id."""
+
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordField:
+    """What the other modules derive from one field of a record.
+
+    ``check`` returns a value in the stored form, or raises ``ValidationError``. ``types`` are the
+    types in the journal and, JSON aside, in the column. ``filtered`` is the kind of value that
+    filters compare. A caller may set ``given`` fields. A change of an ``indexed`` field gives the
+    record a new row, of a ``keyed`` field changes what a key says, of an ``identity`` field ends a
+    likeness to a duplicate. A ``local`` field keeps its value when a later change comes from
+    another store. ``merged`` says whether a record takes a missing value from a duplicate
+    ("filled"), or the higher value of both ("highest").
+    """
+
+    check: Callable[[str, Any], Any]
+    types: Any
+    filtered: Literal["text", "number", "time"] | None = None
+    _: KW_ONLY
+    given: bool = True
+    indexed: bool = False
+    keyed: bool = False
+    identity: bool = False
+    local: bool = False
+    merged: Literal["filled", "highest"] | None = None
+
+
+_NUMBER: Final = float | int
+_text: Final = checks.optional(checks.text)
+_label: Final = checks.optional(checks.label)
+_time: Final = checks.optional(checks.timestamp)
+
+RECORD_FIELDS: Final[Mapping[str, RecordField]] = {
+    "id": RecordField(checks.optional(checks.identifier), str, "text", local=True),
+    "namespace": RecordField(
+        lambda _, value: check_namespace(value),
+        *(str, "text"),
+        indexed=True,
+        keyed=True,
+        identity=True,
+        local=True,
+    ),
+    "content": RecordField(
+        checks.content, str, indexed=True, keyed=True, identity=True, local=True
+    ),
+    "created_at": RecordField(checks.timestamp, _NUMBER, "time", given=False, local=True),
+    "occurred_at": RecordField(_time, _NUMBER, "time", indexed=True, identity=True),
+    "updated_at": RecordField(checks.timestamp, _NUMBER, "time", given=False, local=True),
+    "key": RecordField(_label, str | None, "text", keyed=True, identity=True, local=True),
+    "value": RecordField(checks.plain, object, keyed=True, identity=True, local=True),
+    "thread": RecordField(_text, str | None, "text", indexed=True, identity=True),
+    "author": RecordField(_text, str | None, "text", indexed=True, identity=True, local=True),
+    "category": RecordField(_label, str | None, "text", merged="filled"),
+    "tags": RecordField(checks.tags, list),
+    "importance": RecordField(checks.unit, _NUMBER, "number", merged="highest"),
+    "confidence": RecordField(checks.unit, _NUMBER, "number", merged="highest"),
+    "source": RecordField(_text, str | None, "text", merged="filled"),
+    "metadata": RecordField(checks.metadata, dict),
+    "expires_at": RecordField(_time, _NUMBER | None, "time"),
+    "superseded_by": RecordField(_label, str | None, given=False, local=True),
+    "last_accessed_at": RecordField(_time, _NUMBER | None, "time", given=False, local=True),
+    "access_count": RecordField(
+        lambda name, value: checks.integer(name, value, 0), int, "number", given=False, local=True
+    ),
+    "outcome": RecordField(
+        lambda name, value: checks.number(name, value, -1.0, 1.0), _NUMBER, "number", given=False
+    ),
+    "state": RecordField(
+        lambda name, value: checks.one_of(name, value, get_args(State)),
+        str,
+        given=False,
+        keyed=True,
+        identity=True,
+        local=True,
+    ),
+}
+"""Every field of a ``MemoryRecord``, in the same order."""
+
+CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    **{name: each.check for name, each in RECORD_FIELDS.items() if each.given},
+    "vectors": checks.vectors,
+    "supersedes": checks.optional(checks.identifier),
+}
+"""The checks of what a caller may give."""
+
+
+def checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *given* checked and in their stored form.
+
+    Raise ``ValidationError`` on the first bad one.
+    """
+    unknown = [name for name in given if name not in CHECKS]
+    if unknown:
+        raise ValidationError(f"unknown field {unknown[0]!r}; known: {', '.join(sorted(CHECKS))}")
+    return {name: CHECKS[name](name, value) for name, value in given.items()}
 
 
 _FIELDS: Final = MemoryRecord.__slots__

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, KeyedMemory, MemoryRecord, MemoryStore, StorageError, Subtree
-from bethink.model.fields import Changes
+from bethink.model.records import Changes
 from bethink.testing import FrozenClock
 from bethink_adapters.formats import export_markdown, import_from, read_markdown
 from bethink_adapters.formats.markdown.note import from_note, to_note

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from bethink import MemoryStore, ValidationError
 from bethink.model import fields
-from bethink.model.fields import MAX_CONTENT, MAX_LABEL, checked, plain, timestamp, vector
+from bethink.model.fields import MAX_CONTENT, MAX_LABEL, plain, timestamp, vector
+from bethink.model.records import CHECKS, checked
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -188,7 +189,7 @@ def test_a_wrong_field_is_one_clear_error_before_anything_is_written(name: str, 
 ALWAYS = {"content", "namespace", "tags", "importance", "confidence"}
 
 
-@pytest.mark.parametrize("name", sorted(set(fields.CHECKS) - ALWAYS))
+@pytest.mark.parametrize("name", sorted(set(CHECKS) - ALWAYS))
 def test_none_is_how_a_field_is_left_out(store: MemoryStore, name: str) -> None:
     given: Any = {name: None}
     record, plainly = store.store("x", **given), store.store("x")

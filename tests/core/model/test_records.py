@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from bethink import Explanation, MemoryRecord, RecallResult
-from bethink.model.records import new_record
+from bethink.model.records import RECORD_FIELDS, new_record
 
 RECORD = MemoryRecord("1", "default", "a red cat", 1.0, 2.0, 3.0)
 
@@ -74,3 +74,7 @@ def test_an_explanation_reads_as_a_sum() -> None:
     told = Explanation(0.75, {"keyword": 1.0}, {"keyword": 0.5, "vector": 0.0, "recency": 0.25})
     assert str(told) == "0.750 = keyword 0.500 + recency 0.250"
     assert str(Explanation(0.0, {}, {"keyword": 0.0})) == "0.000 = 0"
+
+
+def test_the_table_of_fields_is_that_of_a_record() -> None:
+    assert tuple(RECORD_FIELDS) == MemoryRecord.__slots__

@@ -26,8 +26,13 @@ DATA = TESTS / "data"
 MAKING = TESTS / "making"
 ANSWERS = json.loads((DATA / "version_1_answers.json").read_text(encoding="utf-8"))
 ADDED = (
+    ("model/records.py", "    category: str | None\n", "    mood: str | None\n"),
     ("model/records.py", "    outcome: float = 0.0\n", "    mood: str | None = None\n"),
-    ("model/journal.py", '"source", ', '"mood", '),
+    (
+        "model/records.py",
+        '_NUMBER, "number", given=False\n    ),\n',
+        '    "mood": RecordField(_label, str | None, "text", merged="filled"),\n',
+    ),
     (
         "storage/sqlite/schema.py",
         "MIGRATIONS: Final = (VERSION_1,",
@@ -131,13 +136,18 @@ def test_a_new_field_leaves_old_files_as_they_were(old: Path, name: str, newer: 
         old,
         name,
         "with opened(path, key) as store:\n"
-        "    made = store.store('A new song', id='new')\n"
+        "    store.store('A new song', id='new', mood='calm')\n"
         "    store.update('cat', importance=0.75)\n"
         "with opened(path, key) as store:\n"
         "    ids = [hit.memory.id for hit in store.recall('a new song', k=1)]\n"
-        "    print(json.dumps([store.verify().ok, ids, store.get('cat').importance]))\n",
+        "    calm = [record.id for record in store.all(where={'mood': 'calm'})]\n"
+        "    moved = opened(path + '.moved', None)\n"
+        "    store.export(path + '.lines')\n"
+        "    moved.import_(path + '.lines')\n"
+        "    moods = [store.get('cat').mood, moved.get('new').mood]\n"
+        "    print(json.dumps([store.verify().ok, ids, calm, moods]))\n",
     )
-    assert written == [True, ["new"], 0.75]
+    assert written == [True, ["new"], ["new"], [None, "calm"]]
 
 
 @pytest.mark.parametrize("name", ["keyed"], indirect=True)

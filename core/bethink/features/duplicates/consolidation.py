@@ -10,14 +10,12 @@ from ...memory.engine import Engine, Transaction
 from ...memory.writing import supersede
 from ...model.filters import Filter
 from ...model.namespaces import Scope
-from ...model.records import MemoryRecord
+from ...model.records import RECORD_FIELDS, MemoryRecord
 from ..statements import ParsedRecord, read
 from .merging import absorb
 from .similarity import DuplicateFinderIndex, similarity_of
 
-_told = attrgetter(
-    "state", "namespace", "content", "author", "key", "value", "thread", "occurred_at"
-)
+_told = attrgetter(*(name for name, each in RECORD_FIELDS.items() if each.identity))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from ...memory.engine import Transaction
 from ...model.port import EMBEDDED, Vector
-from ...model.records import LOWEST_LIVE, MemoryRecord, different
+from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, different
 from ..statements import read
 
 _DIGITS = 9
+_FILLED: Final = tuple(name for name, each in RECORD_FIELDS.items() if each.merged == "filled")
+_HIGHEST: Final = tuple(name for name, each in RECORD_FIELDS.items() if each.merged == "highest")
 
 
 def is_fuller(one: MemoryRecord, other: MemoryRecord) -> bool:
@@ -41,12 +43,10 @@ def combined(kept: MemoryRecord, other: MemoryRecord, *, counted: bool = False) 
     return replace(
         kept,
         content=other.content if is_fuller(other, kept) else kept.content,
-        category=other.category if kept.category is None else kept.category,
-        source=other.source if kept.source is None else kept.source,
+        **{name: getattr(other if getattr(kept, name) is None else kept, name) for name in _FILLED},
+        **{name: max(getattr(kept, name), getattr(other, name)) for name in _HIGHEST},
         tags=tuple(dict.fromkeys((*kept.tags, *other.tags))),
         metadata={**earlier.metadata, **later.metadata},
-        importance=max(kept.importance, other.importance),
-        confidence=max(kept.confidence, other.confidence),
         occurred_at=later.occurred_at if dated else kept.occurred_at,
         expires_at=max(kept.expires_at or 0, other.expires_at or 0) if mortal else None,
         access_count=accesses,

@@ -13,10 +13,9 @@ from typing import Any, Final
 from ...errors import HoleError, PathTakenError, ValidationError
 from ...memory.engine import Engine, Transaction
 from ...memory.writing import add, build_record, retire, revise, unexpired
-from ...model import fields
 from ...model.namespaces import below
 from ...model.port import EMBEDDED, Vector
-from ...model.records import MemoryRecord
+from ...model.records import MemoryRecord, checked
 from .chunks import (
     LONGEST_PATH,
     MARK,
@@ -201,7 +200,7 @@ def _keyed(path: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _content(text: str) -> dict[str, Any]:
     """Return the fields that hold *text*: a blank one is a value, as no content can be blank."""
     blank = not text.strip()
-    return fields.checked({"content": "" if blank else text, "value": text if blank else None})
+    return checked({"content": "" if blank else text, "value": text if blank else None})
 
 
 def _draft(engine: Engine, namespace: str, key: str, text: str) -> MemoryRecord:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass
 from dataclasses import fields as parts_of
-from typing import IO, Any, Final, get_args
+from typing import IO, Any, Final
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ...errors import CorruptStoreError, NotABethinkFileError, SchemaTooNewError
 from ...model import fields
 from ...model.journal import non_empty_fields
 from ...model.port import Entry, Vector
-from ...model.records import MemoryRecord, Snapshot, State
+from ...model.records import RECORD_FIELDS, MemoryRecord, Snapshot
 
 FORMAT: Final = "bethink export"
 VERSION: Final = 1
@@ -36,18 +36,6 @@ _NEEDED: Final = tuple(
 FIELDS: Final = frozenset(MemoryRecord.__slots__)
 
 
-_CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
-    **fields.CHECKS,  # and what only a store may set:
-    "created_at": fields.timestamp,
-    "updated_at": fields.timestamp,
-    "last_accessed_at": fields.optional(fields.timestamp),
-    "superseded_by": fields.optional(fields.label),
-    "access_count": lambda name, value: fields.integer(name, value, 0),
-    "outcome": lambda name, value: fields.number(name, value, -1.0, 1.0),
-    "state": lambda name, value: fields.one_of(name, value, get_args(State)),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Header:
     """What an export says of itself: who made its vectors, and how many lines of a kind follow."""
@@ -60,7 +48,11 @@ class Header:
 
 def checked_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record among *given*, checked; what is no field is left out."""
-    return {name: _CHECKS[name](name, value) for name, value in given.items() if name in FIELDS}
+    return {
+        name: RECORD_FIELDS[name].check(name, value)
+        for name, value in given.items()
+        if name in RECORD_FIELDS
+    }
 
 
 def record_of(given: Mapping[str, Any]) -> MemoryRecord:

@@ -23,19 +23,15 @@ from ...memory.writing import comes_after, leads_to, supersede
 from ...model import fields
 from ...model.journal import non_empty_fields
 from ...model.port import EMBEDDED, Backend, Link, Row
-from ...model.records import LOWEST_LIVE, MemoryRecord, State, different
+from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, State, different
 from ...storage import open_backend
 from ..duplicates import DuplicateSearch, Found, combined, is_fuller
 from ..statements import read
 from .merge_conflicts import rivalries, told_at
 
 _TAKEN: Final[tuple[State, ...]] = ("live", "superseded", "archived")
-_HERE: Final = (
-    *("id", "namespace", "key", "content", "value", "author", "created_at", "updated_at"),
-    *("state", "superseded_by", "access_count", "last_accessed_at"),
-)
-"""What the later of two changes of a record does not decide."""
-_LATER: Final = tuple(name for name in MemoryRecord.__slots__ if name not in _HERE)
+_LATER: Final = tuple(name for name, each in RECORD_FIELDS.items() if not each.local)
+"""The fields that the later of two changes of a record decides."""
 
 Current: TypeAlias = Callable[[MemoryRecord], MemoryRecord]
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from ...errors import CorruptStoreError
 from ...model.fields import to_json
-from ...model.journal import KINDS, WHOLE, is_well_formed, non_empty_fields
+from ...model.journal import WHOLE, is_well_formed, non_empty_fields
 from ...model.namespaces import Scope, Subtree, below
 from ...model.port import Entry, Vector
-from ...model.records import MemoryRecord, new_record
+from ...model.records import RECORD_FIELDS, MemoryRecord, new_record
 
 FIELDS: Final = MemoryRecord.__slots__
 COLUMNS: Final = ", ".join(FIELDS)
@@ -57,10 +57,9 @@ class Shape:
         self._last = types
 
 
+_JSON_TYPES: Final = {"value": str | None, "tags": str, "metadata": str}
 _ENTRY: Final = Shape(int, float, str, str | None, str | None, int | None, int | None)
-_RECORD: Final = Shape(
-    *({**KINDS, "value": str | None, "tags": str, "metadata": str}[name] for name in FIELDS)
-)
+_RECORD: Final = Shape(*(_JSON_TYPES.get(name, each.types) for name, each in RECORD_FIELDS.items()))
 
 
 def to_values(record: MemoryRecord) -> list[Any]:
