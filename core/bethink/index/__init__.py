@@ -1,8 +1,8 @@
-"""The resident index: what recall reads instead of the file, a ``ScopeIndex`` per scope in use.
+"""The resident index: recall reads memory instead of the file, a ``ScopeIndex`` per scope in use.
 
-A scope is read on its first recall. From then on it takes what this process writes as it is
-written, and what others wrote from the journal before the next recall. When too much is in memory,
-the scope that was not used for longest goes; what of it is not saved yet is saved later.
+A scope is loaded on the first recall. Later writes of the process are added at once, writes of
+other processes from the journal before the next recall. Beyond the memory bound, the least
+recently used scope is dropped; unsaved parts are saved later.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _SPARE: Final = 31 << 20  # glibc heeds nothing larger than 32 MiB
 
 
 class ResidentIndex:
-    """The scopes of *backend* that are in memory, kept current; hold ``lock`` while using one.
+    """The scopes of *backend* in memory, kept current; hold ``lock`` while using a scope.
 
-    They take about *most* bytes together; None stands for any number.
+    All scopes take about *most* bytes together; None means no bound.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class ResidentIndex:
         self.touches = AccessBuffer()
 
     def start_anew(self) -> None:
-        """Go on in a forked child: with its own lock, without the parent's pending accesses."""
+        """Continue in a forked child: with a new lock, without the parent's pending accesses."""
         self.lock = threading.RLock()
         self.touches = AccessBuffer()
 
     @property
     def behind(self) -> bool:
-        """Whether something was committed that is not taken in yet."""
+        """Whether a commit is not in the index yet."""
         return self._backend.head() != self._seen
 
     def open(self, scope: Scope) -> ScopeIndex:
@@ -102,7 +102,7 @@ class ResidentIndex:
         return index
 
     def apply(self, changes: Changes) -> None:
-        """Take in what this process just committed; what came between is caught up with later."""
+        """Add the process's own commit; commits in between are caught up with later."""
         with self.lock:
             if changes.base == self._seen:
                 self._take(changes)
@@ -120,7 +120,7 @@ class ResidentIndex:
                     self._held.settle()
 
     def touch(self, found: Sequence[tuple[int, MemoryRecord]], at: float) -> None:
-        """Count an access *at* of each row and record before it is written."""
+        """Count an access at the time *at* of each row and record, before the access is written."""
         self.touches.add((record.id for _, record in found), at)
         rows = [row for row, _ in found]
         for index in self._covering({record.namespace for _, record in found}):
@@ -141,7 +141,7 @@ class ResidentIndex:
                 self._held.settle()
 
     def rebuild(self, namespaces: Iterable[str]) -> None:
-        """Index and save anew the rows whose saved index was erased together with others."""
+        """Index and save the rows again whose saved index was erased together with erased rows."""
         with self.lock:
             try:
                 self._catch_up()
@@ -160,10 +160,10 @@ class ResidentIndex:
             self._save(index, closing=closing)
 
     def _save_loose(self, namespace: str, *, closing: bool) -> int:
-        """Index the rows of *namespace* that no segment holds; return how many remain loose.
+        """Index the rows of *namespace* without a segment; return the number of rows left.
 
-        The segments just before them merge with them where they are many and small. Unless
-        *closing*, only whole segments are made.
+        Many small segments just before the rows merge with the rows. Unless *closing*, only full
+        segments are made.
         """
         while True:
             loading = self._backend.load(namespace, loose=_AT_ONCE, held=self._held.rows)
@@ -178,7 +178,7 @@ class ResidentIndex:
                 return index.keyword.loose + len(loading.loose) - whole
 
     def _save(self, index: ScopeIndex, *, closing: bool) -> bool:
-        """Save what of *index* can be; tell whether nothing came too late."""
+        """Save the unsaved blocks of *index*; return whether no write came in between."""
         if closing and index.keyword.loose >= _WORTH_SAVING:
             index.keyword.seal()
         if not index.unsettled:
@@ -221,12 +221,12 @@ class ResidentIndex:
         self._make_room(affected)
 
     def _covering(self, namespaces: Iterable[str]) -> list[ScopeIndex]:
-        """Return the resident scopes that see any of *namespaces*."""
+        """Return the resident scopes that contain any of *namespaces*."""
         scopes = {scope for namespace in namespaces for scope in _seeing(namespace)}
         return self._residents.among(scopes)
 
     def _make_room(self, changed: Iterable[ScopeIndex] = ()) -> None:
-        """Let go of scopes beyond the bound, but not of how much of them is to be saved."""
+        """Drop scopes beyond the bound, but remember the unsaved parts."""
         for index in self._residents.crowded_out(changed):
             self._note_unsaved(index)
 
@@ -237,17 +237,18 @@ class ResidentIndex:
 
 
 def _keep_pages() -> None:
-    """Have freed memory stay with the process, for the temporary arrays of the next recall.
+    """Let freed memory stay with the process, for the temporary arrays of the next recall.
 
-    glibc learns from one large piece that is freed; untouched, it costs nothing. Without it the
-    pages go back and come again at every recall: a third of its time, of a million memories.
+    glibc learns from the freeing of one large piece; untouched, the piece costs nothing. Without
+    the lesson, pages are returned and fetched at every recall: a third of the time for a million
+    memories.
     """
     np.empty(_SPARE, dtype=np.uint8)
 
 
 @lru_cache(maxsize=4096)
 def _seeing(namespace: str) -> tuple[Scope, ...]:
-    """Return every scope that *namespace* is in."""
+    """Return every scope that contains *namespace*."""
     steps = namespace.split("/")
     paths = ("/".join(steps[:end]) for end in range(1, len(steps) + 1))
     return (EVERYWHERE, namespace, *map(Subtree, paths))

@@ -1,7 +1,7 @@
-"""Accesses that are not written yet: a recall only notes them, a later write takes them along.
+"""Accesses that are not written yet: recall counts in memory, a later write stores the counts.
 
-They are gathered until there are many, or for a minute, because every one of them dirties a page of
-the file.
+Accesses are gathered up to a number, or for a minute, because each written access dirties a page
+of the file.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class AccessBuffer:
             _add(self._pending, dict.fromkeys(ids, (1, at)))
 
     def unwritten(self, head: int = 0) -> Pending:
-        """Return what no reader finds written who sees the journal up to *head*."""
+        """Return the accesses that a reader of the journal up to *head* does not find written."""
         with self._lock:
             found: Pending = {}
             for layer in self._layers(head):
@@ -48,9 +48,10 @@ class AccessBuffer:
         return found
 
     def take(self, base: int, now: float | None = None) -> Pending:
-        """Remove and return everything pending; with a time only if it is due by then.
+        """Remove and return all pending accesses; with a time, only if due by then.
 
-        It is ``written`` after journal position *base*, or else to be ``put_back``.
+        The caller reports the accesses as ``written`` after journal position *base*, or else
+        ``put_back``.
         """
         with self._lock:
             early = now is not None and self._since <= now < self._since + SECONDS
@@ -61,18 +62,18 @@ class AccessBuffer:
         return taken
 
     def written(self, taken: Pending) -> None:
-        """Note that what was taken is committed."""
+        """Mark the taken accesses as committed."""
         with self._lock:
             self._leaving = [each for each in self._leaving if each[1] is not taken]
 
     def put_back(self, taken: Pending) -> None:
-        """Note again what could not be written."""
+        """Keep accesses again that could not be written."""
         with self._lock:
             self.written(taken)
             _add(self._pending, taken)
 
     def counted(self, rows: Iterable[Row], head: int) -> tuple[Row, ...]:
-        """Return *rows* as they are at *head*, with the accesses that are not written by then."""
+        """Return *rows* with the accesses not written at *head*."""
         with self._lock:
             layers = self._layers(head)
             counts = ((row, _counted(row.record, layers)) for row in rows)
@@ -82,7 +83,7 @@ class AccessBuffer:
             )
 
     def count(self, record: MemoryRecord) -> MemoryRecord:
-        """Return *record* with its pending accesses."""
+        """Return *record* with pending accesses."""
         return _counted(record, (self._pending,))
 
     def _layers(self, head: int) -> list[Pending]:

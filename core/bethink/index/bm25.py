@@ -1,8 +1,8 @@
-"""BM25: how much each term of a query weighs, where it occurs, and how saturated it is there.
+"""BM25: the weight of each query term, the documents with the term, and the saturation in each.
 
 Statistics (documents, lengths, document frequencies) are exact for the live documents at every
-moment. A name weighs for those who wrote. A rare word of the query is also found in its synonyms
-or, where the query looks like another language than English, in words that begin alike.
+moment. An author's name counts for the author's documents. A rare query word also matches
+synonyms or, in queries of another language than English, words with a common beginning.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ Floats = npt.NDArray[np.float64]
 K1: Final = 1.2
 B: Final = 0.75
 NAME: Final = 2.0
-"""The most that a word of an author's name weighs for what that author wrote."""
+"""The largest weight of an author's name for a document of the author."""
 
 SYNONYM: Final = 0.5
-"""What an occurrence of a synonym is worth, times the square of its likeness."""
+"""The weight of a synonym's occurrence, times the square of the similarity."""
 
 RARE: Final = 1 / 32
 FEW: Final = 8
-"""A word in at most so many memories, or in RARE of them, has synonyms and may be one."""
+"""A word in at most FEW documents, or in a share of RARE, may have synonyms or be a synonym."""
 
 HEAD: Final = 4
-"""Words that begin with the same so many letters may be forms of one."""
+"""Words with an equal beginning of so many letters may be forms of one word."""
 
 ALIKE: Final = 0.8
-"""How alike such words count, as synonyms do."""
+"""The similarity of two forms of a word, on the scale of synonyms."""
 
 _NONE: Final = np.empty(0, dtype=np.int32)
 _Word = tuple[Postings, float]  # where a term or a synonym of it occurs, and what it is worth
@@ -45,19 +45,19 @@ _NO_SYNONYMS: Final[Mapping[str, Sequence[Synonym]]] = MappingProxyType({})
 
 
 class Written(NamedTuple):
-    """What the authors of a name wrote (positions), and what the name is worth as evidence."""
+    """The documents (positions) of the authors with a name, and the weight of the name."""
 
     documents: Column
     worth: float
 
 
 class TermScores(NamedTuple):
-    """The terms of a query, one after the other: ``sizes`` of ``documents`` and ``shares`` each.
+    """The terms of a query in a row: ``sizes`` numbers of ``documents`` and ``shares`` each.
 
-    Those are where a term occurs (positions) and how saturated it is there. A position with
-    synonyms of the term comes once for each; their shares are independent evidence. The first so
-    many terms, ``plain``, have no synonyms and are no names. For terms of an author's name, by
-    number, ``named`` says what that author wrote.
+    Documents are positions with the term, shares the saturation in [0, 1]. A position with synonyms
+    appears once for each synonym; the shares are independent evidence. The first ``plain`` terms
+    have no synonyms and are no names. ``named`` maps the number of a name's term to the author's
+    documents.
     """
 
     weights: Sequence[float]
@@ -69,7 +69,7 @@ class TermScores(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Words, one after the other: in how many documents each is, which, and how saturated."""
+    """Words in a row: the document count of each, the documents, and the saturation in each."""
 
     frequencies: Sequence[int]
     sizes: Sequence[int]
@@ -78,9 +78,9 @@ class _Found(NamedTuple):
 
 
 class Bm25(NamedTuple):
-    """The documents of *keyword*: how many terms each has, and whether it is *alive* (columns).
+    """The documents of *keyword*: the number of terms of each, and *alive* (bool by position).
 
-    *live* counts the live ones and *total* their terms.
+    *live* counts the live documents, *total* the terms of live documents.
     """
 
     keyword: KeywordIndex
@@ -95,9 +95,9 @@ class Bm25(NamedTuple):
         synonyms: Mapping[str, Sequence[Synonym]] = _NO_SYNONYMS,
         forms: bool = False,
     ) -> TermScores | None:
-        """Return what BM25 says of the *terms*, None if none of them or their *synonyms* occurs.
+        """Return the BM25 scores of *terms*, None if no term and no synonym of *synonyms* occurs.
 
-        With *forms*, words that begin like one of the terms count as its synonyms.
+        With *forms*, words with a common beginning count as synonyms.
         """
         near = [(at, *each) for at, term in enumerate(terms) for each in synonyms.get(term, ())]
         if forms:
@@ -111,7 +111,7 @@ class Bm25(NamedTuple):
         return self._weighed(words, named)
 
     def _forms(self, term: str) -> list[Synonym]:
-        """Return what may be other forms of a word in Latin letters; others are cut as short."""
+        """Return the possible forms of a word in Latin letters, cut to equal beginnings."""
         if len(term) < HEAD or not (term.isascii() and term.isalpha()):
             return []
         found = self.keyword.beginning(term[:HEAD])
@@ -136,7 +136,7 @@ class Bm25(NamedTuple):
         return self._credited(weighed, list(named.values())) if named else weighed
 
     def _rare(self, postings: Postings) -> bool:
-        """Tell whether a word is in few enough live documents to have synonyms, or to be one."""
+        """Return whether a word is rare enough to have synonyms, or to be a synonym."""
         most = max(FEW, RARE * self.live)
         size, dead = _size(postings), self.keyword.size - self.live
         if most < size <= most + dead:
@@ -147,7 +147,7 @@ class Bm25(NamedTuple):
         return math.log(1 + (self.live - frequency + 0.5) / (frequency + 0.5))
 
     def _saturated(self, words: Sequence[_Word]) -> _Found:
-        """Return where *words* occur, one after the other, and what each occurrence is worth."""
+        """Return the positions of *words*, in a row, and the weight of each occurrence."""
         parts = [part for postings, _ in words for part in postings]
         documents = np.concatenate([_NONE, *(part for part, _ in parts)], dtype=np.int64)
         shares = np.concatenate([_NONE, *(part for _, part in parts)], dtype=float)
@@ -167,7 +167,7 @@ class Bm25(NamedTuple):
         return _Found(frequencies, sizes, documents, shares)
 
     def _named(self, terms: Sequence[str]) -> dict[int, Column]:
-        """Return what the authors named in *terms* wrote: live positions, by number of term."""
+        """Return the live positions of the authors named in *terms*, by number of term."""
         named = {}
         found = self.keyword.found(map(authored, terms)) if self.keyword.signed else ()
         for number, postings in enumerate(found):
@@ -179,7 +179,7 @@ class Bm25(NamedTuple):
         return named
 
     def _credited(self, weighed: TermScores, named: Sequence[Column]) -> TermScores:
-        """Count the last terms, names, for those who wrote and, as words, for who says them."""
+        """Count the last terms, names, for documents by the authors and with the name."""
         weights, written = list(weighed.weights), {}
         first = len(weights) - len(named)
         end = sum(weighed.sizes[:first])

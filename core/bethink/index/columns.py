@@ -17,7 +17,7 @@ ROOM: Final = 16
 NEVER: Final = -np.inf
 FOREVER: Final = np.inf
 JUDGED: Final = ("occurred", "accessed", "accesses", "importance", "confidence", "outcome")
-"""The columns of "judged": side by side in memory, because they are looked at together."""
+"""The columns of "judged": adjacent in memory, because ranking reads all of them together."""
 
 TYPES: Final[Mapping[str, npt.DTypeLike]] = {
     "row": np.int64,
@@ -40,9 +40,9 @@ MUTABLE: Final = ("accessed", "accesses", "expires", "importance", "confidence",
 
 
 class Columns:
-    """Arrays of these *types*, by default the numbers of every memory in a scope, by position.
+    """Arrays of *types* by position; the default types are the numbers of every memory in a scope.
 
-    They take ``nbytes`` bytes, with room to grow.
+    The arrays take ``nbytes`` bytes, spare room included.
     """
 
     def __init__(self, room: int = ROOM, types: Mapping[str, npt.DTypeLike] = TYPES) -> None:
@@ -60,7 +60,7 @@ class Columns:
         return self._named[name][: self.size]
 
     def keep(self, kept: Column) -> None:
-        """Leave out the positions that are not in *kept* (bool by position)."""
+        """Remove the positions that are False in *kept* (bool by position)."""
         self._hold({name: array[: self.size][kept] for name, array in self._arrays.items()})
         self.size = self._room = int(np.count_nonzero(kept))
 
@@ -76,7 +76,7 @@ class Columns:
 
 
 def grown(array: Column, size: int) -> Column:
-    """Return *array*, or a copy of twice the room when it cannot hold *size* rows."""
+    """Return *array*, or a copy of twice the room if *array* cannot hold *size* rows."""
     if size <= len(array):
         return array
     larger = np.empty((max(size, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)
@@ -97,7 +97,7 @@ def numbers(record: MemoryRecord) -> dict[str, float]:
 
 
 def table(rows: Sequence[Row]) -> dict[str, Sequence[float]]:
-    """Return the columns that *rows* bring along themselves."""
+    """Return the columns that depend on *rows* alone."""
     mutable = [numbers(row.record) for row in rows]
     return {
         "row": [row.row for row in rows],

@@ -1,4 +1,4 @@
-"""What of a record is indexed: the words the keyword index sees, and the text the embedder sees."""
+"""The indexed form of a record: the terms for the keyword index, and facts about the content."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ BRIEF: Final = 30
 """The most words of a question that the next turn answers as a whole."""
 
 ASSISTANT: Final = terms("assistant ai")
-"""An author of such a name is an assistant."""
+"""The terms of an author's name that mark an assistant."""
 
 UNASKED: Final = 0.8
-"""What a keyword score counts of a text that is not of the kind that a query is after.
+"""The factor on the keyword score of a document of the wrong kind.
 
-That is an assistant's, where nothing speaks to one, or one that tells no time to who asks for one.
+The wrong kind is an assistant's turn for a query that addresses no assistant, or a document
+without a time for a query about a time.
 """
 
 STANDING: Final = 0.1
-"""How much of what is missing to a full keyword score a standing instruction gets for any score."""
+"""The share of the gap to a full keyword score that a standing instruction gets for any score."""
 
 
 class Document(NamedTuple):
-    """A record as the keyword index sees it: its terms, and what its content is.
+    """A record as the keyword index sees the record: terms, and facts about the content.
 
-    ``words`` counts those of the content, ``telling`` the distinct ones that are no stop words. It
-    ``asks`` if it is a brief question.
+    ``words`` counts the words of the content, ``telling`` the distinct words that are no stop
+    words. ``asks`` marks a brief question.
     """
 
     terms: list[str]
@@ -40,9 +41,9 @@ class Document(NamedTuple):
 
 
 def document(record: MemoryRecord) -> Document:
-    """Return the terms of date, author and content; those of the author are marked as such.
+    """Return the terms of date, author and content; terms of the author are marked.
 
-    The date counts only where it says more than when the record was stored.
+    The date counts only if it differs from the time of storing.
     """
     dated = record.occurred_at != record.created_at
     date = date_words(record.occurred_at) if dated else []
@@ -60,7 +61,7 @@ def document(record: MemoryRecord) -> Document:
 
 
 def _said(record: MemoryRecord) -> str:
-    """Return the content without the author's name in front of it, as in "Ann: I moved"."""
+    """Return the content without a leading author's name, as in "Ann: I moved"."""
     if record.author is None:
         return record.content
     name, colon, said = record.content.partition(": ")

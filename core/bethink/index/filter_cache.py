@@ -1,4 +1,4 @@
-"""Filters that were asked for, as columns: who passes is looked up once and known from then on."""
+"""Filters in use, as columns: the rows that pass are looked up once and then kept current."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _LONGEST: Final = 1000  # as it is spelled; a longer one is hardly asked for twi
 
 
 class FilterCache:
-    """Which positions pass each of the filters that were asked for last."""
+    """The positions that pass each of the most recent filters."""
 
     def __init__(self) -> None:
         self._columns: dict[str, tuple[Filter, Column]] = {}
 
     @property
     def nbytes(self) -> int:
-        """How many bytes they take."""
+        """The bytes in use."""
         return sum(column.nbytes for _, column in self._columns.values())
 
     def of(self, where: Filter, size: int, look: Callable[[], npt.NDArray[np.int64]]) -> Truths:
-        """Tell which of *size* positions pass *where*; *look* finds them on first use.
+        """Return the positions among *size* that pass *where*; *look* finds the rows on first use.
 
-        One that asks about accesses is looked up every time: they change without being told here.
+        A filter on accesses is looked up every time: accesses change without notice to the cache.
         """
         name = repr(where)  # equal filters may differ in meaning, as 1 and True do
         _, column = self._columns.pop(name, (where, None))
@@ -56,12 +56,12 @@ class FilterCache:
             self._columns[name] = where, column
 
     def patch(self, position: int, record: MemoryRecord) -> None:
-        """Take in what a record is now."""
+        """Update the cached filters for a changed record."""
         for where, column in self._columns.values():
             column[position] = matches(where, record)
 
     def keep(self, kept: Column) -> None:
-        """Leave out the positions that are not in *kept* (bool by position)."""
+        """Remove the positions that are False in *kept* (bool by position)."""
         self._columns = {
             name: (where, column[: len(kept)][kept])
             for name, (where, column) in self._columns.items()

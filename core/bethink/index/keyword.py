@@ -1,6 +1,6 @@
-"""The keyword index: postings that grow without being rebuilt.
+"""The inverted index: postings that grow without a rebuild.
 
-New documents go to a small tail of plain lists. A full tail is sealed into an immutable block of
+New documents go to a small tail of plain lists. A full tail is frozen into an immutable block of
 compact arrays; eight blocks of one size class merge into one of the next, up to a largest.
 """
 
@@ -34,11 +34,11 @@ Postings = list[tuple[Column, Column]]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Sealed postings of the documents at positions ``start`` to ``start + size``.
+    """Frozen postings of the documents at positions ``start`` to ``start + size``.
 
     The postings of the term numbered t are ``documents[starts[t]:starts[t + 1]]`` (positions)
-    with the term's frequencies in ``counts``. ``saved`` names the saved
-    segments whose postings it holds; once ``settled`` it need not be saved (again).
+    with the term's frequencies in ``counts``. ``saved`` names the saved segments with the block's
+    postings; a ``settled`` block needs no saving.
     """
 
     start: int
@@ -53,7 +53,7 @@ class Block:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes it takes."""
+        """The approximate bytes in use."""
         arrays = self.starts.nbytes + self.documents.nbytes + self.counts.nbytes
         return arrays + _TERM_BYTES * len(self.terms)
 
@@ -65,9 +65,9 @@ class Block:
 
 
 class KeywordIndex:
-    """Postings of one scope; positions are those of the scope's columns.
+    """Postings of one scope; positions are positions in the scope's columns.
 
-    It is ``signed`` once a document has an author.
+    ``signed`` is set once a document has an author.
     """
 
     def __init__(self) -> None:
@@ -82,13 +82,13 @@ class KeywordIndex:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes it takes."""
+        """The approximate bytes in use."""
         tail = _TAIL_TERM_BYTES * len(self._tail) + _TAIL_BYTES * self._postings
         return tail + self._sealed_bytes
 
     @property
     def size(self) -> int:
-        """How many documents there are, dead ones included."""
+        """The number of documents, dead documents included."""
         return self._end
 
     @property
@@ -107,13 +107,13 @@ class KeywordIndex:
         return any(not block.settled for block in self.blocks)
 
     def settle(self, number: int, saved: int | None) -> None:
-        """Note that block *number* is kept as segment *saved*, or cannot be."""
+        """Mark block *number* as saved in segment *saved*, or as impossible to save."""
         self.blocks[number] = replace(
             self.blocks[number], saved=() if saved is None else (saved,), settled=True
         )
 
     def adopt(self, block: Block, number: int) -> None:
-        """Take the block of saved segment *number*, which starts at 0, as the next documents.
+        """Add the block of saved segment *number*, which starts at 0, as the next documents.
 
         The tail must be empty.
         """
@@ -126,7 +126,7 @@ class KeywordIndex:
         self._start = self._end = self._end + block.size
 
     def extend(self, documents: Sequence[Sequence[str]]) -> None:
-        """Index the next documents, each given as its terms."""
+        """Index the next documents, each given as a list of terms."""
         start = 0
         while start < len(documents):
             if not self.loose and len(documents) - start >= SEAL:
@@ -168,7 +168,7 @@ class KeywordIndex:
         self._sealed_bytes = sum(block.nbytes for block in self.blocks)
 
     def keep(self, kept: Column) -> None:
-        """Leave out the documents that are not in *kept* (bool by position, at least one)."""
+        """Remove the documents that are False in *kept* (bool by position, at least one True)."""
         self.seal()
         places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
         places[~kept] = -1
@@ -183,12 +183,12 @@ class KeywordIndex:
         self._start = self._end = int(kept.sum())
 
     def written(self, names: Iterable[str]) -> Column:
-        """Return the positions, dead ones included, whose author's name has one of these terms."""
+        """Return the positions, dead documents included, with a term in the author's name."""
         found = self.found(map(authored, names)) if self.signed else []
         return np.concatenate([_NONE, *(part for postings in found for part, _ in postings)])
 
     def having(self, terms: Collection[str]) -> Column:
-        """Return the positions, dead ones included, of the documents that have all of *terms*."""
+        """Return the positions, dead documents included, that have all of *terms*."""
         found = self.found(terms)
         lists = [np.concatenate([_NONE, *(part for part, _ in postings)]) for postings in found]
         common = partial(np.intersect1d, assume_unique=True)
@@ -227,7 +227,7 @@ class KeywordIndex:
 
 
 def authored(term: str) -> str:
-    """Return *term* as it is indexed where it is of the author's name."""
+    """Return the indexed form of *term* as a part of an author's name."""
     return f"{_MARK}{term}"
 
 
@@ -253,7 +253,7 @@ def _sealed(start: int, size: int, tail: dict[str, tuple[array[int], array[int]]
 
 
 def _block(start: int, documents: Sequence[Sequence[str]]) -> Block:
-    """Return the block of whole *documents*, each given as its terms."""
+    """Return the block of full *documents*, each given as a list of terms."""
     found = list(chain.from_iterable(documents))
     terms = defaultdict[str, int](count().__next__)  # numbered as they come
     numbers = np.fromiter(map(terms.__getitem__, found), dtype=np.int64, count=len(found))
@@ -273,7 +273,7 @@ def _block(start: int, documents: Sequence[Sequence[str]]) -> Block:
 
 
 def _mergeable(blocks: Sequence[Block]) -> slice | None:
-    """Return where eight neighbouring blocks of one size class may merge, the last such place."""
+    """Return the last place where eight neighbouring blocks of one size class may merge."""
     sizes = [block.size for block in blocks]
     for end in range(len(sizes), FANOUT - 1, -1):
         run = sizes[end - FANOUT : end]
@@ -306,7 +306,7 @@ def _merged(blocks: Sequence[Block]) -> Block:
 
 
 def _without(block: Block, places: Column) -> Block:
-    """Return *block* with its documents at their new *places*, without those whose place is -1."""
+    """Return *block* with the documents at new *places*; documents at -1 are removed."""
     documents = places[block.documents]
     kept = documents >= 0
     numbers = np.repeat(np.arange(len(block.terms)), np.diff(block.starts))[kept]

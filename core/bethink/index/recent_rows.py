@@ -1,4 +1,4 @@
-"""Rows that were just written, held until they are indexed, so that they need not be read again."""
+"""Rows just written, kept until indexed, so that no row is read again from the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ROW_BYTES: Final = 1600  # of a row and its record beside texts and vectors; me
 
 
 class RecentRows:
-    """Rows by number, about *most* bytes of them; beyond that, all are let go of."""
+    """Rows by number, about *most* bytes; beyond the bound, all rows are dropped."""
 
     def __init__(self, most: int = MOST) -> None:
         self.rows: dict[int, Row] = {}
@@ -24,9 +24,9 @@ class RecentRows:
         self._in_part = False
 
     def take(self, rows: Iterable[Row], *, in_part: bool) -> None:
-        """Hold *rows*, however many there are until ``settle``.
+        """Keep *rows*, any number until ``settle``.
 
-        They may have their vectors of a matrix, which they do not make use of all if *in_part*.
+        The vectors may be rows of a matrix; with *in_part*, of a matrix with more rows.
         """
         for row in rows:
             self.rows[row.row] = row
@@ -36,11 +36,11 @@ class RecentRows:
         self._in_part |= in_part
 
     def of(self, namespace: str) -> list[int]:
-        """Return the numbers of the rows that are held of *namespace*."""
+        """Return the numbers of the kept rows of *namespace*."""
         return [row for row, held in self.rows.items() if held.record.namespace == namespace]
 
     def forget(self, numbers: Iterable[int]) -> None:
-        """Let go of the rows with these *numbers*."""
+        """Drop the rows with *numbers*."""
         for number in numbers:
             if self.rows.pop(number, None):
                 self._bytes -= self._weights.pop(number)
@@ -51,7 +51,7 @@ class RecentRows:
         self.forget(list(self.rows))
 
     def settle(self) -> None:
-        """Keep to the bound, and keep no matrix for the sake of a part of its vectors."""
+        """Enforce the bound, and copy vectors out of matrices that are used in part."""
         if self._bytes > self._most:
             self.clear()
         if not self._in_part:

@@ -1,7 +1,7 @@
-"""What was read last: what was recalled is recalled again, and need not be read again.
+"""Caches of the latest reads: recalled records and vectors are likely to be recalled again.
 
-Where there is room for all that may be asked for, all of it is read as soon as a part had to be:
-bit by bit that would take two or three times as long.
+Where all possible reads fit into the cache, all are read once a part had to be read: reading bit
+by bit would take two or three times as long.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
 
 AHEAD: Final = 24
-"""Once one in so many had to be read, all are worth reading."""
+"""Once a share of 1 / AHEAD had to be read, all are worth reading."""
 
 _AT_ONCE: Final = 1024  # vectors, so that little room is needed on the way
 
@@ -31,9 +31,9 @@ class _Misses:
         self._count = 0
 
     def add(self, missing: int, count: int) -> bool:
-        """Note that *missing* had to be read; tell whether to read all *count* now.
+        """Count *missing* reads; return whether to read all *count* now.
 
-        It is told once enough had to be read before, and again when as many more were.
+        The answer is True once enough had to be read, and again when as many more were.
         """
         enough = self._count * AHEAD >= count
         self._count = 0 if enough else self._count + missing
@@ -41,9 +41,9 @@ class _Misses:
 
 
 class RecordCache(Generic[Value]):
-    """What was read last of some rows, by row: about *most* bytes, as *weigh* counts a value's.
+    """The latest reads of rows, by row: about *most* bytes, as *weigh* counts a value's bytes.
 
-    Where room is wanting, all goes but what is asked for, however much that is.
+    Beyond the bound, all values but the requested values are dropped.
     """
 
     def __init__(self, most: int, weigh: Callable[[Value], int]) -> None:
@@ -60,10 +60,9 @@ class RecordCache(Generic[Value]):
         count: int,
         every: Callable[[], Sequence[int]],
     ) -> dict[int, Value]:
-        """Return what *rows* hold, read with *read* unless it is kept; without those it leaves out.
+        """Return the values of *rows*, read with *read* if absent; rows without are left out.
 
-        *every* tells all *count* rows that may be asked for. The values are shared with later
-        callers.
+        *every* returns all *count* rows that may be requested. Later callers share the values.
         """
         if missing := [row for row in rows if row not in self._held]:
             self._take(missing, read)
@@ -83,19 +82,19 @@ class RecordCache(Generic[Value]):
             self.nbytes = sum(map(self._weigh, self._held.values()))
 
     def _has_room(self, count: int) -> bool:
-        """Tell whether there is room for *count* values of the mean size of those held."""
+        """Return whether *count* values of the mean size would fit."""
         return 0 < self.nbytes * count <= self._most * len(self._held)
 
     def forget(self, row: int) -> None:
-        """Let go of what *row* held, which is something else now or nothing."""
+        """Drop the value of *row*, which has changed or is gone."""
         if row in self._held:
             self.nbytes -= self._weigh(self._held.pop(row))
 
 
 class VectorCache:
-    """The vectors of *dimension* numbers read last of some positions: about *most* bytes of them.
+    """The latest reads of vectors of *dimension* numbers, by position: about *most* bytes.
 
-    Where room is wanting, all go but what is asked for, however much that is.
+    Beyond the bound, all vectors but the requested vectors are dropped.
     """
 
     def __init__(self, dimension: int, most: int) -> None:
@@ -107,15 +106,15 @@ class VectorCache:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes they take."""
+        """The bytes in use."""
         return self._held.nbytes + self._columns.nbytes
 
     def append(self, count: int) -> None:
-        """Append *count* positions that nothing is kept of."""
+        """Append *count* positions without vectors."""
         self._columns.append(count, place=-1)
 
     def keep(self, kept: Column) -> None:
-        """Leave out the positions that are not in *kept* (bool by position)."""
+        """Remove the positions that are False in *kept* (bool by position)."""
         self._columns.keep(kept)
 
     def of(
@@ -125,9 +124,9 @@ class VectorCache:
         count: int,
         every: Callable[[], Positions],
     ) -> Floats:
-        """Return the vectors of distinct *positions* as rows, read with *read* unless kept.
+        """Return the vectors of distinct *positions* as rows, read with *read* if absent.
 
-        *every* tells all *count* positions that may be asked for.
+        *every* returns all *count* positions that may be requested.
         """
         place = self._columns["place"]
         if len(missing := positions[place[positions] < 0]):
@@ -142,7 +141,7 @@ class VectorCache:
         return vectors
 
     def _make_room(self, positions: Positions, count: int) -> None:
-        """Let go of all but *positions* if there is no room for *count* more."""
+        """Drop all vectors but *positions* if there is no room for *count* more."""
         if self._used + count <= self._most:
             return
         place = self._columns["place"]

@@ -1,8 +1,8 @@
-"""The resident index of one scope: its columns, postings, threads and vectors by position.
+"""The resident index of one scope: columns, postings, threads and vectors by position.
 
-It starts from a ``Loading`` and then only takes changes: a new row is appended in O(1), a dead one
-is marked, a patched one has its numbers overwritten. Nothing is ever rebuilt because something was
-written; only when more than half are dead are they left out.
+The index starts from a ``Loading`` and then takes changes only: a new row is appended in O(1), a
+dead row is marked, a patched row has numbers overwritten. Writes never cause a rebuild; dead
+rows are removed once they are the majority.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from .vectors import VectorColumn
 Positions = npt.NDArray[np.int64]
 
 Accessed: TypeAlias = tuple[MemoryRecord, int, float | None]
-"""A record that others share, how often it was accessed, and when last."""
+"""A record shared with other answers, the number of accesses, and the time of the last."""
 
 BULK = 256
-"""From this many new rows on, threads are linked all at once."""
+"""From so many new rows on, threads are linked all at once."""
 
 MANY_DEAD = SEAL // 2
-"""From this many on, the dead are left out once they outnumber the living."""
+"""From so many dead rows on, dead rows are removed once they outnumber the live rows."""
 
 KEPT: Final = 1 << 24
 """How many bytes of records are kept."""
@@ -50,7 +50,7 @@ _RECORD_BYTES: Final = 1200  # of a record beside its texts; measured
 
 
 class ScopeIndex:
-    """Everything that recall needs to know about the live memories of *scope*."""
+    """All that recall needs to know about the live memories of *scope*."""
 
     def __init__(self, scope: Scope, dimension: int, room: int = ROOM) -> None:
         self.scope = scope
@@ -70,7 +70,7 @@ class ScopeIndex:
 
     @classmethod
     def of(cls, scope: Scope, dimension: int, loading: Loading) -> ScopeIndex:
-        """Build the index from what a backend loaded."""
+        """Build the index from a backend's ``Loading``."""
         pieces = [(segment, unpack(segment.data)) for segment in loading.segments]
         held = sum(piece.block.size for _, piece in pieces) + len(loading.loose)
         index = cls(scope, dimension, held + held // 8 + ROOM)
@@ -90,23 +90,23 @@ class ScopeIndex:
 
     @property
     def size(self) -> int:
-        """How many positions there are, dead ones included."""
+        """The number of positions, dead rows included."""
         return self.columns.size
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes of memory it takes."""
+        """The approximate bytes in use."""
         found = self.columns.nbytes + self.keyword.nbytes + self.threads.nbytes
         found += sum(column.nbytes for column in self.vectors.values()) + self._passing.nbytes
         return _BYTES + found + self._order.nbytes + self._records.nbytes
 
     @property
     def unsettled(self) -> bool:
-        """Whether a block waits to be saved; only those of a single namespace ever are."""
+        """Whether a block waits to be saved; only a single namespace's blocks are saved."""
         return isinstance(self.scope, str) and self.keyword.unsettled
 
     def positions(self, rows: Sequence[int] | Rows) -> Positions:
-        """Return the position of each of *rows*, -1 for one that the scope does not hold."""
+        """Return the position of each of *rows*, -1 for a row outside the scope."""
         wanted = np.asarray(rows, dtype=np.int64)
         base, row = len(self._order), self.columns["row"]
         late = _places(row[base:], wanted)
@@ -120,9 +120,9 @@ class ScopeIndex:
         positions: Sequence[int] | Positions,
         read: Callable[[Sequence[int]], Mapping[int, MemoryRecord]],
     ) -> dict[int, Accessed]:
-        """Return the records at *positions*, by place among these, with all accesses.
+        """Return the records at *positions*, by place among *positions*, with all accesses.
 
-        Where none is any more, there is nothing. What *read* found last, by row, is kept.
+        A record that is gone is left out. Records that *read* returned, by row, are kept.
         """
         wanted, columns = np.asarray(positions, dtype=np.int64), self.columns
         rows, counts, lasts = (
@@ -143,9 +143,9 @@ class ScopeIndex:
         positions: Positions,
         fetch: Callable[[Sequence[int], str], Mapping[int, Vector]],
     ) -> Floats:
-        """Return the vectors called *name* of *positions*, of length one.
+        """Return the vectors called *name* of *positions*, at length one.
 
-        Those that *fetch* read last, by row, are kept.
+        Vectors that *fetch* returned, by row, are kept.
         """
         column = self.vectors[name]
 
@@ -159,9 +159,9 @@ class ScopeIndex:
         return np.flatnonzero(self.columns["alive"])
 
     def apply(self, live: Iterable[Row], gone: Iterable[int]) -> None:
-        """Take in rows of the scope as they are now, and that others are *gone*.
+        """Add or change rows of the scope, and remove rows that are *gone*.
 
-        Taking them in twice does no harm.
+        Applying a change twice does no harm.
         """
         fresh = []
         for row in live:
@@ -182,7 +182,7 @@ class ScopeIndex:
         return int(self.positions([row])[0])
 
     def touch(self, rows: Sequence[int], times: int, at: float) -> None:
-        """Count *times* more accesses of each of *rows*, the last one *at*."""
+        """Count *times* more accesses of each of *rows*, the last at the time *at*."""
         positions = self.positions(rows)
         positions = positions[positions >= 0]
         self.columns["accesses"][positions] += times
@@ -190,7 +190,7 @@ class ScopeIndex:
         accessed[positions] = np.maximum(accessed[positions], at)
 
     def _patch(self, position: int, record: MemoryRecord) -> None:
-        """Overwrite the numbers that can change in place."""
+        """Overwrite the mutable numbers of a row in place."""
         self._records.forget(int(self.columns["row"][position]))
         self.mortal |= record.expires_at is not None
         for name, value in numbers(record).items():
@@ -198,7 +198,7 @@ class ScopeIndex:
         self._passing.patch(position, record)
 
     def passing(self, where: Filter, matching: Callable[[Filter], Rows]) -> Truths:
-        """Tell which positions pass *where*; *matching* finds their rows on first use."""
+        """Return the positions that pass *where*; *matching* finds the rows on first use."""
 
         def look() -> Positions:
             places = self.positions(matching(where))
@@ -207,7 +207,7 @@ class ScopeIndex:
         return self._passing.of(where, self.size, look)
 
     def within(self, scope: Scope, positions: Positions) -> Truths:
-        """Tell which of *positions* are in *scope*."""
+        """Return the *positions* that are in *scope*, as booleans."""
         codes = [code for name, code in self.namespaces.items() if covers(scope, name)]
         told: Truths = np.isin(self.columns["namespace"][positions], codes)
         return told
@@ -243,9 +243,9 @@ class ScopeIndex:
         return column
 
     def unsaved(self, head: int, touched: Mapping[int, MemoryRecord]) -> list[tuple[int, Segment]]:
-        """Return the blocks that are not saved yet, by number, as segments true at *head*.
+        """Return the unsaved blocks, by number, as segments true at *head*.
 
-        Those *touched* lately are as the file has them: later accesses may never be written.
+        Rows *touched* lately have the accesses of the file: later accesses may never be written.
         """
         blocks = self.keyword.blocks
         late = any(block.settled and not block.saved for block in blocks)
@@ -331,22 +331,22 @@ class ScopeIndex:
         return self.namespaces.setdefault(name, len(self.namespaces))
 
     def _threads_of(self, threads: Column) -> tuple[list[tuple[str, str]], Column]:
-        """Return the names of these *threads* and the column of their numbers among the names."""
+        """Return the names of *threads* and the column of the threads' numbers among the names."""
         used, numbers = np.unique(threads, return_inverse=True)
         first = int(used[0] < 0)
         return self.threads.names(used[first:]), (numbers - first).astype(np.int32)
 
     def _index_rows(self) -> None:
-        """Remember where the rows there are stand, if not in ascending order.
+        """Keep an order of the rows if the rows are not ascending.
 
-        Those appended later always are.
+        Rows appended later always ascend.
         """
         rows = self.columns["row"]
         ascending = (rows[1:] > rows[:-1]).all()
         self._order = np.argsort(rows[:0] if ascending else rows, kind="stable")
 
     def _link(self, fresh: int | None = None) -> None:
-        """Link the last *fresh* positions into their threads, or all of them."""
+        """Link the last *fresh* positions into threads, or all positions."""
         if fresh is None or fresh > BULK:
             self.threads.rebuild()
             return
@@ -363,9 +363,9 @@ class ScopeIndex:
             self.total -= int(columns["length"][position])
 
     def _leave_out_the_dead(self) -> None:
-        """Give the positions of the dead away, once they are many and more than the living.
+        """Remove dead positions, once many and more than the live positions.
 
-        One position always stays, so that segments of the dead can be replaced by one.
+        One position always stays, so that a segment can replace the segments of dead rows.
         """
         if self.size - self.live <= max(self.live, MANY_DEAD - 1):
             return
@@ -391,7 +391,7 @@ def _weight(record: MemoryRecord) -> int:
 
 
 def _places(rows: Rows, wanted: Rows, order: Positions | None = None) -> Positions:
-    """Return where each of *wanted* stands in *rows*, ascending in this *order*; -1 for nowhere."""
+    """Return the place of each of *wanted* in *rows*, ascending in *order*; -1 if missing."""
     if not len(rows):
         return np.full(len(wanted), -1)
     place = rows.searchsorted(wanted, sorter=order)

@@ -1,4 +1,4 @@
-"""The scopes in memory, within a bound: beyond it, the one that was not used for longest goes."""
+"""The scopes in memory, within a bound: beyond, the least recently used scope is dropped."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ MAX_RESIDENT: Final = 1 << 30
 
 
 class ScopeLRU:
-    """Indexes by scope, of about *most* bytes together at most, None for no bound.
+    """Indexes by scope, about *most* bytes together, None for no bound.
 
-    They are in order of their use. The one used last always stays, however large it is. What an
-    index takes is looked at when it changes and when another is used, so that using the same one
-    again costs nothing.
+    Indexes are in order of use. The most recent index always stays, however large. Sizes are read
+    again only when an index changes or a different index is used, so that repeated use is free.
     """
 
     def __init__(self, most: int | None = MAX_RESIDENT) -> None:
@@ -26,18 +25,18 @@ class ScopeLRU:
         self._bytes = 0
 
     def among(self, scopes: Iterable[Scope]) -> list[ScopeIndex]:
-        """Return the indexes of those of *scopes* that are in memory."""
+        """Return the resident indexes among *scopes*."""
         return [self.indexes[scope] for scope in scopes if scope in self.indexes]
 
     def used(self, scope: Scope) -> ScopeIndex | None:
-        """Return the index of *scope*, from now on the one used last, if it is in memory."""
+        """Return the index of *scope* if resident, and make the index the most recent."""
         index = self.indexes.get(scope)
         if index is not None and index is not self._last:
             self._use(index)
         return index
 
     def add(self, index: ScopeIndex) -> None:
-        """Take in an index, from now on the one used last."""
+        """Add an index as the most recent."""
         self._use(index)
         self._count(index)
 
@@ -52,7 +51,7 @@ class ScopeLRU:
         self.indexes[index.scope] = index
 
     def crowded_out(self, changed: Iterable[ScopeIndex] = ()) -> list[ScopeIndex]:
-        """Let go of what there is no room for, some having *changed*, and return it."""
+        """Drop and return the indexes beyond the bound; *changed* indexes are measured again."""
         for index in changed:
             self._count(index)
         gone: list[ScopeIndex] = []

@@ -1,4 +1,4 @@
-"""Segments: sealed pieces of the index as bytes, so that opening need not read the texts again."""
+"""Segments: frozen pieces of the index as bytes, so that opening need not tokenise texts again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STORED = (
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a segment holds: columns, postings, the names of its threads, and quantised vectors.
+    """The parts of a segment: columns, postings, names of threads, and quantised vectors.
 
     The ``thread`` column numbers the entries of ``threads``, -1 for none.
     """
@@ -55,7 +55,7 @@ def pack(piece: Piece) -> bytes:
 
 
 def unpack(data: bytes | memoryview) -> Piece:
-    """Return the piece that ``pack`` wrote; all but the postings are views of *data*."""
+    """Return the piece written by ``pack``; all but the postings are views of *data*."""
     start = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(bytes(data[8:start]))
     arrays = {}

@@ -1,11 +1,11 @@
-"""Threads: what a turn borrows from its neighbours.
+"""Threads: the evidence that a turn borrows from neighbouring turns.
 
-A short turn ("yes, the blue one") is found by the words said around it. Every query term's evidence
-spreads to the turns up to three steps before and after in the same thread, damped for long turns,
-and combines as independent evidence does: 1 - product of (1 - part). A brief question lends more to
-the turn after it, its answer, and keeps less itself. Who wrote a turn is evidence for that turn
-only. The best turn of a thread then lifts its whole thread. A turn that says next to nothing
-("that's huge!") and answers no brief question counts less.
+A short turn ("yes, the blue one") is found by the words around the turn. The evidence of every
+query term spreads to the turns up to three steps before and after in the thread, damped for long
+turns, and combines as independent evidence does: 1 - product of (1 - part). A brief question
+lends more to the next turn, the answer, and keeps less. An author's name is evidence for the
+author's turn only. The best turn of a thread then lifts the whole thread. A turn of hardly any
+content ("that's huge!") that answers no brief question counts less.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ THREAD_BONUS: Final = 0.2
 ENOUGH: Final = 6
 """With so many telling words a turn counts in full, with fewer ..."""
 SLIGHT: Final = 0.1
-"""... by this less for each that is missing, unless it answers a brief question."""
+"""... by so much less for each missing word, unless the turn answers a brief question."""
 _LENT: Final = np.array(
     [1.0]
     + [LEND_ONWARD / distance for distance in range(1, REACH + 1)]
     + [LEND_BACK / distance for distance in range(1, REACH + 1)]
     + [LEND_ANSWER]
 )
-"""What evidence counts for the turn itself, those after and before it, and the answer to it."""
+"""The weights of evidence for the turn, the turns after and before, and the answer."""
 _THREAD_BYTES: Final = 200  # a name and its places in a dict and a list; measured
 
 
@@ -48,18 +48,18 @@ class Threads:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes they take beside the columns."""
+        """The approximate bytes in use beside the columns."""
         return _THREAD_BYTES * len(self.codes)
 
     def code(self, thread: tuple[str, str]) -> int:
-        """Return the number of *thread*, a new one if it has not been seen."""
+        """Return the number of *thread*, a new number for a new thread."""
         number = self.codes.setdefault(thread, len(self.codes))
         if number == len(self._last):
             self._last.append(-1)
         return number
 
     def names(self, numbers: Column) -> list[tuple[str, str]]:
-        """Return the threads that have these *numbers*."""
+        """Return the threads with *numbers*."""
         known = list(self.codes)
         return [known[number] for number in numbers]
 
@@ -79,9 +79,9 @@ class Threads:
             self._last[threads[turn]] = int(turn)
 
     def append(self, turn: int) -> None:
-        """Link the newest position *turn* into its thread.
+        """Link the newest position *turn* into the thread.
 
-        O(1) when it is also the latest in time.
+        O(1) if the turn is also the latest in time.
         """
         columns = self._columns
         before, occurred, ordinals = columns["before"], columns["occurred"], columns["ordinal"]
@@ -97,7 +97,7 @@ class Threads:
         self._join(turn, later, thread)
 
     def remove(self, turn: int) -> None:
-        """Unlink a turn that died."""
+        """Unlink a dead turn."""
         columns = self._columns
         if (thread := int(columns["thread"][turn])) >= 0:
             self._join(int(columns["before"][turn]), int(columns["after"][turn]), thread)
@@ -111,7 +111,7 @@ class Threads:
             self._last[thread] = earlier
 
     def score(self, weighed: TermScores) -> Floats:
-        """Return each position's keyword score in [0, 1]: its mean evidence, by weight of term."""
+        """Return the keyword score of each position, in [0, 1]: the weighted mean evidence."""
         plain = 0 if self.codes else weighed.plain
         scores = _summed(weighed, plain, self._columns.size + 1)  # the last is nobody's
         if plain < len(weighed.sizes):
@@ -125,7 +125,7 @@ class Threads:
     def _gather(self, weighed: TermScores, first: int, scores: Floats) -> None:
         """Add to *scores* the weighted evidence of the terms from number *first* on.
 
-        That is by all that each position has of a term: its own, and what is lent to it.
+        The evidence of a position combines the position's own evidence and lent evidence.
         """
         skipped = sum(weighed.sizes[:first])
         turns, lack = self._lent(weighed.documents[skipped:], weighed.shares[skipped:])
@@ -144,9 +144,9 @@ class Threads:
             missing[touched] = 1.0
 
     def _lent(self, documents: Column, shares: Floats) -> tuple[Column, Floats]:
-        """Return for each of *documents* the turns that get evidence of it, and what they lack.
+        """Return for each of *documents* the turns that get evidence, and the missing share.
 
-        A row is of the turn itself, those around it and, for a question, its answer; -1 for none.
+        A row holds the turn, the turns around and, for a question, the answer; -1 for none.
         """
         if not self.codes:
             return documents[:, None], 1 - shares[:, None]
@@ -164,7 +164,7 @@ class Threads:
         return turns, np.subtract(1, lent, out=lent)
 
     def _settle(self, scores: Floats) -> None:
-        """Lift every turn in *scores* by the best in its thread, lower questions and small talk."""
+        """Lift each turn in *scores* by the thread's best; discount questions and small talk."""
         columns = self._columns
         hit = (scores > 0).nonzero()[0]
         hit = hit[columns["thread"][hit] >= 0]
@@ -177,14 +177,14 @@ class Threads:
         scores[hit] = found
 
     def _hand_over(self, turns: Column, scores: Floats) -> None:
-        """Leave a brief question KEEP_ASKED of its score, or more where its answer is long."""
+        """Reduce a brief question to KEEP_ASKED of the score, or more where the answer is long."""
         asked = self._columns["asks"][turns].nonzero()[0]
         answers = self._columns["after"][turns[asked]]
         asked, answers = asked[answers >= 0], answers[answers >= 0]
         scores[asked] *= 1 - (1 - KEEP_ASKED) * _damping(self._columns["words"][answers])
 
     def _lower_slight(self, turns: Column, scores: Floats) -> None:
-        """Lower the turns that say little, but for answers to a brief question."""
+        """Discount turns of little content, but no answers to a brief question."""
         columns = self._columns
         slight = (columns["telling"][turns] < ENOUGH).nonzero()[0]
         before = columns["before"][turns[slight]]
@@ -193,12 +193,12 @@ class Threads:
 
 
 def _damping(words: Column) -> Floats:
-    """Return what part of the lent evidence turns of so many words take."""
+    """Return the share of lent evidence that turns of so many words take."""
     return BORROW_WORDS / np.maximum(words, BORROW_WORDS)
 
 
 def _summed(weighed: TermScores, plain: int, size: int) -> Floats:
-    """Return the weighted sum of the evidence of the first terms, *plain* ones without context."""
+    """Return the weighted sum of the evidence of the first *plain* terms, without context."""
     shares = np.array(weighed.weights[:plain], dtype=float).repeat(weighed.sizes[:plain])
     shares *= weighed.shares[: len(shares)]
     sums = np.bincount(weighed.documents[: len(shares)], shares, minlength=size)

@@ -1,9 +1,9 @@
 """The vector column: eight bits per number, and a margin that makes the scan exact.
 
-A unit vector x is kept as scale * codes + e with int8 codes; the longest |e| is kept beside them.
-For a unit query q the true cosine x.q then differs from scale * codes.q by a known margin at most,
-so whatever the margin leaves below the k-th exact score cannot belong to the top k. simsimd
-multiplies the codes as they are; without it numpy does, block by block as float32.
+A unit vector x is kept as scale * codes + e with int8 codes, beside the longest |e|. For a unit
+query q the true cosine x.q then differs from scale * codes.q by at most a known margin, so a row
+below the k-th exact score by more than the margin cannot belong to the top k. simsimd multiplies
+the codes directly; without simsimd numpy does, block by block as float32.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEPT: Final = 1 << 25
 """How many bytes of exact vectors are kept."""
 
 DECIMALS: Final = 12
-"""Cosines are rounded to so many, so that a right angle is exactly 0."""
+"""Decimals of a cosine, so that a right angle is exactly 0."""
 
 _ROUNDING: Final = 5e-6
 _BLOCK: Final = 2048  # as float32 it stays in the processor's cache
@@ -57,7 +57,7 @@ class Scan(NamedTuple):
         return bound
 
     def above(self, cosine: float) -> Positions:
-        """Return the positions whose cosine may be greater than *cosine*."""
+        """Return the positions whose cosine may exceed *cosine*."""
         return (self.raw > (cosine - self.margin) / self.unit).nonzero()[0]
 
 
@@ -73,11 +73,11 @@ class VectorColumn:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes it takes."""
+        """The bytes in use."""
         return self._columns.nbytes + self._exact.nbytes
 
     def keep(self, kept: Column) -> None:
-        """Leave out the positions that are not in *kept* (bool by position)."""
+        """Remove the positions that are False in *kept* (bool by position)."""
         self._columns.keep(kept)
         self._exact.keep(kept)
 
@@ -86,7 +86,7 @@ class VectorColumn:
         self.adopt(*_quantised(*_stacked(vectors, self.dimension)))
 
     def adopt(self, codes: Column, scale: Column, error: float) -> None:
-        """Append rows that are quantised already; *error* is the longest remainder among them."""
+        """Append quantised rows; *error* is the longest remainder among the rows."""
         self._columns.append(len(codes), codes=codes, scale=scale)
         self._exact.append(len(codes))
         self.error = max(self.error, error)
@@ -102,9 +102,9 @@ class VectorColumn:
         count: int,
         every: Callable[[], Positions],
     ) -> Floats:
-        """Return the vectors of *positions* as `directions`, read with *read* unless kept.
+        """Return the vectors of *positions* as `directions`, read with *read* if absent.
 
-        *every* tells all *count* positions that may be asked for.
+        *every* returns all *count* positions that may be requested.
         """
 
         def towards(missing: Positions) -> Floats:
@@ -115,9 +115,9 @@ class VectorColumn:
         return self._exact.of(positions, towards, count, every)
 
     def scan(self, query: Floats, among: Positions | None = None) -> Scan:
-        """Compare every position with the unit vector *query*, or at least those *among* all.
+        """Compare every position, or at least the positions *among*, with the unit vector *query*.
 
-        What is not compared is like nothing: its ``raw`` is minus infinity.
+        Positions left out have a ``raw`` of minus infinity.
         """
         margin = self._margin
         codes, scale = self._columns["codes"], self._columns["scale"]
@@ -133,9 +133,9 @@ class VectorColumn:
         return few._replace(raw=raw)
 
     def scans(self, queries: Floats) -> Iterator[Scan]:
-        """Compare every position with each of the unit vectors *queries*, one after another.
+        """Compare every position with each of the unit vectors *queries*, in turn.
 
-        numpy multiplies many at once, so that the codes become float32 once for all of them.
+        numpy multiplies many queries at once, so that the codes become float32 only once.
         """
         codes, scale = self._columns["codes"], self._columns["scale"]
         if self._kernel or not len(codes):
@@ -180,9 +180,9 @@ def _products(codes: Column, query: Floats) -> Floats:
 
 
 def _stacked(vectors: Collection[Vector | None], dimension: int) -> tuple[Floats, Floats]:
-    """Return the vectors as rows, zero where there is none of that dimension, and their lengths.
+    """Return the vectors as rows, zero for a missing vector or wrong length, and the lengths.
 
-    One that is not all of finite numbers is damaged, and none.
+    A vector with a number that is not finite is damaged, and counts as missing.
     """
     exact = np.zeros((len(vectors), dimension))
     for position, vector in enumerate(vectors):
@@ -196,7 +196,7 @@ def _stacked(vectors: Collection[Vector | None], dimension: int) -> tuple[Floats
 
 
 def directions(vectors: Matrix) -> Floats:
-    """Return the rows of *vectors* in float64 and at length one; a row of zeros stays one."""
+    """Return the rows of *vectors* in float64 and at length one; a row of zeros stays."""
     exact = vectors.astype(np.float64)
     exact /= _lengths(exact)[:, None]
     return exact
@@ -205,16 +205,16 @@ def directions(vectors: Matrix) -> Floats:
 def cosines(directions: Floats, query: Floats) -> Floats:
     """Return the cosine of each row, of length one, with the unit vector *query*.
 
-    They are rounded to ``DECIMALS``.
+    Cosines are rounded to ``DECIMALS``.
     """
     similar: Floats = np.einsum("ij,j->i", directions, query)
     return similar.round(DECIMALS, out=similar)
 
 
 def _quantised(exact: Floats, length: Floats) -> tuple[Column, Column, float]:
-    """Return codes and scales of the rows brought to *length* one, and the longest remainder.
+    """Return codes and scales of the rows at *length* one, and the longest remainder.
 
-    What is left in *exact* are the remainders, at the lengths that they had.
+    Afterwards *exact* holds the remainders, at the original lengths.
     """
     scale = np.abs(exact).max(axis=1, initial=0) / 127
     steps = (scale + (scale == 0))[:, None]

@@ -1,8 +1,8 @@
-"""Rankings: how signals become a score, and how the score explains itself.
+"""Rankings: the way from signals to a score, with an explanation.
 
-A ranking gets columns and returns columns. Its contributions add up to the score, and the score
-never falls when the vector signal or the cosine rises: that is what lets recall prove its top k
-from an upper bound.
+A ranking gets columns and returns columns. The contributions add up to the score, and the score
+never falls when the vector signal or the cosine rises. So recall can prove the top k from an
+upper bound.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ DAY: Final = 86_400.0
 
 @dataclass(frozen=True)
 class Signals:
-    """What is known about the candidates, one number each.
+    """The signals of the candidates, one number each.
 
     ``keyword`` and ``vector`` lie in [0, 1]; ``share`` in [0, 1] is the vector's share of the
-    similarity. ``cosine`` is the bare number that the vector signal is calibrated from, 0 where
-    there is nothing to compare; until it is known exactly, both are upper bounds. ``age`` is in
-    seconds, from the later of occurrence and last access. ``importance`` and ``confidence`` lie in
-    [0, 1], ``outcome`` in [-1, 1]. ``is_category`` tells which of the candidates are of a category,
-    ``within`` which are in a scope. ``now`` is the moment that age is judged at, in Unix seconds.
+    similarity. ``cosine`` is the bare number behind the vector signal, 0 without a vector; until
+    the exact value is known, both are upper bounds. ``age`` is in seconds, from the later of
+    occurrence and last access. ``importance`` and ``confidence`` lie in [0, 1], ``outcome`` in
+    [-1, 1]. ``is_category`` returns the candidates of a category as booleans, ``within`` the
+    candidates in a scope. Age is judged at ``now``, in Unix seconds.
     """
 
     keyword: Floats
@@ -59,7 +59,7 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The signals behind a ranking and what each contributes to the score, as columns."""
+    """The signals behind a ranking and the contributions to the score, as columns."""
 
     signals: Mapping[str, Floats]
     contributions: Mapping[str, Floats]
@@ -71,10 +71,10 @@ class Scored:
 
 
 class Ranking(Protocol):
-    """A policy that turns evidence into a score.
+    """A policy that turns signals into a score.
 
-    The score must not fall when ``vector`` or ``cosine`` rises. An optional attribute, ``spread``,
-    tells how much less alike a record may be and still outrank another; without it, any amount.
+    The score must not fall when ``vector`` or ``cosine`` rises. The optional attribute ``spread``
+    is the largest gap in similarity that a record can make up for; without the attribute, any gap.
     """
 
     def rank(self, evidence: Signals) -> Scored:
@@ -83,10 +83,10 @@ class Ranking(Protocol):
 
 @runtime_checkable
 class HasUpperBound(Protocol):
-    """A ranking that knows what a record can score at most, and so where it need not look."""
+    """A ranking with an upper bound on scores, so that recall can skip records."""
 
     def ceiling(self, age: Floats, importance: Floats) -> Floats:
-        """Return the most that records of this age (seconds) and importance score, however alike.
+        """Return the upper bound on the score of records of an age (seconds) and importance.
 
         A score may be greater by rounding errors only.
         """
@@ -104,9 +104,9 @@ def checked(ranking: Ranking) -> Ranking:
 class WeightedSum:
     """Score = similarity, recency, importance and outcome, by weights normalised to sum to 1.
 
-    Recency is 2^(-age / half_life), *half_life* in days. The weights default to what was measured
-    to help: what is alike decides, the rest breaks near-ties. ``WeightedSum.classic()`` is the mix
-    of earlier systems.
+    Recency is 2^(-age / half_life), *half_life* in days. The default weights were measured:
+    similarity decides, the rest breaks near-ties. ``WeightedSum.classic()`` is the mix of earlier
+    systems.
     """
 
     similarity: float = 0.95
@@ -129,7 +129,7 @@ class WeightedSum:
 
     @property
     def spread(self) -> float:
-        """How much less alike a record may be and still outrank another."""
+        """The largest gap in similarity that a record can make up for."""
         rest = self.recency + self.importance + self.outcome
         return rest / self.similarity if self.similarity else np.inf
 

@@ -1,4 +1,4 @@
-"""The reading verbs: get, list, recall, and the accesses they leave behind."""
+"""The reading verbs: get, list, recall, and the accesses that recall counts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .ranking import Ranking
 from .search import Found, Mode, Placement, Question, Search, VectorQuery
 
 DEFAULT_SHARE: Final = 0.4
-"""The vector's share of hybrid similarity for an embedder that names none; measured."""
+"""The vector's share of hybrid similarity for an embedder without a ``share``; measured."""
 
 _TRIES: Final = 64
-"""So often a recall begins anew because others changed what it was reading."""
+"""The most attempts of a recall while other processes change the rows being read."""
 
 
 class Request(NamedTuple):
@@ -50,13 +50,13 @@ def by_id(engine: Engine, id: str) -> MemoryRecord | None:
 
 
 def by_key(engine: Engine, namespace: str, key: str) -> MemoryRecord | None:
-    """Return the live record that holds *key* in *namespace*."""
+    """Return the live record with *key* in *namespace*."""
     engine.check_open()
     return _shown(engine, engine.backend.by_key(namespace, key))
 
 
 def _shown(engine: Engine, record: MemoryRecord | None) -> MemoryRecord | None:
-    """Return *record* with its latest accesses, None if it is gone by now."""
+    """Return *record* with the latest accesses, None if gone by now."""
     if record is None or record.state in ("forgotten", "erased"):
         return None
     if record.expires_at is not None and record.expired(engine.clock()):
@@ -89,19 +89,19 @@ def listed(
 
 
 def count(engine: Engine, scope: Scope, where: Filter | None) -> int:
-    """Count live records that have not expired."""
+    """Count live records, without expired records."""
     engine.settle(where)
     return engine.backend.count(scope, where, engine.clock())
 
 
 def namespaces(engine: Engine, scope: Scope) -> dict[str, int]:
-    """Return how many such records each namespace has."""
+    """Return the number of live records for each namespace."""
     engine.check_open()
     return engine.backend.namespaces(scope, engine.clock())
 
 
 def vectors(engine: Engine, ids: Sequence[str], name: str) -> dict[str, Vector]:
-    """Return the vectors called *name* of the records that have one."""
+    """Return the vectors called *name*, by the id of each record with any."""
     engine.check_open()
     rows = engine.backend.rows_of(ids)
     found = engine.backend.vectors(list(rows.values()), name)
@@ -109,7 +109,7 @@ def vectors(engine: Engine, ids: Sequence[str], name: str) -> dict[str, Vector]:
 
 
 def touch(engine: Engine, ids: Sequence[str]) -> None:
-    """Count one access of each live record that has not expired now."""
+    """Count one access of each live, unexpired record now."""
     engine.check_open()
     found, now = engine.backend.journal_reader.current(ids), engine.clock()
     live = [each for each in found if each.record.state == "live" and not each.record.expired(now)]
@@ -123,9 +123,9 @@ def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallRes
 
 
 class Answer(NamedTuple):
-    """What was *found* for a request: its *places* there, best first, and what the index has there.
+    """The answer to a request: the top k *found*, the *places* to return, and the records there.
 
-    The records are shared with other answers, and their accesses not counted.
+    Other answers share the records, and accesses are not counted in them.
     """
 
     found: Found
@@ -143,12 +143,12 @@ class Answer(NamedTuple):
         return [self.found.scores[place] for place in self.places]
 
     def rows(self, ranks: Iterable[int]) -> list[tuple[int, MemoryRecord]]:
-        """Return the rows and records of these *ranks*, the best being 0."""
+        """Return the rows and records of *ranks*; the best rank is 0."""
         places = [self.places[rank] for rank in ranks]
         return [(self.found.rows[place], self.accessed[place][0]) for place in places]
 
     def result(self, rank: int) -> RecallResult:
-        """Return the result of this *rank*, its record a copy."""
+        """Return the result of a *rank*, with a copy of the record."""
         place = self.places[rank]
         return RecallResult.explained_by(
             with_accesses(*self.accessed[place]),
@@ -174,13 +174,13 @@ def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
 
 
 def touch_rows(engine: Engine, found: Sequence[tuple[int, MemoryRecord]]) -> None:
-    """Count an access of each row and record now, whatever moment was asked about."""
+    """Count an access of each row and record now, even for a request about the past."""
     with engine.index.lock:
         engine.index.touch(found, engine.clock())
 
 
 def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyNot:
-    """Tell what keeps the record with *id* out of the answer to *request*."""
+    """Return the reason that keeps the record *id* out of the answer to *request*."""
     probe, now = _begun(engine, request)
     with engine.index.lock:
         for _ in range(_TRIES):
@@ -206,7 +206,7 @@ def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyN
 
 
 def _hidden(record: MemoryRecord, scope: Scope, now: float) -> WhyNot | None:
-    """Tell what hides *record* from every query, if anything does."""
+    """Return the reason that hides *record* from every query, if any."""
     if record.state != "live":
         by = f"by {record.superseded_by}" if record.superseded_by else ""
         return WhyNot(record.id, record.state, detail=by)
@@ -218,7 +218,7 @@ def _hidden(record: MemoryRecord, scope: Scope, now: float) -> WhyNot | None:
 
 
 def _placed(id: str, request: Request, standing: Placement, tied: int) -> WhyNot:
-    """Tell what became of a record that was weighed, *tied* equals with smaller ids before it."""
+    """Return the reason for a ranked record, with *tied* equal scores of smaller ids before."""
     explanation, similarity = standing.explanation, standing.similarity
     told = partial(WhyNot, id, score=explanation.score, explanation=explanation)
     if similarity <= 0:
@@ -233,7 +233,7 @@ def _placed(id: str, request: Request, standing: Placement, tied: int) -> WhyNot
 
 
 def _begun(engine: Engine, request: Request) -> tuple[VectorQuery | None, float]:
-    """Return the vector side of *request* and its moment."""
+    """Return the vector side of *request*, and the moment."""
     engine.settle(request.where)
     if request.query is None and request.vector is None:
         raise ValidationError("recall needs a query or a vector")
@@ -241,10 +241,10 @@ def _begun(engine: Engine, request: Request) -> tuple[VectorQuery | None, float]
 
 
 class _Reader:
-    """What a recall reads from the file beside *index*, which others may have written to meanwhile.
+    """The reads of a recall from the file beside *index*, while other processes may write.
 
-    ``overtaken`` tells whether that could show. A filter that has to be looked up *again* is not
-    held against it: that may take so long that somebody writes every time.
+    ``overtaken`` tells whether a write may show. A filter looked up *again* does not set the flag:
+    the look-up may take so long that a write comes in every time.
     """
 
     def __init__(self, backend: Backend, index: ScopeIndex, *, again: bool = False) -> None:
@@ -295,7 +295,7 @@ def _search(reader: _Reader, question: Question, ranking: Ranking) -> Search:
 
 
 def _probe(engine: Engine, request: Request) -> VectorQuery | None:
-    """Return the vector side of *request*; None when there is nothing to compare with."""
+    """Return the vector side of *request*; None without a vector to compare."""
     alone = request.query is None or request.mode == "semantic"
     if request.vector is not None:
         name, vector = request.vector
@@ -312,7 +312,7 @@ def _probe(engine: Engine, request: Request) -> VectorQuery | None:
 def _unit_probe(
     name: str, vector: Vector, embedder: Embedder | None, alone: bool
 ) -> VectorQuery | None:
-    """Return the probe for *vector*, calibrated as its *embedder* says (None: not at all)."""
+    """Return the vector query for *vector*, calibrated by *embedder* (None: not at all)."""
     query = vector.astype(np.float64)
     length = math.sqrt(query @ query)
     floor = getattr(embedder, "floor", 0.0)
@@ -322,7 +322,7 @@ def _unit_probe(
 
 
 def _answer(reader: _Reader, found: Found, k: int) -> Answer:
-    """Load the records of what was *found*, order ties by id, and keep *k*."""
+    """Load the *found* records, order ties by id, and keep *k*."""
     accessed, scores = reader.index.accessed(found.positions, reader.records), found.scores
     places = list(accessed)
     if len(set(scores)) < len(scores):

@@ -1,9 +1,9 @@
 """The exact top k of a scope.
 
 The vector signal is first known only as an upper bound. Candidates are scored exactly from the top
-of the bound down; once k exact scores are known, whatever is bounded below the k-th cannot enter,
-and everything else is scored exactly too. So the answer is the true top k of the documented formula
-over the whole scope.
+of the bound down. Once k exact scores are known, a candidate bounded below the k-th score cannot
+enter, and every candidate above is scored exactly. So the answer is the true top k of the
+documented formula over the whole scope.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Positions = npt.NDArray[np.int64]
 class VectorQuery(NamedTuple):
     """The vector side of a query: a unit vector to compare with the vectors called ``name``.
 
-    ``share`` is the vector's share of the similarity. Its signal rises from 0 at the cosine
-    ``zero`` to 1 for the same direction; a record without any word of the query counts only above
+    ``share`` is the vector's share of the similarity. The signal rises from 0 at the cosine
+    ``zero`` to 1 for the same direction; a record without any query word counts only above
     ``floor``.
     """
 
@@ -42,7 +42,7 @@ class VectorQuery(NamedTuple):
     zero: float
 
     def signal(self, cosine: Floats, keyword: Floats) -> Floats:
-        """Return the vector signal of records with these cosines and keyword scores."""
+        """Return the vector signal of records with the given cosines and keyword scores."""
         signal = (cosine - self.zero) / (1 - self.zero)
         np.minimum(np.maximum(signal, 0.0, out=signal), 1.0, out=signal)
         signal *= (keyword > 0) | (cosine > self.floor)
@@ -55,7 +55,7 @@ class VectorQuery(NamedTuple):
 
 
 class Question(NamedTuple):
-    """One recall, checked: what to look for and what may be returned."""
+    """A checked recall: the query, and the limits of the answer."""
 
     query: str | None
     words: Query
@@ -68,7 +68,7 @@ class Question(NamedTuple):
 
 
 DIGITS: Final = 12
-"""Scores are rounded to so many decimals, so that rounding errors cannot decide an order."""
+"""Decimals of a score, so that rounding errors cannot decide an order."""
 
 _FEW: Final = 8
 _MANY: Final = 1024
@@ -82,9 +82,9 @@ _MORE: Final = 4  # than half as many again as are wanted are read in full at fi
 
 
 class Found(NamedTuple):
-    """What made it, best first: where it stands, its row, its score, and the numbers behind that.
+    """The top k, best first: positions, rows, scores, and the numbers behind the scores.
 
-    ``survivors`` tells how many were scored exactly.
+    ``survivors`` counts the candidates that were scored exactly.
     """
 
     positions: Positions
@@ -107,7 +107,7 @@ _NOTHING: Final = Found(np.empty(0, dtype=np.int64), [], [], {}, {}, 0)
 
 
 class _Ranked(NamedTuple):
-    """What a ranking makes of some positions, the score rounded, and which may be returned."""
+    """The ranking of some positions: rounded scores, and the positions that may be returned."""
 
     parts: Scored
     score: Floats
@@ -117,9 +117,9 @@ class _Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a row stands: its numbers, how many are ``ahead``, and the rows ``tied``, itself too.
+    """The placement of a row: numbers, the count ``ahead``, and all rows ``tied``.
 
-    One that is not alike enough, or scores too little, has neither.
+    A row below the limits of similarity or score has neither.
     """
 
     explanation: Explanation
@@ -155,14 +155,14 @@ class Search:
         self._survivors = 0
 
     def found(self) -> Found:
-        """Return the top k, best first, together with all that tie with the last of them."""
+        """Return the top k, best first, with all ties of the last."""
         if not self._question.k:
             return _NOTHING
         self._look_among(self._worthy())
         return self._best()
 
     def _best(self) -> Found:
-        """Return the top k of what is looked at, and what ties with the last of them."""
+        """Return the top k of the narrowed candidates, with all ties of the last."""
         positions, similar = self._candidates()
         if not len(positions):
             return _NOTHING
@@ -177,9 +177,9 @@ class Search:
         return self._told(positions, ranked, order)
 
     def standing(self, row: int) -> Placement:
-        """Return how *row* scores, and who stands before it or ties with it among all.
+        """Return the score of *row*, the number of rows before, and the ties, among all rows.
 
-        The question must ask for more than there is, or some of those could be missing.
+        The question must ask for more rows than the scope has, or the numbers would be incomplete.
         """
         one = self._index.positions([row])
         self._look_among(self._question.allowed)
@@ -197,10 +197,10 @@ class Search:
         return Placement(explanation, similarity, ahead, self._index.columns["row"][tied].tolist())
 
     def _worthy(self) -> Positions | None:
-        """Return the positions that may be returned, None for all, as few as is soon found out.
+        """Return the positions that may be in the answer, None for all.
 
-        A ranking may tell a ceiling. Then the heaviest are searched first, and what cannot reach
-        the k-th of them is left out, if that is most.
+        A ranking may have an upper bound. The positions with the highest bounds are searched first,
+        and positions that cannot reach the k-th score are left out, if most cannot.
         """
         allowed, k, size = self._question.allowed, self._question.k, self._index.size
         if size < _LARGE or not isinstance(self._ranking, HasUpperBound):
@@ -222,16 +222,16 @@ class Search:
         return worthy
 
     def _ceilings(self, ceiling: Callable[[Floats, Floats], Floats], places: slice) -> Floats:
-        """Return the most that what stands at *places* can score."""
+        """Return the upper bounds of the scores at *places*."""
         return ceiling(self._ages(places), self._index.columns["importance"][places])
 
     def _ages(self, places: slice) -> Floats:
-        """Return the seconds since what stands at *places* occurred or was accessed."""
+        """Return the seconds since the records at *places* occurred or were accessed."""
         columns = self._index.columns
         return _since(columns["occurred"][places], columns["accessed"][places], self._question.now)
 
     def _look_among(self, allowed: Positions | None) -> None:
-        """Take every sign of likeness from the positions that may not be returned."""
+        """Remove all similarity from the positions that may not be returned."""
         if (probe := self._probe) is not None:
             column = self._index.vector_column(probe.name, len(probe.query), self._fetch)
             self._scan = column.scan(probe.query, allowed)
@@ -241,7 +241,7 @@ class Search:
             self._scan.raw[barred] = -np.inf
 
     def _barred(self, allowed: Positions | None) -> Truths | None:
-        """Return which positions may not be returned, None if all may."""
+        """Return the positions that may not be returned, None if all may."""
         index = self._index
         barred = None if index.live == index.size else ~index.columns["alive"]
         if index.mortal:
@@ -254,7 +254,7 @@ class Search:
         return barred
 
     def _candidates(self) -> tuple[Positions, Floats]:
-        """Return the positions that may be in the top k, and bounds of their similarity."""
+        """Return the positions that may be in the top k, and bounds of the similarity."""
         bounds, least = self._bounds(), self._question.min_similarity
         if len(bounds) >= self._question.k:
             least = self._outranked(_kth(bounds, self._question.k))
@@ -277,15 +277,15 @@ class Search:
 
     @property
     def _unrelated(self) -> float:
-        """The similarity up to which a record without a word of the query may be unrelated."""
+        """The similarity up to which a record without a query word may be unrelated."""
         probe = self._probe
         return 0.0 if probe is None else probe.slope * (probe.floor - probe.zero)
 
     def _outranked(self, kth: float) -> float:
         """Return a similarity that the top k exceed, if k bounds of similarities reach *kth*.
 
-        Those k are at least as alike as their bound less its width; what is less alike than they
-        are by more than the ranking's spread, they all outrank.
+        The k records are at least as similar as the bound less the width. They outrank every record
+        that is less similar by more than the ranking's spread.
         """
         least = sure = self._question.min_similarity
         if self._probe is not None and self._scan is not None:
@@ -294,11 +294,11 @@ class Search:
         return max(least, kth - self._spread - 1e-9) if kth > sure else least
 
     def _narrowed(self, positions: Positions, similar: Floats) -> tuple[Positions, Floats]:
-        """Leave out of many *positions* what k others outrank whatever the exact signals are.
+        """Prune *positions* that k positions outrank whatever the exact signals are.
 
-        Return the others and a guess of their order: by bounds of their similarity, if little else
-        counts, or of their score. This is what keeps a ranking of unknown spread from weighing all
-        of them time and again.
+        Return the rest and a guess of the order: by bounds of the similarity if few other signals
+        count, else by bounds of the score. Pruning keeps a ranking of unknown spread from ranking
+        all positions again and again.
         """
         k, scan = self._question.k, self._scan
         few = len(positions) <= max(_MANY, 4 * k)
@@ -327,7 +327,7 @@ class Search:
         return cosines(self._index.directions(probe.name, positions, self._fetch), probe.query)
 
     def _evidence(self, positions: Positions, cosine: Floats) -> Signals:
-        """Return what is known of *positions*, whose *cosine* is this at most."""
+        """Return the signals of *positions*, with *cosine* as an upper bound."""
         probe, keyword, now = self._probe, self._keyword[positions], self._question.now
         judged = self._index.columns["judged"].take(positions, axis=0).T
         return Signals(
@@ -350,9 +350,9 @@ class Search:
         return self._index.passing(Compare(("category",), "$eq", name), self._matching)
 
     def _settled(self, positions: Positions, guess: Floats) -> _Ranked:
-        """Make cosines exact until no bound is left that could reach the top k.
+        """Compute exact cosines until no bound is left that could reach the top k.
 
-        What comes first by *guess* is the first to be made exact; only what is passes.
+        The order of *guess* is the order of the computation; only passing positions remain.
         """
         k, cosine = self._question.k, self._most(positions)
         exact = np.full(len(positions), self._probe is None)
@@ -371,7 +371,7 @@ class Search:
             batch = rest if full else rest[_top(ranked.score[rest], 4 * int(exact.sum()))]
 
     def _ranked(self, positions: Positions, cosine: Floats) -> _Ranked:
-        """Rank *positions* by a *cosine* that is theirs, or theirs at most."""
+        """Rank *positions* by *cosine*, exact or an upper bound."""
         evidence = self._evidence(positions, cosine)
         parts = self._ranking.rank(evidence)
         score = parts.score.round(DIGITS)
@@ -380,7 +380,7 @@ class Search:
         return _Ranked(parts, score, evidence.similarity, passing)
 
     def _told(self, positions: Positions, ranked: _Ranked, order: Positions) -> Found:
-        """Return what stands at the places *order* of these columns."""
+        """Return the values of the columns at the places *order*."""
         found = positions[order]
         return Found(
             found,
@@ -393,13 +393,13 @@ class Search:
 
 
 def _since(occurred: Floats, accessed: Floats, now: float) -> Floats:
-    """Return the seconds since what was *accessed* or *occurred*."""
+    """Return the seconds since the times *accessed* or *occurred*, the later."""
     age: Floats = now - np.maximum(occurred, accessed)
     return np.maximum(age, 0.0, out=age)
 
 
 def _kth(values: Floats, k: int) -> float:
-    """Return a number no greater than the k-th largest value, near it: by the maxima of groups."""
+    """Return a number near and no greater than the k-th largest value, by the maxima of groups."""
     size = min(len(values) // (_FEW * (k + 16)), _LARGEST_GROUP)
     if size > 1:
         values = values[: len(values) // size * size].reshape(size, -1).max(axis=0)
