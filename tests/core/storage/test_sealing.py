@@ -367,7 +367,7 @@ def test_a_segment_that_is_there_twice_makes_no_memory_two(path: Path) -> None:
         assert len({hit.memory.id for hit in store.recall("whales", k=600)}) == 600
 
 
-Anchored: TypeAlias = tuple[Path, RecordCache, Path]
+Anchored: TypeAlias = tuple[Path, MemoryAnchor, Path]
 
 
 @pytest.fixture
@@ -469,7 +469,7 @@ def test_a_file_put_back_under_an_open_store_is_not_written_to(path: Path) -> No
             store.store("Three")
 
 
-class Slow(RecordCache):
+class Slow(MemoryAnchor):
     """An anchor that keeps nothing until it is let go on."""
 
     def __init__(self) -> None:
@@ -503,7 +503,7 @@ def test_each_of_the_threads_that_share_a_commit_waits_for_the_anchor(
     assert " 0000000000000002 " in str(anchor.line)
 
 
-class Failing(RecordCache):
+class Failing(MemoryAnchor):
     """An anchor that cannot be written as long as it is told so."""
 
     broken = False
