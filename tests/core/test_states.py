@@ -63,7 +63,7 @@ def _everything_comes_early(monkeypatch: pytest.MonkeyPatch) -> None:
         (index, "_WORTH_SAVING", 2),
         (scope, "BULK", 3),
         (scope, "MANY_DEAD", 1),
-        (writer, "WHOLE_IN_256", 60),
+        (writer, "FULL_RECORDS_IN_256", 60),
     ):
         monkeypatch.setattr(module, name, small)
 

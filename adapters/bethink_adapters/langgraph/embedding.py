@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Numbers = Sequence[float]
 T = TypeVar("T")
 
-WHOLE: Final = ("$",)
+FULL_RECORD: Final = ("$",)
 
 
 def name_of(number: int) -> str:
@@ -47,14 +47,14 @@ class Index:
     """What an index *config* asks for; without one the store's own embedder is all there is."""
 
     def __init__(self, config: IndexConfig | None) -> None:
-        self.fields: Sequence[str] = WHOLE
+        self.fields: Sequence[str] = FULL_RECORD
         self.embeddings: Embeddings | None = None
         self.dims: int | None = None
         if config is None:
             return
         from langgraph.store.base import ensure_embeddings
 
-        self.fields = tuple(config.get("fields") or WHOLE)
+        self.fields = tuple(config.get("fields") or FULL_RECORD)
         self.embeddings = ensure_embeddings(config.get("embed"))
         if config.get("dims") is not None:
             self.dims = integer("dims", config["dims"], 1)

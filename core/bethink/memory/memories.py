@@ -200,7 +200,7 @@ class Memories(View):
     def store(
         self, content: str, *, on_similar: OnSimilar = "keep", **given: Unpack[Fields]
     ) -> MemoryRecord:
-        """Remember *content* with the fields of ``fields.Common`` and an ``id``; return the record.
+        """Remember *content* with the ``records.Common`` fields and an ``id``; return the record.
 
         The new record supersedes the live record of the namespace with the same ``key``, and the
         live record with the id *supersedes* (``NotFoundError`` if no live record has the id).

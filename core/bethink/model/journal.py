@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from .records import RECORD_FIELDS, MemoryRecord
 
-WHOLE: Final = "whole"
+FULL_RECORD: Final = "whole"
 """Where among its changes an entry tells, now and then, all of the record as it left it.
 
 So what a record was at any moment is found without reading all that happened to it before.
@@ -26,7 +26,7 @@ START: Final = bytes(32)
 _TOLD: Final[Mapping[str, Any]] = {
     **{name: each.types for name, each in RECORD_FIELDS.items()},
     **dict.fromkeys(("merged", "rows"), list),
-    **dict.fromkeys(("accesses", WHOLE), dict),
+    **dict.fromkeys(("accesses", FULL_RECORD), dict),
     **dict.fromkeys(("kind", "target", "session", "name"), str),
     "undoes": int,
 }
@@ -42,7 +42,7 @@ def is_well_formed(changes: object) -> bool:
 
 
 def _has_sensible_members(name: str, told: Any) -> bool:
-    if name == WHOLE:
+    if name == FULL_RECORD:
         return is_well_formed(told)
     if name == "accesses":
         return all(
@@ -62,12 +62,8 @@ def digest(salt: bytes, changes: str) -> bytes:
 
 def chain_hash(previous: bytes, columns: tuple[object, ...], digest: bytes) -> bytes:
     """Return the SHA-256 that chains an entry with these *columns* to the one before."""
-    return chained(previous, repr(columns), digest)
-
-
-def chained(previous: bytes, columns: str, digest: bytes) -> bytes:
-    """Return what ``link`` does of columns that are spelled already."""
-    return hashlib.sha256(previous + columns.encode("utf-8", "surrogatepass") + digest).digest()
+    spelled = repr(columns).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(previous + spelled + digest).digest()
 
 
 _NOTHING: Final[tuple[Any, ...]] = ((), {})

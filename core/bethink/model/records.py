@@ -197,7 +197,7 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
 _FIELDS: Final = MemoryRecord.__slots__
 _JSON: Final = ("value", "metadata")
 _values = attrgetter(*_FIELDS)
-_set = object.__setattr__
+set_field = object.__setattr__
 _Draft: Any = make_dataclass(
     "_Draft",
     [
@@ -275,7 +275,7 @@ class LazyResults:
             if name not in self.__match_args__:
                 kind = type(self).__name__
                 raise AttributeError(f"{kind!r} object has no attribute {name!r}")
-            _set(self, name, self._tell(name))
+            set_field(self, name, self._tell(name))
             return getattr(self, name)
 
 
@@ -293,9 +293,9 @@ class RecallResult(LazyResults):
     ) -> RecallResult:
         """Return a result whose explanation *explain* gives on first use."""
         result = object.__new__(cls)
-        _set(result, "memory", memory)
-        _set(result, "score", score)
-        _set(result, "_tell", lambda _: explain())
+        set_field(result, "memory", memory)
+        set_field(result, "score", score)
+        set_field(result, "_tell", lambda _: explain())
         return result
 
     @property

@@ -33,7 +33,7 @@ from .processes import Child, Say, forks
 KEY = b"sixteen bytes or more"
 
 
-class RecordCache:
+class MemoryAnchor:
     """An anchor in the memory of the test."""
 
     def __init__(self) -> None:
@@ -367,13 +367,13 @@ def test_a_segment_that_is_there_twice_makes_no_memory_two(path: Path) -> None:
         assert len({hit.memory.id for hit in store.recall("whales", k=600)}) == 600
 
 
-Anchored: TypeAlias = tuple[Path, RecordCache, Path]
+Anchored: TypeAlias = tuple[Path, MemoryAnchor, Path]
 
 
 @pytest.fixture
 def anchored(filled: Path) -> Anchored:
     """Return a store with an anchor, and a copy of it that is one entry older."""
-    anchor, copy = RecordCache(), filled.with_name("copy.db")
+    anchor, copy = MemoryAnchor(), filled.with_name("copy.db")
     keyed(filled, anchor=anchor).close()
     shutil.copy(filled, copy)
     with keyed(filled, anchor=anchor) as store:
@@ -440,15 +440,15 @@ def test_an_anchor_that_was_lost_is_begun_anew_only_on_purpose(
 ) -> None:
     path, *_ = anchored
     with pytest.raises(TamperedError, match="empty"):
-        keyed(path, anchor=RecordCache())
+        keyed(path, anchor=MemoryAnchor())
     keyed(path).close()
-    again = RecordCache()
+    again = MemoryAnchor()
     keyed(path, anchor=again).close()
     assert again.line
 
 
 def test_a_store_with_an_anchor_may_be_closed_before_anything_is_written(path: Path) -> None:
-    anchor = RecordCache()
+    anchor = MemoryAnchor()
     for _ in range(2):
         keyed(path, anchor=anchor).close()
     with keyed(path, anchor=anchor) as store, keyed(path, anchor=anchor) as other:
@@ -456,7 +456,7 @@ def test_a_store_with_an_anchor_may_be_closed_before_anything_is_written(path: P
         other.store("Two")
         assert store.verify().ok
     with pytest.raises(TamperedError, match="empty"):
-        keyed(path, anchor=RecordCache())
+        keyed(path, anchor=MemoryAnchor())
 
 
 def test_a_file_put_back_under_an_open_store_is_not_written_to(path: Path) -> None:
@@ -469,7 +469,7 @@ def test_a_file_put_back_under_an_open_store_is_not_written_to(path: Path) -> No
             store.store("Three")
 
 
-class Slow(RecordCache):
+class Slow(MemoryAnchor):
     """An anchor that keeps nothing until it is let go on."""
 
     def __init__(self) -> None:
@@ -503,7 +503,7 @@ def test_each_of_the_threads_that_share_a_commit_waits_for_the_anchor(
     assert " 0000000000000002 " in str(anchor.line)
 
 
-class Failing(RecordCache):
+class Failing(MemoryAnchor):
     """An anchor that cannot be written as long as it is told so."""
 
     broken = False

@@ -27,7 +27,7 @@ from .journal_reader import SQLiteJournalReader, logged
 from .loading import load, save
 from .opening import MEMORY
 from .reading import read_entries, read_fact, read_head, read_number, read_rows
-from .rows import GIVEN, HELD, spanning, to_vector, within, within_any
+from .rows import HOLDS_KEY, JSON_LIST, spanning, to_vector, within, within_any
 from .schema import remove_backups
 from .sealing import guard, renewed_codes
 from .where import selection
@@ -55,11 +55,11 @@ class SQLiteBackend:
         self._connections = Connections(location, durability, renewal)
         self.location = self._connections.path
         try:
-            self._seal = guard(self._connections, integrity_key, anchor)
+            self._guard = guard(self._connections, integrity_key, anchor)
         except BaseException:
             self._connections.close()
             raise
-        self._codes = NO_AUTH if self._seal is None else self._seal.codes
+        self._codes = NO_AUTH if self._guard is None else self._guard.codes
         self.journal_reader = SQLiteJournalReader(self._connections, self._codes)
         try:
             self._scrub(patience=0)
@@ -69,8 +69,8 @@ class SQLiteBackend:
     @contextmanager
     def write(self) -> Iterator[SQLiteWriter]:
         """Open the one write transaction: committed at the end, rolled back on any exception."""
-        if self._seal is not None:
-            with self._seal.write() as keyed:
+        if self._guard is not None:
+            with self._guard.write() as keyed:
                 yield keyed
             return
         with self._connections.writing() as connection:
@@ -93,7 +93,7 @@ class SQLiteBackend:
 
     def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the records among *ids* that exist, in any state."""
-        found = self._records(f"id IN {GIVEN}", json.dumps(list(ids)))
+        found = self._records(f"id IN {JSON_LIST}", json.dumps(list(ids)))
         return {record.id: record for record in found}
 
     def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
@@ -107,7 +107,7 @@ class SQLiteBackend:
 
     def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
         """Return the live record that holds *key* in *namespace*."""
-        found = self._records(HELD, namespace, key)
+        found = self._records(HOLDS_KEY, namespace, key)
         return found[0] if found else None
 
     def span(
@@ -193,7 +193,7 @@ class SQLiteBackend:
             live = read_rows(
                 connection,
                 self._codes,
-                f"row IN {GIVEN} AND state = 'live' AND {inside}",
+                f"row IN {JSON_LIST} AND state = 'live' AND {inside}",
                 json.dumps(list(rows)),
                 *parameters,
                 using="NOT INDEXED",
@@ -239,7 +239,7 @@ class SQLiteBackend:
         """Return the current row of the records among *ids* that exist."""
         wanted = json.dumps(list(ids))
         return dict(
-            self._connections.rows(f"SELECT id, row FROM records WHERE id IN {GIVEN}", wanted)
+            self._connections.rows(f"SELECT id, row FROM records WHERE id IN {JSON_LIST}", wanted)
         )
 
     def save(self, segments: Iterable[Segment]) -> list[int | None]:
@@ -274,9 +274,9 @@ class SQLiteBackend:
     @contextmanager
     def inspect(self) -> Iterator[SQLiteInspection]:
         """Open all that there is now to be checked, for however long that takes."""
-        known = None if self._seal is None else self._seal.known()
+        known = None if self._guard is None else self._guard.known()
         with self._connections.lasting() as connection:
-            yield SQLiteInspection(connection, self.location, self._seal, known)
+            yield SQLiteInspection(connection, self.location, self._guard, known)
 
     def scrub(self) -> None:
         """Remove every byte of what was erased from the file, its log and the copies beside it."""
@@ -309,7 +309,7 @@ def _listed(rows: Sequence[int]) -> tuple[str, tuple[object, ...]]:
     """Return the SQL list that *rows* make, and its parameters; for a few, SQLite is faster so."""
     if len(rows) <= _A_FEW:
         return f"({','.join('?' * len(rows))})", tuple(rows)
-    return GIVEN, (json.dumps(list(rows)),)
+    return JSON_LIST, (json.dumps(list(rows)),)
 
 
 def _namespaces(connection: sqlite3.Connection, scope: Scope) -> dict[str, int]:

@@ -18,7 +18,7 @@ from ...errors import TamperedError
 from ...model.journal import digest
 from ...model.port import Entry
 from ...model.records import MemoryRecord
-from .rows import COLUMNS, GIVEN, TOLD, to_entry, to_record
+from .rows import COLUMNS, ENTRY_COLUMNS, JSON_LIST, to_entry, to_record
 from .schema import CODED_COLUMNS
 
 _NAMES: Final = (
@@ -30,7 +30,7 @@ _OF_CODES: Final = 5  # columns at the end that are there for the code, itself t
 ENTRY: Final = "seq, at, action, id, namespace, was, row, digest, link"
 EMBEDDED_VECTOR: Final = "row, '', 0, vector"
 NAMED_VECTOR: Final = "row, name, since, vector"
-_MARK: Final = 9
+_PREFIX_BYTES: Final = 9
 _CHANGED: Final = "was changed by somebody who does not have the store's key"
 
 
@@ -41,7 +41,7 @@ class Authenticator:
     """What to select of a record."""
     to_record: Callable[[Sequence[Any]], MemoryRecord] = staticmethod(to_record)
     """Make the record of what was selected."""
-    told: str = TOLD
+    entry_columns: str = ENTRY_COLUMNS
     """What to select of a journal entry."""
     to_entry: Callable[[Sequence[Any]], Entry] = staticmethod(to_entry)
     """Make the entry of what was selected."""
@@ -69,7 +69,7 @@ class KeyedAuthenticator(Authenticator):
     cover the number.
     """
 
-    told = f"{ENTRY}, salt, changes, code"
+    entry_columns = f"{ENTRY}, salt, changes, code"
 
     def __init__(self, key: bytes, store: str, version: int) -> None:
         self._version = () if version == 1 else (version,)
@@ -81,7 +81,7 @@ class KeyedAuthenticator(Authenticator):
             for domain in (b"record", b"entry", b"vector", b"segment", b"store")
         }
 
-    def of(
+    def mac(
         self, domain: bytes, columns: tuple[object, ...], data: bytes | memoryview = b""
     ) -> bytes:
         """Return the code of *columns*, as SQLite returns them, and of *data*."""
@@ -92,21 +92,21 @@ class KeyedAuthenticator(Authenticator):
 
     def record(self, columns: Sequence[object]) -> bytes:
         """Return the code of a record, from ``record_columns``."""
-        return self.of(b"record", (*self._version, *columns))
+        return self.mac(b"record", (*self._version, *columns))
 
     def entry(self, columns: Sequence[object], count: int, *, erased: bool) -> bytes:
         """Return the code of a journal entry, from the columns ``ENTRY``.
 
         *count* is the number of records after it; *erased* says that what it told is gone. Both are
-        part of the code, to be read with ``mark``.
+        part of the code, to be read with ``parse_code``.
         """
-        mark = bytes([erased]) + count.to_bytes(_MARK - 1, "big")
-        return mark + self.of(b"entry", tuple(columns), mark)
+        prefix = bytes([erased]) + count.to_bytes(_PREFIX_BYTES - 1, "big")
+        return prefix + self.mac(b"entry", tuple(columns), prefix)
 
     def vector(self, columns: Sequence[object]) -> bytes:
         """Return the code of a vector, from the columns ``…_VECTOR``."""
         *place, blob = columns
-        return self.of(b"vector", tuple(place), blob if isinstance(blob, bytes) else b"")
+        return self.mac(b"vector", tuple(place), blob if isinstance(blob, bytes) else b"")
 
     def to_record(self, values: Sequence[Any]) -> MemoryRecord:
         """Return the record of what was selected, if it is what was written."""
@@ -123,7 +123,7 @@ class KeyedAuthenticator(Authenticator):
 
     def genuine(self, columns: Sequence[Any], salt: Any, changes: Any, code: Any) -> bool:
         """Tell whether a journal entry is what was written."""
-        erased, count = mark(code)
+        erased, count = parse_code(code)
         if code != self.entry(columns, count, erased=erased):
             return False
         if erased:
@@ -140,8 +140,8 @@ class KeyedAuthenticator(Authenticator):
         """
         given = json.dumps([int(row) for row in rows])
         for *columns, code in connection.execute(
-            f"SELECT {EMBEDDED_VECTOR}, code FROM vectors WHERE row IN {GIVEN} UNION ALL "
-            f"SELECT {NAMED_VECTOR}, code FROM named_vectors WHERE row IN {GIVEN}",
+            f"SELECT {EMBEDDED_VECTOR}, code FROM vectors WHERE row IN {JSON_LIST} UNION ALL "
+            f"SELECT {NAMED_VECTOR}, code FROM named_vectors WHERE row IN {JSON_LIST}",
             (given, given),
         ):
             if columns[1] not in but and code != self.vector(columns):
@@ -149,11 +149,11 @@ class KeyedAuthenticator(Authenticator):
 
     def checksum(self, columns: tuple[object, ...], data: bytes | memoryview) -> int:
         """Return what tells a segment with these *columns* and *data* from a damaged one."""
-        return int.from_bytes(self.of(b"segment", columns, data)[:8], "big") >> 1
+        return int.from_bytes(self.mac(b"segment", columns, data)[:8], "big") >> 1
 
 
-def mark(code: object) -> tuple[bool, int]:
+def parse_code(code: object) -> tuple[bool, int]:
     """Return whether the entry with this *code* was erased, and how many records there were."""
-    if not isinstance(code, bytes) or len(code) < _MARK:
+    if not isinstance(code, bytes) or len(code) < _PREFIX_BYTES:
         return False, 0
-    return code[0] == 1, int.from_bytes(code[1:_MARK], "big")
+    return code[0] == 1, int.from_bytes(code[1:_PREFIX_BYTES], "big")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from .rows import Shape
+from .rows import RowTypes
 
 ERASED: Final = "erased"
 SCRUBBED: Final = "scrubbed"
@@ -22,7 +22,7 @@ ENTRIES_OF: Final = (  # a record's first entry is its ordinal, so that the inde
     "UNION ALL SELECT seq FROM journal WHERE id = ? AND action <> 'store'"
 )
 _PLACES: Final = f"SELECT namespace, was, row FROM journal WHERE seq IN ({ENTRIES_OF})"
-_PLACE: Final = Shape(str, int | None, int | None)
+_PLACE: Final = RowTypes(str, int | None, int | None)
 
 
 def blank(connection: sqlite3.Connection, id: str) -> frozenset[str]:

@@ -16,11 +16,11 @@ from ...model.port import Entry, Row, Vector
 from ...model.records import Snapshot
 from .authenticator import Authenticator
 from .reading import read_head, read_rows, read_snapshots
-from .rows import GIVEN, Shape, to_vector
+from .rows import JSON_LIST, RowTypes, to_vector
 
 _AT_ONCE: Final = 256
 _GIVEN: Final = "SELECT since, row, name FROM named_vectors ORDER BY since, name"
-_NAMED: Final = Shape(int, int, str)
+_NAMED: Final = RowTypes(int, int, str)
 _VECTOR: Final = "SELECT vector FROM named_vectors WHERE row = ? AND name = ?"
 
 
@@ -46,7 +46,7 @@ class SQLiteFullScan:
         rows = array("q", (row for (row,) in ordered))
         for start in range(0, len(rows), _AT_ONCE):
             some = json.dumps(rows[start : start + _AT_ONCE].tolist())
-            found = read_rows(self._connection, self._codes, f"row IN {GIVEN}", some)
+            found = read_rows(self._connection, self._codes, f"row IN {JSON_LIST}", some)
             yield from sorted(found, key=attrgetter("ordinal"))
 
     def entries(self) -> Iterator[tuple[Entry, dict[str, Vector]]]:
@@ -54,7 +54,7 @@ class SQLiteFullScan:
         named = self._read.enter_context(closing(self._connection.execute(_GIVEN)))
         given = groupby(map(_NAMED, named), key=itemgetter(0))
         since, places = next(given, (0, iter(())))
-        selected = f"SELECT {self._codes.told} FROM journal ORDER BY seq"
+        selected = f"SELECT {self._codes.entry_columns} FROM journal ORDER BY seq"
         told = self._read.enter_context(closing(self._connection.execute(selected)))
         for entry in map(self._codes.to_entry, told):
             vectors: dict[str, Vector] = {}

@@ -15,15 +15,22 @@ from ...model.journal import START, chain_hash, digest
 from ...model.port import EMBEDDED, SEGMENT_FORMAT, Access, Entry, Place, RecordTrace
 from ...model.records import MemoryRecord, Problem, ProblemKind
 from . import schema
-from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, NO_AUTH, KeyedAuthenticator, mark
+from .authenticator import (
+    EMBEDDED_VECTOR,
+    ENTRY,
+    NAMED_VECTOR,
+    NO_AUTH,
+    KeyedAuthenticator,
+    parse_code,
+)
 from .opening import explained
-from .rows import COLUMNS, TOLD, to_changes, to_record
-from .sealing import Seal
+from .rows import COLUMNS, ENTRY_COLUMNS, to_changes, to_record
+from .sealing import Guard
 
 _MOST: Final = 100
 _STEPS: Final = (
-    f"SELECT {TOLD} FROM journal WHERE seq = :ordinal AND id = :id UNION ALL "
-    f"SELECT {TOLD} FROM journal "
+    f"SELECT {ENTRY_COLUMNS} FROM journal WHERE seq = :ordinal AND id = :id UNION ALL "
+    f"SELECT {ENTRY_COLUMNS} FROM journal "
     "WHERE id = :id AND action <> 'store' AND row IS NOT NULL ORDER BY seq"
 )
 _CHANGED: Final = "it was changed without the store's key"
@@ -124,16 +131,16 @@ _QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
 class SQLiteInspection:
     """Check what *connection* sees of the file at *path*.
 
-    *seal* guards it if it has a key; its anchor knew *known* before.
+    *guard* guards the file if it has a key; its anchor knew *known* before.
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, path: str, seal: Seal | None, known: str | None
+        self, connection: sqlite3.Connection, path: str, guard: Guard | None, known: str | None
     ) -> None:
         self._connection = connection
         self._path = path
-        self._seal = seal
-        self._codes = None if seal is None else seal.codes
+        self._guard = guard
+        self._codes = None if guard is None else guard.codes
         self._known = known
         self._touch = lru_cache(256)(self._touched)
 
@@ -148,9 +155,9 @@ class SQLiteInspection:
             yield from self._tried(part)
         for query in _QUERIES:
             yield from self._tried(partial(self._asked, *query))
-        if self._seal is not None:
-            yield from self._tried(partial(self._records, self._seal.codes))
-            yield from self._seal.problems(self._connection, self._known)
+        if self._guard is not None:
+            yield from self._tried(partial(self._records, self._guard.codes))
+            yield from self._guard.problems(self._connection, self._known)
 
     def _tried(self, check: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
         """Yield what *check* finds, and what keeps it from going on."""
@@ -202,7 +209,9 @@ class SQLiteInspection:
     ) -> bool:
         if self._codes is None:
             return code is not None
-        return not self._codes.genuine(columns, salt, changes, code) or mark(code)[1] != stored
+        return (
+            not self._codes.genuine(columns, salt, changes, code) or parse_code(code)[1] != stored
+        )
 
     def _asked(self, kind: ProblemKind, query: str, what: str) -> Iterator[Problem]:
         for (where,) in self._connection.execute(query):

@@ -17,7 +17,7 @@ from .authenticator import Authenticator
 from .connection import Connections
 from .full_scan import SQLiteFullScan
 from .reading import read_entries, read_head, read_snapshots
-from .rows import GIVEN, Shape, to_vector, within
+from .rows import JSON_LIST, RowTypes, to_vector, within
 
 _AT_ONCE: Final = 256  # records whose entries are read before others have their turn
 _BEFORE: Final = (
@@ -33,9 +33,9 @@ _NAMED: Final = (  # of a record's rows from then on, the one that the vector st
     "AND action <> 'store' AND seq > :row) LIMIT 1"
 )
 _STEPS: Final = "SELECT seq FROM clock_steps WHERE seq BETWEEN 2 AND ? ORDER BY seq"
-_TIME: Final = Shape(float)
-_COUNTED: Final = Shape(int, int, float)
-_LINK: Final = Shape(str, str, str, int, float)
+_TIME: Final = RowTypes(float)
+_COUNTED: Final = RowTypes(int, int, float)
+_LINK: Final = RowTypes(str, str, str, int, float)
 
 
 class SQLiteJournalReader:
@@ -75,11 +75,11 @@ class SQLiteJournalReader:
 
     def current(self, ids: Sequence[str]) -> list[Current]:
         """Return those of the records that exist, in any state."""
-        return self._found(f"{self._current} WHERE id IN {GIVEN}", json.dumps(list(ids)))
+        return self._found(f"{self._current} WHERE id IN {JSON_LIST}", json.dumps(list(ids)))
 
     def ids_of_rows(self, rows: Sequence[int]) -> dict[int, str]:
         """Return the id of the record that each of *rows* was made for."""
-        made = f"SELECT seq, id FROM journal WHERE seq IN {GIVEN}"
+        made = f"SELECT seq, id FROM journal WHERE seq IN {JSON_LIST}"
         return dict(self._connections.rows(made, json.dumps(list(rows))))
 
     def key_holders(self, namespace: str, key: str, seq: int) -> list[Current]:
@@ -178,8 +178,8 @@ class SQLiteJournalReader:
         one = f"SELECT since, source, kind, target FROM links WHERE {held} AND"
         wanted = json.dumps(list(ids))
         found = self._connections.rows(
-            f"SELECT source, kind, target, seq, at FROM ({one} source IN {GIVEN} UNION "
-            f"{one} target IN {GIVEN}) JOIN journal ON seq = since ORDER BY seq",
+            f"SELECT source, kind, target, seq, at FROM ({one} source IN {JSON_LIST} UNION "
+            f"{one} target IN {JSON_LIST}) JOIN journal ON seq = since ORDER BY seq",
             *(seq, seq, wanted) * 2,
         )
         return [Link(*_LINK(columns)) for columns in found]
@@ -214,7 +214,7 @@ def _story(
     connection: sqlite3.Connection, codes: Authenticator, current: Current, seq: int
 ) -> RecordHistory:
     told: list[Entry] = []
-    selected = f"SELECT {codes.told} FROM journal"
+    selected = f"SELECT {codes.entry_columns} FROM journal"
     with closing(connection.execute(f"{selected} {_BEFORE}", (current.record.id, seq))) as entries:
         for columns in entries:
             told.append(codes.to_entry(columns))

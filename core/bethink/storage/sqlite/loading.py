@@ -14,7 +14,7 @@ from ...model.port import SEGMENT_FORMAT, Loading, Row, Segment
 from .authenticator import Authenticator
 from .erasing import ERASED
 from .reading import read_number, read_rows
-from .rows import GIVEN
+from .rows import JSON_LIST
 
 _PIECE: Final = 1 << 20
 _NARROW: Final = 8  # times a gap's rows are looked through sooner than all of a namespace
@@ -83,10 +83,10 @@ def _loose(
     after = "namespace = ? AND state = 'live' AND row > ?"
     if limit is None:
         return read_rows(connection, codes, after, namespace, last)
-    (sealed,) = connection.execute(
+    (facts_mac,) = connection.execute(
         "SELECT total(count) FROM segments WHERE namespace = ?", (namespace,)
     ).fetchone()
-    narrow = (newest - last) * _NARROW <= sealed
+    narrow = (newest - last) * _NARROW <= facts_mac
     found = connection.execute(
         f"SELECT row, revision, id FROM records {'NOT INDEXED' if narrow else ''} "
         f"WHERE {after} ORDER BY row LIMIT ?",
@@ -100,7 +100,7 @@ def _loose(
     if len(kept) == len(found):
         return list(kept.values())
     given = json.dumps([row for row, *_ in found if row not in kept])
-    read = read_rows(connection, codes, f"row IN {GIVEN}", given, using="NOT INDEXED")
+    read = read_rows(connection, codes, f"row IN {JSON_LIST}", given, using="NOT INDEXED")
     kept.update((each.row, each) for each in read)
     return [kept[row] for row, *_ in found]
 
@@ -178,8 +178,8 @@ def save(connection: sqlite3.Connection, codes: Authenticator, segment: Segment)
         return None
     replaced = json.dumps(segment.replaces)
     overlapping, present = connection.execute(
-        f"SELECT count(*) FILTER (WHERE number NOT IN {GIVEN} AND last >= ? AND first <= ?),"
-        f" count(*) FILTER (WHERE number IN {GIVEN}) FROM segments WHERE namespace = ?",
+        f"SELECT count(*) FILTER (WHERE number NOT IN {JSON_LIST} AND last >= ? AND first <= ?),"
+        f" count(*) FILTER (WHERE number IN {JSON_LIST}) FROM segments WHERE namespace = ?",
         (replaced, segment.first, segment.last, replaced, segment.namespace),
     ).fetchone()
     if overlapping and not _segments(connection, codes, segment.namespace):
@@ -187,7 +187,7 @@ def save(connection: sqlite3.Connection, codes: Authenticator, segment: Segment)
         overlapping = 0
     if overlapping or present != len(segment.replaces):
         return None
-    connection.execute(f"DELETE FROM segments WHERE number IN {GIVEN}", (replaced,))
+    connection.execute(f"DELETE FROM segments WHERE number IN {JSON_LIST}", (replaced,))
     columns = (
         SEGMENT_FORMAT,
         segment.namespace,

@@ -10,11 +10,11 @@ from ...errors import CorruptStoreError
 from ...model.port import EMBEDDED, Entry, Row, Vector
 from ...model.records import Snapshot
 from .authenticator import Authenticator
-from .rows import Shape, to_vector
+from .rows import RowTypes, to_vector
 
-_FACT: Final = Shape(str)
-_SNAPSHOT: Final = Shape(str, int, float)
-_PLACE: Final = Shape(int, int, str | None)
+_FACT: Final = RowTypes(str)
+_SNAPSHOT: Final = RowTypes(str, int, float)
+_PLACE: Final = RowTypes(int, int, str | None)
 
 
 def read_head(connection: sqlite3.Connection) -> int:
@@ -48,7 +48,9 @@ def read_entries(
     connection: sqlite3.Connection, codes: Authenticator, sql: str, *parameters: object
 ) -> list[Entry]:
     """Return the journal entries that *sql* chooses, in its order."""
-    found = connection.execute(f"SELECT {codes.told} FROM journal {sql}", parameters).fetchall()
+    found = connection.execute(
+        f"SELECT {codes.entry_columns} FROM journal {sql}", parameters
+    ).fetchall()
     return list(map(codes.to_entry, found))
 
 

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from operator import attrgetter, is_, itemgetter
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
 
 from ...errors import CorruptStoreError
 from ...model.fields import to_json
-from ...model.journal import WHOLE, is_well_formed, non_empty_fields
+from ...model.journal import FULL_RECORD, is_well_formed
 from ...model.namespaces import Scope, Subtree, below
 from ...model.port import Entry, Vector
 from ...model.records import RECORD_FIELDS, MemoryRecord, new_record
 
 FIELDS: Final = MemoryRecord.__slots__
 COLUMNS: Final = ", ".join(FIELDS)
-TOLD: Final = "seq, at, action, id, namespace, was, row, changes"
+ENTRY_COLUMNS: Final = "seq, at, action, id, namespace, was, row, changes"
 _VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
 _values = attrgetter(*FIELDS)
-_common = itemgetter(*(n for n, name in enumerate(FIELDS) if name not in ("id", "content")))
 _MANY: Final = 50
 _SINGLE: Final = np.dtype("<f4")
 
-GIVEN: Final = "(SELECT value FROM json_each(?))"
+JSON_LIST: Final = "(SELECT value FROM json_each(?))"
 """The values of a list given as JSON, of any length."""
 
-HELD: Final = "namespace = ? AND key = ? AND state = 'live'"
+HOLDS_KEY: Final = "namespace = ? AND key = ? AND state = 'live'"
 """Whether a record holds a key."""
 
 
-class Shape:
+class RowTypes:
     """The *kinds* of values that belong together.
 
     SQLite takes values of any kind in any column, and a damaged file has them.
@@ -58,8 +57,10 @@ class Shape:
 
 
 _JSON_TYPES: Final = {"value": str | None, "tags": str, "metadata": str}
-_ENTRY: Final = Shape(int, float, str, str | None, str | None, int | None, int | None)
-_RECORD: Final = Shape(*(_JSON_TYPES.get(name, each.types) for name, each in RECORD_FIELDS.items()))
+_ENTRY: Final = RowTypes(int, float, str, str | None, str | None, int | None, int | None)
+_RECORD: Final = RowTypes(
+    *(_JSON_TYPES.get(name, each.types) for name, each in RECORD_FIELDS.items())
+)
 
 
 def to_values(record: MemoryRecord) -> list[Any]:
@@ -69,36 +70,6 @@ def to_values(record: MemoryRecord) -> list[Any]:
     values[_TAGS] = to_json(record.tags) if record.tags else "[]"
     values[_METADATA] = to_json(record.metadata) if record.metadata else "{}"
     return values
-
-
-class Telling:
-    """Spell what entries tell of new records; what one shares with the one before, only once.
-
-    They share the very same values: equal ones such as 0.0 and -0.0 may be spelled otherwise.
-    """
-
-    def __init__(self) -> None:
-        self._common: tuple[Any, ...] | None = None
-        self._around: tuple[str, str] | None = None
-
-    def __call__(self, record: MemoryRecord, values: Sequence[Any]) -> str:
-        """Return the JSON of all that *record*, with these column *values*, says."""
-        common = _common(values)
-        if self._common is None or not all(map(is_, common, self._common)):
-            self._common, self._around = common, None
-            return to_json(non_empty_fields(record))
-        if self._around is None:
-            self._around = _around(record)
-        before, after = self._around
-        return f'{{"id":{to_json(record.id)}{before}{to_json(record.content)}{after}'
-
-
-def _around(record: MemoryRecord) -> tuple[str, str]:
-    """Return how the JSON of all that *record* says goes on after its id and its content."""
-    fields = non_empty_fields(record)
-    del fields["id"], fields["content"]
-    namespace = to_json({"namespace": fields.pop("namespace")})
-    return f',{namespace[1:-1]},"content":', f",{to_json(fields)[1:]}"
 
 
 def to_record(values: Sequence[Any]) -> MemoryRecord:
@@ -127,11 +98,11 @@ def to_changes(text: str | None) -> tuple[dict[str, Any] | None, Any]:
     changes = from_json(text) if text else None
     if changes is not None and not is_well_formed(changes):
         raise CorruptStoreError(None, "damaged journal entry in the store")
-    return changes, changes.pop(WHOLE, None) if changes else None
+    return changes, changes.pop(FULL_RECORD, None) if changes else None
 
 
 def to_entry(values: Sequence[Any]) -> Entry:
-    """Return the journal entry with the columns ``TOLD``."""
+    """Return the journal entry with the columns ``ENTRY_COLUMNS``."""
     return Entry._make((*_ENTRY(values[:-1]), *to_changes(values[-1])))
 
 

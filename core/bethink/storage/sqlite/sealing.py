@@ -25,7 +25,7 @@ from ...model.journal import non_empty_fields
 from ...model.port import Row, Vector
 from ...model.records import MemoryRecord, Problem
 from ..anchors import Anchor
-from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, mark
+from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
 from .connection import Connections
 from .reading import read_entries, read_fact, read_number
 from .schema import altered, code_version, version_of
@@ -33,7 +33,7 @@ from .writer import SQLiteWriter
 
 KEYED: Final = "keyed"
 """The fact that tells the store's own id and proves its key."""
-SEAL: Final = "seal"
+FACTS_MAC: Final = "seal"
 """The fact that vouches for the others, and for the snapshots."""
 ANCHORED: Final = "anchored"
 """The fact that the store has an anchor."""
@@ -46,7 +46,7 @@ _OTHER_KEY: Final = "it was made with another integrity key"
 _CHANGED_FACTS: Final = "facts or snapshots of the store were changed"
 
 
-class Seal:
+class Guard:
     """What guards the file behind *connections*, once it has shown that it is whole."""
 
     def __init__(self, connections: Connections, key: bytes, anchor: Anchor | None) -> None:
@@ -116,7 +116,7 @@ class Seal:
     def line(self, seq: int, link: bytes) -> str:
         """Return the line for the anchor; a later one is greater."""
         told = f"bethink {self._store} {seq:016d} {link.hex()}"
-        return f"{told} {self.codes.of(b'store', (told,)).hex()}"
+        return f"{told} {self.codes.mac(b'store', (told,)).hex()}"
 
     def _advance(self, place: tuple[int, bytes]) -> None:
         """Bring the anchor to *place* at least, and then note whether there is one."""
@@ -134,16 +134,16 @@ class Seal:
 
     def problems(self, connection: sqlite3.Connection, known: str | None) -> Iterator[Problem]:
         """Yield what is missing in what *connection* sees, or older than the anchor knew before."""
-        if read_fact(connection, SEAL) != sealed(connection, self.codes):
-            yield Problem("fact", SEAL, "it does not fit the facts and snapshots")
+        if read_fact(connection, FACTS_MAC) != facts_mac(connection, self.codes):
+            yield Problem("fact", FACTS_MAC, "it does not fit the facts and snapshots")
         seq, _, code = _last(connection)
         try:
             read_entries(connection, self.codes, "WHERE seq = ?", seq)
         except TamperedError:
             yield Problem("journal", f"entry {seq}", "it was changed without the store's key")
         (count,) = connection.execute("SELECT count(*) FROM records").fetchone()
-        if count != mark(code)[1]:
-            yield Problem("file", self._path, f"it holds {count} records of {mark(code)[1]}")
+        if count != parse_code(code)[1]:
+            yield Problem("file", self._path, f"it holds {count} records of {parse_code(code)[1]}")
         yield from self._anchor_problems(connection, known)
 
     def _anchor_problems(
@@ -172,7 +172,7 @@ class KeyedWriter(SQLiteWriter):
 
     def __init__(self, connection: sqlite3.Connection, codes: KeyedAuthenticator) -> None:
         super().__init__(connection, codes)
-        self._count = mark(_last(connection)[2])[1]
+        self._count = parse_code(_last(connection)[2])[1]
 
     @property
     def place(self) -> tuple[int, bytes]:
@@ -193,7 +193,7 @@ class KeyedWriter(SQLiteWriter):
         """Change indexed fields: the record moves to a new row, and vectors with it."""
         self._codes.check_vectors(self._connection, [row, self._head + 1], but=vectors)
         moved = super().replace(row, record, vectors)
-        self._seal_vectors(moved.row, moved.vectors)
+        self._sign_vectors(moved.row, moved.vectors)
         return moved
 
     def _drop(self, name: str) -> None:
@@ -204,11 +204,11 @@ class KeyedWriter(SQLiteWriter):
             self._codes.to_record(self._connection.execute(selected, (row,)).fetchone())
         super()._drop(name)
         for row in rows:
-            self._seal_record(row)
+            self._sign_record(row)
 
     def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
         super()._attach(row, vectors)
-        self._seal_vectors(row, vectors)
+        self._sign_vectors(row, vectors)
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
         """Leave *tombstone* of the record in *row*; return the namespaces it was ever in."""
@@ -216,10 +216,10 @@ class KeyedWriter(SQLiteWriter):
             raise TamperedError(None, "what journal entries told was taken out of them")
         places = super().erase(row, tombstone)
         for *columns, code in _blank(self._connection):
-            count = mark(code)[1]
+            count = parse_code(code)[1]
             if code != self._codes.entry(columns, count, erased=False):
                 raise TamperedError(None, f"journal entry {columns[0]} was changed")
-            self._seal_entry(columns, count, erased=True)
+            self._sign_entry(columns, count, erased=True)
         return places
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
@@ -227,7 +227,7 @@ class KeyedWriter(SQLiteWriter):
         self.find(list(accesses))
         rows = super().touch(accesses)
         for row in rows:
-            self._seal_record(row)
+            self._sign_record(row)
         return rows
 
     def journal(
@@ -243,31 +243,31 @@ class KeyedWriter(SQLiteWriter):
         super().journal(action, at, record, was, row, changes)
         if row is not None:
             self._count += was is None
-            self._seal_record(row)
+            self._sign_record(row)
         columns = self._connection.execute(
             f"SELECT {ENTRY} FROM journal WHERE seq = ?", (self._head,)
         ).fetchone()
-        self._seal_entry(columns, self._count, erased=changes is None)
+        self._sign_entry(columns, self._count, erased=changes is None)
 
     def snapshot(self, name: str, at: float) -> None:
         """Name the last journal position."""
-        with self._resealed():
+        with self._renewed_mac():
             super().snapshot(name, at)
 
     def set(self, name: str, value: str) -> None:
         """Note a fact about the store."""
-        with self._resealed():
+        with self._renewed_mac():
             super().set(name, value)
 
     @contextmanager
-    def _resealed(self) -> Iterator[None]:
-        """Check the seal before facts or snapshots are changed, and renew it after."""
-        if self.fact(SEAL) != sealed(self._connection, self._codes):
+    def _renewed_mac(self) -> Iterator[None]:
+        """Check the code of facts and snapshots before a change, and renew the code after."""
+        if self.fact(FACTS_MAC) != facts_mac(self._connection, self._codes):
             raise TamperedError(None, _CHANGED_FACTS)
         yield
-        super().set(SEAL, sealed(self._connection, self._codes))
+        super().set(FACTS_MAC, facts_mac(self._connection, self._codes))
 
-    def _seal_record(self, row: int) -> None:
+    def _sign_record(self, row: int) -> None:
         columns = self._connection.execute(
             f"SELECT {self._codes.record_columns} FROM records WHERE row = ?", (row,)
         ).fetchone()
@@ -275,7 +275,7 @@ class KeyedWriter(SQLiteWriter):
             "UPDATE records SET code = ? WHERE row = ?", (self._codes.record(columns), row)
         )
 
-    def _seal_vectors(self, row: int, names: Collection[str]) -> None:
+    def _sign_vectors(self, row: int, names: Collection[str]) -> None:
         """Vouch for the vectors of *row* called *names*, and for none that others put there."""
         for table, columns in (("vectors", EMBEDDED_VECTOR), ("named_vectors", NAMED_VECTOR)):
             for place, *found in self._connection.execute(
@@ -287,26 +287,28 @@ class KeyedWriter(SQLiteWriter):
                         (self._codes.vector(found), place),
                     )
 
-    def _seal_entry(self, columns: Sequence[object], count: int, *, erased: bool) -> None:
+    def _sign_entry(self, columns: Sequence[object], count: int, *, erased: bool) -> None:
         code = self._codes.entry(columns, count, erased=erased)
         self._connection.execute("UPDATE journal SET code = ? WHERE seq = ?", (code, columns[0]))
 
 
-def guard(connections: Connections, key: bytes | None, anchor: Anchor | None) -> Seal | None:
+def guard(connections: Connections, key: bytes | None, anchor: Anchor | None) -> Guard | None:
     """Return what guards a file with a key; refuse the wrong one, or none where one is due."""
     if key is not None:
-        return Seal(connections, key, anchor)
+        return Guard(connections, key, anchor)
     with connections.reading() as connection:
         if read_fact(connection, KEYED) is not None:
             raise IntegrityKeyError(connections.path, _NEEDS_KEY)
     return None
 
 
-def sealed(connection: sqlite3.Connection, codes: KeyedAuthenticator) -> str:
-    """Return what the fact ``SEAL`` must say."""
-    facts = connection.execute("SELECT name, value FROM facts WHERE name <> ? ORDER BY 1", (SEAL,))
+def facts_mac(connection: sqlite3.Connection, codes: KeyedAuthenticator) -> str:
+    """Return what the fact ``FACTS_MAC`` must say."""
+    facts = connection.execute(
+        "SELECT name, value FROM facts WHERE name <> ? ORDER BY 1", (FACTS_MAC,)
+    )
     named = connection.execute("SELECT name, seq, at FROM snapshots ORDER BY 1")
-    return codes.of(b"store", (*facts.fetchall(), *named.fetchall())).hex()
+    return codes.mac(b"store", (*facts.fetchall(), *named.fetchall())).hex()
 
 
 @contextmanager
@@ -324,7 +326,7 @@ def renewed_codes(connection: sqlite3.Connection, path: str, key: bytes | None) 
     store, new = _authenticator(keyed, path, key)
     for name, what in altered(connection, version_of(connection, path)):
         raise TamperedError(path, f"{name}: {what}")
-    if read_fact(connection, SEAL) != sealed(connection, new):
+    if read_fact(connection, FACTS_MAC) != facts_mac(connection, new):
         raise TamperedError(path, _CHANGED_FACTS)
     old = KeyedAuthenticator(key, store, read_number(connection, CODED) or 1)
     found = connection.execute(f"SELECT row, {old.columns} FROM records")
@@ -341,7 +343,7 @@ def _note_version(connection: sqlite3.Connection, codes: KeyedAuthenticator) -> 
     writer = SQLiteWriter(connection)
     if code_version() > 1:
         writer.set(CODED, str(code_version()))
-    writer.set(SEAL, sealed(connection, codes))
+    writer.set(FACTS_MAC, facts_mac(connection, codes))
 
 
 def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedAuthenticator]:
@@ -379,7 +381,7 @@ def _begun(connection: sqlite3.Connection, path: str, key: bytes) -> str:
 
 
 def _proof(codes: KeyedAuthenticator, store: str) -> str:
-    return codes.of(b"store", (store,)).hex()
+    return codes.mac(b"store", (store,)).hex()
 
 
 def _last(connection: sqlite3.Connection) -> tuple[int, bytes, object]:

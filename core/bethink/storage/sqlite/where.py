@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...model.filters import NUMBER_FIELDS, TIME_FIELDS, All, Any_, Compare, Filter, Not
 from ...model.namespaces import Scope
 from ...model.records import LIVE, State
-from .rows import GIVEN, within
+from .rows import JSON_LIST, within
 
 _SYMBOLS = {"$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
@@ -139,7 +139,7 @@ def _among(column: str, operator: str, operand: list[Any]) -> Condition:
     sql = f"+{column} IS NOT NULL AND {column} {'NOT IN' if operator == '$nin' else 'IN'}"
     if fitting and all(map(_is_text, fitting)):
         listed = column if operator == "$in" and column in ("id", "key") else None
-        return Condition(f"{sql} {GIVEN}", (json.dumps(fitting),), listed=listed)
+        return Condition(f"{sql} {JSON_LIST}", (json.dumps(fitting),), listed=listed)
     if len(fitting) > 500:
         return _OPEN
     return Condition(f"{sql} ({','.join('?' * len(fitting))})", fitting)

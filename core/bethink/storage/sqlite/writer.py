@@ -12,14 +12,24 @@ from typing import Final
 from ...errors import DimensionError, ValidationError
 from ...model.fields import to_json
 from ...model.filters import Filter, matches
-from ...model.journal import START, WHOLE, chained, digest, non_empty_fields
+from ...model.journal import FULL_RECORD, START, chain_hash, digest, non_empty_fields
 from ...model.namespaces import Scope
 from ...model.port import EMBEDDED, Row, Vector
 from ...model.records import LIVE, MemoryRecord, State
 from .authenticator import NO_AUTH, Authenticator
 from .erasing import ERASED, blank
 from .reading import read_fact, read_number, read_rows
-from .rows import FIELDS, GIVEN, HELD, Shape, Telling, spanning, to_blob, to_values, to_vector
+from .rows import (
+    COLUMNS,
+    FIELDS,
+    HOLDS_KEY,
+    JSON_LIST,
+    RowTypes,
+    spanning,
+    to_blob,
+    to_values,
+    to_vector,
+)
 from .schema import mend_indexes
 from .where import selection
 
@@ -27,9 +37,13 @@ _UPDATE: Final = (
     "UPDATE records SET row = ?, revision = ?, "
     f"{', '.join(f'{name} = ?' for name in FIELDS)} WHERE row = ?"
 )
+_RECORD: Final = (
+    f"INSERT INTO records (row, ordinal, revision, {COLUMNS}) "
+    f"VALUES ({', '.join('?' * (3 + len(FIELDS)))})"
+)
 _ACCESSED: Final = (
     "SELECT row, ordinal, id, access_count, last_accessed_at FROM records "
-    f"WHERE id IN {GIVEN} AND state = 'live'"
+    f"WHERE id IN {JSON_LIST} AND state = 'live'"
 )
 _TOUCH: Final = (
     "UPDATE records SET access_count = ?, last_accessed_at = ?, revision = ? WHERE row = ?"
@@ -41,9 +55,9 @@ _ENTRY: Final = (
 _VECTOR: Final = "INSERT INTO vectors (row, vector) VALUES (?, ?)"
 _SALT: Final = 16  # bytes
 _LINKED: Final = "source = ? AND kind = ? AND target = ? AND until IS NULL"
-_LAST: Final = Shape(int, bytes, float)
-_COUNTED: Final = Shape(int, int, str, int, float | None)
-WHOLE_IN_256: Final = 4
+_LAST: Final = RowTypes(int, bytes, float)
+_COUNTED: Final = RowTypes(int, int, str, int, float | None)
+FULL_RECORDS_IN_256: Final = 4
 """Of so many in 256 entries that change a record the journal tells the whole record."""
 
 
@@ -71,7 +85,7 @@ class SQLiteWriter:
 
     def by_key(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
         """Return the live record that holds *key*."""
-        return next(self._found(HELD, namespace, key), None)
+        return next(self._found(HOLDS_KEY, namespace, key), None)
 
     def span(
         self, namespace: str, low: str, high: str, now: float, *, last: bool = False
@@ -129,7 +143,7 @@ class SQLiteWriter:
         """Add a record; an id that exists is refused."""
         row = self._head + 1
         added = Row(row, row, record, vectors)
-        self._insert_records([added], [to_values(record)])
+        self._insert_records([added])
         self._attach(row, vectors)
         return added
 
@@ -141,8 +155,7 @@ class SQLiteWriter:
             Row(row, row, record, own)
             for row, (record, own) in enumerate(zip(records, vectors, strict=True), self._head + 1)
         ]
-        values = list(map(to_values, records))
-        self._insert_records(rows, values)
+        self._insert_records(rows)
         self._connection.executemany(
             _VECTOR,
             (
@@ -157,25 +170,14 @@ class SQLiteWriter:
                 self._attach(each.row, named)
         if rows:
             self._note_time(at)
-        self._connection.executemany(_ENTRY, self._stored(rows, values, at))
+        self._connection.executemany(_ENTRY, self._entries(rows, at))
         return rows
 
-    def _insert_records(self, rows: Sequence[Row], values: Sequence[Sequence[object]]) -> None:
-        """Insert the records of *rows*, whose *values* are in the order of ``FIELDS``.
-
-        Columns that none of them fills are left to SQLite: to give them takes time.
-        """
-        before, numbers = self._connection.total_changes, [each.row for each in rows]
-        named = zip(FIELDS, zip(*values, strict=True), strict=False)  # none of no records
-        given = {name: column for name, column in named if column.count(None) < len(column)}
-        insert = (
-            f"INSERT INTO records ({', '.join(('row', 'ordinal', 'revision', *given))}) "
-            f"VALUES ({', '.join('?' * (3 + len(given)))})"
-        )
+    def _insert_records(self, rows: Sequence[Row]) -> None:
+        before = self._connection.total_changes
+        columns = ((each.row, each.row, each.row, *to_values(each.record)) for each in rows)
         try:
-            self._connection.executemany(
-                insert, zip(numbers, numbers, numbers, *given.values(), strict=True)
-            )
+            self._connection.executemany(_RECORD, columns)
         except sqlite3.IntegrityError as error:
             refused = rows[self._connection.total_changes - before]
             raise ValidationError(self._taken(refused.record.id)) from error
@@ -186,18 +188,13 @@ class SQLiteWriter:
             return f"a record with id {id!r} exists already; use update"
         return f"a record with id {id!r} exists already, but is {found[0]}; use another id"
 
-    def _stored(
-        self, rows: Sequence[Row], values: Iterable[Sequence[object]], at: float
-    ) -> Iterator[tuple[object, ...]]:
-        """Yield the journal entries of new *rows*, whose records have these *values*."""
-        salts, tell, moment = os.urandom(_SALT * len(rows)), Telling(), repr(at)
-        for number, (each, own) in enumerate(zip(rows, values, strict=True)):
-            seq, id, namespace = each.row, each.record.id, each.record.namespace
+    def _entries(self, rows: Sequence[Row], at: float) -> Iterator[tuple[object, ...]]:
+        """Yield the journal entries of new *rows*."""
+        salts = os.urandom(_SALT * len(rows))
+        for number, each in enumerate(rows):
             salt = salts[number * _SALT : (number + 1) * _SALT]
-            # as the whole tuple is spelled, but for the time only once
-            spelled = f"({seq}, {moment}, 'store', {id!r}, {namespace!r}, None, {seq})"
-            columns = (seq, at, "store", id, namespace, None, seq)
-            yield self._chained(columns, spelled, salt, tell(each.record, own))
+            columns = (each.row, at, "store", each.record.id, each.record.namespace, None, each.row)
+            yield self._chained(columns, salt, to_json(non_empty_fields(each.record)))
 
     def patch(self, row: int, record: MemoryRecord) -> None:
         """Change fields that are not indexed, keeping the row."""
@@ -238,7 +235,7 @@ class SQLiteWriter:
         else:
             self._connection.execute("UPDATE vectors SET row = ? WHERE row = ?", (new, row))
         self._connection.execute(
-            f"UPDATE named_vectors SET row = ? WHERE row = ? AND name NOT IN {GIVEN}",
+            f"UPDATE named_vectors SET row = ? WHERE row = ? AND name NOT IN {JSON_LIST}",
             (new, row, json.dumps(list(given))),
         )
         carried = self._connection.execute(
@@ -315,14 +312,14 @@ class SQLiteWriter:
     ) -> None:
         """Append one entry; *was* is the row before, *row* the row after."""
         salt = os.urandom(_SALT)
-        whole = action != "store" and row is not None and salt[0] < WHOLE_IN_256
+        whole = action != "store" and row is not None and salt[0] < FULL_RECORDS_IN_256
         if changes is not None and whole and record and record.state == "live":
-            changes = {**changes, WHOLE: non_empty_fields(record)}
+            changes = {**changes, FULL_RECORD: non_empty_fields(record)}
         text = None if changes is None else to_json(changes)
         self._note_time(at)
         id, namespace = (record.id, record.namespace) if record else (None, None)
         columns = (self._head + 1, at, action, id, namespace, was, row)
-        self._connection.execute(_ENTRY, self._chained(columns, repr(columns), salt, text))
+        self._connection.execute(_ENTRY, self._chained(columns, salt, text))
 
     def _note_time(self, at: float) -> None:
         """Note the time of the next entry, and whether it is before that of the last one."""
@@ -331,14 +328,11 @@ class SQLiteWriter:
         self._at = at
 
     def _chained(
-        self, columns: tuple[int, *tuple[object, ...]], spelled: str, salt: bytes, text: str | None
+        self, columns: tuple[int, *tuple[object, ...]], salt: bytes, text: str | None
     ) -> tuple[object, ...]:
-        """Return all columns of the next entry, from now on the last; *columns* are its first.
-
-        They come *spelled*, too, as ``repr`` does it.
-        """
+        """Return all columns of the next entry, from now on the last; *columns* are the first."""
         digested = digest(salt, text or "")
-        self._head, self._link = columns[0], chained(self._link, spelled, digested)
+        self._head, self._link = columns[0], chain_hash(self._link, columns, digested)
         kept = (None, None) if text is None else (salt, text)
         return (*columns, digested, self._link, *kept)
 
