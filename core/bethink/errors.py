@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 
 class BethinkError(Exception):
-    """Stand at the root, so that one ``except`` catches all of them.
+    """The root of all errors, for a single ``except``.
 
-    *message* is what ``str()`` shows; *values* are the constructor's arguments, kept for pickling.
+    *message* is the text of ``str()``; *values* are the constructor's arguments, kept for pickling.
     """
 
     def __init__(self, message: str, *values: object) -> None:
@@ -56,7 +56,7 @@ class ValidationError(BethinkError, ValueError):
 
 
 class DimensionError(ValidationError):
-    """Refuse a vector of the wrong length; *name* says which vector, when there are several."""
+    """Refuse a vector of the wrong length; *name* names the vector if there are several."""
 
     def __init__(self, expected: int, found: int, name: str | None = None) -> None:
         which = f"vector {name!r}" if name else "vector"
@@ -68,7 +68,7 @@ class DimensionError(ValidationError):
 
 
 class PathTakenError(ValidationError):
-    """Refuse a path where there is a *kind* ("file" or "folder") already."""
+    """Refuse a path in use by a *kind* ("file" or "folder")."""
 
     def __init__(self, path: str, kind: str) -> None:
         super().__init__(f"there is a {kind} at {path!r} already", path, kind)
@@ -85,7 +85,7 @@ class IsAFolderError(ValidationError):
 
 
 class HoleError(ValidationError):
-    """Refuse to treat what is left at *path* as a file: what stood at byte *at* is gone."""
+    """Refuse to read the rest at *path* as a file: the text at byte *at* is gone."""
 
     def __init__(self, path: str, at: int) -> None:
         message = (
@@ -98,7 +98,7 @@ class HoleError(ValidationError):
 
 
 class OccurrenceError(ValidationError):
-    """Refuse to replace *old* in the file *path*: it begins on all of *lines*, or nowhere."""
+    """Refuse to replace *old* in the file *path*: *old* begins on all of *lines*, or nowhere."""
 
     def __init__(self, path: str, old: str, lines: tuple[int, ...] = ()) -> None:
         shown = repr(old if len(old) <= 80 else f"{old[:79]}…")
@@ -112,7 +112,7 @@ class OccurrenceError(ValidationError):
 
 
 class LineRangeError(ValidationError):
-    """Refuse *line*, which is not one of *first* to *last*."""
+    """Refuse *line*, which is outside *first* to *last*."""
 
     def __init__(self, line: int, first: int, last: int) -> None:
         super().__init__(f"line {line} is not within [{first}, {last}]", line, first, last)
@@ -122,7 +122,7 @@ class LineRangeError(ValidationError):
 
 
 class NotFoundError(BethinkError, LookupError):
-    """Say that there is no *what* (such as ``"record"``) with this *id*."""
+    """Report that no *what* (such as ``"record"``) has the *id*."""
 
     def __init__(self, what: str, id: str) -> None:
         super().__init__(f"{what} {id!r} was not found", what, id)
@@ -145,7 +145,7 @@ class EmbedderMismatchError(BethinkError, ValueError):
 
 
 class IntegrityKeyError(BethinkError, ValueError):
-    """Refuse to open the file at *path* with this integrity key, or without one."""
+    """Refuse to open the file at *path* with the given integrity key, or without a key."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}", path, reason)
@@ -211,11 +211,11 @@ class StorageError(BethinkError, OSError):
 
 
 class NotAnchoredError(StorageError):
-    """Say that what was written is in the store, but not in its anchor; the next write is both."""
+    """Report a write that is in the store, but not in the anchor; the next write does both."""
 
 
 class NotABethinkFileError(StorageError):
-    """Refuse a file that something else made; it is left untouched."""
+    """Refuse a file made by a different program; the file is left untouched."""
 
     def __init__(
         self, path: str | None, reason: str = "not a bethink file; it was left untouched"
@@ -224,14 +224,14 @@ class NotABethinkFileError(StorageError):
 
 
 class CorruptStoreError(StorageError):
-    """Say that the file is damaged."""
+    """Report a damaged file."""
 
     def __init__(self, path: str | None, reason: str = "the file is damaged") -> None:
         super().__init__(path, reason)
 
 
 class TamperedError(CorruptStoreError):
-    """Say that what was read is not what was written with the store's integrity key."""
+    """Report data that was not written with the store's integrity key."""
 
 
 class SchemaTooNewError(StorageError):
@@ -258,7 +258,7 @@ class StoreBusyError(StorageError, TimeoutError):
 
 
 class MissingExtraError(BethinkError, ImportError):
-    """Name the pip line that installs *package*, which comes with bethink's *extra*."""
+    """Name the pip line that installs *package*, a part of bethink's *extra*."""
 
     def __init__(self, package: str, extra: str) -> None:
         message = f"this needs the package {package!r}: pip install 'bethink[{extra}]'"

@@ -30,13 +30,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def check_held(content: str, value: object) -> None:
-    """Refuse a record that would hold nothing."""
+    """Refuse a record without content and value."""
     if not content and value is None:
         raise ValidationError("content must not be empty (unless a value is given)")
 
 
 def number(name: str, value: object, low: float, high: float, what: str = "a number") -> float:
-    """Return *value*, which stands for *what*, as a finite float within [low, high]."""
+    """Return *value*, the argument *what*, as a finite float within [low, high]."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValidationError(f"{name} must be {what}, not {type(value).__name__}")
     if not low <= value <= high:
@@ -45,7 +45,7 @@ def number(name: str, value: object, low: float, high: float, what: str = "a num
 
 
 def integer(name: str, value: object, low: int) -> int:
-    """Return *value* as an int of at least *low*; one beyond all counting is cut down."""
+    """Return *value* as an int of at least *low*, cut down to 2^63 - 1."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValidationError(f"{name} must be an int, not {type(value).__name__}")
     if value < low:
@@ -54,7 +54,7 @@ def integer(name: str, value: object, low: int) -> int:
 
 
 def limit(name: str, value: object) -> int | None:
-    """Return *value* as the most that may be returned, None for no limit."""
+    """Return *value* as a limit on the number of results, None for no limit."""
     return None if value is None else integer(name, value, 0)
 
 
@@ -68,7 +68,7 @@ def timestamp(name: str, value: object) -> float:
 
 
 def text(name: str, value: object, limit: int = MAX_LABEL) -> str:
-    """Return *value*, as a plain str, if it is one that any storage can hold."""
+    """Return *value* as a plain str that any storage can hold."""
     if not isinstance(value, str):
         raise ValidationError(f"{name} must be a str, not {type(value).__name__}")
     if len(value) > limit:
@@ -87,7 +87,7 @@ def label(name: str, value: object) -> str:
 
 
 def identifier(name: str, value: object) -> str:
-    """Return *value* if it is a label without NUL, at which a text ends for SQLite's JSON."""
+    """Return *value* if it is a label without NUL, which ends a text in SQLite's JSON."""
     found = label(name, value)
     if "\0" in found:
         raise ValidationError(f"{name} must not hold a NUL character")
@@ -104,7 +104,7 @@ def one_of(name: str, value: Choice, choices: tuple[Choice, ...]) -> Choice:
 
 
 def ids(value: str | Iterable[str]) -> list[str]:
-    """Return one id or several as a list."""
+    """Return one id, or several, as a list."""
     if not isinstance(value, str) and not isinstance(value, Iterable):
         raise ValidationError(f"ids must be a str or a list of str, not {type(value).__name__}")
     return [identifier("id", id) for id in ([value] if isinstance(value, str) else value)]
@@ -121,7 +121,7 @@ def path(name: str, value: object) -> str:
 
 
 def function(name: str, value: Function) -> Function:
-    """Return *value* if it can be called."""
+    """Return *value* if callable."""
     if not callable(value):
         raise ValidationError(f"{name} must be a function, not {type(value).__name__}")
     return value
@@ -166,21 +166,21 @@ def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
 
 
 def _paired(text: str) -> str:
-    """Return *text* with each pair of surrogates as the one character that JSON reads it as."""
+    """Return *text* with each pair of surrogates as one character, as JSON reads the pair."""
     if not _SURROGATE.search(text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def storable(value: object) -> bool:
-    """Tell whether *value*, made of JSON types, holds only text that any storage can hold."""
+    """Return whether *value*, made of JSON types, holds only text that any storage can hold."""
     return not _SURROGATE.search(_COMPACT.encode(value))
 
 
 def to_json(value: object) -> str:
     """Return *value* as compact JSON that can be encoded as UTF-8.
 
-    What comes in is checked, so a number that JSON does not know is from a damaged store.
+    Input is checked before, so a number outside JSON comes from a damaged store.
     """
     try:
         encoded = _COMPACT.encode(value)
@@ -192,7 +192,7 @@ def to_json(value: object) -> str:
 
 
 def content(name: str, value: object) -> str:
-    """Return *value* as the text of a record, "" for a blank one."""
+    """Return *value* as the text of a record, "" for a blank text."""
     found = text(name, value, MAX_CONTENT)
     return found if found.strip() else ""
 
@@ -258,5 +258,5 @@ def vectors(name: str, value: object) -> dict[str, Vector]:
 
 
 def optional(check: Callable[[str, object], Any]) -> Callable[[str, object], Any]:
-    """Return *check* for what may be None as well."""
+    """Return *check* for values that may be None."""
     return lambda name, value: None if value is None else check(name, value)

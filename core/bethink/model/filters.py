@@ -39,7 +39,7 @@ _TEXTS: Final = (str, bytes, bytearray)  # sequences, but no lists
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """One condition: the field at *path* stands in the relation *operator* to *operand*."""
+    """One condition: the field at *path* has the relation *operator* to *operand*."""
 
     path: tuple[str, ...]
     operator: str
@@ -71,9 +71,9 @@ Filter: TypeAlias = Compare | All | Any_ | Not
 
 
 def parse(where: object) -> Filter | None:
-    """Return the filter that *where* spells, or None for no filter.
+    """Return the filter of the mapping *where*, or None for no filter.
 
-    Raise ``ValidationError`` if it is wrong.
+    Raise ``ValidationError`` for an invalid mapping.
     """
     if where is None:
         return None
@@ -101,7 +101,7 @@ def matches(where: Filter | None, record: MemoryRecord) -> bool:
 
 
 def constant(where: Filter | None) -> bool | None:
-    """Return what *where* says of every record alike, None if it depends on the record."""
+    """Return the result of *where* if equal for every record, None if the record matters."""
     match where:
         case None:
             return True
@@ -116,12 +116,12 @@ def constant(where: Filter | None) -> bool | None:
 
 
 def lasting(where: Filter | None, now: float) -> Filter:
-    """Return *where*, narrowed to what has not expired by *now*."""
+    """Return *where*, narrowed to records that have not expired by *now*."""
     return _narrowed(where, Not(_over(now)))
 
 
 def expired(where: Filter | None, now: float) -> Filter:
-    """Return *where*, narrowed to what has expired by *now*."""
+    """Return *where*, narrowed to records that have expired by *now*."""
     return _narrowed(where, _over(now))
 
 

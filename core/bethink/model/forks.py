@@ -1,8 +1,8 @@
-"""Stores and forks: no database connection and no held lock ever crosses one.
+"""Stores and forks: no database connection and no held lock ever crosses a fork.
 
-SQLite remembers per process which locks it holds, and a forked child inherits the memory without
-the locks. So just before a fork every open store finishes what it is doing and lets go of its file;
-parent and child open it again when they next need it.
+SQLite remembers held locks per process, and a forked child inherits the memory without the locks.
+So just before a fork every open store finishes and closes the file; parent and child open the
+file again when needed.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from weakref import WeakSet
 
 
 class Forkable(Protocol):
-    """What has to be told of a fork."""
+    """An object to be notified of forks."""
 
     def before_fork(self) -> None:
         """Come to rest and hold still."""
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Go on; a child has none of its parent's other threads."""
+        """Continue; a child has no other threads."""
 
 
 opening: Final = threading.RLock()
-"""Held while a store is opened, so that none is half open, and unknown here, at a fork."""
+"""Held while a store is opened, so that no store is half open, and unknown here, at a fork."""
 
 _known: WeakSet[Forkable] = WeakSet()
 _resting: list[Forkable] = []
 
 
 def watch(forkable: Forkable) -> None:
-    """Tell *forkable* of every fork for as long as it lives; one that is under way ends first."""
+    """Notify *forkable* of every later fork for life; a fork under way ends first."""
     with opening:
         _known.add(forkable)
 

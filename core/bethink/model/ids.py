@@ -17,7 +17,7 @@ _MARKS: Final = 7 << 76 | 1 << 63  # version and variant
 class IdFactory:
     """Make ids from *clock*.
 
-    Within one millisecond, or when the clock steps back, they count up.
+    Within one millisecond, or when the clock steps back, ids count up.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -27,10 +27,10 @@ class IdFactory:
         watch(self)
 
     def before_fork(self) -> None:
-        """Do nothing: a lock held by another thread never opens in a child, which gets its own."""
+        """Do nothing: a child makes a new lock, since a thread of the parent may hold the old."""
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Go on, in a child with a lock of its own."""
+        """Continue in a child, with a new lock."""
         if in_child:
             self._lock = threading.Lock()
 
@@ -39,7 +39,7 @@ class IdFactory:
         return self.many(1)[0]
 
     def many(self, count: int) -> list[str]:
-        """Return as many ids, at one reading of the clock."""
+        """Return *count* ids, at one reading of the clock."""
         with self._lock:
             first = max(self._last + 1, int(self._clock() * 1000) << 12)
             self._last = first + count - 1

@@ -1,6 +1,6 @@
-"""The journal's chain: every entry vouches for the one before it.
+"""The journal's chain: every entry confirms the entry before.
 
-An entry's *digest* is a hash of its salted changes, its *link* a hash of the previous link, the
+An entry's *digest* is a hash of the salted changes, the *link* a hash of the previous link, the
 entry's own columns and the digest. Erasing salt and changes later leaves digest and link, so the
 chain still verifies.
 """
@@ -15,9 +15,9 @@ from typing import Any, Final
 from .records import RECORD_FIELDS, MemoryRecord
 
 FULL_RECORD: Final = "whole"
-"""Where among its changes an entry tells, now and then, all of the record as it left it.
+"""The change under which some entries hold the whole record after the entry.
 
-So what a record was at any moment is found without reading all that happened to it before.
+So a past record is found without reading all earlier entries.
 """
 
 START: Final = bytes(32)
@@ -34,7 +34,7 @@ _MEMBERS: Final = {"tags": str, "merged": str, "rows": int}
 
 
 def is_well_formed(changes: object) -> bool:
-    """Tell whether *changes* are of the types that entries tell."""
+    """Return whether *changes* have the types of journal entries."""
     return isinstance(changes, dict) and all(
         isinstance(told, _TOLD.get(name, object)) and _has_sensible_members(name, told)
         for name, told in changes.items()
@@ -55,13 +55,13 @@ def _has_sensible_members(name: str, told: Any) -> bool:
 def digest(salt: bytes, changes: str) -> bytes:
     """Return the SHA-256 of the salted changes.
 
-    Without the salt the text cannot be guessed from it.
+    Without the salt nobody can guess the text from the digest.
     """
     return hashlib.sha256(salt + changes.encode()).digest()
 
 
 def chain_hash(previous: bytes, columns: tuple[object, ...], digest: bytes) -> bytes:
-    """Return the SHA-256 that chains an entry with these *columns* to the one before."""
+    """Return the SHA-256 that chains an entry with *columns* to the entry before."""
     spelled = repr(columns).encode("utf-8", "surrogatepass")
     return hashlib.sha256(previous + spelled + digest).digest()
 
@@ -71,7 +71,7 @@ _values = attrgetter(*MemoryRecord.__slots__)
 
 
 def non_empty_fields(record: MemoryRecord) -> dict[str, Any]:
-    """Return every field of *record* that says something."""
+    """Return the fields of *record* that are not empty, as the journal stores fields."""
     fields = zip(MemoryRecord.__slots__, _values(record), strict=True)
     return {
         name: value

@@ -21,7 +21,7 @@ _EMPTY: Final = "%"
 
 @dataclass(frozen=True, slots=True)
 class Subtree:
-    """The scope of *path* and every namespace below it."""
+    """The scope of *path* and every namespace below."""
 
     path: str
 
@@ -30,7 +30,7 @@ class Subtree:
 
 
 class Everywhere:
-    """The scope of all namespaces; its one instance is ``EVERYWHERE``."""
+    """The scope of all namespaces; the one instance is ``EVERYWHERE``."""
 
     __slots__ = ()
 
@@ -86,7 +86,7 @@ def segment(text: str) -> str:
     """Quote any *text* into one valid segment; different texts give different segments.
 
     Percent-encodes "/", "%", control characters and lone surrogates; the empty text becomes "%". A
-    whole namespace has at most ``MAX_NAMESPACE`` characters: a name may be too long for one.
+    whole namespace has at most ``MAX_NAMESPACE`` characters: a long text may not fit.
     """
     if not isinstance(text, str):
         raise ValidationError(f"segment needs a str, not {type(text).__name__}")
@@ -94,13 +94,13 @@ def segment(text: str) -> str:
 
 
 def unsegment(quoted: str) -> str:
-    """Return the text that ``segment`` quoted."""
+    """Return the text quoted by ``segment``."""
     if quoted == _EMPTY:
         return ""
     return re.sub("(?:%[0-9A-F]{2})+", lambda run: unquote(run[0], errors="surrogatepass"), quoted)
 
 
 def below(path: str) -> tuple[str, str]:
-    """Return the ends of the paths below *path*: they lie from the first to before the second."""
+    """Return two bounds: the paths below *path* lie from the first to before the second."""
     start = path.removesuffix("/")
     return f"{start}/", f"{start}0"  # "0" is what follows "/"

@@ -1,12 +1,12 @@
 """Storage is a port: a durable, transactional, ordered log beside a table of current records.
 
-The index and the ranking are the same for every backend. A backend keeps records, their vectors and
-the journal, and changes them together or not at all.
+The index and the ranking are the same for every backend. A backend keeps records, vectors and the
+journal, and changes all of them together or not at all.
 
-Every record has a *row*: the number of its current indexed form. Rows only grow. A change of what
-is indexed (text, author, thread, time, namespace, vectors) gives the record a new row, and so does
-its coming back to life; the old row is dead for ever. That makes rows safe to cache and the cache
-cheap to catch up.
+Every record has a *row*: the number of the current indexed form. Rows only grow. A change of an
+indexed field (text, author, thread, time, namespace, vectors) gives the record a new row, and so
+does a return to life; the old row is dead for ever. So rows are safe to cache, and a cache is
+cheap to update.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
 
 DIMENSION: Final = f"dimension:{EMBEDDED}"
-"""The fact that tells how long the vectors of the store's own embedder are."""
+"""The fact with the length of the embedder's vectors."""
 
 SHORTEST_KEY: Final = 16
 """So many bytes an integrity key has at least."""
 
 SEGMENT_FORMAT: Final = 8
-"""Raised when segments change: in layout, or in how text becomes terms. Others are not loaded."""
+"""Raised when segments change, in layout or in terms; segments of other formats are not loaded."""
 
 
 @dataclass(slots=True)  # frozen, it would take three times as long to make
 class Row:
-    """A live record with its row, its place in insertion order and its vectors by name."""
+    """A live record with its row, the place in insertion order, and the vectors by name."""
 
     row: int
     ordinal: int
@@ -53,11 +53,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What happened from journal position *base* (exclusive) to *head*.
+    """The changes from journal position *base* (exclusive) to *head*.
 
-    ``rows`` are all rows that changed; those of them that still live come with their data in
-    ``live``. ``namespaces`` are those that changed, None if unknown; ``erased`` those that a record
-    was ever in that was erased: what was made from their texts must be made anew.
+    ``rows`` are all changed rows; live rows come with data in ``live``. ``namespaces`` are the
+    changed namespaces, None if unknown. ``erased`` are the namespaces that an erased record was
+    ever in: everything made from the texts must be made again.
     """
 
     base: int
@@ -70,10 +70,10 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A sealed piece of a namespace's index as bytes.
+    """A frozen piece of a namespace's index as bytes.
 
-    It holds ``count`` live rows from ``first`` to ``last`` as they were at ``head``; ``replaces``
-    names the saved segments that this one makes superfluous.
+    The piece holds ``count`` live rows from ``first`` to ``last`` as of ``head``; ``replaces``
+    names the saved segments that the piece makes superfluous.
     """
 
     namespace: str
@@ -88,10 +88,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """What a scope's index starts from, at journal position ``head``.
+    """The data from which a scope's index starts, at journal position ``head``.
 
-    Saved segments; the rows still ``alive`` of each namespace that lost some of its segments' rows;
-    rows that ``changed`` since; and the ``loose`` rows that are in no segment.
+    Saved segments; the rows still ``alive`` of each namespace that lost some of the segments' rows;
+    rows that ``changed`` since; and the ``loose`` rows without a segment.
     """
 
     head: int
@@ -102,19 +102,19 @@ class Loading:
 
 
 class Writer(Protocol):
-    """One open write transaction; it sees its own writes.
+    """One open write transaction; reads see the transaction's own writes.
 
-    Whoever changes a record appends its journal entry next: with a key, that vouches for it.
+    Each change of a record is followed by the journal entry, whose code covers the change.
     """
 
     def head(self) -> int:
         """Return the last journal position."""
 
     def find(self, ids: Sequence[str]) -> dict[str, tuple[int, MemoryRecord]]:
-        """Return ``{id: (row, record)}`` of the records among *ids* that exist, in any state."""
+        """Return ``{id: (row, record)}`` of the existing records among *ids*, in any state."""
 
     def by_key(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
-        """Return the live record that holds *key*."""
+        """Return the live record with *key*."""
 
     def span(
         self, namespace: str, low: str, high: str, now: float, *, last: bool = False
@@ -124,19 +124,16 @@ class Writer(Protocol):
     def matching(
         self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
     ) -> list[tuple[int, MemoryRecord]]:
-        """Return the records in *scope* in one of *states* that pass *where*, with their rows.
-
-        Oldest first.
-        """
+        """Return records in *scope* and *states* that pass *where*, with rows, oldest first."""
 
     def added(self, namespace: str, since: int) -> list[Row]:
         """Return the live rows of *namespace* made since journal position *since*, ascending.
 
-        Uncommitted ones are among them.
+        Uncommitted rows are included.
         """
 
     def dimension(self, name: str, wanted: int) -> int:
-        """Return the dimension of the vectors *name*; it becomes *wanted* if nothing has any."""
+        """Return the dimension of the vectors *name*; *wanted* if no record has any."""
 
     def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         """Add a record."""
@@ -144,7 +141,7 @@ class Writer(Protocol):
     def insert_all(
         self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
     ) -> list[Row]:
-        """Add records, each with its vectors and its journal entry."""
+        """Add records, each with vectors and a journal entry."""
 
     def patch(self, row: int, record: MemoryRecord) -> None:
         """Change fields that are not indexed, keeping the row."""
@@ -156,35 +153,35 @@ class Writer(Protocol):
         """
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
-        """Leave *tombstone* of the record in *row*, whatever its state, and nothing else.
+        """Replace the record in *row*, in any state, by *tombstone*.
 
-        Its vectors go, salt and changes of its journal entries so far, and every saved segment that
-        may hold a word of it. Return the namespaces it was ever in. ``Backend.scrub`` does the
-        rest.
+        Vectors, the salt and changes of all earlier journal entries, and every saved segment that
+        may hold a word of the record are removed. Return the namespaces that the record was ever
+        in. ``Backend.scrub`` removes the bytes.
         """
 
     def embed(self, row: int, vector: Vector) -> None:
-        """Give the record in *row*, which is not live, another vector of the store's embedder.
+        """Give the record in *row*, which is not live, a new vector of the store's embedder.
 
-        To be followed by a ``patch`` of it.
+        A ``patch`` of the record must follow.
         """
 
     def discard(self) -> frozenset[str]:
-        """Remove every saved segment and what belongs to no record; return their namespaces."""
+        """Remove every saved segment and all data without a record; return the namespaces."""
 
     def mend_indexes(self) -> bool:
-        """Make again what finds records and entries faster; tell whether any of it was damaged."""
+        """Build the lookup indexes of records and entries again; return whether any was damaged."""
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
-        """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
+        """Add accesses ``{id: (count, time of the last)}`` to live records; return the rows."""
 
     def linked(self, source: str, kind: str, target: str) -> bool:
         """Tell whether the link holds."""
 
     def link(self, source: str, kind: str, target: str, *, holds: bool) -> None:
-        """Have the link hold from the next journal entry on, or no longer.
+        """Create the link from the next journal entry on, or end the link.
 
-        Erasing either end takes it out of the past, too, and out of its entries.
+        Erasing either end removes the link from the past and from the journal entries, too.
         """
 
     def journal(
@@ -198,20 +195,20 @@ class Writer(Protocol):
     ) -> None:
         """Append one entry; *was* is the row before, *row* the row after.
 
-        With *changes* None it tells nothing, like one whose changes were erased.
+        With *changes* None the entry is like an entry whose changes were erased.
 
-        The entry of a touch has neither; it lists the rows under ``changes["rows"]``. Nor has that
-        of a snapshot, or of a link: it leaves *record*, whose link it is, as it was.
+        The entry of a touch has no rows; the rows are listed under ``changes["rows"]``. Entries of
+        snapshots have no rows, and entries of links have none, since *record* does not change.
         """
 
     def snapshot(self, name: str, at: float) -> None:
-        """Name the last journal position, *at* this time; refuse a name that is taken."""
+        """Name the last journal position, at the time *at*; refuse a name in use."""
 
     def fact(self, name: str) -> str | None:
         """Return a noted fact."""
 
     def set(self, name: str, value: str) -> None:
-        """Note a fact about the store, such as its embedder's identity."""
+        """Store a fact about the store, such as the embedder's identity."""
 
 
 class Backend(Protocol):
@@ -233,21 +230,21 @@ class Backend(Protocol):
         """Return a fact noted with ``Writer.set``."""
 
     def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
-        """Return the records among *ids* that exist, in any state."""
+        """Return the existing records among *ids*, in any state."""
 
     def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records whose current row is among *rows*."""
 
     def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
-        """Return the live record that holds *key* in *namespace*."""
+        """Return the live record with *key* in *namespace*."""
 
     def span(
         self, namespace: str, low: str, high: str, now: float, *, last: bool = False
     ) -> list[MemoryRecord]:
-        """Return the live records whose keys lie from *low* to before *high*, in order of keys.
+        """Return the live records with keys from *low* to before *high*, in order of keys.
 
-        Without those that have expired by *now*; with *last* only the last one. It costs what is
-        returned, however many records there are.
+        Records expired by *now* are left out; *last* returns the last record only. The cost depends
+        on the result alone, not on the number of records.
         """
 
     def select(
@@ -261,57 +258,57 @@ class Backend(Protocol):
         by_row: bool = False,
         state: State = "live",
     ) -> list[MemoryRecord]:
-        """Return records of a *state* in insertion order, without what has expired by *now*.
+        """Return records of a *state* in insertion order, without records expired by *now*.
 
-        With *by_row* they come in the order in which they got their rows.
+        With *by_row* the order is the order of rows.
         """
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         """Return the rows of the live records in *scope* that pass *where*, ascending."""
 
     def count(self, scope: Scope, where: Filter | None, now: float | None = None) -> int:
-        """Count live records, without those that have expired by *now*."""
+        """Count live records, without records expired by *now*."""
 
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
-        """Return ``{namespace: live records}``, sorted by name, without what expired by *now*."""
+        """Return ``{namespace: count}`` of unexpired live records, sorted by name."""
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
-        """Return what happened after *since*, with the data of live rows in *scopes*."""
+        """Return the changes after *since*, with the data of live rows in *scopes*."""
 
     def load(
         self, scope: Scope, loose: int | None = None, held: Mapping[int, Row] = MappingProxyType({})
     ) -> Loading:
-        """Read everything an index of *scope* needs, at one consistent journal position.
+        """Read all data for an index of *scope*, at one consistent journal position.
 
-        With a number, read only so many of the first loose rows, and only the small segments at the
-        end once they hold about as many rows together. Of the loose rows, those *held* as they were
-        written are then taken from there if they have not changed since.
+        With the number *loose*, read only so many of the first loose rows, and only the small
+        segments at the end once the segments hold about as many rows together. Loose rows among
+        *held* that have not changed are taken from there.
         """
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
-        """Return the vectors called *name* of *rows*; rows without one are absent."""
+        """Return the vectors called *name* of *rows*; rows without a vector are absent."""
 
     def dimension(self, name: str) -> int | None:
-        """Return the dimension of the vectors called *name*, None if there are none."""
+        """Return the dimension of the vectors called *name*, None if there are no vectors."""
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the current row of the records among *ids* that exist."""
+        """Return the current rows of the existing records among *ids*."""
 
     def save(self, segments: Iterable[Segment]) -> list[int | None]:
-        """Keep segments for a faster start.
+        """Store segments for a faster start.
 
-        Return their numbers, None for one that came too late and for those after it. What is true
-        at a ``head`` before the last erasing comes too late: it may hold erased words.
+        Return the segments' numbers, None for a late segment and for all after. A segment with a
+        ``head`` before the last erasing is late: erased words may be in the segment.
         """
 
     def inspect(self) -> AbstractContextManager[Inspection]:
-        """Open all that there is now to be checked, for however long that takes."""
+        """Open all current data for checks that may take long."""
 
     def scrub(self) -> None:
-        """Remove every byte of what was erased from wherever the backend keeps it.
+        """Remove every erased byte from all places where the backend keeps data.
 
-        Raise ``StoreBusyError`` if others hold on to it for too long; calling again goes on. So
-        does opening, for an erasing that was cut short.
+        Raise ``StoreBusyError`` if another process keeps the data for too long; the next call goes
+        on. The next opening goes on with an interrupted erasing, too.
         """
 
     def log(
@@ -320,7 +317,7 @@ class Backend(Protocol):
         """Return journal entries, newest first."""
 
     def sleep(self) -> None:
-        """Let what is being done end, let go of everything and hold still, for a fork."""
+        """Finish current work, release everything and hold still, for a fork."""
 
     def resume(self, *, in_child: bool) -> None:
         """Go on after ``sleep``, in the parent or in the child."""
@@ -330,7 +327,7 @@ class Backend(Protocol):
 
 
 class Current(NamedTuple):
-    """A record as it is, its row and ordinal, and the journal position of its last change."""
+    """A current record, with row, ordinal, and the journal position of the last change."""
 
     row: int
     ordinal: int
@@ -339,15 +336,15 @@ class Current(NamedTuple):
 
     @property
     def current(self) -> Current:
-        """Itself: where nothing has changed since, a record is what it was."""
+        """The record: an unchanged record is equal to the past record."""
         return self
 
 
 class Entry(NamedTuple):
-    """A journal entry as it is kept; it took its record from row ``was`` to ``row``.
+    """A stored journal entry; the record moved from row ``was`` to ``row``.
 
-    ``row`` is None where it changed no record's fields. ``changes`` are None once they have been
-    erased. ``whole`` is all of the record, where the entry tells that, too.
+    ``row`` is None without a change of fields. ``changes`` are None once erased. ``whole`` is the
+    whole record, if the entry holds the record.
     """
 
     seq: int
@@ -363,10 +360,10 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordHistory:
-    """What is told of a record up to a moment.
+    """The journal of a record up to a moment.
 
-    ``told`` are its entries, oldest first, beginning with one that tells all of it. ``accessed`` is
-    what the last journaled touch left: ``(seq, how many, when last)``.
+    ``told`` are the entries, oldest first, beginning with an entry of the whole record.
+    ``accessed`` is the state after the last journaled touch: ``(seq, count, time of the last)``.
     """
 
     current: Current
@@ -386,7 +383,7 @@ class Link:
 
 
 class FullScan(Protocol):
-    """All that a backend holds at one moment, read piece by piece; writers go on meanwhile."""
+    """All data of a backend at one moment, read piece by piece while writers go on."""
 
     def head(self) -> int:
         """Return the last journal position."""
@@ -395,10 +392,7 @@ class FullScan(Protocol):
         """Yield every record, in any state, in order of insertion."""
 
     def entries(self) -> Iterator[tuple[Entry, Mapping[str, Vector]]]:
-        """Yield the journal, oldest first, with the named vectors that each entry gave.
-
-        As far as they are still there.
-        """
+        """Yield the journal, oldest first, with the remaining named vectors of each entry."""
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""
@@ -410,73 +404,74 @@ class JournalReader(Protocol):
     def seq_at(self, time: float) -> int:
         """Return the position of the last entry, in the journal's order, made at *time* or before.
 
-        0 if there is none.
+        0 without a match.
         """
 
     def entry(self, seq: int) -> LogEntry | None:
-        """Return entry number *seq*, None if there is none."""
+        """Return entry number *seq*, None without a match."""
 
     def erased(self, since: int) -> bool:
         """Tell whether anything was erased by an entry after *since*."""
 
     def current(self, ids: Sequence[str]) -> list[Current]:
-        """Return those of the records that exist, in any state."""
+        """Return the existing records among *ids*, in any state."""
 
     def ids_of_rows(self, rows: Sequence[int]) -> dict[int, str]:
-        """Return the id of the record that each of *rows* was made for."""
+        """Return the id of the record of each of *rows*."""
 
     def key_holders(self, namespace: str, key: str, seq: int) -> list[Current]:
-        """Return every record that holds or ever held *key* in *namespace*, in any state.
+        """Return every record that has or ever had *key* in *namespace*, in any state.
 
-        Only those that existed at *seq*.
+        Only records that existed at *seq*.
         """
 
     def candidates(self, scope: Scope, seq: int, since: int | None = None) -> list[Current]:
-        """Return all records that may have been live in *scope* then, and perhaps some others.
+        """Return all records that may have been live in *scope* at *seq*, and perhaps more.
 
-        With *since*, return those that changed after it and existed at *seq*, in any state.
+        With *since*, return the records that changed after *since* and existed at *seq*, in any
+        state.
         """
 
     def expiring(self, scope: Scope, after: float, until: float) -> list[Current]:
-        """Return the records live now in *scope* whose time of expiry lies in that span."""
+        """Return the live records in *scope* that expire between the two times."""
 
     def histories(self, records: Sequence[Current], seq: int) -> list[RecordHistory]:
-        """Return what is told of *records*, all of which existed then."""
+        """Return the histories of *records*, all of which existed at *seq*."""
 
     def former_vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
-        """Return the vectors called *name* that records had in *rows*, where they had one.
+        """Return the vectors called *name* that records had in *rows*.
 
-        A row may be one that its record has left since.
+        A record may have left the row since.
         """
 
     def vector_names(self, row: int) -> list[str]:
-        """Return the names of the vectors that a record has and got with *row*.
+        """Return the names of the vectors that a record got with *row* and still has.
 
-        It may be in another row by now.
+        The record may be in a later row by now.
         """
 
     def had_vector(self, name: str, seq: int) -> bool:
-        """Tell whether a vector called *name*, one of those that are left, was there by then."""
+        """Return whether any remaining vector called *name* existed at *seq*."""
 
     def links(self, ids: Sequence[str], seq: int) -> list[Link]:
-        """Return the links from and to any of the records that held then, oldest first."""
+        """Return the links from and to *ids* at *seq*, oldest first."""
 
     def snapshots(self) -> list[Snapshot]:
         """Return all snapshots in the order in which they were taken."""
 
     def full_scan(self) -> AbstractContextManager[FullScan]:
-        """Open all that there is now to be read, for however long that takes."""
+        """Open all current data for reading that may take long."""
 
 
 Place = tuple[str, str, str | None]
-"""A record's id, and a namespace and key that it had."""
+"""A record's id, with a namespace and key of some time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a journaled touch left of a record, and what its entry tells: how often, and when last.
+    """The state of a record after a journaled touch, and the entry's own count and time.
 
-    ``told`` is None if there is no such entry.
+    ``told`` is None without an entry.
     """
 
     seq: int
@@ -487,7 +482,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class RecordTrace:
-    """A record, None if it cannot be read, and all that the journal tells of it, oldest first."""
+    """A record, None if unreadable, and the record's journal entries, oldest first."""
 
     id: str
     row: int
@@ -499,20 +494,20 @@ class RecordTrace:
 
 
 class Inspection(Protocol):
-    """Everything of a backend at one moment, to be checked; writers go on meanwhile."""
+    """All data of a backend at one moment, for checks while writers go on."""
 
     def damage(self, told: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
-        """Yield what can be found wrong without knowing what records and entries mean.
+        """Yield the damage that shows without the meaning of records and entries.
 
-        Where the embedder's vectors are not as long as the fact ``DIMENSION`` says, *told* tells
-        what the embedder says, None if that is unknown.
+        For vectors of a wrong length, *told* returns the length that the embedder states, None if
+        unknown.
         """
 
     def usual_length(self, name: str) -> int | None:
-        """Return how long most of the vectors called *name* are, None if there are none."""
+        """Return the most frequent length of the vectors called *name*, None without vectors."""
 
     def traces(self) -> Iterator[RecordTrace]:
-        """Yield every record, in any state, with its story."""
+        """Yield every record, in any state, with all journal entries."""
 
     def moves(self) -> Counter[Place]:
         """Return how often each record is noted to have left each place."""

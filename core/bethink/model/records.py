@@ -1,4 +1,4 @@
-"""The words of bethink as values: the record, what recall returns, what the journal tells."""
+"""The words of bethink as values: records, results of recall, entries of the journal."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ State: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "erase
 Listed: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "expired"]
 LIVE: Final[tuple[State, ...]] = ("live",)
 LOWEST_LIVE: Final = -0.5
-"""A record whose outcome falls lower is archived; one that comes back starts from here at least."""
+"""A record with a lower outcome is archived; a restored record has at least this outcome."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRecord:
-    """One remembered thing.
+    """One remembered text or value.
 
     Times are Unix seconds (UTC). ``importance`` and ``confidence`` lie in [0, 1], ``outcome`` in
-    [-1, 1]. ``occurred_at`` is when it happened in the world, ``created_at`` when this store
-    learned it.
+    [-1, 1]. ``occurred_at`` is the time of the event in the world, ``created_at`` the time of
+    storing.
     """
 
     id: str
@@ -55,19 +55,19 @@ class MemoryRecord:
     state: State = "live"
 
     def expired(self, now: float) -> bool:
-        """Tell whether the record has outlived its ``expires_at`` by *now*."""
+        """Return whether ``expires_at`` has passed by *now*."""
         return self.expires_at is not None and self.expires_at <= now
 
 
 class Common(TypedDict, total=False):
-    """The fields a caller may give a record, with what holds when one is not given.
+    """The fields that a caller may give, with defaults.
 
-    ``namespace`` ("default") owns the record. ``key`` names a changing fact: storing the same key
-    again supersedes. ``value`` is any JSON. ``thread`` and ``author`` say what conversation it is a
-    turn of, and whose. ``category``, ``tags``, ``source`` and ``metadata`` are for filters.
-    ``importance`` (0.5) and ``confidence`` (1.0) lie in [0, 1]. ``occurred_at`` (now) and
+    ``namespace`` ("default") owns the record. ``key`` names a changing fact: storing a key again
+    supersedes the record before. ``value`` is any JSON. ``thread`` names the conversation of a
+    turn, ``author`` the speaker. ``category``, ``tags``, ``source`` and ``metadata`` are for
+    filters. ``importance`` (0.5) and ``confidence`` (1.0) lie in [0, 1]. ``occurred_at`` (now) and
     ``expires_at`` (never) are Unix seconds or aware datetimes. ``vectors`` are named vectors of the
-    caller's own, to compare with in ``recall(vector=...)``.
+    caller, to compare with in ``recall(vector=...)``.
     """
 
     namespace: str
@@ -87,14 +87,14 @@ class Common(TypedDict, total=False):
 
 
 class Fields(Common, total=False):
-    """What ``store`` takes beside the content; ``supersedes`` is the id of a live record."""
+    """The arguments of ``store`` beside the content; ``supersedes`` is the id of a live record."""
 
     id: str | None
     supersedes: str | None
 
 
 class Changes(Common, total=False):
-    """What ``update`` may change: every field but the id."""
+    """The fields that ``update`` may change: every field but the id."""
 
     content: str
 
@@ -184,9 +184,9 @@ CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
 
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *given* checked and in their stored form.
+    """Return *given* checked and in the stored form.
 
-    Raise ``ValidationError`` on the first bad one.
+    Raise ``ValidationError`` for the first wrong field.
     """
     unknown = [name for name in given if name not in CHECKS]
     if unknown:
@@ -209,10 +209,10 @@ _Draft: Any = make_dataclass(
 
 
 def new_record(*values: Any, **named: Any) -> MemoryRecord:
-    """Return the ``MemoryRecord`` with these fields.
+    """Return the ``MemoryRecord`` with the given fields.
 
-    A frozen class sets its fields by a call each; a plain one of the same slots, which then becomes
-    it, takes a third of the time.
+    A frozen class calls a function for each field; a plain class of equal slots, whose class is
+    then changed, takes a third of the time.
     """
     draft = _Draft(*values, **named)
     draft.__class__ = MemoryRecord
@@ -221,7 +221,7 @@ def new_record(*values: Any, **named: Any) -> MemoryRecord:
 
 
 def with_accesses(record: MemoryRecord, count: int, last: float | None) -> MemoryRecord:
-    """Return *record* accessed *count* times, *last* at last; the two share nothing that changes.
+    """Return *record* with *count* accesses, the last at *last*, sharing no mutable value.
 
     ``replace`` would take three times as long.
     """
@@ -244,11 +244,11 @@ def _own(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a record scored what it did.
+    """The explanation of a record's score.
 
-    ``signals`` are the measured numbers, ``contributions`` what each added; the contributions sum
-    to ``score``. ``survivors`` tells how many records were scored exactly, their vectors read in
-    full, to prove the answer; it is no part of what makes two explanations equal.
+    ``signals`` are the measured numbers, ``contributions`` the parts that sum to ``score``.
+    ``survivors`` counts the records scored exactly, with vectors read in full, to prove the answer;
+    equality ignores ``survivors``.
     """
 
     score: float
@@ -264,14 +264,14 @@ class Explanation:
 
 
 class LazyResults:
-    """What tells some of its fields, by name, when they are first asked for."""
+    """A result that computes some fields on first use."""
 
     __slots__ = ("_tell",)
 
     if not TYPE_CHECKING:  # or any name would pass for an attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Tell a field: called where it is not there yet."""
+            """Compute a field on first use."""
             if name not in self.__match_args__:
                 kind = type(self).__name__
                 raise AttributeError(f"{kind!r} object has no attribute {name!r}")
@@ -291,7 +291,7 @@ class RecallResult(LazyResults):
     def explained_by(
         cls, memory: MemoryRecord, score: float, explain: Callable[[], Explanation]
     ) -> RecallResult:
-        """Return a result whose explanation *explain* gives on first use."""
+        """Return a result that calls *explain* for the explanation on first use."""
         result = object.__new__(cls)
         set_field(result, "memory", memory)
         set_field(result, "score", score)
@@ -304,7 +304,7 @@ class RecallResult(LazyResults):
         return self.memory
 
     def explain(self) -> Explanation:
-        """Return every signal and its contribution; the contributions sum to the score."""
+        """Return every signal and contribution; the contributions sum to the score."""
         return self.explanation
 
 
@@ -333,11 +333,11 @@ ProblemKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """What kept a record out of an answer of *k*: the first reason that holds, in their order.
+    """The reason that kept a record out of an answer of *k*: the first that applies, in order.
 
-    "returned" means that nothing did. ``rank`` counts from 1; it is known of a record that is
-    "outranked" or "returned". ``explanation`` is there as soon as the record is at all alike.
-    ``detail`` says more where there is more to say, such as the id of the record that supersedes.
+    "returned" means no reason. ``rank`` counts from 1, for records "outranked" or "returned".
+    ``explanation`` exists for any similarity at all. ``detail`` adds facts, such as the id of the
+    superseding record.
     """
 
     id: str
@@ -358,7 +358,7 @@ class WhyNot:
 class LogEntry:
     """One entry of the journal: mutation number ``seq`` of the store.
 
-    ``changes`` holds the fields as the mutation left them; it is empty once they have been erased.
+    ``changes`` holds the fields after the mutation; empty once erased.
     """
 
     seq: int
@@ -371,7 +371,7 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A named moment: all that the journal told up to entry ``seq``, named at the time ``at``."""
+    """A named moment: the journal up to entry ``seq``, named at the time ``at``."""
 
     name: str
     seq: int
@@ -380,7 +380,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that is not as it was written: what *kind* of thing, *where*, and *what* it is."""
+    """A damage of a *kind*: *where* the damage is, and *what* is wrong."""
 
     kind: ProblemKind
     where: str
@@ -392,19 +392,19 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Integrity:
-    """What ``verify`` found: nothing, or the first ``problems`` of a damaged store."""
+    """The result of ``verify``: no problems, or the first ``problems`` of a damaged store."""
 
     problems: tuple[Problem, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether everything is as it was written."""
+        """Whether no problem was found."""
         return not self.problems
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What ``repair`` mended, and what it had to leave as it is."""
+    """The result of ``repair``: repaired problems, and remaining problems."""
 
     mended: tuple[Problem, ...] = ()
     left: tuple[Problem, ...] = ()
@@ -418,7 +418,7 @@ class Repair:
 def different(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:
     """Return the names of the fields in which two records differ, in the order of the fields.
 
-    JSON that is spelled otherwise differs: ``True`` is not ``1``, nor is 1.0.
+    JSON of another spelling differs: ``True`` is not ``1``, nor is 1.0.
     """
     return tuple(
         name
@@ -429,7 +429,7 @@ def different(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:
 
 
 def spelled_alike(one: object, other: object) -> bool:
-    """Tell whether two JSON values are the same as JSON, which 1, 1.0 and True are not."""
+    """Return whether two JSON values are equal as JSON; 1, 1.0 and True are all different."""
     return repr(one) == repr(other)
 
 

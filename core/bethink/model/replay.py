@@ -1,4 +1,4 @@
-"""Records as they were: what the journal told of them up to a moment, entry upon entry."""
+"""Past records, replayed from the journal entry by entry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .records import MemoryRecord, different
 _FIELDS: Final = frozenset(MemoryRecord.__slots__)
 _ACCESSES: Final = frozenset(("access_count", "last_accessed_at"))
 SILENT: Final = _ACCESSES | {"updated_at"}
-"""The fields that change without anybody's saying so."""
+"""The fields that change without a caller's word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Moment:
 
 
 class PastRecord(NamedTuple):
-    """A record as it was at some moment, in the row it had, beside what it is."""
+    """A past record with the row of the moment, beside the current record."""
 
     row: int
     record: MemoryRecord
@@ -33,15 +33,15 @@ class PastRecord(NamedTuple):
 
 
 RecordAt: TypeAlias = Current | PastRecord
-"""A record as it was at some moment, be it what it still is or not."""
+"""A record at some moment, changed since or not."""
 
 
 def records_at(
     journal_reader: JournalReader, records: Sequence[Current], seq: int
 ) -> list[RecordAt]:
-    """Return those of *records* that existed at *seq*, in any state, as they were.
+    """Return the *records* that existed at *seq*, in any state, with the fields of the moment.
 
-    What has been erased since is not among them.
+    Records erased since are left out.
     """
     born = [each for each in records if each.ordinal <= seq]
     histories = journal_reader.histories([each for each in born if each.revision > seq], seq)
@@ -51,18 +51,18 @@ def records_at(
 
 
 def said_differently(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:
-    """Return the names of the fields that differ, but for the silent ones."""
+    """Return the names of the fields that differ, silent fields aside."""
     return tuple(name for name in different(before, after) if name not in SILENT)
 
 
 def replayed(fields: Mapping[str, Any], changes: Mapping[str, Any], at: float) -> dict[str, Any]:
-    """Return the *fields* of a record after an entry made *at* that time told of *changes*."""
+    """Return *fields* of a record after an entry with *changes*, made at the time *at*."""
     known = {name: value for name, value in changes.items() if name in _FIELDS}
     return {**fields, "updated_at": at, **known}
 
 
 def record_of(fields: Mapping[str, Any]) -> MemoryRecord:
-    """Return the record with *fields*, as JSON spells them; they must be all that it needs."""
+    """Return the record with *fields* from JSON; all required fields must be present."""
     try:
         return MemoryRecord(**{**fields, "tags": tuple(fields.get("tags", ()))})
     except TypeError as error:
@@ -70,7 +70,7 @@ def record_of(fields: Mapping[str, Any]) -> MemoryRecord:
 
 
 def _told(story: RecordHistory) -> PastRecord | None:
-    """Return the record that *story* tells of, None if some of it has been erased."""
+    """Return the past record of *story*, None if a part has been erased."""
     fields: dict[str, Any] = {}
     said = dict.fromkeys(_ACCESSES, 0)  # by which entry last
     row = 0
