@@ -1,8 +1,8 @@
-"""Integrity: whether everything is as it was written, and what of it can be made again.
+"""Integrity: checks of everything stored, and repair of everything derived.
 
-Texts are the truth, and the journal tells them a second time. Where the two differ nobody can say
-which is right, so nothing is mended there. What is made from texts, the index and the embedder's
-vectors, can always be made again, and so can what the backend finds its own rows by.
+Texts are the truth, and the journal holds the texts a second time. Where the two differ, nobody
+can know the right text, so nothing is repaired. Data derived from texts, the index and the
+embedder's vectors, can always be made again, and so can the backend's own lookup indexes.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _AT_ONCE: Final = 64
 
 
 def verify(engine: Engine) -> Integrity:
-    """Check everything that the store holds, changing nothing."""
+    """Check everything in the store, without a change."""
     return Integrity(_found(engine, MOST))
 
 
 def repair(engine: Engine) -> Repair:
-    """Make again what is made from something else and is damaged, and nothing else.
+    """Make damaged derived data again, and nothing else.
 
-    What is mended first may have made the rest look damaged, so the rest is looked at anew.
+    An early repair may have been the cause of further damage, so the rest is checked again.
     """
     before = left = _found(engine)
     for mended in (_mend_indexes, _mend_dimension, _mend_vectors):
@@ -47,14 +47,14 @@ def repair(engine: Engine) -> Repair:
 
 
 def _found(engine: Engine, most: int | None = None) -> tuple[Problem, ...]:
-    """Return everything that is wrong, or the first *most* of it."""
+    """Return all problems, or the first *most*."""
     engine.check_open()
     with engine.backend.inspect() as inspection:
         return tuple(islice(_problems(inspection, engine.known_dimension), most))
 
 
 def _mend_indexes(engine: Engine, found: Sequence[Problem]) -> bool:
-    """Have the backend make its own indexes again; tell whether it did."""
+    """Let the backend build the lookup indexes again; return whether any was damaged."""
     if not any(problem.kind == "file" for problem in found):
         return False
     try:
@@ -68,7 +68,7 @@ def _mend_indexes(engine: Engine, found: Sequence[Problem]) -> bool:
 
 
 def _mend_dimension(engine: Engine, found: Sequence[Problem]) -> bool:
-    """Note again how long the embedder's vectors are, if they are so long as it says."""
+    """Store the length of the embedder's vectors again, if the vectors have the stated length."""
     if not any((problem.kind, problem.where) == ("fact", DIMENSION) for problem in found):
         return False
     with engine.backend.inspect() as inspection:
@@ -85,9 +85,9 @@ def _mend_dimension(engine: Engine, found: Sequence[Problem]) -> bool:
 
 
 def _mend_vectors(engine: Engine, found: Sequence[Problem]) -> bool:
-    """Make damaged vectors and saved segments again from texts; tell whether there were any.
+    """Make damaged vectors and saved segments again from texts; return whether any was damaged.
 
-    Not without the facts that tell which vectors they are to be.
+    Without the facts about the embedder, nothing is made.
     """
     kinds = {problem.kind for problem in found}
     lost = any(each.kind == "fact" and each.where in ("embedder", DIMENSION) for each in found)
@@ -101,14 +101,14 @@ def _mend_vectors(engine: Engine, found: Sequence[Problem]) -> bool:
 
 
 def _index_anew(engine: Engine, namespaces: Iterable[str] = ()) -> None:
-    """Index anew what was saved of the index, and *namespaces*."""
+    """Index the saved namespaces and *namespaces* again."""
     with engine.writing(guarded=False) as transaction:
         transaction.erased |= transaction.writer.discard().union(namespaces)
     engine.index.rebuild(transaction.erased)
 
 
 def _embed_again(engine: Engine, ids: list[str]) -> None:
-    """Give the records among *ids*, but for erased ones, new vectors of the store's embedder."""
+    """Give the records among *ids*, erased records aside, new vectors of the store's embedder."""
     records = [each for each in engine.backend.get(ids).values() if each.state != "erased"]
     texts = {record.id: record.content for record in records}
     vectors = dict(zip(texts, engine.embed(records), strict=True))
@@ -143,9 +143,9 @@ def _problems(inspection: Inspection, told: Callable[[], int | None]) -> Iterato
 
 
 class _Retold:
-    """A record as the journal tells it, and where that is not what it is.
+    """A record as replayed from the journal, and the differences from the stored record.
 
-    ``left`` are the places that it was in before.
+    ``left`` are the former places of the record.
     """
 
     def __init__(self, life: RecordTrace) -> None:
@@ -231,17 +231,17 @@ class IntegrityVerbs(Memories):
     """The verbs ``verify`` and ``repair``."""
 
     def verify(self) -> Integrity:
-        """Check everything the file holds and name what is damaged; nothing is changed.
+        """Check everything in the file and report damage; nothing is changed.
 
-        Pages and tables, the journal's chain, every record against what the journal tells of it,
-        vectors, links, snapshots, the saved index; with an integrity key all codes and the anchor.
+        Pages and tables, the journal's chain, every record against the journal, vectors, links,
+        snapshots, the saved index; with an integrity key all codes and the anchor.
         """
         return verify(self._engine)
 
     def repair(self) -> Repair:
-        """Make indexes and the embedder's vectors again, if ``verify`` finds any damaged.
+        """Make indexes and the embedder's vectors again, if ``verify`` finds damage.
 
-        Texts, fields, the journal and your own named vectors are left as they are: the report tells
-        what was mended and what could not be.
+        Texts, fields, the journal and your own named vectors stay unchanged; the report lists
+        repaired and remaining problems.
         """
         return repair(self._engine)

@@ -1,4 +1,4 @@
-"""For the tests of those who build on bethink: assertions, and a clock and ids that hold still."""
+"""Helpers for the tests of applications: assertions, a fixed clock, and fixed ids."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Assert what is recalled; a failure tells what was recalled instead, and why.
+"""Assertions on recalled memories; a failure shows the recalled memories and the reasons.
 
-An assertion asks the store as ``recall`` does, but leaves no access behind: a test that looks does
-not change what it looks at.
+An assertion calls ``recall`` without counting an access, so that a test changes nothing.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from ..memory.ranking import Ranking
 from ..model.records import LogEntry, MemoryRecord, RecallResult, WhyNot
 
 Expected: TypeAlias = str | MemoryRecord
-"""A record, told by its id; or a text that is part of its content, whatever the case."""
+"""A record, identified by id; or a text that is part of the content, in any case."""
 
 _CANDIDATES: Final = 3
 _LONGEST: Final = 200
 
 
 class Recalls(Protocol):
-    """Whatever recalls as ``MemoryStore`` does; with ``why_not`` and ``log`` it can say more."""
+    """Any object with ``recall`` like ``MemoryStore``; ``why_not`` and ``log`` add details."""
 
     def recall(self, *args: Any, **kwargs: Any) -> list[RecallResult]:
-        """Return what is recalled, best first."""
+        """Return the recalled memories, best first."""
 
 
 class Options(RecallOptions, total=False):
-    """The arguments of ``recall`` but for its query and ``touch``."""
+    """The arguments of ``recall`` except the query and ``touch``."""
 
     k: int
     ranking: Ranking | None
@@ -44,14 +43,14 @@ Store: TypeAlias = Recalls | AsyncMemoryStore
 
 
 def recalled_contents(store: Store, query: str | None, **options: Unpack[Options]) -> list[str]:
-    """Return the contents of what is recalled, best first."""
+    """Return the contents of the recalled memories, best first."""
     return [result.memory.content for result in _Recall(store, query, options).results]
 
 
 def assert_recalls(
     store: Store, query: str | None, *expected: Expected, **options: Unpack[Options]
 ) -> None:
-    """Assert that every one of *expected* is among what is recalled, in any order."""
+    """Assert that every one of *expected* is among the recalled memories, in any order."""
     __tracebackhide__ = True
     recall = _Recall(store, query, options)
     missing = [each for each in _checked(expected) if recall.rank(each) is None]
@@ -62,7 +61,7 @@ def assert_recalls(
 def assert_recalls_first(
     store: Store, query: str | None, expected: Expected, **options: Unpack[Options]
 ) -> None:
-    """Assert that what is recalled first is *expected*."""
+    """Assert that the first recalled memory is *expected*."""
     __tracebackhide__ = True
     recall = _Recall(store, query, options)
     (wanted,) = _checked([expected])
@@ -76,7 +75,7 @@ def assert_recalls_first(
 def assert_not_recalls(
     store: Store, query: str | None, *unexpected: Expected, **options: Unpack[Options]
 ) -> None:
-    """Assert that none of *unexpected* is among the *k* that are recalled."""
+    """Assert that none of *unexpected* is among the *k* recalled memories."""
     __tracebackhide__ = True
     recall = _Recall(store, query, options)
     ranks = {_named(each): recall.rank(each) for each in _checked(unexpected)}
@@ -86,7 +85,7 @@ def assert_not_recalls(
 
 
 class _Recall:
-    """One recall and what there is to tell about it."""
+    """One recall, with everything to report about the result."""
 
     def __init__(self, store: Store, query: str | None, options: Options) -> None:
         if "touch" in options:
@@ -102,7 +101,7 @@ class _Recall:
         return next((rank for rank, memory in ranks if _is(expected, memory)), None)
 
     def fail(self, verdict: str, missing: Sequence[Expected] = ()) -> None:
-        """Raise an ``AssertionError`` that tells the whole story."""
+        """Raise an ``AssertionError`` with the whole report."""
         __tracebackhide__ = True
         given = [repr(self._query), *(f"{key}={value!r}" for key, value in self._options.items())]
         lines = [f"recall({', '.join(given)}) {verdict}.", *self._ranked(bool(missing))]
@@ -111,7 +110,7 @@ class _Recall:
         raise AssertionError("\n".join(lines))
 
     def _ranked(self, instead: bool) -> list[str]:
-        """Tell what was recalled, with scores and what they are made of."""
+        """Report the recalled memories, with scores and contributions."""
         if not self.results:
             return ["Nothing was recalled."]
         lines = [f"Recalled{' instead' if instead else ''}, best first:"]
@@ -121,7 +120,7 @@ class _Recall:
         return lines
 
     def _why_not(self, expected: Expected) -> list[str]:
-        """Tell what keeps each record that *expected* may mean out of the answer."""
+        """Report the reason that keeps each possible *expected* record out of the answer."""
         ask: Callable[..., WhyNot] | None = getattr(self._store, "why_not", None)
         found = self._candidates(expected)
         if ask is None or found is None:
@@ -139,9 +138,9 @@ class _Recall:
         return lines
 
     def _candidates(self, expected: Expected) -> dict[str, str] | None:
-        """Return the records that are *expected* or once were, the latest first: how each looks.
+        """Return the records that are or were *expected*, the latest first, with descriptions.
 
-        The journal knows those too that no reading verb returns. None without one.
+        The journal also knows records that no reading verb returns. None without a journal.
         """
         if isinstance(expected, MemoryRecord):
             return {expected.id: _shown(expected)}
@@ -174,7 +173,7 @@ def _synchronous(store: Store) -> Recalls:
 
 
 def _checked(expected: Sequence[Expected]) -> Sequence[Expected]:
-    """Return *expected* if it can fail: something, and no empty text, which is part of any."""
+    """Return *expected* if the assertion can fail: no empty list, and no empty text."""
     if not expected:
         raise ValidationError("say what to expect: texts or records")
     for each in expected:
@@ -197,7 +196,7 @@ def _holds(content: str, text: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    """Return *text* as one form of all that differ in case or in how accents are written."""
+    """Return *text* without differences of case and of spelled accents."""
     return normalize("NFC", normalize("NFC", text).casefold())
 
 

@@ -1,4 +1,4 @@
-"""A clock and ids that say the same in every run: ``MemoryStore(clock=…, new_id=…)``."""
+"""A clock and ids that are equal in every run: ``MemoryStore(clock=…, new_id=…)``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _FAR: Final = 1e12
 
 
 class FrozenClock:
-    """A clock that stands still until told otherwise; calling it gives Unix seconds.
+    """A clock that stands still until moved; calling the clock returns Unix seconds.
 
-    It starts at *now*, Unix seconds or an aware datetime; by default on 14 November 2023.
+    The start *now* is Unix seconds or an aware datetime; by default 14 November 2023.
     """
 
     def __init__(self, now: float | datetime = _START) -> None:
@@ -23,18 +23,18 @@ class FrozenClock:
         self._lock = threading.Lock()
 
     def __call__(self) -> float:
-        """Return the moment it stands at."""
+        """Return the current moment."""
         return self._now
 
     def advance(self, seconds: float) -> float:
-        """Move on by *seconds*, which is not negative (see ``set``); return the new moment."""
+        """Move on by *seconds*, at least 0 (see ``set``); return the new moment."""
         step = fields.number("seconds", seconds, 0.0, _FAR)
         with self._lock:
             self._now = fields.timestamp("now", self._now + step)
             return self._now
 
     def set(self, now: float | datetime) -> float:
-        """Move to *now*, back too; return it as Unix seconds."""
+        """Move to *now*, also backwards; return *now* as Unix seconds."""
         moment = fields.timestamp("now", now)
         with self._lock:
             self._now = moment
@@ -45,10 +45,10 @@ class FrozenClock:
 
 
 class CountingIds:
-    """Make the ids ``id-000001``, ``id-000002`` …, with another *prefix* if you like.
+    """Make the ids ``id-000001``, ``id-000002`` …, with a *prefix* of your choice.
 
-    They sort by creation, as the store's own ids do, up to 999,999. A store that already holds
-    some needs a *start* beyond them.
+    Ids sort by creation, as the store's own ids do, up to 999,999. A store that already holds such
+    ids needs a *start* beyond.
     """
 
     def __init__(self, prefix: str = "id-", *, start: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""The verbs on conflicts: find the records of a scope that cannot both hold, and settle it."""
+"""The verbs on conflicts: find pairs of records that cannot both hold, and settle a pair."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class ConflictVerbs(Memories):
         limit: int | None = None,
         as_of: When | None = None,
     ) -> list[Conflict]:
-        """Return the pairs of live memories that hardly both hold, for you to judge.
+        """Return the pairs of live memories that can hardly both hold, for you to judge.
 
-        With a *query* they are sought among its *k* most relevant memories, else in the whole
-        scope. "likely" ones come before "possible" ones, then the more similar first. Each memory
-        is held against the 32 of its namespace that share the most telling words with it. With
-        *as_of* they are those of that moment.
+        With a *query* the pairs are among the *k* most relevant memories, else in the whole scope.
+        "likely" conflicts come before "possible" conflicts, then by falling similarity. Each memory
+        is compared with the 32 memories of the namespace that share the rarest words. *as_of*, a
+        moment as in ``as_of``, returns the conflicts of the moment.
         """
         tier, most = fields.one_of("min_tier", min_tier, TIERS), fields.limit("limit", limit)
         k, engine = fields.integer("k", k, 0), self._engine_at(as_of)
@@ -60,10 +60,10 @@ class ConflictVerbs(Memories):
         return find_conflicts(engine, records, tier, most)
 
     def resolve(self, keep: str, drop: str | Iterable[str], reason: str | None = None) -> int:
-        """Settle a conflict: the memory *keep* supersedes those to *drop*; return how many.
+        """Settle a conflict: the memory *keep* supersedes those to *drop*; return the number.
 
-        The log has the *reason*, and ``undo`` of its entry takes it back. An id that is unknown or
-        no longer live raises ``NotFoundError``.
+        The log shows the *reason*, and ``undo`` of the entry reverts the verb. An id without a live
+        record raises ``NotFoundError``.
         """
         why = None if reason is None else fields.text("reason", reason, fields.MAX_CONTENT)
         return resolve_conflict(self._engine, fields.identifier("id", keep), fields.ids(drop), why)
@@ -72,7 +72,7 @@ class ConflictVerbs(Memories):
 def find_conflicts(
     engine: Engine, records: Sequence[MemoryRecord], min_tier: Tier, limit: int | None
 ) -> list[Conflict]:
-    """Return the conflicts among *records*: likely ones first, then by similarity.
+    """Return the conflicts among *records*: likely conflicts first, then by similarity.
 
     Records of different namespaces never conflict.
     """
@@ -86,7 +86,7 @@ def find_conflicts(
 
 
 def resolve_conflict(engine: Engine, keep: str, drop: Iterable[str], reason: str | None) -> int:
-    """Have the record *keep* supersede those with the ids in *drop*; return how many they were."""
+    """Supersede the records with the ids in *drop* by the record *keep*; return the number."""
     dropped = list(dict.fromkeys(drop))
     if keep in dropped:
         raise ValidationError(f"record {keep!r} cannot be both kept and dropped")
@@ -106,7 +106,7 @@ def _within(readings: Sequence[ParsedRecord]) -> Iterator[Conflict]:
 
 
 def _with_similarity(engine: Engine, found: Sequence[Conflict]) -> list[Conflict]:
-    """Return the conflicts with the cosines of their vectors, 0 where there are none."""
+    """Return the conflicts with the cosines of the vectors, 0 without vectors."""
     alike = similarities(engine, [(each.older.id, each.newer.id) for each in found])
     return [
         Conflict(each.older, each.newer, each.tier, {**each.signals, "similarity": similarity})

@@ -1,9 +1,9 @@
-"""Which records are worth comparing: each with those that share the most telling words with it.
+"""The candidate pairs: each record with the records that share the rarest words.
 
-Records that share no word never conflict. Of those that do, each record is held against the
-``NEIGHBOURS`` most like it, found by its rarest words: so what is compared grows with the number of
-records and not with its square. Rare words count more, and so does what they are of all that the
-shorter text says.
+Records without a shared word never conflict. Each record is compared with the ``NEIGHBOURS`` most
+similar records, found by the rarest words: the number of comparisons grows with the number of
+records, not with the square. Rare words count more, and so does the shared part of the shorter
+text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Truths: TypeAlias = npt.NDArray[np.bool_]
 
 NEIGHBOURS: Final = 32
 LOOKED_AT: Final = 4096
-"""So many places suffice: the words that are more common than those found there do not count."""
+"""So many places suffice: more common words than those found by then do not count."""
 
 _SCALE: Final = 1024  # weights are whole numbers, so that their sums depend on no order
 _BITS: Final = 16  # of a weight, beside the place where it counts
@@ -33,9 +33,9 @@ _MOST: Final = (1 << _BITS) - 1
 def candidate_pairs(
     readings: Sequence[ParsedRecord], neighbours: int = NEIGHBOURS
 ) -> list[tuple[int, int]]:
-    """Return the pairs of *readings* to compare, as ascending pairs of their places.
+    """Return the pairs of *readings* to compare, as ascending pairs of places.
 
-    Up to *neighbours* + 1 readings, these are all the pairs that share a word.
+    Up to *neighbours* + 1 readings, all pairs that share a word are returned.
     """
     size, words = len(readings), _Words(readings)
     most = LOOKED_AT if size > neighbours + 1 else math.inf
@@ -71,9 +71,9 @@ class _Words:
         self._totals = np.bincount(owners, weights[words], minlength=len(bags))
 
     def nearest(self, place: int, neighbours: int, most: float) -> Places:
-        """Return the places of the readings most like the one at *place*; of equals the nearest.
+        """Return the places of the readings most similar to *place*; of equals the nearest.
 
-        Look at no more words than occur in *most* places together, rounded up.
+        Words are used up to *most* places together, rounded up.
         """
         where, seen = [self.none], 0
         for word in self._of[place].tolist():
@@ -88,7 +88,7 @@ class _Words:
         return found
 
     def _counted(self, found: Places) -> tuple[Places, Floats]:
-        """Return the places in *found*, each once, with the sum of its weights.
+        """Return the distinct places in *found*, each with the sum of the weights.
 
         Counting in columns takes a third less time than sorting.
         """

@@ -32,13 +32,13 @@ class DuplicateVerbs(Memories):
     def consolidate(
         self, *, namespace: Scope = "default", where: Where = None
     ) -> list[Consolidated]:
-        """Merge memories that nearly repeat each other; return what was merged.
+        """Merge memories that nearly repeat each other; return the merged groups.
 
-        Of each group the memory that says most stays, of equals the oldest, with all tags and
-        metadata (the later counts), the highest importance and confidence, and the sum of accesses
-        and outcomes. It supersedes the others, and ``undo`` of its entry "merge" brings them back.
-        What differs in a number, a date, a denial, a key, a value, an author or the day it happened
-        stays apart, and so do turns of a conversation (records with a ``thread``).
+        The fullest memory of a group stays, of equals the oldest, with all tags and metadata (the
+        later value counts), the highest importance and confidence, and the sum of accesses and
+        outcomes. The memory supersedes the rest of the group; ``undo`` of the entry "merge" reverts
+        the merge. A difference in a number, date, denial, key, value, author or day keeps memories
+        apart. Turns of a conversation (records with a ``thread``) stay apart, too.
         """
         return consolidate(self._engine, check_scope(namespace), parse(where))
 

@@ -1,4 +1,4 @@
-"""Consolidating: of records that say nearly the same one is left, with what all of them had."""
+"""Consolidating: one record of a group of near-duplicates stays, with the fields of all."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _told = attrgetter(*(name for name, each in RECORD_FIELDS.items() if each.identi
 
 @dataclass(frozen=True, slots=True)
 class Consolidated:
-    """A record that took in ``others``, which are superseded by it; they are told as they were."""
+    """A record that superseded the near-duplicates ``others``; both in the state before."""
 
     record: MemoryRecord
     others: tuple[MemoryRecord, ...]
 
 
 def consolidate(engine: Engine, scope: Scope, where: Filter | None) -> list[Consolidated]:
-    """Merge what says nearly the same; return what was merged, in order of insertion."""
+    """Merge near-duplicates; return the merged groups in order of insertion."""
     engine.settle(where)
     found = engine.backend.select(scope, where, None, 0, False, engine.clock())
     lone = [record for record in found if record.thread is None and record.content]
@@ -40,7 +40,7 @@ def consolidate(engine: Engine, scope: Scope, where: Filter | None) -> list[Cons
 
 
 def _groups(engine: Engine, readings: Sequence[ParsedRecord]) -> list[list[MemoryRecord]]:
-    """Return the records that say the same, first of each group the one that says most."""
+    """Return the groups of near-duplicates, the fullest record of each group first."""
     known = DuplicateFinderIndex(similarity_of(engine, [reading.record.id for reading in readings]))
     groups: dict[str, list[MemoryRecord]] = {}
     for reading in sorted(readings, key=_fullest_first):
@@ -59,7 +59,7 @@ def _fullest_first(reading: ParsedRecord) -> tuple[int, float, str]:
 
 
 def _merge(transaction: Transaction, group: Sequence[MemoryRecord]) -> Consolidated:
-    """Merge the records of *group* that still are what they were into the first."""
+    """Merge the unchanged records of *group* into the first."""
     found = transaction.writer.find([record.id for record in group])
     known = {record.id: record for record in group}
     still = [pair for id, pair in found.items() if _told(pair[1]) == _told(known[id])]

@@ -1,7 +1,7 @@
-"""Merging: one record takes in another that says nearly the same.
+"""Merging: one record takes over the fields of a near-duplicate.
 
-What either had is kept: the fuller text, the higher importance and confidence, all tags and
-metadata, the sum of what they earned. The record stays itself, with its id and its history.
+The result has the fuller text, the higher importance and confidence, all tags and metadata, and
+the sum of outcomes and accesses. The record keeps id and history.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _HIGHEST: Final = tuple(name for name, each in RECORD_FIELDS.items() if each.mer
 
 
 def is_fuller(one: MemoryRecord, other: MemoryRecord) -> bool:
-    """Tell whether *one* has all the words of *other*, and more."""
+    """Return whether *one* has all the words of *other*, and more."""
     return frozenset(read(one).traits.words) > frozenset(read(other).traits.words)
 
 
 def combined(kept: MemoryRecord, other: MemoryRecord, *, counted: bool = False) -> MemoryRecord:
-    """Return *kept* with what *other*, which says nearly the same, has besides.
+    """Return *kept* with the additional fields of the near-duplicate *other*.
 
-    Where both have metadata of one name, the later record's counts. Accesses and outcomes are
-    summed, but together they never archive; if one has *counted* what the other had, the higher
-    number of accesses counts, and the later outcome. It expires when the last of them would have.
+    Of metadata with equal names, the later record's value counts. Accesses and outcomes are summed,
+    but a sum never archives. If one record has *counted* the other's accesses already, the higher
+    number of accesses counts, and the later outcome. The later expiry counts.
     """
     earlier, later = sorted((kept, other), key=lambda each: (each.occurred_at, each.created_at))
     dated = kept.occurred_at != kept.created_at and other.occurred_at != other.created_at
@@ -64,11 +64,11 @@ def absorb(
     *,
     counted: bool = False,
 ) -> MemoryRecord:
-    """Have the live record *kept*, in *row*, take in *others*; return it as it is then.
+    """Merge *others* into the live record *kept* in *row*; return the merged record.
 
-    That is one entry "merge", under whose ``merged`` are the ids of *others*. What becomes of the
-    records of these ids, if there are any, is the caller's to say. *vector* is that of the fullest
-    of their texts, needed if that is not *kept*'s; *counted* is as for ``combined``.
+    The journal gets one entry "merge", with the ids of *others* under ``merged``. The caller
+    decides about the records of the ids. *vector* belongs to the fullest text, and is needed if the
+    text is not *kept*'s; *counted* is as for ``combined``.
     """
     after = kept
     for other in others:

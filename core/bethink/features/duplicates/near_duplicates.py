@@ -1,8 +1,8 @@
-"""Nearness: which records of a store say nearly the same as new ones.
+"""Near-duplicates of new records among the records of a store.
 
-The like of those is looked for before the write lock is taken, by the vectors in memory. Inside the
-transaction comes what was stored since: whoever writes at the same time, of two that say the same
-the second finds the first.
+The search runs before the write lock is taken, on the vectors in memory. Inside the transaction,
+records stored since are added: of two equal memories written at a time, the second finds the
+first.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from .merging import absorb
 from .similarity import DuplicateFinderIndex, cosine, say_the_same
 
 NEAREST: Final = 256
-"""So many are looked at, where texts of one pattern are all near each other."""
+"""The most candidates of a new record, where many texts of one pattern are close together."""
 
 Found: TypeAlias = tuple[int, MemoryRecord, float]
-"""A row, the record in it, and how alike it is."""
+"""A row, the record in the row, and the similarity."""
 
 _ROUNDING: Final = 1e-9
 
 
 class DuplicateSearch:
-    """What may say the same as the new *records*, which have these *vectors*."""
+    """The search for near-duplicates of the new *records* with *vectors*."""
 
     def __init__(
         self, engine: Engine, records: Sequence[MemoryRecord], vectors: Sequence[Vector]
@@ -50,13 +50,13 @@ class DuplicateSearch:
         self._look()
 
     def begin(self, transaction: Transaction) -> None:
-        """Take in what was stored since; to be called before the first of the new is."""
+        """Add the records stored since the search began, before the first new record."""
         for namespace in self._spaces:
             for row in transaction.writer.added(namespace, self._since):
                 self.add(read(row.record), row.vectors.get(EMBEDDED))
 
     def add(self, reading: ParsedRecord, vector: Vector | None = None) -> None:
-        """Let what a record says be found, too; without a *vector* its last one counts."""
+        """Add a parsed record to the search; without a *vector* the last vector counts."""
         if vector is not None:
             self._vectors[reading.record.id] = vector
         self._known.add(reading)
@@ -64,9 +64,9 @@ class DuplicateSearch:
     def to(
         self, transaction: Transaction, reading: ParsedRecord, old: str | None = None
     ) -> Found | None:
-        """Return the live record most like a new one, None if none says the same.
+        """Return the live record most similar to a new record, None without a near-duplicate.
 
-        The record *old*, which the new one supersedes, is not looked at any more.
+        The record *old*, which the new record supersedes, is skipped from now on.
         """
         while found := self._known.like(reading):
             other, similarity = found
@@ -86,7 +86,7 @@ class DuplicateSearch:
         *,
         counted: bool = False,
     ) -> MemoryRecord:
-        """Have the record that was *found* for a new one take it in; return it as it is then.
+        """Merge the new record into the record *found*; return the merged record.
 
         *counted* is as for ``combined``.
         """
@@ -96,7 +96,7 @@ class DuplicateSearch:
         return after
 
     def _look(self) -> None:
-        """Take in what is in the store and near any of the new records."""
+        """Add the records of the store near any new record."""
         rows: set[int] = set()
         for namespace, records in self._spaces.items():
             with self._engine.index.lock:
@@ -118,7 +118,7 @@ class DuplicateSearch:
 
 
 class WriteFinder:
-    """Merges new records of one write into near-duplicates, or refuses them.
+    """Merges new records of one write into near-duplicates, or refuses new records.
 
     *on_similar* is "merge" or "raise".
     """
@@ -151,9 +151,9 @@ class WriteFinder:
 
 
 def _near(index: ScopeIndex, record: MemoryRecord, scan: Scan) -> Positions:
-    """Return where live records are that may say the same as *record*, at most ``NEAREST``.
+    """Return the positions of live candidates for *record*, at most ``NEAREST``.
 
-    If there are more, those with the same figures, the nearest first.
+    Among more candidates, only those with equal figures count, the nearest first.
     """
     near = _living(index, scan.above(SAME - _ROUNDING))
     if len(near) <= NEAREST:
@@ -165,7 +165,7 @@ def _near(index: ScopeIndex, record: MemoryRecord, scan: Scan) -> Positions:
 
 
 def _alike(index: ScopeIndex, record: MemoryRecord) -> Positions:
-    """Return where live records have the words of one that the embedder knows no word of."""
+    """Return the positions of live records with all words of a text without a vector."""
     if terms := frozenset(document(record).terms):
         return _living(index, index.keyword.having(terms))[:NEAREST]
     columns = index.columns  # else there are only signs in it

@@ -1,8 +1,8 @@
-"""Which memories only repeat another: its words in its order, and nothing else.
+"""Repetitions: memories whose words another memory has in equal order.
 
-Whatever could make two of them two facts keeps both: another word, number or negation, a password
-in other letters, another author, key, value, or day on which it happened. Vectors are not asked: to
-them, London is near Paris.
+Any possible difference in fact keeps both: a further word, number or negation, a password in a
+different case, a different author, key, value, or day. Vectors are not used: by vectors, London
+is near Paris.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ _CODED: Final = bytes(map(_code, range(256)))
 
 
 def _pairs(codes: Authenticator) -> npt.NDArray[np.uint16]:
-    """Return what stands for each two codes side by side."""
+    """Return a code for each two adjacent codes."""
     letters = (codes % _START).astype(np.uint16)
     pairs: npt.NDArray[np.uint16] = letters[:-1] * _START + letters[1:]
     return pairs
 
 
 def _table(marks: npt.NDArray[np.int64]) -> Marks:
-    """Return the bit of each pair's mark, no bit if the pair is in a word that is idle."""
+    """Return the bit of each pair's mark, no bit for a pair in an idle word."""
     bits: Marks = np.uint64(1) << marks.astype(np.uint64)
     idle = " ".join(["", "", *_IDLE, ""]).encode().translate(_CODED)
     bits[_pairs(np.frombuffer(idle, dtype=np.uint8))] = 0
@@ -78,13 +78,13 @@ _PAIRS: Final = np.arange(_START**2)
 _NUMERIC: Final = (_PAIRS >= _DIGITS * _START) | (_PAIRS % _START >= _DIGITS)
 _PLAIN: Final = _table(_PAIRS % 61)
 _APART_FROM_DIGITS: Final = _table(np.where(_NUMERIC, 41 + _PAIRS % 23, _PAIRS % 41))
-"""Texts of one kind often differ in a number alone, so digits share no marks with letters here."""
+"""Texts of a kind often differ in a number alone, so digits and letters share no marks."""
 
 
 def repeats(memories: Iterable[MemoryRecord]) -> list[bool]:
-    """Tell of each memory whether one before it, itself no repetition, says all that it says.
+    """Return, for each memory, whether an earlier memory that is no repetition has all of the text.
 
-    Those are compared of which one has the marks of the other.
+    Only pairs with one memory's marks among the marks of the second are compared word by word.
     """
     memories = list(memories)
     told = cache(lambda place: _Told(memories[place]))
@@ -96,9 +96,9 @@ def repeats(memories: Iterable[MemoryRecord]) -> list[bool]:
 
 
 def _marks(texts: Iterable[str]) -> tuple[Marks, Marks]:
-    """Return two bit sets of each text: the marks of what stands side by side in its runs.
+    """Return two bit sets for each text: the marks of adjacent codes within runs.
 
-    Whatever has all runs of a text that change something has all of its marks.
+    A text with all meaning runs of a second text has all of the second text's marks.
     """
     codes = np.frombuffer(_coded(texts), dtype=np.uint8)
     starts, pairs = (codes == _START).nonzero()[0][:-1], _pairs(codes)
@@ -108,7 +108,7 @@ def _marks(texts: Iterable[str]) -> tuple[Marks, Marks]:
 
 
 def _coded(texts: Iterable[str]) -> bytes:
-    """Return the codes of *texts*, with a start before each of them and at the end."""
+    """Return the codes of *texts*, with a start before each and at the end."""
     joined = _APART.join(["", *(text.replace(_APART, " ") for text in texts), ""])
     if not joined.isascii():
         joined = _FOREIGN.sub(" ", _APOSTROPHES.sub("", joined.casefold()))
@@ -116,7 +116,7 @@ def _coded(texts: Iterable[str]) -> bytes:
 
 
 def _marked_alike(plain: Marks, apart: Marks) -> Iterator[tuple[int, int]]:
-    """Yield where each text stands with any before it that has all of its marks."""
+    """Yield the place of each text, with the places of earlier texts that have all of the marks."""
     step = max(_AT_ONCE // max(len(plain), 1), 1)
     for start in range(0, len(plain), step):
         others = plain[: start + step]
@@ -142,13 +142,13 @@ class _Told:
 
     @cached_property
     def words(self) -> Sequence[str]:
-        """The words, without those that change nothing if there are others."""
+        """The words, without idle words if any are left."""
         content = self._memory.content
         words = _WORDS.findall(_APOSTROPHES.sub("", content.casefold()))
         return [word for word in words if word not in _IDLE] or words or [content]
 
     def repeats(self, other: _Told) -> bool:
-        """Tell whether *other* says the same, or that with a few words that do not change it."""
+        """Return whether *other* has all words, idle words aside."""
         if not self._runs <= other._runs or self._thing != other._thing:
             return False
         if len(self.words) == len(other.words):
@@ -163,7 +163,7 @@ class _Told:
 
 
 def about(memory: MemoryRecord) -> Hashable:
-    """Return what two memories must share to be one fact: author, key, value, day, exact names."""
+    """Return the fields that two memories must share to be one fact, and the exact names."""
     dated = memory.occurred_at != memory.created_at
     day = memory.occurred_at // 86_400 if dated else None
     value = None if memory.value is None else to_json(memory.value)

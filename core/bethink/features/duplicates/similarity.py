@@ -1,9 +1,9 @@
-"""Which records say nearly the same as another, so that one of them is enough.
+"""The similarity of two records by words, so that one record may stand for both.
 
-Two texts are nearly the same only if all words of one are in the other, and the little words that
-turn a sentence ("all", "some", "might"), figures and signs are the same in both. So the like of a
-text is looked for where its rarest word occurs, and where one of its words is another's rarest:
-texts that have nothing to do with each other are never compared.
+Two texts are near-duplicates only if one has all words of the second, with equal figures, signs
+and little words that turn a sentence ("all", "some", "might"). So candidates of a text are looked
+up by the text's rarest word, and by texts whose rarest word occurs in the text: unrelated texts
+are never compared.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..statements import (
 from .repetition import about
 
 Similarity: TypeAlias = Callable[[str, str], float]
-"""Tells the cosine of the vectors of two records by their ids."""
+"""Returns the cosine of the vectors of two records, given by ids."""
 
 _KEPT: Final = 1 << 22  # numbers of vectors: 32 MB
 _AT_ONCE: Final = 512
@@ -51,12 +51,11 @@ _ANY = ""  # is among the words of every text, so that one without words is foun
 
 
 def say_the_same(a: ParsedRecord, b: ParsedRecord, similarity: float) -> bool:
-    """Say whether one record may stand for both; *similarity* is the cosine of their vectors.
+    """Return whether one record may stand for both; *similarity* is the cosine of the vectors.
 
-    Beyond what ``are_duplicates`` asks, they have one namespace, author, key and value, what
-    happened did so on one day, and neither is a turn of a conversation: what was said twice there
-    was said twice. And it is said in one manner: who did it, how many, whether it is sure, and
-    whether it is asked.
+    Beyond ``are_duplicates``, both records need one namespace, author, key, value and day, and no
+    conversation: a turn repeated in a conversation was said twice. The manner must be equal: the
+    actor, the amount, the certainty, and whether the text is a question.
     """
     if _gist(a) != _gist(b):
         return False
@@ -65,7 +64,7 @@ def say_the_same(a: ParsedRecord, b: ParsedRecord, similarity: float) -> bool:
 
 
 def _manner(text: str) -> tuple[str, ...]:
-    """Return the words that turn what the others tell, the numbers and the signs, sorted."""
+    """Return the words that turn the meaning, the numbers and the signs, sorted."""
     words = _WORDS.findall(_APOSTROPHES.sub("", _SHORTENED.sub(" ", text.casefold())))
     turning = (form for word in words if (form := SHORT.get(word, word)) in MANNER)
     numbers = (NUMBERS[word] for word in words if word in NUMBERS)
@@ -74,7 +73,7 @@ def _manner(text: str) -> tuple[str, ...]:
 
 
 def _tenses(words: Sequence[str]) -> dict[str, bool]:
-    """Tell of words, by their stems, whether they are of the past ("lived") or not ("lives").
+    """Return, by stem, whether words are of the past ("lived") or not ("lives").
 
     "Is used" and "using" are of any time.
     """
@@ -87,7 +86,7 @@ def _tenses(words: Sequence[str]) -> dict[str, bool]:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A reading and its words: the telling ones, those and the weak, the directions, the tenses."""
+    """A parsed record with content words, weak words, directions, and tenses."""
 
     reading: ParsedRecord
     words: frozenset[str]
@@ -103,7 +102,7 @@ class _Entry:
         return cls(reading, words, words.union(weak), TOWARDS.intersection(told), _tenses(told))
 
     def has_words_of(self, other: _Entry) -> bool:
-        """Tell whether one has all words of the other, and what both have is of one time."""
+        """Return whether one text has all words of the other, in compatible tenses."""
         one, two = self.all_words, other.all_words
         if not (one <= two or two <= one):
             return False
@@ -115,7 +114,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class _Group:
-    """Texts about the same, of the same figures: by each of their words, and by the rarest."""
+    """Texts of equal subject and figures: by each word, and by the rarest word."""
 
     having: dict[str, list[_Entry]] = field(default_factory=dict)
     rarest: dict[str, list[_Entry]] = field(default_factory=dict)
@@ -128,7 +127,7 @@ class _Group:
             entries.append(entry)
 
     def around(self, words: frozenset[str]) -> Iterator[_Entry]:
-        """Yield the texts that have all of *words*, and those with only some of them."""
+        """Yield the texts that have all of *words*, and the texts with only some."""
         with_rarest = min((self.having.get(word, []) for word in words), key=len)
         yield from (entry for entry in with_rarest if words <= entry.words)
         for word in words:
@@ -136,7 +135,7 @@ class _Group:
 
 
 class DuplicateFinderIndex:
-    """Readings of records, to be asked for the one that says nearly the same as another."""
+    """Parsed records, searchable for the nearest near-duplicate."""
 
     def __init__(self, similarity: Similarity) -> None:
         self._similarity = similarity
@@ -144,7 +143,7 @@ class DuplicateFinderIndex:
         self._groups: dict[Hashable, _Group] = {}
 
     def add(self, reading: ParsedRecord) -> None:
-        """Take note of what a record says; of one that is known, what it says now."""
+        """Add a parsed record, or replace the record with an equal id."""
         entry = self._entries[reading.record.id] = _Entry.of(reading)
         self._groups.setdefault(_gist(reading), _Group()).add(entry)
 
@@ -153,9 +152,9 @@ class DuplicateFinderIndex:
         self._entries.pop(id, None)
 
     def like(self, reading: ParsedRecord) -> tuple[ParsedRecord, float] | None:
-        """Return the known record most like *reading* and how alike they are, None without one.
+        """Return the record most similar to *reading* with the similarity, None without a match.
 
-        The very text comes first, and of those that are equally alike the oldest.
+        An equal text comes first, and among equal similarities the oldest.
         """
         group = self._groups.get(_gist(reading))
         if group is None:
@@ -178,9 +177,9 @@ class DuplicateFinderIndex:
 
 
 def _gist(reading: ParsedRecord) -> Hashable:
-    """Return what two readings must share to say the same, besides words.
+    """Return the fields that two records must share to be near-duplicates, besides words.
 
-    A turn of a conversation, or what says nothing in words, shares it with none.
+    Turns of a conversation and texts without words share with nothing.
     """
     record, traits = reading.record, reading.traits
     if record.thread is not None or not record.content:
@@ -194,7 +193,7 @@ def _order(content: str, found: tuple[ParsedRecord, float]) -> tuple[bool, float
 
 
 def similarity_of(engine: Engine, ids: Sequence[str]) -> Similarity:
-    """Return what tells how alike the records with these *ids* are; 0 where one has no vector."""
+    """Return a function for the similarity of the records with *ids*; 0 without a vector."""
     rows = engine.backend.rows_of(ids)
 
     @lru_cache(max(_KEPT // engine.dimension(), 2))
@@ -211,7 +210,7 @@ def similarity_of(engine: Engine, ids: Sequence[str]) -> Similarity:
 
 
 def similarities(engine: Engine, pairs: Sequence[tuple[str, str]]) -> list[float]:
-    """Return the cosines of the vectors of pairs of records, given by their ids; 0 without one."""
+    """Return the cosines of the vectors of pairs of records, given by ids; 0 without a vector."""
     rows = engine.backend.rows_of(sorted({id for pair in pairs for id in pair}))
     numbers = np.array([[rows.get(id, -1) for id in pair] for pair in pairs], dtype=np.int64)
     most = max(_KEPT // engine.dimension() // 2, 1)
@@ -233,6 +232,6 @@ def _cosines(engine: Engine, pairs: Positions) -> Iterator[float]:
 
 
 def cosine(one: Vector, other: Vector) -> float:
-    """Return the cosine of two vectors as recall reckons it; 0 if either is all zeros."""
+    """Return the cosine of two vectors as in recall; 0 for a zero vector."""
     first, second = directions(np.stack((one, other)))
     return float(cosines(first[None], second)[0])

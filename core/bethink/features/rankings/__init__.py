@@ -38,9 +38,9 @@ BOOSTS: Final[Mapping[str, float]] = {
 class DecayProduct:
     """Score = cosine · importance · e^(-rate · age), *rate* per day.
 
-    The cosine is the bare one of the two vectors, at least 0. Words decide what is related at all;
-    in keyword mode their score takes the place of the cosine. A rate may differ from query to
-    query. One contribution, "decay product", is the whole score; its factors are among the signals.
+    The cosine is the bare cosine of the two vectors, at least 0. Words decide about relevance; in
+    keyword mode the keyword score takes the place of the cosine. A rate may differ from query to
+    query. One contribution, "decay product", is the whole score; the factors are among the signals.
     """
 
     rate: float
@@ -63,7 +63,7 @@ class DecayProduct:
         return Scored(signals, {"decay product": alike * evidence.importance * decay})
 
     def ceiling(self, age: Floats, importance: Floats) -> Floats:
-        """Return the score of records of this age and importance whose cosine is 1."""
+        """Return the score of records of an age and importance with a cosine of 1."""
         return importance * self._decay(age)
 
     def _decay(self, age: Floats) -> Floats:
@@ -72,11 +72,11 @@ class DecayProduct:
 
 @dataclass(frozen=True, slots=True)
 class FiveSignal:
-    """Score = the signals below by fixed weights, times a boost for the category asked for.
+    """Score = the signals below by fixed weights, times a boost for the category of the query.
 
     .35 similarity, .25 outcome, .15 recency (half-life 30 days), .15 frequency and .10 confidence.
-    Frequency is min(log(accesses + 1) / log(100), 1). A record of the category that the query is
-    after (``categories.query_intent``) is boosted: troubleshooting 1.5, gotcha and decision 1.4,
+    Frequency is min(log(accesses + 1) / log(100), 1). A record of the query's category
+    (``categories.query_intent``) is boosted: troubleshooting 1.5, gotcha and decision 1.4,
     pattern and convention 1.3, architecture and command 1.2, workaround 1.1.
     """
 
@@ -107,7 +107,7 @@ class FiveSignal:
 
 
 def _boost(evidence: Signals) -> Floats:
-    """Return by what each candidate's category lifts it, given what the query is after."""
+    """Return the boost of each candidate's category, given the query."""
     boost = np.ones(len(evidence.keyword))
     intent = None if evidence.query is None else query_intent(evidence.query)
     if intent is not None and intent in BOOSTS:

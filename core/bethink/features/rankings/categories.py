@@ -1,8 +1,7 @@
-"""Categories: sixteen kinds of memory, told from the words of a text by rules.
+"""Categories: sixteen kinds of memory, guessed from the words of a text by rules.
 
-Two questions are answered: what kind of memory a text is, and what kind a query is after. Both are
-guesses of plain rules for English: a rule either speaks or is silent, and where none speaks, the
-answer is None.
+One function guesses the category of a memory, one the category that a query asks for. Both use
+plain rules for English; without a matching rule, the answer is None.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ CATEGORIES: Final = (
     "troubleshooting",
     "workaround",
 )
-"""What a memory can be about. "general" is for the rest; no rule guesses it."""
+"""The categories of memories. "general" is for the rest; no rule guesses "general"."""
 
 _READ: Final = 1000
-"""So many characters of a text are looked at: what it is about is said at its beginning."""
+"""The number of characters to look at: the beginning names the subject."""
 
 
 def guess_category(text: str) -> str | None:
-    """Return which of ``CATEGORIES`` a memory of this *text* is, None if no rule speaks."""
+    """Return the one of ``CATEGORIES`` that a *text* belongs to, None without a matching rule."""
     return _strongest(_SAID, text)
 
 
 def query_intent(text: str) -> str | None:
-    """Return which of ``CATEGORIES`` this query is after, None if no rule speaks."""
+    """Return the one of ``CATEGORIES`` that a query asks for, None without a matching rule."""
     return _strongest(_ASKED, text)
 
 

@@ -1,8 +1,8 @@
-"""Conflicts and duplicates: what two records are to each other, told from their words alone.
+"""Statements: the relation of two records, judged from the words alone.
 
-Nothing here looks into a store or decides what becomes of a record. Read each record once, then
-compare the readings: two records that say the same may be merged, two that cannot both hold are a
-conflict for someone to judge. No two records are both.
+The module reads no store and decides nothing about records. Parse each record once, then compare
+the parsed records: two records that say the same may be merged, two records that cannot both
+hold are a conflict to be judged. No pair is both.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ __all__ = [
 ]
 
 SAME: Final = 0.92
-"""The cosine from which two texts may be duplicates."""
+"""The least cosine of two texts that may be duplicates."""
 
 _PUNCTUATION: Final = ".,;:!?\u2026\u3002\uff01\uff0c\u3001\u060c"
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedRecord:
-    """A record with what its content states, and its ``age``: of two the older has the lesser."""
+    """A record with the statements of the content; the older record has the lesser ``age``."""
 
     record: MemoryRecord
     traits: StatementFeatures
@@ -50,9 +50,9 @@ class ParsedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two records that hardly both hold.
+    """Two records that can hardly both hold.
 
-    ``signals`` names what differs, from older to newer, and has the ``similarity`` of the vectors.
+    ``signals`` names the differences, from older to newer, and the ``similarity`` of the vectors.
     """
 
     older: MemoryRecord
@@ -66,7 +66,7 @@ class Conflict:
         return float(self.signals["similarity"])
 
     def describe(self) -> str:
-        """Tell the conflict in three lines: what differs, the older record, the newer."""
+        """Describe the conflict in three lines: the difference, the older record, the newer."""
         told = [
             f"{name} {value}" if isinstance(value, str) else name
             for name, value in self.signals.items()
@@ -80,16 +80,16 @@ class Conflict:
 
 
 def read(record: MemoryRecord) -> ParsedRecord:
-    """Read what a record states; to be kept and compared with many."""
+    """Parse the statements of a record, for many comparisons."""
     age = record.occurred_at, record.created_at, record.id
     return ParsedRecord(record, traits(record.content), age)
 
 
 def find_conflict(a: ParsedRecord, b: ParsedRecord) -> Conflict | None:
-    """Return the conflict between two records, the same in either order, or None.
+    """Return the conflict between two records in either order, or None.
 
-    How similar they are does not matter, and is left to be told: 0 for now. A text that is at odds
-    with itself is not so with its repetition.
+    Similarity does not matter, and is set to 0 for the caller to fill in. A text in conflict with
+    itself is in no conflict with a repetition.
     """
     older, newer = (a, b) if a.age <= b.age else (b, a)
     found = compare(older.traits, newer.traits)
@@ -101,7 +101,7 @@ def find_conflict(a: ParsedRecord, b: ParsedRecord) -> Conflict | None:
 
 
 def _in_words(signal: str | float, older: ParsedRecord, newer: ParsedRecord) -> str | float:
-    """Return what differs in the words of the records, not in terms."""
+    """Return the differing terms in the words of the records."""
     if not isinstance(signal, str):
         return signal
     one, between, two = signal.partition(" / ")
@@ -109,12 +109,12 @@ def _in_words(signal: str | float, older: ParsedRecord, newer: ParsedRecord) -> 
 
 
 def are_duplicates(a: ParsedRecord, b: ParsedRecord, similarity: float) -> bool:
-    """Say whether two records say the same; *similarity* is the cosine of their vectors.
+    """Return whether two records are duplicates; *similarity* is the cosine of the vectors.
 
-    Records that differ in a number, a denial or a word of each never do, nor do those in which two
-    authors speak of themselves; other fields are not looked at. In English one may say a little
-    more than the other; of other languages the little words are not known, so there both have the
-    same words.
+    Records that differ in a number, a denial or a word of each are no duplicates, nor are records
+    in which two authors speak of themselves; further fields are ignored. In English one text may
+    say a little more than the second. In languages without a known list of little words, both texts
+    must have equal words.
     """
     if similarity < SAME or not _comparable(a, b):
         return False
@@ -132,7 +132,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _comparable(a: ParsedRecord, b: ParsedRecord) -> bool:
-    """Tell whether these are two records, and each does not speak of its own author."""
+    """Return whether two records differ in id, and are not both about the author of each."""
     one, other = a.record, b.record
     if one.id == other.id:
         return False

@@ -1,6 +1,6 @@
-"""What tells of a change, as what it says is so now: "moved to Friday" as "is now Friday".
+"""Phrases of change, rewritten as the present state: "moved to Friday" as "is now Friday".
 
-Where it came from does not hold any more, and so is left out. English.
+The former state no longer holds, and is left out. English only.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _LEFT: Final = re.compile(
 
 
 def as_it_is_now(lower: str) -> str:
-    """Put "is now" for what tells of a change in a folded text."""
+    """Replace phrases of change in a folded text by "is now"."""
     if _TOWARDS.search(lower) is None:
         return lower
     lower = _MADE.sub(lambda made: f"{made[1] or made[2]} is now ", lower)

@@ -1,6 +1,6 @@
-"""The words that decide whether two statements differ: who denies, what changed, what excludes.
+"""The words that decide whether two statements differ: denials, changes, exclusions.
 
-English, apart from the words of denial. All sets hold folded words or, where it says so, stems.
+English, apart from denials. All sets hold folded words, or stems where noted.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ DENIALS = (
     )
     | word_set("niet geen nooit inte aldrig ikke aldri не нет никогда нельзя ні немає nigdy")
 )
-"""Words that say a thing is not, or is no more, so."""
+"""Words that deny a statement, for now or for good."""
 
 UNSPACED_DENIALS = "[不没沒未无無]|ない|ませ|なく|ไม่|안 |않|없"
-"""The same, as a pattern of parts of words, in scripts written without spaces and in Korean."""
+"""Denials as a pattern of parts of words, for scripts without spaces and for Korean."""
 
 CHANGES = _stems(
     "now new newly move switch change update replace become became rename migrate increase reduce "
     "decrease raised lowered recently latest currently instead upgrade extend reschedule postpone "
     "reach correction actually joined relocated convert"
 )
-"""Stems that announce that something is no longer what it was."""
+"""Stems that announce the end of a former state."""
 
 FRAMES = {
     stem(word): stem(frame)
@@ -51,30 +51,30 @@ FRAMES = {
     }.items()
     for word in words.split()
 }
-"""Stems by the stem of what they state in other words."""
+"""Stems by the stem of a synonymous statement."""
 
 RELATIONS = frozenset(FRAMES.values())
 
 POSTS = _stems(
     "default main primary current only best capital leader manager lead owner own host chair"
 )
-"""Stems of what has one holder at a time, be it a person or a thing."""
+"""Stems of things with one holder at a time."""
 
 ONES = POSTS | _stems("prefer recent latest")
-"""Stems of what makes something of one's own the only one of its kind."""
+"""Stems that make a possession unique."""
 
 EXCLUSIVE = POSTS | _stems(
     "prefer live work name run birthday born deadline locate base set married version use "
     "expire schedule address status color size limit"
 )
-"""Stems of relations that hold one value at a time."""
+"""Stems of relations with one value at a time."""
 
 SEVERAL = _stems(
     "speak know visit call see saw seen hear heard read watch eat ate drink drank buy "
     "bought play help thank invite write wrote follow attend travel fly flew try tried order learn "
     "study teach taught cook"
 )
-"""Stems of relations that hold of several at once, whatever their names."""
+"""Stems of relations with several values at once, under any names."""
 
 KINDS = (
     _stems("black white grey red green blue yellow orange purple pink brown"),
@@ -82,7 +82,7 @@ KINDS = (
     _stems("single engaged married divorced widowed"),
     _stems("vegetarian vegan pescatarian omnivore"),
 )
-"""Stems of which a thing is, as a rule, one at a time."""
+"""Stems of things that usually are single at a time."""
 
 _OPPOSITES = """
     like hate; enable disable; open close; open shut; full empty; near far; true false;
@@ -124,10 +124,10 @@ OPPOSITES = _opposites()
 """Stems by the stems that exclude them."""
 
 PREFIXES = ("un", "in", "im", "ir", "dis", "non", "de", "mis")
-"""What turns a word into its opposite."""
+"""Prefixes that turn a word into the opposite."""
 
 MONTHS = {form: name for name in _MONTHS for form in (name, name[:3])} | {"sept": "september"}
-"""Names of months by all their forms."""
+"""Names of months by all forms."""
 _WEEKDAYS = word_set("monday tuesday wednesday thursday friday saturday sunday")
 WEEKDAYS = {form: name for name in _WEEKDAYS for form in (name, name + "s")}
 _COUNT = "two three four five six seven eight nine ten eleven twelve"
@@ -146,9 +146,9 @@ ORDINALS = word_set("st nd rd th of the")
 
 SPEAKERS = word_set("i my me mine we our us im ive id")
 SELVES = SPEAKERS | word_set("user users")
-"""Words for the one the memory is about, who says nothing of the statement."""
+"""Words for the subject of a memory, such as the user, that say nothing about the statement."""
 SELF = "i"
-"""The term that stands for them where little else is said."""
+"""The term for the subject where a statement has hardly any words."""
 
 INDEFINITE = NUMBERS.keys() | word_set(
     "a an some there another any no nobody someone somebody one few several"
@@ -162,7 +162,7 @@ WEAK = word_set(
     "wonder wondering look looking give tell find suggest recommend hope feel feeling said mention "
     "thank thanks great awesome amazing cool nice glad sorry"
 )
-"""Words that say little, but not the same as one another."""
+"""Words of little meaning that are still no synonyms."""
 
 _EMPTY = WEAK | word_set(
     "someone somebody something thing things person people anyone anybody anything everyone "
@@ -186,29 +186,29 @@ UNITS = {
     }.items()
     for unit in units.split()
 }
-"""Units by the kind of value they make of a number."""
+"""Units by the kind of value that a number with the unit is."""
 
 TIMES = frozenset(("year", "month", "day", "weekday"))
-"""Kinds of values that tell when something is so."""
+"""Kinds of values that name a time."""
 
 COUNTED = frozenset(("number", *UNITS.values()))
-"""Kinds of values that count something."""
+"""Kinds of values that count things."""
 
 MEASURES = UNITS.keys() | MONEY | SHARES | word_set("time times k")
-"""Units, which say how much but not of what."""
+"""Units, which give an amount but no thing."""
 
 MEASURE_TERMS = frozenset(map(stem, MEASURES))
 ADDING = word_set("also additionally another besides")
 BESIDES = (" too", " as well")
-"""How it is said, anywhere and at the end, that something comes to what was there."""
+"""Phrases, anywhere or at the end, that add something to the former state."""
 
 QUESTIONS = word_set("can could would do does did what how why where which who any should")
-"""First words of what asks and does not state."""
+"""First words of a question."""
 
 AUXILIARIES = BEING | word_set(
     "has have had will shall may might must hasnt havent wont dont doesnt didnt"
 )
-"""First words of what may state or ask."""
+"""First words of a question or a statement."""
 
 JOINTS = word_set("so and but also or")
 TURNS = word_set("on off in into onto out up down over under before after with without from")
@@ -229,13 +229,13 @@ MANNER = word_set(
     "avoids avoided skip skips skipped miss misses missed lose loses lost postpone postpones "
     "postponed"
 )
-"""Words with which a statement is another one, though it tells of the same."""
+"""Words that make a second statement about an equal subject."""
 _SHORT = """
     cannot can; cant can; wont will; ll will; shant shall; didnt did; hadnt had; wasnt was;
     were was; werent was; wouldnt would; shouldnt should; couldnt could; mustnt must; mightnt might
 """
 SHORT = {short: word for short, word in map(str.split, _SHORT.split(";"))}
-"""Short and other forms of words of MANNER, by the forms that count."""
+"""Variants of words of MANNER, by the form that counts."""
 _TOLD_APART = DENIALS | HOURS | WEEKDAYS.keys() | MONTHS.keys() | NUMBERS.keys()
 SILENT = STOP_WORDS | _EMPTY | SELVES | _TOLD_APART
 """Words that say nothing about the subject of a statement."""

@@ -1,8 +1,7 @@
-"""Whether two texts are in conflict, and whether they differ at all.
+"""Rules: whether two texts are in conflict, and whether two texts differ at all.
 
-Statements are compared one with one. Where two share most of their words, what remains decides: one
-denies what the other says, a number differs, a word is exchanged for another. The verdict is the
-same whichever text comes first.
+Statements are compared in pairs. Where two share most words, the rest decides: a denial, a
+different number, a word exchanged for another. The verdict does not depend on the order.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ TOLD: Final = 3  # so many words tell what a statement is about, wherever they s
 
 @dataclass(slots=True)  # not frozen: that takes three times as long to make
 class _Pair:
-    """Two statements, the texts they are from, and the terms they share."""
+    """Two statements, the two texts, and the shared terms."""
 
     x: Statement
     y: Statement
@@ -45,7 +44,7 @@ _Finding: TypeAlias = tuple[Tier, str, float | str]
 
 
 def compare(a: StatementFeatures, b: StatementFeatures) -> tuple[Tier, Signals] | None:
-    """Return how sure a conflict between two texts is, and what tells; None if there is none."""
+    """Return the tier of a conflict between two texts and the signals, None without a conflict."""
     findings = _findings(a, b)
     if not findings:
         return None
@@ -74,7 +73,7 @@ def differ(a: StatementFeatures, b: StatementFeatures) -> bool:
 
 
 def _in_order(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Say whether the longer has all words of the shorter in their order."""
+    """Return whether the longer sequence has all words of the shorter, in order."""
     shorter, longer = sorted((one, other), key=len)
     rest = iter(longer)
     return all(word in rest for word in shorter)
@@ -103,7 +102,7 @@ def _found(pair: _Pair, valued: bool) -> list[_Finding]:
 
 
 def _other_times(pair: _Pair) -> bool:
-    """Tell what was in January from what was in June."""
+    """Return whether the statements are about different times, such as January and June."""
     x, y = _times(pair.x), _times(pair.y)
     return any(x[kind].isdisjoint(y[kind]) for kind in x.keys() & y.keys())
 
@@ -117,9 +116,9 @@ def _times(statement: Statement) -> dict[str, set[str]]:
 
 
 def _other_subjects(x: Statement, y: Statement, common: frozenset[str]) -> bool:
-    """Tell "Ann likes tea" from "Bob likes tea": the first terms are foreign to each other.
+    """Return whether the subjects differ: "Ann likes tea", "Bob likes tea".
 
-    Of what the user has, that is "my cat" and "my dog".
+    Possessions of the user count as subjects, too: "my cat", "my dog".
     """
     if x.vague or y.vague or not (x.terms and y.terms):
         return False
@@ -131,13 +130,13 @@ def _other_subjects(x: Statement, y: Statement, common: frozenset[str]) -> bool:
 
 
 def _other_conditions(x: Statement, y: Statement) -> bool:
-    """Tell "if it rains, we stay" from "if it is dry, we go"."""
+    """Return whether the conditions differ: "if it rains, we stay", "if it is dry, we go"."""
     one, other = x.condition, y.condition
     return bool(one and other and one - y.bag and other - x.bag)
 
 
 def _other_things(pair: _Pair, shared: frozenset[str]) -> bool:
-    """Tell "area problems" from "card problems": a shared word, said of what is foreign."""
+    """Return whether a shared word has different owners: "area problems", "card problems"."""
     before, other = pair.x.before, pair.y.before
     return any(
         (p := before.get(term)) is not None
@@ -155,13 +154,13 @@ def _same_subject(x: Statement, y: Statement) -> bool:
 
 
 def _passing(pair: _Pair) -> bool:
-    """Say whether either tells of nobody in particular, or what others are just doing."""
+    """Return whether either statement is about nobody in particular, or about a passing action."""
     x, y = pair.x, pair.y
     return x.vague or y.vague or ((x.event or y.event) and not (x.personal and y.personal))
 
 
 def _denial(pair: _Pair) -> _Finding | None:
-    """Find that one denies what the other says; to deny the special leaves the general standing."""
+    """Find a denial of a statement; a denied special case leaves the general case standing."""
     denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
     shared = len(pair.common)
     if shared < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
@@ -175,13 +174,13 @@ def _denial(pair: _Pair) -> _Finding | None:
 
 
 def _called_off(denied: Statement, said: Statement) -> bool:
-    """Tell that "the meeting is cancelled" denies that it is at three."""
+    """Return whether a statement of an end denies the values: "cancelled" against "at three"."""
     named = bool(said.bag) and said.bag.isdisjoint(lex.RELATIONS)
     return named and denied.bag == said.bag and bool(said.values)
 
 
 def _opposite(pair: _Pair) -> _Finding | None:
-    """Find a word on one side that excludes a word on the other."""
+    """Find a word in one statement that excludes a word in the second."""
     x, y = pair.x, pair.y
     if x.opposed.isdisjoint(y.bag) and y.opposed.isdisjoint(x.bag):
         return None
@@ -197,7 +196,7 @@ def _opposite(pair: _Pair) -> _Finding | None:
 
 
 def _swap(pair: _Pair) -> _Finding | None:
-    """Find one thing in the place of another in statements that otherwise agree."""
+    """Find an exchanged word in statements that agree otherwise."""
     x, y = pair.x, pair.y
     if max(len(x.bag), len(y.bag)) > len(pair.common) + SWAPPED + 1:  # one may be "new"
         return None
@@ -231,7 +230,7 @@ def _swap(pair: _Pair) -> _Finding | None:
 
 
 def _turned(pair: _Pair, terms: tuple[str, ...]) -> bool:
-    """Say whether one of *terms* has another role: "from Oslo to Rome", "tea over coffee"."""
+    """Return whether a term changes roles: "from Oslo to Rome", "tea over coffee"."""
     one, other = pair.a.roles, pair.b.roles
     return any(one.get(term) != other.get(term) for term in terms)
 
@@ -244,14 +243,14 @@ def _other_uses(pair: _Pair, one: str, other: str) -> bool:
 
 
 def _not_new(terms: tuple[str, ...]) -> tuple[str, ...]:
-    """Leave out what says no more than that there was another: "my new car"."""
+    """Remove words that only say that something is different: "my new car"."""
     return tuple(term for term in terms if term != "new") if "new" in terms else terms
 
 
 def _told_of(pair: _Pair, exclusive: bool, names: bool, changed: tuple[str, ...]) -> bool:
-    """Say whether one word tells what both are about: "the office is in", "I live in".
+    """Return whether a single word names the subject of both: "the office is in", "I live in".
 
-    Or not even one: "I am vegan".
+    No word is enough for "I am vegan".
     """
     x, y = pair.x, pair.y
     if x.being and y.being and any(kind.issuperset(changed) for kind in lex.KINDS):
@@ -262,7 +261,7 @@ def _told_of(pair: _Pair, exclusive: bool, names: bool, changed: tuple[str, ...]
 
 
 def _only_one(pair: _Pair) -> _Finding | None:
-    """Find that the only one of something has another name: "my current employer, Initech"."""
+    """Find a new name of a unique thing: "my current employer, Initech"."""
     if not (pair.x.personal and pair.y.personal):
         return None
     x, y = pair.x.terms, pair.y.terms
@@ -274,7 +273,7 @@ def _only_one(pair: _Pair) -> _Finding | None:
 
 
 def _followed(s: tuple[str, ...], t: tuple[str, ...]) -> tuple[str, str, int]:
-    """Return the first terms in which two sequences differ, if both go on, and where they are."""
+    """Return the first differing terms of two sequences that both go on, and the places."""
     for place, (one, two) in enumerate(zip(s, t, strict=False)):
         if one != two:
             return one, two, place
@@ -282,9 +281,9 @@ def _followed(s: tuple[str, ...], t: tuple[str, ...]) -> tuple[str, str, int]:
 
 
 def _one_at_a_time(terms: tuple[str, ...], start: int, end: int) -> bool:
-    """Say whether what stands from *start* to *end* is the only one that can: "live in", "lead".
+    """Return whether the words from *start* to *end* name something unique: "live in", "lead".
 
-    What is named by a post comes between: "the main language is", not "the main".
+    A post needs the object: "the main language is" is unique, "the main" is not.
     """
     before, after = terms[:start], terms[end:]
     if not before:
@@ -298,7 +297,7 @@ def _one_at_a_time(terms: tuple[str, ...], start: int, end: int) -> bool:
 def _exchanged(
     s: tuple[str, ...], t: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    """Cut off what two sequences begin and end with; return the middles and where they start."""
+    """Remove the common beginning and end of two sequences; return the middles and their starts."""
     size = min(len(s), len(t))
     start = 0
     while start < size and s[start] == t[start]:
@@ -310,7 +309,7 @@ def _exchanged(
 
 
 def _change(pair: _Pair) -> _Finding | None:
-    """Find that one announces something new about what both are about."""
+    """Find an announcement of something new about the subject of both."""
     if len(pair.common) < TOLD or not (pair.x.changed or pair.y.changed) or pair.overlap < HALF:
         return None
     if pair.x.bag == pair.y.bag:
@@ -319,7 +318,7 @@ def _change(pair: _Pair) -> _Finding | None:
 
 
 def _values(pair: _Pair) -> Iterator[_Finding]:
-    """Find a number, date or time that is another than the other text gives for the same."""
+    """Find a number, date or time that differs between the two texts."""
     for v in pair.x.values:
         if (v.kind, v.amount) in pair.b.amounts:
             continue

@@ -1,4 +1,4 @@
-"""What a text states, read once so that it can be compared many times."""
+"""The features of a text's statements, extracted once for many comparisons."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number, date or time, the term it counts (``head``) and the terms ``near`` it.
+    """A number, date or time, the counted term (``head``), and the terms ``near``.
 
-    ``per``: the time that it is counted in, as in "per minute".
+    ``per`` is the time of a rate, as in "per minute".
     """
 
     kind: str
@@ -86,14 +86,14 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement: its telling terms in order, and how it is made.
+    """One statement: the content terms in order, and the form.
 
-    ``first`` is the first but for "new", ``opposed`` are terms that exclude one of them, ``scope``
-    those after the denial; ``before`` has the term right before each. ``vague``: about nobody in
-    particular; ``event``: it is going on; ``personal``: about the speaker or user; ``being``: it
-    tells what or where something is; ``owned``: it is about what they have; ``label``: the numbered
-    thing it is about; ``added``: it says something besides; ``condition``: the terms of "if" or
-    "for" with which it begins.
+    ``first`` is the first term except "new", ``opposed`` are terms that exclude a term of the
+    statement, ``scope`` the terms after the denial; ``before`` has the term right before each.
+    ``vague``: about nobody in particular; ``event``: going on; ``personal``: about the speaker or
+    user; ``being``: about the nature or place of something; ``owned``: about a possession;
+    ``label``: the numbered subject; ``added``: an addition; ``condition``: the terms of an opening
+    "if" or "for".
     """
 
     terms: tuple[str, ...]
@@ -122,12 +122,12 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class StatementFeatures:
-    """The statements of a text, and what the whole of it holds, down to questions and code.
+    """The statements of a text, and the content of the whole text, questions and code included.
 
-    ``words`` are its telling terms in order, ``figures`` its numbers and dates; ``turns`` are the
-    little words that turn a sentence around ("into", "off"), ``roles`` those and the like before
-    each word that has any ("from", "to"); ``denials`` counts those of idioms, too ("I don't know");
-    ``personal``: said of the speaker.
+    ``words`` are the content terms in order, ``figures`` the numbers and dates; ``turns`` are
+    little words that turn a sentence around ("into", "off"), ``roles`` the prepositions before each
+    word ("from", "to"); ``denials`` counts denials, in idioms, too ("I don't know"); ``personal``:
+    about the speaker.
     """
 
     statements: tuple[Statement, ...]
@@ -144,7 +144,7 @@ class StatementFeatures:
 
 
 def traits(text: str) -> StatementFeatures:
-    """Read the traits of a text; of a long one, the first statements count."""
+    """Extract the features of a text; of a long text, only the first statements count."""
     text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
     replayed = text.casefold()
     stating = _IDIOMS.sub(" ", replayed)
@@ -168,12 +168,12 @@ def traits(text: str) -> StatementFeatures:
 
 
 def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:
-    """Return the union of *sets*; of a lone one itself, which saves the room for another."""
+    """Return the union of *sets*; of a single set the set, which saves memory."""
     return sets[0] if len(sets) == 1 else _set(frozenset().union(*sets))
 
 
 def _set(items: Iterable[_T]) -> frozenset[_T]:
-    """Return the set of *items*; without any it is always the same, as so many are empty."""
+    """Return the set of *items*; empty sets are shared, since most are empty."""
     return frozenset(items) or _NONE
 
 
@@ -203,7 +203,7 @@ def _statements(lower: str) -> Iterator[Statement]:
 
 
 def _plainly(lower: str) -> str:
-    """Put one word for some turns of phrase."""
+    """Replace certain phrases by one word."""
     lower = _CEASED.sub(" never ", lower)
     return _DATE.sub(_spelled_out, _SINGLE.sub(" 1 ", _OFF.sub(" not ", lower)))
 
@@ -213,7 +213,7 @@ def _spelled_out(date: re.Match[str]) -> str:
 
 
 def _spoken(lower: str) -> str:
-    """Put one word for what ended, too, and leave out code, unless there is nothing else."""
+    """Replace phrases of an ended state by one word; remove code unless all is code."""
     lower = _CALLED.sub(r"\1 named", _BASED.sub("located in", as_it_is_now(lower)))
     lower = _ENDED.sub(" never ", lower)
     spoken = _FENCED.sub(" . ", lower)
@@ -275,7 +275,7 @@ def _tokens(part: str) -> Iterator[str]:
 
 
 def spelled(terms: str, text: str) -> str:
-    """Return *terms* as *text* has them; numbers and what it does not have stay as they are."""
+    """Return *terms* as spelled in *text*; numbers and absent terms stay."""
     words = _words_by_term(text)
     return " ".join(words.get(term, term) for term in terms.split())
 
@@ -286,7 +286,7 @@ def _words_by_term(text: str) -> dict[str, str]:
 
 
 def _asks(tokens: list[str], marked: bool) -> bool:
-    """Tell "do you" and "what is" from "do not"; with a question mark, "is it", too."""
+    """Return whether a question begins: "do you", "what is" and, with a question mark, "is it"."""
     first = next((i for i, token in enumerate(tokens) if token not in lex.JOINTS), 0)
     if tokens[first] in lex.QUESTIONS:
         return lex.DENIALS.isdisjoint(tokens[first + 1 : first + 2])
@@ -294,21 +294,21 @@ def _asks(tokens: list[str], marked: bool) -> bool:
 
 
 def _figure(token: str) -> str:
-    """Give what a number, weekday or month says, or an empty string."""
+    """Return the value of a number, weekday or month, or an empty string."""
     if token[0].isdigit():
         return _amount(token)
     return lex.NUMBERS.get(token) or lex.WEEKDAYS.get(token) or lex.MONTHS.get(token, "")
 
 
 def excluded(term: str) -> frozenset[str]:
-    """Return the terms that exclude *term*: its opposites, and it with a prefix more or less."""
+    """Return the terms that exclude *term*: opposites, and the term with a prefix more or less."""
     longer = {prefix + term for prefix in lex.PREFIXES if len(term) > 3}
     return _opposed(term) | longer
 
 
 @lru_cache(maxsize=1 << 14)
 def _opposed(term: str) -> frozenset[str]:
-    """Return what ``excluded`` does, but not what is longer: the other's are shorter, then."""
+    """Return ``excluded`` without longer terms, which the other side's shorter terms cover."""
     cut = {term.removeprefix(prefix) for prefix in lex.PREFIXES}
     shorter = {rest for rest in cut if 3 < len(rest) < len(term)}
     return lex.OPPOSITES.get(term, frozenset()) | shorter
@@ -331,7 +331,7 @@ def _leaves_unsaid_who(first: str) -> bool:
 
 
 def _is_event(tokens: list[str]) -> bool:
-    """Tell "is cutting", which happens, from "is" and "cuts", which hold."""
+    """Return whether an action is going on: "is cutting", against "is" and "cuts"."""
     return any(
         token.endswith("ing")
         for i, being in enumerate(tokens)
@@ -341,9 +341,9 @@ def _is_event(tokens: list[str]) -> bool:
 
 
 def _values(tokens: list[str], terms: list[str], last: tuple[str, ...]) -> Iterator[Value]:
-    """Yield the values of a statement; *last* is what was spoken of before, where it says little.
+    """Yield the values of a statement; *last* is the subject of the statement before.
 
-    Where numbers stand in rows, they are sums and lists and not what a statement is about.
+    Numbers in rows are sums and lists, and not the subject of a statement.
     """
     named = [(i, *value) for i in range(len(tokens)) if (value := _named(tokens, i))]
     if sum(kind in lex.COUNTED for _, kind, _ in named) > _MOST_NUMBERS:
@@ -359,7 +359,7 @@ def _values(tokens: list[str], terms: list[str], last: tuple[str, ...]) -> Itera
 
 
 def _per(tokens: list[str], i: int) -> str:
-    """Return the unit in which what stands at a place is counted, or an empty string."""
+    """Return the unit of the value at a place, or an empty string."""
     for per, unit in pairwise(tokens[i + 1 : i + 5]):
         if per in ("per", "a", "an", "each", "every") and unit in lex.UNITS:
             return stem(unit)
@@ -367,7 +367,7 @@ def _per(tokens: list[str], i: int) -> str:
 
 
 def _named(tokens: list[str], i: int) -> tuple[str, str] | None:
-    """Say what kind of value stands at a place, and which."""
+    """Return the kind of the value at a place, and the value."""
     token = lex.NUMBERS.get(tokens[i], tokens[i])
     if token in lex.WEEKDAYS:
         return "weekday", lex.WEEKDAYS[token]
@@ -394,7 +394,7 @@ def _named(tokens: list[str], i: int) -> tuple[str, str] | None:
 
 
 def _clock(token: str, half: str) -> str:
-    """Give a time of day as a clock of 24 hours has it."""
+    """Return a time of day on the 24-hour clock."""
     hour, _, rest = token.partition(":")
     if not hour.isdecimal():
         return token

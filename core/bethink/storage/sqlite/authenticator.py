@@ -1,7 +1,7 @@
-"""Authentication codes: what of a file must be shown to be believed, when the store has a key.
+"""Authentication codes: the proof of each row, for a store with a key.
 
-Every record, journal entry and vector carries a keyed hash of its columns. Among them is its place,
-so that nothing genuine is believed elsewhere or at another time. Without a key there are no codes,
+Every record, journal entry and vector carries a keyed hash of the columns and of the place, so
+that a genuine row is not accepted at a different place or time. Without a key there are no codes,
 and nothing is checked.
 """
 
@@ -38,24 +38,24 @@ class Authenticator:
     """How a file without a key is read: everything is believed."""
 
     columns: str = COLUMNS
-    """What to select of a record."""
+    """The columns to select of a record."""
     to_record: Callable[[Sequence[Any]], MemoryRecord] = staticmethod(to_record)
-    """Make the record of what was selected."""
+    """Make the record from the selected columns."""
     entry_columns: str = ENTRY_COLUMNS
-    """What to select of a journal entry."""
+    """The columns to select of a journal entry."""
     to_entry: Callable[[Sequence[Any]], Entry] = staticmethod(to_entry)
-    """Make the entry of what was selected."""
+    """Make the entry from the selected columns."""
 
     def check_vectors(
         self, connection: sqlite3.Connection, rows: Iterable[int], but: Collection[str] = ()
     ) -> None:
-        """Raise ``TamperedError`` if a vector of one of *rows* is not what was written.
+        """Raise ``TamperedError`` if a vector of any of *rows* was changed without the key.
 
-        Those named in *but* are not looked at.
+        The vectors named in *but* are skipped.
         """
 
     def checksum(self, columns: tuple[object, ...], data: bytes | memoryview) -> int:
-        """Return what tells a segment with these *columns* and *data* from a damaged one."""
+        """Return the checksum of a segment with *columns* and *data*."""
         return zlib.crc32(data, zlib.crc32(repr(columns).encode()))
 
 
@@ -63,9 +63,9 @@ NO_AUTH: Final = Authenticator()
 
 
 class KeyedAuthenticator(Authenticator):
-    """How a file with *key* is read; *store* is an id of its own, lest files be mixed.
+    """Codes for a file with *key*; *store* is a unique id, so that files cannot be mixed.
 
-    *version* is the schema version that the codes of records speak of. Codes of version 1 do not
+    *version* is the schema version that the codes of records cover. Codes of version 1 do not
     cover the number.
     """
 
@@ -84,7 +84,7 @@ class KeyedAuthenticator(Authenticator):
     def mac(
         self, domain: bytes, columns: tuple[object, ...], data: bytes | memoryview = b""
     ) -> bytes:
-        """Return the code of *columns*, as SQLite returns them, and of *data*."""
+        """Return the code of *columns*, in SQLite's types, and of *data*."""
         code = self._hashes[domain].copy()
         code.update(repr(columns).encode("utf-8", "surrogatepass"))
         code.update(data)
@@ -97,8 +97,8 @@ class KeyedAuthenticator(Authenticator):
     def entry(self, columns: Sequence[object], count: int, *, erased: bool) -> bytes:
         """Return the code of a journal entry, from the columns ``ENTRY``.
 
-        *count* is the number of records after it; *erased* says that what it told is gone. Both are
-        part of the code, to be read with ``parse_code``.
+        *count* is the number of records after the entry; *erased* marks an entry without changes.
+        Both are part of the code, to be read with ``parse_code``.
         """
         prefix = bytes([erased]) + count.to_bytes(_PREFIX_BYTES - 1, "big")
         return prefix + self.mac(b"entry", tuple(columns), prefix)
@@ -109,20 +109,20 @@ class KeyedAuthenticator(Authenticator):
         return self.mac(b"vector", tuple(place), blob if isinstance(blob, bytes) else b"")
 
     def to_record(self, values: Sequence[Any]) -> MemoryRecord:
-        """Return the record of what was selected, if it is what was written."""
+        """Return the record of the selected columns, if genuine."""
         if values[-1] != self.record(values[:-1]):
             raise TamperedError(None, f"record {values[0]!r} {_CHANGED}")
         return to_record(values[:-_OF_CODES])
 
     def to_entry(self, values: Sequence[Any]) -> Entry:
-        """Return the entry of what was selected, if it is what was written."""
+        """Return the entry of the selected columns, if genuine."""
         *columns, salt, changes, code = values
         if not self.genuine(columns, salt, changes, code):
             raise TamperedError(None, f"journal entry {columns[0]} {_CHANGED}")
         return to_entry((*columns[:-2], changes))
 
     def genuine(self, columns: Sequence[Any], salt: Any, changes: Any, code: Any) -> bool:
-        """Tell whether a journal entry is what was written."""
+        """Return whether a journal entry is genuine."""
         erased, count = parse_code(code)
         if code != self.entry(columns, count, erased=erased):
             return False
@@ -134,9 +134,9 @@ class KeyedAuthenticator(Authenticator):
     def check_vectors(
         self, connection: sqlite3.Connection, rows: Iterable[int], but: Collection[str] = ()
     ) -> None:
-        """Raise ``TamperedError`` if a vector of one of *rows* is not what was written.
+        """Raise ``TamperedError`` if a vector of any of *rows* was changed without the key.
 
-        Those named in *but* are not looked at.
+        The vectors named in *but* are skipped.
         """
         given = json.dumps([int(row) for row in rows])
         for *columns, code in connection.execute(
@@ -148,12 +148,12 @@ class KeyedAuthenticator(Authenticator):
                 raise TamperedError(None, f"a vector of row {columns[0]} {_CHANGED}")
 
     def checksum(self, columns: tuple[object, ...], data: bytes | memoryview) -> int:
-        """Return what tells a segment with these *columns* and *data* from a damaged one."""
+        """Return the checksum of a segment with *columns* and *data*."""
         return int.from_bytes(self.mac(b"segment", columns, data)[:8], "big") >> 1
 
 
 def parse_code(code: object) -> tuple[bool, int]:
-    """Return whether the entry with this *code* was erased, and how many records there were."""
+    """Return whether the entry with *code* was erased, and the number of records."""
     if not isinstance(code, bytes) or len(code) < _PREFIX_BYTES:
         return False, 0
     return code[0] == 1, int.from_bytes(code[1:_PREFIX_BYTES], "big")

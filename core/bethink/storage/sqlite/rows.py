@@ -32,9 +32,9 @@ HOLDS_KEY: Final = "namespace = ? AND key = ? AND state = 'live'"
 
 
 class RowTypes:
-    """The *kinds* of values that belong together.
+    """The *kinds* of values in a row.
 
-    SQLite takes values of any kind in any column, and a damaged file has them.
+    SQLite accepts values of any kind in any column, and a damaged file has wrong kinds.
     """
 
     def __init__(self, *kinds: Any) -> None:
@@ -43,7 +43,7 @@ class RowTypes:
         self._last: tuple[type, ...] = ()
 
     def __call__(self, values: Sequence[Any]) -> Any:
-        """Return *values*; raise ``CorruptStoreError`` if one of them is of another kind."""
+        """Return *values*; raise ``CorruptStoreError`` for a value of a wrong kind."""
         types = tuple(map(type, values))
         if types != self._last:  # most have those of the values before
             self._learn(types, values)
@@ -73,7 +73,7 @@ def to_values(record: MemoryRecord) -> list[Any]:
 
 
 def to_record(values: Sequence[Any]) -> MemoryRecord:
-    """Return the record of a row whose columns come in the order of ``FIELDS``."""
+    """Return the record of a row with columns in the order of ``FIELDS``."""
     columns = list(_RECORD(values))
     if columns[_VALUE] is not None:
         columns[_VALUE] = from_json(columns[_VALUE])
@@ -83,7 +83,7 @@ def to_record(values: Sequence[Any]) -> MemoryRecord:
 
 
 def from_json(text: str, kind: type = object) -> Any:
-    """Return the value of this *kind* that *text* spells; raise ``CorruptStoreError`` else."""
+    """Return the value of *kind* in the JSON *text*; raise ``CorruptStoreError`` for a wrong kind."""
     try:
         value = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
@@ -94,7 +94,7 @@ def from_json(text: str, kind: type = object) -> Any:
 
 
 def to_changes(text: str | None) -> tuple[dict[str, Any] | None, Any]:
-    """Return the changes that an entry tells, and all of its record, each None if it does not."""
+    """Return the changes of an entry and the whole record, each None if absent."""
     changes = from_json(text) if text else None
     if changes is not None and not is_well_formed(changes):
         raise CorruptStoreError(None, "damaged journal entry in the store")
@@ -112,7 +112,7 @@ def to_blob(vector: Vector) -> bytes:
 
 
 def to_vector(blob: bytes) -> Vector:
-    """Return the vector that ``to_blob`` wrote."""
+    """Return the vector written by ``to_blob``."""
     if not isinstance(blob, bytes) or len(blob) % 4:
         raise CorruptStoreError(None, "damaged vector in the store")
     return np.frombuffer(blob, dtype="<f4")
@@ -129,9 +129,9 @@ def within(scope: Scope) -> tuple[str, tuple[Any, ...]]:
 
 
 def spanning(*, last: bool) -> str:
-    """Return the SQL condition and order of a span of keys, or of its last one.
+    """Return the SQL condition and order of a span of keys, or of the last key only.
 
-    Its parameters are the namespace, the two ends, and the time by which nothing has expired.
+    The parameters are the namespace, the two bounds, and the time of expiry.
     """
     return (
         f"namespace = ? AND key >= ? AND key < ? AND state = 'live' "

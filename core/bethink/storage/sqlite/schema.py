@@ -1,4 +1,4 @@
-"""The file format: tables, versions, and how an old file becomes a new one."""
+"""The file format: tables, versions, and the migrations between versions."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ CODED_COLUMNS: Final[Mapping[int, str]] = {
     "category, tags, importance, confidence, source, metadata, expires_at, superseded_by, "
     "last_accessed_at, access_count, outcome, state",
 }
-"""The columns of a record that its authentication code covers, by the first schema version.
+"""The columns of a record that the authentication code covers, by the first schema version.
 
 A migration that changes ``records`` adds an entry: files with a key then get new codes.
 """
@@ -147,12 +147,12 @@ Renewal = Callable[[sqlite3.Connection, str], AbstractContextManager[None]]
 
 
 def code_version() -> int:
-    """Return the first schema version with the columns that codes cover now."""
+    """Return the first schema version with today's columns under the codes."""
     return max(version for version in CODED_COLUMNS if version <= LATEST)
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
-    """Return the schema version of the file, 0 when it is new; refuse foreign and newer files."""
+    """Return the schema version of the file, 0 for a new file; refuse foreign and newer files."""
     application, version, tables = connection.execute(  # at one moment: others may be opening it
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
         "FROM pragma_application_id, pragma_user_version"
@@ -167,7 +167,7 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
 def migrate(
     connection: sqlite3.Connection, path: str, renewal: Renewal = lambda *_: nullcontext()
 ) -> None:
-    """Bring the file to the latest version in one transaction; an older one is copied first."""
+    """Bring the file to the latest version in one transaction; an older file is copied first."""
     if version_of(connection, path) == LATEST:
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -191,7 +191,7 @@ def migrate(
 def altered(
     connection: sqlite3.Connection, version: int | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Yield each table, index and trigger that schema *version* did not make, and what it is.
+    """Yield each table, index and trigger that schema *version* did not make, with the type.
 
     *version* None is the latest.
     """
@@ -203,10 +203,10 @@ def altered(
 
 
 def mend_indexes(connection: sqlite3.Connection) -> bool:
-    """Make missing indexes again, and all if one differs from its table; tell whether any was.
+    """Build missing indexes, and all indexes if one differs from the table; return whether any did.
 
-    Where more than indexes is damaged nothing is done: it might be written over. An index that may
-    not hold what its table does is left.
+    With damage beyond indexes nothing is done, lest the damage is overwritten. An index that cannot
+    hold the table's rows is left.
     """
     found = connection.execute("PRAGMA integrity_check").fetchall()
     damaged = [what for (what,) in found if what != "ok"]
@@ -225,7 +225,7 @@ def mend_indexes(connection: sqlite3.Connection) -> bool:
 def _statements(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
     """Return the statements that made the tables, indexes and triggers, by name and type.
 
-    A trigger may be called like a table. SQLite's own statistics are left out.
+    A trigger may share a table's name. SQLite's own statistics are left out.
     """
     found = connection.execute("SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL")
     return {
@@ -244,7 +244,7 @@ def _wanted(steps: tuple[str, ...]) -> dict[tuple[str, str], str]:
 
 
 def remove_backups(path: str) -> None:
-    """Remove the copies that ``migrate`` has made of the file."""
+    """Remove the copies of the file that ``migrate`` made."""
     copies = re.compile(re.escape(os.path.basename(path)) + r"\.v\d+\.backup(\.part)?")
     try:
         for copy in Path(path).parent.iterdir():
@@ -255,7 +255,7 @@ def remove_backups(path: str) -> None:
 
 
 def _back_up(path: str, copy: str) -> None:
-    """Copy the file as others see it; *copy* is only there when it is whole, and private."""
+    """Copy the file as readers see the file; *copy* appears only when complete, and private."""
     try:
         Path(f"{copy}.part").unlink(missing_ok=True)
         os.close(os.open(f"{copy}.part", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

@@ -1,9 +1,9 @@
-"""A file with a key: what it shows when it is opened, and the codes that a write leaves.
+"""A file with a key: the checks at opening, and the codes of each write.
 
-Reading proves what it returns; it cannot prove that nothing is missing. So the last entry carries
-the number of records, a fact vouches for the small tables, and an anchor outside of the file knows
-an entry that must be there. An anchor is written after the commit and before the write returns: it
-may lag behind by what was being written when the process died, and it never leads.
+Codes prove every row that is read, but cannot prove that no row is missing. So the last entry
+carries the number of records, a fact covers the small tables, and an anchor outside of the file
+knows an entry that must exist. The anchor is written after the commit and before the write
+returns: after a crash the anchor may lag behind by the last write, and never leads.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from .schema import altered, code_version, version_of
 from .writer import SQLiteWriter
 
 KEYED: Final = "keyed"
-"""The fact that tells the store's own id and proves its key."""
+"""The fact with the store's id and the proof of the key."""
 FACTS_MAC: Final = "seal"
-"""The fact that vouches for the others, and for the snapshots."""
+"""The fact with the code of all facts and snapshots."""
 ANCHORED: Final = "anchored"
 """The fact that the store has an anchor."""
 CODED: Final = "coded"
-"""The fact that tells which schema version the codes of records speak of, absent for 1."""
+"""The fact with the schema version that the codes of records cover, absent for 1."""
 
 _NEEDS_KEY: Final = "its records are authenticated; open it with the integrity_key it was made with"
 _NO_KEY: Final = "it was made without an integrity key, and a key is for new files"
@@ -47,7 +47,7 @@ _CHANGED_FACTS: Final = "facts or snapshots of the store were changed"
 
 
 class Guard:
-    """What guards the file behind *connections*, once it has shown that it is whole."""
+    """The guard of the file behind *connections*, after the checks at opening."""
 
     def __init__(self, connections: Connections, key: bytes, anchor: Anchor | None) -> None:
         self._connections = connections
@@ -64,7 +64,7 @@ class Guard:
         self._advance(self._seen)
 
     def known(self) -> str | None:
-        """Return what the anchor knows; to be asked for before what it is compared with."""
+        """Return the anchor's line; read the anchor before the file."""
         if self._anchor is None:
             return None
         try:
@@ -87,9 +87,9 @@ class Guard:
             return list(self.problems(connection, known))
 
     def _check_schema(self, connection: sqlite3.Connection) -> None:
-        """Refuse a trigger that would change what is written before its code is made of it.
+        """Refuse a trigger that would change rows before the code is made.
 
-        As long as the version is the one that *connection* knows, it goes by what was checked.
+        As long as *connection* has the version of the last check, nothing is checked again.
         """
         (version,) = connection.execute("PRAGMA schema_version").fetchone()
         if self._checked[0] is not connection or self._checked[1] != version:
@@ -99,9 +99,9 @@ class Guard:
 
     @contextmanager
     def write(self) -> Iterator[KeyedWriter]:
-        """Open the write transaction; refuse to write on what was put back meanwhile.
+        """Open the write transaction; refuse to write to a file put back meanwhile.
 
-        What each of the threads that share a commit wrote is anchored before it goes on.
+        The writes of all threads that share a commit are anchored before any thread goes on.
         """
         with self._connections.writing() as connection:
             self._check_schema(connection)
@@ -114,12 +114,12 @@ class Guard:
         self._advance(writer.place)
 
     def line(self, seq: int, link: bytes) -> str:
-        """Return the line for the anchor; a later one is greater."""
+        """Return the line for the anchor; a later line is greater."""
         told = f"bethink {self._store} {seq:016d} {link.hex()}"
         return f"{told} {self.codes.mac(b'store', (told,)).hex()}"
 
     def _advance(self, place: tuple[int, bytes]) -> None:
-        """Bring the anchor to *place* at least, and then note whether there is one."""
+        """Move the anchor to *place* at least, and then store whether there is an anchor."""
         anchored = self._anchor is not None and place[0] > 0
         if self._anchor is not None and anchored:
             try:
@@ -133,7 +133,7 @@ class Guard:
             self._noted = anchored
 
     def problems(self, connection: sqlite3.Connection, known: str | None) -> Iterator[Problem]:
-        """Yield what is missing in what *connection* sees, or older than the anchor knew before."""
+        """Yield what is missing in *connection*'s view, or older than the anchor knew before."""
         if read_fact(connection, FACTS_MAC) != facts_mac(connection, self.codes):
             yield Problem("fact", FACTS_MAC, "it does not fit the facts and snapshots")
         seq, _, code = _last(connection)
@@ -166,7 +166,7 @@ class Guard:
 
 
 class KeyedWriter(SQLiteWriter):
-    """A writer that leaves codes on what it writes, after checking those of what was there."""
+    """A writer that checks the codes of old rows and signs new rows."""
 
     _codes: KeyedAuthenticator
 
@@ -176,13 +176,13 @@ class KeyedWriter(SQLiteWriter):
 
     @property
     def place(self) -> tuple[int, bytes]:
-        """The last journal position and its link."""
+        """The last journal position with the link."""
         return self._head, self._link
 
     def insert_all(
         self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
     ) -> list[Row]:
-        """Add records, each with its vectors and its journal entry: one after the other."""
+        """Add records, each with vectors and a journal entry, one after the other."""
         rows = []
         for record, own in zip(records, vectors, strict=True):
             rows.append(self.insert(record, own))
@@ -190,7 +190,7 @@ class KeyedWriter(SQLiteWriter):
         return rows
 
     def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
-        """Change indexed fields: the record moves to a new row, and vectors with it."""
+        """Change indexed fields: the record moves to a new row, and the vectors with the record."""
         self._codes.check_vectors(self._connection, [row, self._head + 1], but=vectors)
         moved = super().replace(row, record, vectors)
         self._sign_vectors(moved.row, moved.vectors)
@@ -211,7 +211,7 @@ class KeyedWriter(SQLiteWriter):
         self._sign_vectors(row, vectors)
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
-        """Leave *tombstone* of the record in *row*; return the namespaces it was ever in."""
+        """Replace the record in *row* by *tombstone*; return the namespaces that the record was ever in."""
         if _blank(self._connection):
             raise TamperedError(None, "what journal entries told was taken out of them")
         places = super().erase(row, tombstone)
@@ -223,7 +223,7 @@ class KeyedWriter(SQLiteWriter):
         return places
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
-        """Add accesses to live records; return their rows."""
+        """Add accesses to live records; return the rows."""
         self.find(list(accesses))
         rows = super().touch(accesses)
         for row in rows:
@@ -239,7 +239,7 @@ class KeyedWriter(SQLiteWriter):
         row: int | None,
         changes: Mapping[str, object] | None,
     ) -> None:
-        """Append one entry, and vouch for the record that it changed."""
+        """Append one entry, and sign the changed record."""
         super().journal(action, at, record, was, row, changes)
         if row is not None:
             self._count += was is None
@@ -276,7 +276,7 @@ class KeyedWriter(SQLiteWriter):
         )
 
     def _sign_vectors(self, row: int, names: Collection[str]) -> None:
-        """Vouch for the vectors of *row* called *names*, and for none that others put there."""
+        """Sign the vectors of *row* called *names*, and no vectors that somebody else put there."""
         for table, columns in (("vectors", EMBEDDED_VECTOR), ("named_vectors", NAMED_VECTOR)):
             for place, *found in self._connection.execute(
                 f"SELECT rowid, {columns} FROM {table} WHERE row = ?", (row,)
@@ -293,7 +293,7 @@ class KeyedWriter(SQLiteWriter):
 
 
 def guard(connections: Connections, key: bytes | None, anchor: Anchor | None) -> Guard | None:
-    """Return what guards a file with a key; refuse the wrong one, or none where one is due."""
+    """Return the guard of a file with a key; refuse a wrong key, or none where the file needs a key."""
     if key is not None:
         return Guard(connections, key, anchor)
     with connections.reading() as connection:
@@ -303,7 +303,7 @@ def guard(connections: Connections, key: bytes | None, anchor: Anchor | None) ->
 
 
 def facts_mac(connection: sqlite3.Connection, codes: KeyedAuthenticator) -> str:
-    """Return what the fact ``FACTS_MAC`` must say."""
+    """Return the expected value of the fact ``FACTS_MAC``."""
     facts = connection.execute(
         "SELECT name, value FROM facts WHERE name <> ? ORDER BY 1", (FACTS_MAC,)
     )
@@ -347,7 +347,7 @@ def _note_version(connection: sqlite3.Connection, codes: KeyedAuthenticator) -> 
 
 
 def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedAuthenticator]:
-    """Return the store's id and codes; both are new if there is nothing in it yet."""
+    """Return the store's id and codes; both are new for an empty store."""
     with connections.reading() as connection:
         keyed = read_fact(connection, KEYED)
     if keyed is None:
@@ -357,7 +357,7 @@ def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedAuthenticato
 
 
 def _authenticator(keyed: str, path: str, key: bytes) -> tuple[str, KeyedAuthenticator]:
-    """Return the store's id and codes from the fact ``KEYED``; refuse another *key*."""
+    """Return the store's id and codes from the fact ``KEYED``; refuse a wrong *key*."""
     store, _, proof = keyed.partition(" ")
     try:
         codes = KeyedAuthenticator(key, store, code_version())
@@ -369,7 +369,7 @@ def _authenticator(keyed: str, path: str, key: bytes) -> tuple[str, KeyedAuthent
 
 
 def _begun(connection: sqlite3.Connection, path: str, key: bytes) -> str:
-    """Return the fact ``KEYED`` of a new store, once it is noted."""
+    """Return the fact ``KEYED`` of a new store, after storing the fact."""
     if connection.execute("SELECT 1 FROM facts UNION SELECT 1 FROM journal").fetchone():
         raise IntegrityKeyError(path, _NO_KEY)
     store = os.urandom(16).hex()
@@ -398,7 +398,7 @@ def _link(connection: sqlite3.Connection, seq: int) -> bytes | None:
 
 
 def _blank(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
-    """Return the entries without changes whose code does not say that they were erased."""
+    """Return the entries without changes whose code does not mark them as erased."""
     return connection.execute(
         f"SELECT {ENTRY}, code FROM journal "
         "WHERE changes IS NULL AND substr(code, 1, 1) IS NOT x'01'"
