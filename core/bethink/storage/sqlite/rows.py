@@ -83,7 +83,7 @@ def to_record(values: Sequence[Any]) -> MemoryRecord:
 
 
 def from_json(text: str, kind: type = object) -> Any:
-    """Return the value of *kind* in the JSON *text*; raise ``CorruptStoreError`` for a wrong kind."""
+    """Return the value of *kind* in the JSON *text*; else raise ``CorruptStoreError``."""
     try:
         value = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:

@@ -211,7 +211,7 @@ class KeyedWriter(SQLiteWriter):
         self._sign_vectors(row, vectors)
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
-        """Replace the record in *row* by *tombstone*; return the namespaces that the record was ever in."""
+        """Replace the record in *row* by *tombstone*; return the record's namespaces."""
         if _blank(self._connection):
             raise TamperedError(None, "what journal entries told was taken out of them")
         places = super().erase(row, tombstone)
@@ -293,7 +293,7 @@ class KeyedWriter(SQLiteWriter):
 
 
 def guard(connections: Connections, key: bytes | None, anchor: Anchor | None) -> Guard | None:
-    """Return the guard of a file with a key; refuse a wrong key, or none where the file needs a key."""
+    """Return the guard of a file with a key; refuse a wrong or missing key."""
     if key is not None:
         return Guard(connections, key, anchor)
     with connections.reading() as connection:
