@@ -6,7 +6,7 @@ import contextlib
 import io
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +16,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from bethink import EVERYWHERE, BethinkError, CorruptStoreError, HashEmbedder, MemoryStore
+from bethink import (
+    EVERYWHERE,
+    BethinkError,
+    CorruptStoreError,
+    HashEmbedder,
+    MemoryStore,
+    index,
+)
 from bethink.backends.chronicle import Entry
 from bethink.backends.inspection import Life
 from bethink.history.fold import folded, record_of
@@ -28,6 +35,8 @@ KEY = b"sixteen bytes or more"
 EMBEDDER = HashEmbedder(16)
 TABLES = ("records", "journal", "accesses", "departures", "clock_steps", "segments", "links")
 KEYED_TABLES = (*TABLES, "vectors", "named_vectors", "snapshots", "facts")
+FISH = 16
+"""Enough for a saved index once ``_a_small_index_is_saved``."""
 
 
 def opened(path: Path | str, key: bytes | None = None, **options: Any) -> MemoryStore:
@@ -72,11 +81,21 @@ def live_through_everything(store: MemoryStore, clock: Clock) -> None:
     store.unrelate("dog", "whale", "hears")
     store.relate("whale", "dog", "is heard by")
     store.erase("secret")
-    store.store_many(({"content": f"fish {n}"} for n in range(512)), namespace="shoal")
+    store.store_many(({"content": f"fish {n}"} for n in range(FISH)), namespace="shoal")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _a_small_index_is_saved() -> Iterator[None]:
+    """Let few records do for a saved index: no option sets how many, and 512 cost a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "_WORTH_SAVING", FISH)
+        yield
 
 
 @pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[bytes | None, Path]:
+def samples(
+    tmp_path_factory: pytest.TempPathFactory, _a_small_index_is_saved: None
+) -> dict[bytes | None, Path]:
     """Return the paths of two such stores, by their key."""
     folder = tmp_path_factory.mktemp("samples")
     found: dict[bytes | None, Path] = {None: folder / "plain.db", KEY: folder / "keyed.db"}
@@ -287,7 +306,7 @@ def test_what_makes_no_sense_is_named(sample: Path, told: str) -> None:
 
 @pytest.mark.parametrize("table", KEYED_TABLES)
 def test_a_value_of_another_type_is_without_effect_or_damage(
-    samples: dict[bytes | None, Path], path: Path, table: str
+    samples: dict[bytes | None, Path], views: dict[bytes | None, str], path: Path, table: str
 ) -> None:
     with closing(sqlite3.connect(samples[None])) as connection:
         columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
@@ -296,6 +315,7 @@ def test_a_value_of_another_type_is_without_effect_or_damage(
         foreign = "'5'" if kind == "BLOB" else "x'ff'"
         with contextlib.suppress(sqlite3.IntegrityError):
             alter(copy, f"UPDATE OR IGNORE {table} SET {column} = {foreign}")
+        assert noticed(copy, None, views[None]), column
         with contextlib.suppress(BethinkError), opened(copy) as store:
             for call in (*READS, *WRITES):
                 with contextlib.suppress(BethinkError):
@@ -417,7 +437,7 @@ def test_a_damaged_index_is_made_again(sample: Path) -> None:
         assert repaired.ok
         assert store.verify().ok
     with opened(sample) as store:
-        assert len(store.recall("fish", k=600, namespace="shoal")) == 512
+        assert len(store.recall("fish", k=600, namespace="shoal")) == FISH
 
 
 @pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
