@@ -31,6 +31,7 @@ from bethink.index import keyword, scope, vectors, weighing
 from bethink.ranking import Evidence, Parts
 from bethink.recall import search
 
+from .kernels import KERNELS, NUMPY, SIMSIMD
 from .twin import Answer, Asked, Twin, assert_same
 
 NOW = 1.7e9
@@ -104,7 +105,7 @@ class Recalling(RuleBasedStateMachine):
     The index is told to seal, merge, save and drop what it holds every few records.
     """
 
-    kernel: Callable[[], Any] = staticmethod(vectors._kernel)
+    kernel: Callable[[], Any] = staticmethod(SIMSIMD or NUMPY)
     embedder: type[HashEmbedder] = HashEmbedder
     resident = 25_000
 
@@ -216,7 +217,7 @@ class Recalling(RuleBasedStateMachine):
 
 
 class RecallingWithoutSimsimd(Recalling):
-    kernel = staticmethod(lambda: None)
+    kernel = staticmethod(NUMPY)
     embedder = Calibrated
     resident = 10_000_000
 
@@ -252,7 +253,7 @@ def test_thousands_of_ties_are_ordered_by_id() -> None:
             assert ids(asked.of(store)) == sorted(names)[:30]
 
 
-@pytest.mark.parametrize("kernel", [vectors._kernel, lambda: None], ids=["installed", "numpy"])
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_vectors_that_are_mostly_zero_find_the_others(
     kernel: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
