@@ -593,5 +593,5 @@ class Model(RuleBasedStateMachine):
         assert sizes == {path: len(text.encode()) for path, text in self.texts.items()}
 
 
-Model.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+Model.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
 test_files_are_a_dict_of_texts = Model.TestCase

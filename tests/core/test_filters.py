@@ -262,7 +262,7 @@ wheres = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=90)
 @given(st.lists(records, min_size=1, max_size=6), st.lists(wheres, min_size=1, max_size=8))
 def test_storage_lets_pass_what_the_language_says(
     given: list[dict[str, Any]], filters: list[dict[str, Any]]

@@ -16,14 +16,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from bethink import (
-    EVERYWHERE,
-    BethinkError,
-    CorruptStoreError,
-    HashEmbedder,
-    MemoryStore,
-    index,
-)
+from bethink import EVERYWHERE, BethinkError, CorruptStoreError, HashEmbedder, MemoryStore, index
 from bethink.backends.chronicle import Entry
 from bethink.backends.inspection import Life
 from bethink.history.fold import folded, record_of
@@ -220,19 +213,13 @@ EDITS = {
 }
 
 
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
 @pytest.mark.parametrize(("edit", "said"), EDITS.values(), ids=EDITS)
-def test_what_was_edited_is_named(sample: Path, edit: str, said: str) -> None:
-    with opened(sample) as store:
-        alter(sample, edit)
-        assert said in "\n".join(map(str, store.verify().problems))
-
-
-@pytest.mark.parametrize(("edit", "said"), EDITS.values(), ids=EDITS)
-def test_what_was_edited_in_a_keyed_store_is_named(
-    samples: dict[bytes | None, Path], path: Path, edit: str, said: str
+def test_what_was_edited_is_named(
+    samples: dict[bytes | None, Path], path: Path, key: bytes | None, edit: str, said: str
 ) -> None:
-    shutil.copy(samples[KEY], path)
-    with opened(path, KEY) as store:
+    shutil.copy(samples[key], path)
+    with opened(path, key) as store:
         alter(path, edit)
         assert said in "\n".join(map(str, store.verify().problems))
 

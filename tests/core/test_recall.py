@@ -223,7 +223,7 @@ class RecallingWithoutSimsimd(Recalling):
 
 
 for machine in (Recalling, RecallingWithoutSimsimd):
-    machine.TestCase.settings = settings(max_examples=15, stateful_step_count=30, deadline=None)
+    machine.TestCase.settings = settings(max_examples=12, stateful_step_count=30, deadline=None)
 TestRecalling = Recalling.TestCase
 TestRecallingWithoutSimsimd = RecallingWithoutSimsimd.TestCase
 

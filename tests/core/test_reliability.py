@@ -390,10 +390,10 @@ def test_threads_lose_nothing_of_each_other(
         store.store("all touch this", id="touched", namespace="touched")
         with ThreadPoolExecutor(8) as threads:
             states = dict(
-                zip(names, threads.map(lambda name: live(store, name, 40), names), strict=True)
+                zip(names, threads.map(lambda name: live(store, name, 25), names), strict=True)
             )
         settle(store)
-        assert_lived(store, states, 40)
+        assert_lived(store, states, 25)
         found = {hit.memory.id for hit in store.recall("whales", k=9999, namespace=EVERYWHERE)}
         whales = [record for record in store.all(namespace=EVERYWHERE)]
         assert found >= {record.id for record in whales if "whales" in record.content}
@@ -534,7 +534,7 @@ def start_and_write(path: Path, name: str) -> str:
 @forks
 def test_processes_that_make_a_file_at_once_make_it_once(tmp_path: Path) -> None:
     names = [f"process{n}" for n in range(12)]
-    for round in range(10):
+    for round in range(4):
         path = tmp_path / f"{round}.db"
         together([partial(start_and_write, path, name) for name in names])
         with opened(path) as store:
@@ -544,7 +544,7 @@ def test_processes_that_make_a_file_at_once_make_it_once(tmp_path: Path) -> None
 
 @forks
 def test_processes_lose_nothing_of_each_other(path: Path) -> None:
-    names, steps = [f"process{n}" for n in range(16)], 30
+    names, steps = [f"process{n}" for n in range(16)], 12
 
     def run(name: str) -> State:
         with MemoryStore(path, embedder=Words()) as store:

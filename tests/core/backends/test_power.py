@@ -28,7 +28,7 @@ from .scripts import State, script, state_of
 
 pytestmark = forks
 
-STEPS = 40
+STEPS = 24
 SECTOR = 512
 LOG_HEADER = 32
 PAGES = 12

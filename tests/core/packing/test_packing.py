@@ -81,7 +81,7 @@ COUNTERS: dict[str, Counter] = {
 
 
 @pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(hits=recalled(), tokens=st.integers(0, 400))
 def test_no_counter_counts_more_than_the_budget(counter: Counter, hits: Hits, tokens: int) -> None:
     packed = packed_into(hits, tokens, counter)
@@ -92,7 +92,7 @@ def test_no_counter_counts_more_than_the_budget(counter: Counter, hits: Hits, to
 
 
 @pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(hits=recalled(), tokens=st.integers(0, 400))
 def test_the_best_that_fits_alone_is_in(counter: Counter, hits: Hits, tokens: int) -> None:
     packed = packed_into(hits, tokens, counter)
@@ -106,6 +106,7 @@ def test_the_best_that_fits_alone_is_in(counter: Counter, hits: Hits, tokens: in
     [(None, 1), (len, 1), (lambda text: len(text) / 128, 100)],
     ids=["estimate", "characters", "fractions"],
 )
+@settings(max_examples=60)
 @given(hits=recalled(7), tokens=st.integers(40, 600))
 def test_no_other_choice_with_the_best_has_a_greater_score(
     counter: Counter | None, cut: int, hits: Hits, tokens: int

@@ -137,10 +137,10 @@ def others(store: MemoryStore, erased: set[str]) -> dict[str, MemoryRecord]:
 @pytest.mark.usefixtures("_small_segments")
 def test_no_byte_of_what_is_erased_is_left(path: Path) -> None:
     dice = random.Random(20)
-    secrets = [Secret(dice) for _ in range(500)]
+    secrets = [Secret(dice) for _ in range(160)]
     with opened(path) as store:
         lead_a_life(store, secrets, dice)
-    victims = dice.sample(secrets, 200)
+    victims = dice.sample(secrets, 64)
     ids = {victim.id for victim in victims}
     with opened(path) as store:
         traces = {secret.id: secret.traces(store) for secret in secrets}

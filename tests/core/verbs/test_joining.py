@@ -558,7 +558,7 @@ def test_it_can_be_awaited(tmp_path: Path) -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_however_two_stores_are_merged_nothing_supersedes_itself(seed: int) -> None:
     chance, clock = random.Random(seed), Clock()
     with two_stores(clock) as (one, other):

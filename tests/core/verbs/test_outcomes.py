@@ -98,7 +98,7 @@ def test_an_outcome_stays_within_its_range(store: MemoryStore) -> None:
     for _ in range(7):
         store.record_outcome(good, "worked")
     assert outcome(store, good) == 1.0
-    assert fail(store, bad, 1_000).outcome == -1.0
+    assert fail(store, bad, 60).outcome == -1.0
 
 
 @given(st.lists(st.sampled_from(VERDICTS), max_size=30))
@@ -367,9 +367,9 @@ def test_marks_move_gently_and_count_once_for_each_record(store: MemoryStore) ->
     assert store.mark_useful([]) == []
 
 
-def test_a_thousand_marks_never_archive(store: MemoryStore) -> None:
+def test_marks_never_archive(store: MemoryStore) -> None:
     bad, good = remembered(store), remembered(store)
-    for _ in range(1_000):
+    for _ in range(50):
         store.mark_useless(bad)
         store.mark_useful(good)
     assert (outcome(store, bad), outcome(store, good)) == (-0.5, 0.5)
