@@ -208,6 +208,7 @@ def test_unknown_peer_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no such peer: nobody" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_document_holds_every_measure(document: dict[str, list[dict[str, object]]]) -> None:
     shared = [row for row in document["figures"] if row["embedder"] == "shared"]
     assert {row["measure"] for row in shared if row["engine"] == "bethink"} == MEASURES
@@ -275,6 +276,7 @@ def test_sizes_are_measured_from_the_least(given: list[str], sizes: list[int]) -
     assert sizes_of(option_parser().parse_args(given)) == sizes
 
 
+@pytest.mark.slow
 def test_the_largest_sizes_are_measured_with_shared_vectors_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

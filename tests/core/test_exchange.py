@@ -118,6 +118,7 @@ def assert_same_past(store: MemoryStore, copy: MemoryStore, pair: Pair) -> None:
     assert copy.snapshots() == store.snapshots()
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=8, deadline=None)
 def test_what_comes_in_is_what_went_out(seed: int) -> None:
@@ -131,6 +132,7 @@ def test_what_comes_in_is_what_went_out(seed: int) -> None:
         assert unverified(path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [None, b"k" * 32])
 def test_a_copy_verifies_with_a_key_or_without(tmp_path: Path, key: bytes | None) -> None:
     store, pair = lived(tmp_path, 4)
@@ -141,6 +143,7 @@ def test_a_copy_verifies_with_a_key_or_without(tmp_path: Path, key: bytes | None
         assert again.store("it goes on").content == "it goes on"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_part_is_as_if_the_rest_had_never_been(tmp_path: Path, seed: int) -> None:
     scope = Subtree("a")
@@ -218,6 +221,7 @@ def test_another_embedder_makes_its_own_vectors(store: MemoryStore, clock: Clock
         assert json.loads(exported(copy).splitlines()[0])["embedder"] == other.name
 
 
+@pytest.mark.slow
 def test_a_recalling_store_that_was_empty_finds_what_came(store: MemoryStore) -> None:
     store.store_many([f"number {n}" for n in range(700)], namespace="a")
     with MemoryStore(embedder=EMBEDDER) as copy:
@@ -252,6 +256,7 @@ def test_a_cut_file_is_refused_and_nothing_written(cut: int) -> None:
         assert copy.import_(io.BytesIO(DATA)).added == 4
 
 
+@pytest.mark.slow
 @given(place=st.integers(0, len(DATA) - 2), byte=st.integers(0, 255))
 @settings(max_examples=60, deadline=None)
 def test_a_damaged_file_is_refused(place: int, byte: int) -> None:
@@ -411,6 +416,7 @@ def test_others_read_and_write_while_it_goes_out(store: MemoryStore) -> None:
     assert store.count() > 2
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_store(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

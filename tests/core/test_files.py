@@ -57,6 +57,7 @@ def names(entries: tuple[FileEntry, ...]) -> list[str]:
     return [entry.path + "/" * entry.is_folder for entry in entries]
 
 
+@pytest.mark.slow
 @given(text=st.text() | st.sampled_from(BLANK))
 def test_any_text_comes_back(text: str) -> None:
     with MemoryStore(embedder=HashEmbedder(16)) as store:
@@ -210,6 +211,7 @@ def test_what_is_replaced_must_occur_exactly_once(
     assert files.read("/a") == text
 
 
+@pytest.mark.slow
 def test_looking_for_what_to_replace_takes_no_more_than_reading(files: Files) -> None:
     files.create("/a", "a" * MAX_CONTENT)
     with pytest.raises(OccurrenceError, match="occurs 2 times"):
@@ -594,4 +596,4 @@ class Model(RuleBasedStateMachine):
 
 
 Model.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
-test_files_are_a_dict_of_texts = Model.TestCase
+test_files_are_a_dict_of_texts = pytest.mark.slow(Model.TestCase)

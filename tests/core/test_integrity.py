@@ -86,9 +86,7 @@ def _a_small_index_is_saved() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def samples(
-    tmp_path_factory: pytest.TempPathFactory, _a_small_index_is_saved: None
-) -> dict[bytes | None, Path]:
+def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[bytes | None, Path]:
     """Return the paths of two such stores, by their key."""
     folder = tmp_path_factory.mktemp("samples")
     found: dict[bytes | None, Path] = {None: folder / "plain.db", KEY: folder / "keyed.db"}
@@ -291,6 +289,7 @@ def test_what_makes_no_sense_is_named(sample: Path, told: str) -> None:
                 read(store)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", KEYED_TABLES)
 def test_a_value_of_another_type_is_without_effect_or_damage(
     samples: dict[bytes | None, Path], views: dict[bytes | None, str], path: Path, table: str
@@ -409,6 +408,7 @@ def test_a_file_with_a_torn_page_is_named(sample: Path, name: str) -> None:
         store.close()
 
 
+@pytest.mark.slow
 def test_only_so_much_is_told(sample: Path) -> None:
     with opened(sample) as store:
         store.store_many(str(n) for n in range(MOST))
@@ -560,11 +560,10 @@ def edit(path: Path, table: str, column: int, row: int, chance: int) -> bool:
 
 
 NUMBERS = st.integers(0, 2**16)
-PATIENT = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
-)
+PATIENT = settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
 @given(table=NUMBERS, column=NUMBERS, row=NUMBERS, chance=NUMBERS)
 @PATIENT
@@ -584,6 +583,7 @@ def test_a_field_that_was_edited_is_noticed_or_without_effect(
     assert noticed(path, key, views[key])
 
 
+@pytest.mark.slow
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 @PATIENT
 def test_a_bit_of_a_keyed_file_that_was_flipped_is_noticed_or_without_effect(

@@ -224,8 +224,8 @@ class RecallingWithoutSimsimd(Recalling):
 
 for machine in (Recalling, RecallingWithoutSimsimd):
     machine.TestCase.settings = settings(max_examples=12, stateful_step_count=30, deadline=None)
-TestRecalling = Recalling.TestCase
-TestRecallingWithoutSimsimd = RecallingWithoutSimsimd.TestCase
+TestRecalling = pytest.mark.slow(Recalling.TestCase)
+TestRecallingWithoutSimsimd = pytest.mark.slow(RecallingWithoutSimsimd.TestCase)
 
 
 def opened(**options: Any) -> MemoryStore:
@@ -244,6 +244,7 @@ def ids(answer: Answer) -> list[str]:
     return [id for id, _ in answer]
 
 
+@pytest.mark.slow
 def test_thousands_of_ties_are_ordered_by_id() -> None:
     names = [f"{number * 7919 % 10_007:05d}" for number in range(3000)]
     with opened() as store:
@@ -388,6 +389,7 @@ def test_a_vector_joins_the_words_of_a_query(store: MemoryStore) -> None:
     assert hits[1].score == hits[2].score
 
 
+@pytest.mark.slow
 def test_a_right_angle_is_no_likeness(store: MemoryStore) -> None:
     for x in range(1, 12):
         for y in range(1, 12):

@@ -19,6 +19,7 @@ from .test_recall import DAY, NOW, WORDS, Calibrated, opened
 from .twin import Asked, Twin, assert_same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_six_thousand_memories_are_ranked_as_by_the_twin(
     kernel: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
@@ -45,6 +46,7 @@ def test_six_thousand_memories_are_ranked_as_by_the_twin(
             assert_same(each.of(store), twin.recall(each))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ranking",
     [
@@ -106,6 +108,7 @@ def test_what_is_left_unscored_would_not_have_made_it(
                 assert_same(each.of(store), twin.recall(each))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_vectors_closer_than_the_scan_can_tell_are_told_apart(
     kernel: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
@@ -162,6 +165,7 @@ def test_what_only_seems_related_hides_nothing(
         assert [hit.memory.content for hit in store.recall(**vars(asked))] == ["a cat"]
 
 
+@pytest.mark.slow
 def test_what_has_decayed_too_far_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int | None] = []
     scan = vectors.VectorColumn.scan
@@ -187,6 +191,7 @@ def test_what_has_decayed_too_far_is_not_looked_at(monkeypatch: pytest.MonkeyPat
             assert sum(count or 0 for count in looked) < 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["hybrid", "keyword"])
 def test_where_the_heaviest_are_no_answer_all_are_looked_at(
     mode: Any, monkeypatch: pytest.MonkeyPatch

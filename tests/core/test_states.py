@@ -220,7 +220,7 @@ class States(RuleBasedStateMachine):
 
 
 States.TestCase.settings = settings(max_examples=25, stateful_step_count=30)
-TestStates = States.TestCase
+TestStates = pytest.mark.slow(States.TestCase)
 
 
 class Life:
@@ -341,6 +341,7 @@ class Life:
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_every_moment_of_a_history_is_as_it_was(path: Path, seed: int) -> None:
     pair = Pair(path)

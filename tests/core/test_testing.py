@@ -284,10 +284,12 @@ def said_by(code: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_importing_it_does_not_import_pytest() -> None:
     assert said_by("import sys, bethink.testing; print('pytest' in sys.modules)") == "False"
 
 
+@pytest.mark.slow
 def test_contracts_without_pytest_name_the_extra() -> None:
     code = (
         "import sys; sys.modules['pytest'] = None\n"
@@ -297,6 +299,7 @@ def test_contracts_without_pytest_name_the_extra() -> None:
     assert said_by(code) == "this needs the package 'pytest': pip install 'bethink[testing]'"
 
 
+@pytest.mark.slow
 def test_the_plugin_imports_neither_bethink_nor_numpy() -> None:
     code = f"import sys, {PLUGIN}; print({{'bethink', 'numpy'}} & set(sys.modules))"
     assert said_by(code) == "set()"
@@ -316,6 +319,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     return pytester
 
 
+@pytest.mark.slow
 def test_fixtures_give_a_store_that_holds_still(suite: pytest.Pytester) -> None:
     suite.makepyfile(
         """
@@ -349,6 +353,7 @@ def test_fixtures_give_a_store_that_holds_still(suite: pytest.Pytester) -> None:
     result.stdout.no_fnmatch_line("*assertions.py:*")
 
 
+@pytest.mark.slow
 def test_a_fixture_of_the_users_own_takes_the_place(suite: pytest.Pytester) -> None:
     suite.makepyfile(
         """
@@ -365,6 +370,7 @@ def test_a_fixture_of_the_users_own_takes_the_place(suite: pytest.Pytester) -> N
     suite.runpytest_subprocess().assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_another_backend_can_be_held_to_the_contract(suite: pytest.Pytester) -> None:
     suite.makepyfile(
         """

@@ -359,6 +359,7 @@ def test_the_awaitable_verbs_do_what_the_verbs_do() -> None:
     asyncio.run(live())
 
 
+@pytest.mark.slow
 def test_two_thousand_concurrent_runs_lose_nothing(path: Path) -> None:
     async def run(memory: AsyncKeyedMemory, number: int) -> bool:
         await memory.remember(f"run {number}", {"number": number})
@@ -379,6 +380,7 @@ def test_two_thousand_concurrent_runs_lose_nothing(path: Path) -> None:
         assert KeyedMemory(store).recall("runs") == 2000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("location", [":memory:", "memory.db"])
 def test_threads_that_update_one_key_lose_nothing(
     location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -412,6 +414,7 @@ def test_of_many_who_compare_and_set_one_wins(keyed: KeyedMemory) -> None:
     assert keyed.recall("leader") == "abcdefgh"[won.index(True)]
 
 
+@pytest.mark.slow
 @forks
 def test_processes_share_a_counter(path: Path) -> None:
     def work() -> int:

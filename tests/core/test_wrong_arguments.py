@@ -173,6 +173,7 @@ def test_what_is_no_number_is_refused(store: MemoryStore, verb: str, name: str) 
             assert refuses(store, verb, name, value, only=ValidationError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_anything_is_taken_or_refused(store: MemoryStore, verb: str) -> None:
     tried = [refuses(store, verb, name, value) for name in arguments(verb)[1] for value in ANYTHING]
@@ -253,6 +254,7 @@ def test_a_keyed_memory_counts_in_numbers(store: MemoryStore, verb: str) -> None
     assert memory.keys() == []
 
 
+@pytest.mark.slow
 def test_hundreds_of_failures_leave_a_store_that_works(store: MemoryStore, clock: Clock) -> None:
     refused = 0
     for number in range(300):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ WORDS = SAID.split()
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join), max_size=25)
 
 
+@pytest.mark.slow
 @given(texts)
 def test_whatever_is_in_conflict_has_a_chance(contents: list[str]) -> None:
     known = readings(contents)

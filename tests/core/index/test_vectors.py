@@ -45,6 +45,7 @@ def scan(column: VectorColumn, query: npt.NDArray[np.float64]) -> tuple[Any, flo
     return found.raw * found.unit, found.margin
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 @given(given=matrices)
 def test_the_scan_is_never_further_off_than_it_says(

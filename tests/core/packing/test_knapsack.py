@@ -59,6 +59,7 @@ def instances(draw: st.DrawFn, most: int = 8) -> Instance:
     )
 
 
+@pytest.mark.slow
 @given(instances())
 def test_nothing_that_fits_is_worth_more(instance: Instance) -> None:
     value, weight, group, entry, room = instance
@@ -90,6 +91,7 @@ def test_many_things_are_chosen_as_well_as_a_table_would(
     assert instance[0][taken].sum() == pytest.approx(best_by_table(*instance), abs=1e-9)
 
 
+@pytest.mark.slow
 @given(instances(16), st.integers(1, 9))
 def test_things_of_a_common_unit_are_chosen_as_well_as_a_table_would(
     instance: Instance, unit: int

@@ -110,6 +110,7 @@ def counted(patch: pytest.MonkeyPatch, module: object, name: str) -> list[object
     return calls
 
 
+@pytest.mark.slow
 def test_the_conflicts_of_thousands_are_found_without_comparing_all_with_all(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +121,7 @@ def test_the_conflicts_of_thousands_are_found_without_comparing_all_with_all(
     assert len(compared) <= 32 * store.count()
 
 
+@pytest.mark.slow
 def test_thousands_are_consolidated_without_comparing_all_with_all(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

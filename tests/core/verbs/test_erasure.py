@@ -134,6 +134,7 @@ def others(store: MemoryStore, erased: set[str]) -> dict[str, MemoryRecord]:
     return store._engine.backend.get(list(ids - erased))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_small_segments")
 def test_no_byte_of_what_is_erased_is_left(path: Path) -> None:
     dice = random.Random(20)
@@ -467,6 +468,7 @@ def test_nothing_is_cleaned_where_nothing_was_erased(
     assert len(rewritten) == 1
 
 
+@pytest.mark.slow
 def test_threads_erase_and_store_at_the_same_time(path: Path) -> None:
     with opened(path) as store:
         ids = [record.id for record in store.store_many([f"zebra{n} grazing" for n in range(40)])]

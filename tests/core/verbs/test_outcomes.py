@@ -101,6 +101,7 @@ def test_an_outcome_stays_within_its_range(store: MemoryStore) -> None:
     assert fail(store, bad, 60).outcome == -1.0
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(VERDICTS), max_size=30))
 def test_outcomes_add_up_without_rounding_errors(verdicts: list[str]) -> None:
     tenths = 0
@@ -530,6 +531,7 @@ def test_an_open_recall_sees_the_outcomes_of_another_store(path: Path, clock: Cl
         assert one.recall("upload")[0].memory.outcome == -0.5
 
 
+@pytest.mark.slow
 @forks
 def test_processes_lose_no_verdict_and_share_one_limit(path: Path, clock: Clock) -> None:
     with opened(path, clock) as store:
