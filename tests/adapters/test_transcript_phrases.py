@@ -157,6 +157,7 @@ def test_hedges_denials_and_claims_are_read(text: str, verdict: str | None) -> N
     assert verdict_of(text.upper()) == verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["you said it ", "and it ", "not yet ", "not really right ", "a"])
 def test_a_long_answer_is_read_in_passing(piece: str) -> None:
     assert verdict_of(piece * 5_000) is None

@@ -428,6 +428,7 @@ parts = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(names, parts, max_size=4), max_size=4))
 def test_messages_of_any_shape_are_read(messages: list[dict[str, Any]]) -> None:
     record = MemoryRecord(USED, "default", "Use `make db`", 0.0, 0.0, 0.0)
@@ -435,6 +436,7 @@ def test_messages_of_any_shape_are_read(messages: list[dict[str, Any]]) -> None:
     assert found == attribute(json.dumps(messages), [record]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -447,6 +449,7 @@ def test_a_long_text_is_read_in_passing(recalled: list[MemoryRecord], text: str)
     assert attribute(text, recalled) == []
 
 
+@pytest.mark.slow
 def test_a_memory_with_many_quotes_is_read_in_passing() -> None:
     warning = MemoryRecord(USED, "default", f"never {'`make db` ' * 50_000}, but `ls`", 0, 0, 0)
     assert verdicts(ran("make db", "done"), [warning]) == {}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +48,20 @@ MEASURES = {
 }
 
 
+QUICKEST = ["--quick", "--sizes", "60", "--rounds", "3", "--peers", ""]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _python_ships_one_package() -> Iterator[None]:
+    """Read the sentences of one package only: to list all that Python ships takes seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sysconfig, "get_path", lambda _: str(Path(asyncio.__file__).parent))
+        yield
+
+
 @pytest.fixture(scope="module")
-def document() -> dict[str, object]:
-    return run(option_parser().parse_args(["--quick", "--sizes", "60", "--peers", ""]))
+def document(_python_ships_one_package: None) -> dict[str, object]:
+    return run(option_parser().parse_args(QUICKEST))
 
 
 def test_corpus_is_the_same_every_time() -> None:
@@ -194,6 +208,7 @@ def test_unknown_peer_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no such peer: nobody" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_document_holds_every_measure(document: dict[str, list[dict[str, object]]]) -> None:
     shared = [row for row in document["figures"] if row["embedder"] == "shared"]
     assert {row["measure"] for row in shared if row["engine"] == "bethink"} == MEASURES
@@ -261,13 +276,13 @@ def test_sizes_are_measured_from_the_least(given: list[str], sizes: list[int]) -
     assert sizes_of(option_parser().parse_args(given)) == sizes
 
 
+@pytest.mark.slow
 def test_the_largest_sizes_are_measured_with_shared_vectors_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("LARGEST_FOR_PEERS", "LARGEST_WITH_OWN_EMBEDDER"):
         monkeypatch.setattr(program, name, 50)
-    given = ["--quick", "--sizes", "60", "--peers", ""]
-    found = run(option_parser().parse_args(given))
+    found = run(option_parser().parse_args(QUICKEST))
     assert {(row["size"], row["embedder"]) for row in found["figures"]} == {(60, "shared")}
 
 

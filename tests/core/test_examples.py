@@ -32,12 +32,14 @@ def recall_of(output: str) -> float:
     return float(line.split()[2])
 
 
+@pytest.mark.slow
 def test_quickstart_finds_the_newer_fact(tmp_path: Path) -> None:
     output = run("quickstart.py", folder=tmp_path)
     assert "10:00" in output.splitlines()[0]
     assert "9:30" not in output
 
 
+@pytest.mark.slow
 def test_an_export_moves_in_once_and_becomes_notes(tmp_path: Path) -> None:
     first = run("move_in.py", folder=tmp_path).splitlines()
     assert first == [
@@ -49,6 +51,7 @@ def test_an_export_moves_in_once_and_becomes_notes(tmp_path: Path) -> None:
     assert len(list((tmp_path / "vault" / "users" / "ann").glob("*.md"))) == 6
 
 
+@pytest.mark.slow
 def test_a_conversation_is_remembered_and_asked_about(tmp_path: Path) -> None:
     output = run("long_conversation.py", CONVERSATION, folder=tmp_path)
     assert "remembered 66 turns" in output
@@ -57,6 +60,7 @@ def test_a_conversation_is_remembered_and_asked_about(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_database_that_is_kept_is_filled_once(tmp_path: Path) -> None:
     kept = ["--database", tmp_path / "kept.db", "--limit", 3]
     first = run("long_conversation.py", CONVERSATION, *kept, folder=tmp_path)

@@ -191,10 +191,12 @@ def test_an_adapter_imports_its_framework_only_where_it_needs_it(path: Path) -> 
     assert {name.partition(".")[0] for name in imported(path, eager=True)} <= allowed
 
 
+@pytest.mark.slow
 def test_importing_the_adapters_loads_no_framework() -> None:
     assert not loaded_by(f"import {', '.join(map(module_name, ADAPTERS))}") & FRAMEWORKS
 
 
+@pytest.mark.slow
 def test_importing_the_core_loads_numpy_and_nothing_else() -> None:
     more = loaded_by("import bethink") - loaded_by("import numpy")
     unlisted = more - sys.stdlib_module_names

@@ -43,6 +43,7 @@ def ranks() -> list[list[int]]:
     return found
 
 
+@pytest.mark.slow
 def test_ten_memories_hold_the_evidence(ranks: list[list[int]]) -> None:
     shares = [sum(rank >= 0 for rank in golds) / len(golds) for golds in ranks]
     assert sum(shares) / len(shares) >= 0.92

@@ -31,6 +31,7 @@ from bethink.memory import search
 from bethink.memory.ranking import Scored, Signals
 from bethink.model.port import Vector
 
+from .kernels import KERNELS, NUMPY, SIMSIMD
 from .twin import Answer, Asked, Twin, assert_same
 
 NOW = 1.7e9
@@ -104,7 +105,7 @@ class Recalling(RuleBasedStateMachine):
     The index is told to seal, merge, save and drop what it holds every few records.
     """
 
-    kernel: Callable[[], Any] = staticmethod(vectors._kernel)
+    kernel: Callable[[], Any] = staticmethod(SIMSIMD or NUMPY)
     embedder: type[HashEmbedder] = HashEmbedder
     resident = 25_000
 
@@ -216,15 +217,15 @@ class Recalling(RuleBasedStateMachine):
 
 
 class RecallingWithoutSimsimd(Recalling):
-    kernel = staticmethod(lambda: None)
+    kernel = staticmethod(NUMPY)
     embedder = Calibrated
     resident = 10_000_000
 
 
 for machine in (Recalling, RecallingWithoutSimsimd):
-    machine.TestCase.settings = settings(max_examples=15, stateful_step_count=30, deadline=None)
-TestRecalling = Recalling.TestCase
-TestRecallingWithoutSimsimd = RecallingWithoutSimsimd.TestCase
+    machine.TestCase.settings = settings(max_examples=12, stateful_step_count=30, deadline=None)
+TestRecalling = pytest.mark.slow(Recalling.TestCase)
+TestRecallingWithoutSimsimd = pytest.mark.slow(RecallingWithoutSimsimd.TestCase)
 
 
 def opened(**options: Any) -> MemoryStore:
@@ -243,6 +244,7 @@ def ids(answer: Answer) -> list[str]:
     return [id for id, _ in answer]
 
 
+@pytest.mark.slow
 def test_thousands_of_ties_are_ordered_by_id() -> None:
     names = [f"{number * 7919 % 10_007:05d}" for number in range(3000)]
     with opened() as store:
@@ -252,7 +254,7 @@ def test_thousands_of_ties_are_ordered_by_id() -> None:
             assert ids(asked.of(store)) == sorted(names)[:30]
 
 
-@pytest.mark.parametrize("kernel", [vectors._kernel, lambda: None], ids=["installed", "numpy"])
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_vectors_that_are_mostly_zero_find_the_others(
     kernel: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -387,6 +389,7 @@ def test_a_vector_joins_the_words_of_a_query(store: MemoryStore) -> None:
     assert hits[1].score == hits[2].score
 
 
+@pytest.mark.slow
 def test_a_right_angle_is_no_likeness(store: MemoryStore) -> None:
     for x in range(1, 12):
         for y in range(1, 12):

@@ -14,11 +14,13 @@ from bethink import DecayProduct, FiveSignal, HashEmbedder, Ranking, WeightedSum
 from bethink.index import vectors
 from bethink.memory import search
 
+from .kernels import KERNELS, NUMPY
 from .test_recall import DAY, NOW, WORDS, Calibrated, opened
 from .twin import Asked, Twin, assert_same
 
 
-@pytest.mark.parametrize("kernel", [vectors._kernel, lambda: None], ids=["installed", "numpy"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_six_thousand_memories_are_ranked_as_by_the_twin(
     kernel: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -36,12 +38,15 @@ def test_six_thousand_memories_are_ranked_as_by_the_twin(
         store.store_many(memories[1000:])
         store.forget([record.id for record in store.all(where={"importance": {"$lt": 0.1}})])
         twin = Twin.of(store)
-        for mode in ("hybrid", "semantic", "keyword"):
-            for ranking in (None, FiveSignal(), DecayProduct(0.1)):
-                each = replace(asked, mode=mode, ranking=ranking)
-                assert_same(each.of(store), twin.recall(each))
+        for mode, ranking in (
+            *(("hybrid", None), ("hybrid", FiveSignal()), ("semantic", DecayProduct(0.1))),
+            *(("keyword", None), ("semantic", FiveSignal())),
+        ):
+            each = replace(asked, mode=mode, ranking=ranking)
+            assert_same(each.of(store), twin.recall(each))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ranking",
     [
@@ -57,8 +62,8 @@ def test_six_thousand_memories_are_ranked_as_by_the_twin(
 )
 @pytest.mark.parametrize(
     ("kernel", "embedder"),
-    [(vectors._kernel, HashEmbedder), (vectors._kernel, Calibrated), (lambda: None, Calibrated)],
-    ids=["installed", "calibrated", "numpy"],
+    [(NUMPY, HashEmbedder), *((kernel, Calibrated) for kernel in KERNELS.values())],
+    ids=["hashed", *KERNELS],
 )
 def test_what_is_left_unscored_would_not_have_made_it(
     kernel: Callable[[], Any],
@@ -87,24 +92,24 @@ def test_what_is_left_unscored_would_not_have_made_it(
                 "category": dice.choice(["x", "gotcha"]),
                 "vectors": {"v": [dice.gauss(0, 1) for _ in range(3)]},
             }
-            for _ in range(400)
+            for _ in range(300)
         )
         twin = Twin.of(store, "v")
-        for k in (1, 4, 20):
-            for where in (None, {"category": "x"}):
-                asked = Asked("gotcha: red cat in tokyo", k=k, where=where, now=NOW)
-                direction = ("v", [dice.gauss(0, 1) for _ in range(3)])
-                for each in (
-                    asked,
-                    replace(asked, mode="semantic"),
-                    replace(asked, mode="keyword", query="house gotcha"),
-                    replace(asked, vector=direction, min_score=0.4),
-                    replace(asked, vector=direction, query=None, min_similarity=0.3),
-                ):
-                    assert_same(each.of(store), twin.recall(each))
+        for k, where in ((1, None), (4, {"category": "x"}), (20, None)):
+            asked = Asked("gotcha: red cat in tokyo", k=k, where=where, now=NOW)
+            direction = ("v", [dice.gauss(0, 1) for _ in range(3)])
+            for each in (
+                asked,
+                replace(asked, mode="semantic"),
+                replace(asked, mode="keyword", query="house gotcha"),
+                replace(asked, vector=direction, min_score=0.4),
+                replace(asked, vector=direction, query=None, min_similarity=0.3),
+            ):
+                assert_same(each.of(store), twin.recall(each))
 
 
-@pytest.mark.parametrize("kernel", [vectors._kernel, lambda: None], ids=["installed", "numpy"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_vectors_closer_than_the_scan_can_tell_are_told_apart(
     kernel: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +165,7 @@ def test_what_only_seems_related_hides_nothing(
         assert [hit.memory.content for hit in store.recall(**vars(asked))] == ["a cat"]
 
 
+@pytest.mark.slow
 def test_what_has_decayed_too_far_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int | None] = []
     scan = vectors.VectorColumn.scan
@@ -185,6 +191,7 @@ def test_what_has_decayed_too_far_is_not_looked_at(monkeypatch: pytest.MonkeyPat
             assert sum(count or 0 for count in looked) < 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["hybrid", "keyword"])
 def test_where_the_heaviest_are_no_answer_all_are_looked_at(
     mode: Any, monkeypatch: pytest.MonkeyPatch

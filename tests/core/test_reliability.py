@@ -196,6 +196,7 @@ def limit(store: MemoryStore, pages: int | None = None) -> None:
     writer.execute(f"PRAGMA max_page_count = {used if pages is None else pages}")
 
 
+@pytest.mark.slow
 def test_a_full_disk_undoes_the_call(store: MemoryStore, path: Path) -> None:
     before = store.log()
     limit(store)
@@ -209,6 +210,7 @@ def test_a_full_disk_undoes_the_call(store: MemoryStore, path: Path) -> None:
     assert integrity(path) == [("ok",)]
 
 
+@pytest.mark.slow
 def test_threads_on_a_full_disk_know_what_was_stored(store: MemoryStore, path: Path) -> None:
     limit(store)
     limit(store, 60)
@@ -380,6 +382,7 @@ def assert_lived(store: MemoryStore, states: dict[str, State], steps: int) -> No
     assert_journal_is_state(store)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("location", [":memory:", "memory.db"])
 def test_threads_lose_nothing_of_each_other(
     location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -390,15 +393,16 @@ def test_threads_lose_nothing_of_each_other(
         store.store("all touch this", id="touched", namespace="touched")
         with ThreadPoolExecutor(8) as threads:
             states = dict(
-                zip(names, threads.map(lambda name: live(store, name, 40), names), strict=True)
+                zip(names, threads.map(lambda name: live(store, name, 25), names), strict=True)
             )
         settle(store)
-        assert_lived(store, states, 40)
+        assert_lived(store, states, 25)
         found = {hit.memory.id for hit in store.recall("whales", k=9999, namespace=EVERYWHERE)}
         whales = [record for record in store.all(namespace=EVERYWHERE)]
         assert found >= {record.id for record in whales if "whales" in record.content}
 
 
+@pytest.mark.slow
 def test_a_thread_that_fails_does_not_harm_those_it_wrote_with(path: Path) -> None:
     with opened(path) as store:
         store.store("taken", id="taken")
@@ -418,6 +422,7 @@ def test_a_thread_that_fails_does_not_harm_those_it_wrote_with(path: Path) -> No
     assert unverified(path) == []
 
 
+@pytest.mark.slow
 def test_closing_while_threads_write_loses_nothing_they_were_told(path: Path) -> None:
     done: list[str] = []
     store = opened(path)
@@ -531,10 +536,11 @@ def start_and_write(path: Path, name: str) -> str:
     return name
 
 
+@pytest.mark.slow
 @forks
 def test_processes_that_make_a_file_at_once_make_it_once(tmp_path: Path) -> None:
     names = [f"process{n}" for n in range(12)]
-    for round in range(10):
+    for round in range(4):
         path = tmp_path / f"{round}.db"
         together([partial(start_and_write, path, name) for name in names])
         with opened(path) as store:
@@ -542,9 +548,10 @@ def test_processes_that_make_a_file_at_once_make_it_once(tmp_path: Path) -> None
             assert_journal_is_state(store)
 
 
+@pytest.mark.slow
 @forks
 def test_processes_lose_nothing_of_each_other(path: Path) -> None:
-    names, steps = [f"process{n}" for n in range(16)], 30
+    names, steps = [f"process{n}" for n in range(16)], 12
 
     def run(name: str) -> State:
         with MemoryStore(path, embedder=Words()) as store:

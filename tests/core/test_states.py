@@ -219,8 +219,8 @@ class States(RuleBasedStateMachine):
             self.pair.agree(side)
 
 
-States.TestCase.settings = settings(max_examples=40, stateful_step_count=30)
-TestStates = States.TestCase
+States.TestCase.settings = settings(max_examples=25, stateful_step_count=30)
+TestStates = pytest.mark.slow(States.TestCase)
 
 
 class RecordTrace:
@@ -341,10 +341,11 @@ class RecordTrace:
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_every_moment_of_a_history_is_as_it_was(path: Path, seed: int) -> None:
     pair = Pair(path)
-    RecordTrace(pair, seed).live(300)
+    RecordTrace(pair, seed).live(200)
     last = len(pair.model.entries) - 1
     for seq in random.Random(seed).sample(range(last + 1), last + 1):
         pair.as_of(seq % 2, seq, ASKED[seq % len(ASKED)])

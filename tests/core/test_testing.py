@@ -284,10 +284,12 @@ def said_by(code: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_importing_it_does_not_import_pytest() -> None:
     assert said_by("import sys, bethink.testing; print('pytest' in sys.modules)") == "False"
 
 
+@pytest.mark.slow
 def test_the_plugin_imports_neither_bethink_nor_numpy() -> None:
     code = f"import sys, {PLUGIN}; print({{'bethink', 'numpy'}} & set(sys.modules))"
     assert said_by(code) == "set()"
@@ -307,6 +309,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     return pytester
 
 
+@pytest.mark.slow
 def test_fixtures_give_a_store_that_holds_still(suite: pytest.Pytester) -> None:
     suite.makepyfile(
         """
@@ -340,6 +343,7 @@ def test_fixtures_give_a_store_that_holds_still(suite: pytest.Pytester) -> None:
     result.stdout.no_fnmatch_line("*assertions.py:*")
 
 
+@pytest.mark.slow
 def test_a_fixture_of_the_users_own_takes_the_place(suite: pytest.Pytester) -> None:
     suite.makepyfile(
         """

@@ -133,17 +133,33 @@ def call(whom: Any, verb: str, name: str, value: Any) -> Any:
     return getattr(whom, verb)(**{**right, name: value})
 
 
-def refuses(store: MemoryStore, verb: str, name: str, value: Any, whom: Any = None) -> bool:
+def shown(store: MemoryStore) -> tuple[object, ...]:
+    """Return what a verb that writes anything would change: the journal, at its end, or a record.
+
+    To read all of both before and after each of thousands of calls would take a minute.
+    """
+    named = {id: store.get(id) for id in ("r1", "r2")}
+    return store.log(limit=2), store.count(namespace=EVERYWHERE), named
+
+
+def refuses(
+    store: MemoryStore,
+    verb: str,
+    name: str,
+    value: Any,
+    whom: Any = None,
+    only: type[BethinkError] = BethinkError,
+) -> bool:
     """Tell whether *verb* refuses, as every verb has to: clearly, and before it writes."""
-    before = store.log(limit=None), store.all(namespace=EVERYWHERE)
+    before = shown(store)
     try:
         call(store if whom is None else whom, verb, name, value)
-    except BethinkError as error:
+    except only as error:
         said = str(error)
     else:
         return False
     assert 0 < len(said) < 3_000
-    assert (store.log(limit=None), store.all(namespace=EVERYWHERE)) == before
+    assert shown(store) == before
     return True
 
 
@@ -154,11 +170,10 @@ def test_what_is_no_number_is_refused(store: MemoryStore, verb: str, name: str) 
     counted = ("k", "limit", "offset", "budget_tokens", "entry")  # these are cut down
     for value in (*NO_NUMBERS, *below, *none):
         if not (name in counted and value == 10**400):
-            with pytest.raises(ValidationError):
-                call(store, verb, name, value)
-            assert refuses(store, verb, name, value)
+            assert refuses(store, verb, name, value, only=ValidationError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_anything_is_taken_or_refused(store: MemoryStore, verb: str) -> None:
     tried = [refuses(store, verb, name, value) for name in arguments(verb)[1] for value in ANYTHING]
@@ -239,15 +254,16 @@ def test_a_keyed_memory_counts_in_numbers(store: MemoryStore, verb: str) -> None
     assert memory.keys() == []
 
 
-def test_a_thousand_failures_leave_a_store_that_works(store: MemoryStore, clock: Clock) -> None:
+@pytest.mark.slow
+def test_hundreds_of_failures_leave_a_store_that_works(store: MemoryStore, clock: Clock) -> None:
     refused = 0
-    for number in range(1_000):
+    for number in range(300):
         try:
-            store.record_outcome("r1", "failed", session=f"s{number % 200}")
+            store.record_outcome("r1", "failed", session=f"s{number % 50}")
         except BethinkError:
             refused += 1
         store.mark_useless(["r1", "r2"])
-    assert refused == 1_000 - 200 * 3
+    assert refused == 300 - 50 * 3
     outcomes = {record.id: record.outcome for record in map(store.get, ("r1", "r2")) if record}
     assert outcomes == {"r1": -1.0, "r2": -0.5}
     assert [hit.memory.id for hit in store.recall("whale")] == ["r2"]

@@ -27,7 +27,7 @@ from bethink import (
 )
 from bethink.index import bm25
 from bethink.index.bm25 import K1, NAME, SYNONYM, B
-from bethink.index.documents import ASSISTANT, STANDING, UNASKED, document
+from bethink.index.documents import ASSISTANT, STANDING, UNASKED, Document, document
 from bethink.index.keyword import authored
 from bethink.index.threads import (
     BORROW_WORDS,
@@ -114,9 +114,9 @@ class Twin:
         assert asked.now is not None
         records = [record for record in self.records if covers(asked.namespace, record.namespace)]
         words = asked.query if asked.query and asked.mode != "semantic" else ""
-        read = read_query(words)
-        read = read._replace(synonyms={}) if asked.mode == "keyword" else read
-        keyword = keyword_scores(records, read)
+        query = read_query(words)
+        query = query._replace(synonyms={}) if asked.mode == "keyword" else query
+        keyword = keyword_scores(records, query)
         share, cosines, vector = self.vector_signals(records, asked, keyword)
         found = []
         for record, said, meant, cos in zip(records, keyword, vector, cosines, strict=True):
@@ -195,13 +195,37 @@ class Twin:
         """Embed every record that has a content."""
         said = [record for record in self.records if record.content]
         rows = self.embedder.embed([embedded_text(record) for record in said])
-        return {record.id: row for record, row in zip(said, rows, strict=True)}
+        return {record.id: row.tolist() for record, row in zip(said, rows, strict=True)}
 
 
 def assert_same(found: Answer, expected: Answer) -> None:
     """Compare two answers: the same order, and scores equal to nine digits."""
     assert [id for id, _ in found] == [id for id, _ in expected]
     assert [score for _, score in found] == pytest.approx([s for _, s in expected], abs=1e-9)
+
+
+_READ: dict[tuple[object, ...], tuple[Document, Counter[str]]] = {}
+
+
+def read(record: MemoryRecord) -> Document:
+    """Return the document of a record."""
+    return _read(record)[0]
+
+
+def counted(record: MemoryRecord) -> Counter[str]:
+    """Return how often each term occurs in the document of a record."""
+    return _read(record)[1]
+
+
+def _read(record: MemoryRecord) -> tuple[Document, Counter[str]]:
+    """Read a record, once for all questions: most of the time of a twin would go there."""
+    told = record.content, record.author, record.occurred_at, record.created_at
+    if told not in _READ:
+        if len(_READ) > 10_000:
+            _READ.clear()
+        found = document(record)
+        _READ[told] = found, Counter(found.terms)
+    return _READ[told]
 
 
 def covers(scope: Scope, namespace: str) -> bool:
@@ -221,7 +245,7 @@ def cosine(one: Vector, other: Vector) -> float:
 
 def keyword_scores(records: Sequence[MemoryRecord], query: Query) -> list[float]:
     """Return BM25 by what the query could at most attain, with what thread neighbours lend."""
-    counts = [Counter(document(record).terms) for record in records]
+    counts = [counted(record) for record in records]
     threads = turns_by_thread(records)
     attained, attainable = [0.0] * len(records), 0.0
     for word in query.terms:
@@ -244,9 +268,9 @@ def keyword_scores(records: Sequence[MemoryRecord], query: Query) -> list[float]
     for at, (record, count) in enumerate(zip(records, counts, strict=True)):
         if not query.of_replies and any(authored(name) in count for name in ASSISTANT):
             scores[at] *= UNASKED
-        if not query.of_replies and document(record).instructs and scores[at] > 0:
+        if not query.of_replies and read(record).instructs and scores[at] > 0:
             scores[at] += STANDING * (1 - scores[at])
-        if query.of_times and not document(record).tells_time:
+        if query.of_times and not read(record).tells_time:
             scores[at] *= UNASKED
     return scores
 
@@ -295,7 +319,7 @@ def spread(
     for turns in threads:
         for at, turn in enumerate(turns):
             damping = taken(records[turn])
-            if at and document(records[turns[at - 1]]).asks:
+            if at and read(records[turns[at - 1]]).asks:
                 missing[turn] *= 1 - LEND_ANSWER * shares[turns[at - 1]] * damping
             for distance in range(1, REACH + 1):
                 for lend, neighbour in ((LEND_ONWARD, at - distance), (LEND_BACK, at + distance)):
@@ -317,7 +341,7 @@ def handed_over(
     kept = list(scores)
     for turns in threads:
         for turn, answer in pairwise(turns):
-            if document(records[turn]).asks:
+            if read(records[turn]).asks:
                 kept[turn] *= 1 - (1 - KEEP_ASKED) * taken(records[answer])
     return kept
 
@@ -340,7 +364,7 @@ def lowered(
     told = list(scores)
     for turns in threads:
         for at, turn in enumerate(turns):
-            lacking = max(ENOUGH - document(records[turn]).telling, 0)
-            if not (at and document(records[turns[at - 1]]).asks):
+            lacking = max(ENOUGH - read(records[turn]).telling, 0)
+            if not (at and read(records[turns[at - 1]]).asks):
                 told[turn] *= 1 - SLIGHT * lacking
     return told

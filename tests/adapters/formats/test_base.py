@@ -71,6 +71,7 @@ def test_what_the_store_refuses_is_listed_and_the_rest_imported(store: MemorySto
     assert "the limit is 524,288" in str(report)
 
 
+@pytest.mark.slow
 def test_many_bad_items_cost_no_good_one(store: MemoryStore) -> None:
     found = [said(f"good {n}" if n % 10 == 0 else "", str(n)) for n in range(1000)]
     report = import_from(store, found)

@@ -126,6 +126,7 @@ def test_no_part_of_a_json_file_breaks_an_import(tmp_path: Path, new: object) ->
         assert store.count(namespace=EVERYWHERE) > 0
 
 
+@pytest.mark.slow
 @given(st.binary() | st.text().map(lambda text: f"---\n{text}\n---\n{text}".encode()))
 @settings(max_examples=60)
 def test_no_note_breaks_an_import(tmp_path_factory: pytest.TempPathFactory, written: bytes) -> None:
@@ -137,6 +138,7 @@ def test_no_note_breaks_an_import(tmp_path_factory: pytest.TempPathFactory, writ
         assert report.imported + len(report.skipped) == 1
 
 
+@pytest.mark.slow
 @given(st.binary())
 @settings(max_examples=60)
 def test_no_bytes_break_an_import(tmp_path_factory: pytest.TempPathFactory, written: bytes) -> None:

@@ -56,6 +56,7 @@ def test_values_are_read_in_steps_of_any_size(
     assert read(path, text) == (wanted, [])
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(JSON, min_size=1))
 def test_any_list_is_read_as_json_reads_it(
@@ -113,6 +114,7 @@ def test_a_string_in_what_is_broken_may_be_long(path: Path) -> None:
     assert (found, len(skipped)) == ([2], 1)
 
 
+@pytest.mark.slow
 def test_depth_without_end_is_told(path: Path) -> None:
     deep = "[" * 200_000 + "]" * 200_000
     found, skipped = read(path, f"[1, {deep}, 2]")
@@ -128,6 +130,7 @@ def test_bytes_that_are_no_text_come_as_lone_surrogates(path: Path) -> None:
     assert read(path, b'["caf\xe9"]')[0] == ["caf\udce9"]
 
 
+@pytest.mark.slow
 def test_no_more_is_held_than_a_few_values(path: Path) -> None:
     with path.open("w") as file:
         file.write("[")

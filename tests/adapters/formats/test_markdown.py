@@ -451,6 +451,7 @@ def test_a_folder_that_is_not_there_is_an_error(vault: Path) -> None:
         list(read_markdown(vault))
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text("abc_", min_size=1), TEXT | st.lists(TEXT) | st.floats(-9, 9)), TEXT)
 @settings(max_examples=50)
 def test_any_note_is_read_as_it_was_written(properties: dict[str, object], text: str) -> None:

@@ -30,6 +30,7 @@ def cosine(left: str, right: str) -> float:
     return float(one @ other)
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(), max_size=6))
 def test_hash_of_a_batch_equals_the_hash_of_each_text(texts: list[str]) -> None:
     embedder = HashEmbedder(64)
@@ -330,6 +331,7 @@ def run(code: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_missing_sentence_transformers_names_the_pip_line() -> None:
     output = run(
         "import sys; sys.modules['sentence_transformers'] = None\n"
@@ -343,6 +345,7 @@ def test_missing_sentence_transformers_names_the_pip_line() -> None:
     assert "pip install 'bethink[sentence-transformers]'" in output
 
 
+@pytest.mark.slow
 def test_making_an_embedder_loads_nothing() -> None:
     output = run(
         "import sys\n"

@@ -57,6 +57,7 @@ def test_texts_are_cut_as_bert_cuts_them(text: str, expected: str) -> None:
     assert pieces(text) == expected.split()
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_pieces_put_together_are_the_words_again(text: str) -> None:
     names = WordPieces(vocabulary())
@@ -65,6 +66,7 @@ def test_pieces_put_together_are_the_words_again(text: str) -> None:
         assert cut in ([], ["[UNK]"]) or "".join(p.removeprefix("##") for p in cut) == word
 
 
+@pytest.mark.slow
 def test_pieces_of_more_words_than_are_kept_stay_right() -> None:
     cut = WordPieces(vocabulary())
     before = cut("remember the milk")
@@ -83,6 +85,7 @@ def test_vectors_are_the_same_everywhere() -> None:
     assert row[:4].tolist() == pytest.approx([-0.126649, -0.070915, -0.107708, 0.037741], abs=1e-6)
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(), max_size=6))
 def test_a_batch_gives_what_each_text_gives(texts: list[str]) -> None:
     embedder = StaticEmbedder()
@@ -174,6 +177,7 @@ def test_threads_get_the_same_vectors() -> None:
     assert all(np.array_equal(rows, expected) for rows in found)
 
 
+@pytest.mark.slow
 def test_making_one_reads_nothing_from_disk() -> None:
     code = (
         "from bethink.embedders import static\n"

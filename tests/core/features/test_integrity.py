@@ -6,7 +6,7 @@ import contextlib
 import io
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from bethink import EVERYWHERE, BethinkError, CorruptStoreError, HashEmbedder, MemoryStore
+from bethink import EVERYWHERE, BethinkError, CorruptStoreError, HashEmbedder, MemoryStore, index
 from bethink.features.integrity import MOST, _Retold
 from bethink.model.port import Entry, RecordTrace
 from bethink.model.replay import record_of, replayed
@@ -27,6 +27,8 @@ KEY = b"sixteen bytes or more"
 EMBEDDER = HashEmbedder(16)
 TABLES = ("records", "journal", "accesses", "departures", "clock_steps", "segments", "links")
 KEYED_TABLES = (*TABLES, "vectors", "named_vectors", "snapshots", "facts")
+FISH = 16
+"""Enough for a saved index once ``_a_small_index_is_saved``."""
 
 
 def opened(path: Path | str, key: bytes | None = None, **options: Any) -> MemoryStore:
@@ -71,7 +73,15 @@ def live_through_everything(store: MemoryStore, clock: Clock) -> None:
     store.unrelate("dog", "whale", "hears")
     store.relate("whale", "dog", "is heard by")
     store.erase("secret")
-    store.store_many(({"content": f"fish {n}"} for n in range(512)), namespace="shoal")
+    store.store_many(({"content": f"fish {n}"} for n in range(FISH)), namespace="shoal")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _a_small_index_is_saved() -> Iterator[None]:
+    """Let few records do for a saved index: no option sets how many, and 512 cost a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "_WORTH_SAVING", FISH)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -200,19 +210,13 @@ EDITS = {
 }
 
 
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
 @pytest.mark.parametrize(("edit", "said"), EDITS.values(), ids=EDITS)
-def test_what_was_edited_is_named(sample: Path, edit: str, said: str) -> None:
-    with opened(sample) as store:
-        alter(sample, edit)
-        assert said in "\n".join(map(str, store.verify().problems))
-
-
-@pytest.mark.parametrize(("edit", "said"), EDITS.values(), ids=EDITS)
-def test_what_was_edited_in_a_keyed_store_is_named(
-    samples: dict[bytes | None, Path], path: Path, edit: str, said: str
+def test_what_was_edited_is_named(
+    samples: dict[bytes | None, Path], path: Path, key: bytes | None, edit: str, said: str
 ) -> None:
-    shutil.copy(samples[KEY], path)
-    with opened(path, KEY) as store:
+    shutil.copy(samples[key], path)
+    with opened(path, key) as store:
         alter(path, edit)
         assert said in "\n".join(map(str, store.verify().problems))
 
@@ -284,9 +288,10 @@ def test_what_makes_no_sense_is_named(sample: Path, told: str) -> None:
                 read(store)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", KEYED_TABLES)
 def test_a_value_of_another_type_is_without_effect_or_damage(
-    samples: dict[bytes | None, Path], path: Path, table: str
+    samples: dict[bytes | None, Path], views: dict[bytes | None, str], path: Path, table: str
 ) -> None:
     with closing(sqlite3.connect(samples[None])) as connection:
         columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
@@ -295,6 +300,7 @@ def test_a_value_of_another_type_is_without_effect_or_damage(
         foreign = "'5'" if kind == "BLOB" else "x'ff'"
         with contextlib.suppress(sqlite3.IntegrityError):
             alter(copy, f"UPDATE OR IGNORE {table} SET {column} = {foreign}")
+        assert noticed(copy, None, views[None]), column
         with contextlib.suppress(BethinkError), opened(copy) as store:
             for call in (*READS, *WRITES):
                 with contextlib.suppress(BethinkError):
@@ -401,6 +407,7 @@ def test_a_file_with_a_torn_page_is_named(sample: Path, name: str) -> None:
         store.close()
 
 
+@pytest.mark.slow
 def test_only_so_much_is_told(sample: Path) -> None:
     with opened(sample) as store:
         store.store_many(str(n) for n in range(MOST))
@@ -416,7 +423,7 @@ def test_a_damaged_index_is_made_again(sample: Path) -> None:
         assert repaired.ok
         assert store.verify().ok
     with opened(sample) as store:
-        assert len(store.recall("fish", k=600, namespace="shoal")) == 512
+        assert len(store.recall("fish", k=600, namespace="shoal")) == FISH
 
 
 @pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
@@ -552,11 +559,10 @@ def edit(path: Path, table: str, column: int, row: int, chance: int) -> bool:
 
 
 NUMBERS = st.integers(0, 2**16)
-PATIENT = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
-)
+PATIENT = settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
 @given(table=NUMBERS, column=NUMBERS, row=NUMBERS, chance=NUMBERS)
 @PATIENT
@@ -576,6 +582,7 @@ def test_a_field_that_was_edited_is_noticed_or_without_effect(
     assert noticed(path, key, views[key])
 
 
+@pytest.mark.slow
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 @PATIENT
 def test_a_bit_of_a_keyed_file_that_was_flipped_is_noticed_or_without_effect(

@@ -183,6 +183,7 @@ def test_the_past_has_the_links_of_its_moment(store: MemoryStore) -> None:
     assert (then.memory.updated_at, then.seq) == (store.as_of(2).get("fix").updated_at, 3)  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_the_past_of_a_record_does_not_hang_on_its_links(clock: Clock) -> None:
     with MemoryStore(clock=clock) as store:
         store.store_many({"content": "x", "id": f"{n}"} for n in range(300))

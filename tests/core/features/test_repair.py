@@ -79,6 +79,7 @@ def test_what_was_erased_gets_no_vector_again(path: Path) -> None:
         assert store.log(limit=1)[0].action == "erase"
 
 
+@pytest.mark.slow
 def test_more_is_repaired_than_is_told_of(path: Path) -> None:
     with opened(path) as store:
         store.store_many(f"memory {n}" for n in range(MOST + 1))
@@ -115,6 +116,7 @@ def test_what_gets_another_text_while_it_is_embedded_keeps_the_vector_of_that(
         assert hit.explain().signals["vector"] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
 @pytest.mark.parametrize("many", [20, 600], ids=["few", "saved"])
 def test_an_index_of_the_file_that_lost_a_row_is_made_again(

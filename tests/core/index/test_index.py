@@ -136,6 +136,7 @@ def test_answers_are_the_same_whatever_the_bound(most: int | None) -> None:
             store.forget(ids.pop())
 
 
+@pytest.mark.slow
 def test_what_grows_crowds_out_what_is_not_in_use(loads: list[Scope]) -> None:
     most = bytes_of(200)
     loads.clear()
@@ -187,6 +188,7 @@ def test_what_is_sealed_on_reading_is_saved_with_the_next_write(path: Path) -> N
         assert segments(path) == [(1, 8)]
 
 
+@pytest.mark.slow
 def test_a_key_told_anew_takes_no_more_room_each_time(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,6 +298,7 @@ def test_what_was_just_written_is_indexed_without_being_read(
         assert_like_its_twin(store, "a")
 
 
+@pytest.mark.slow
 def test_small_segments_of_what_is_never_recalled_merge(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

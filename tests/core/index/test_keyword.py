@@ -47,6 +47,7 @@ def naive(kept: Documents, alive: list[bool], term: str) -> dict[int, float]:
     }
 
 
+@pytest.mark.slow
 @given(st.lists(documents, max_size=6), st.randoms(use_true_random=False))
 def test_postings_are_exact_however_they_came_in(batches: list[Documents], dice: object) -> None:
     index, kept = KeywordIndex(), []
@@ -141,6 +142,7 @@ def test_a_block_does_not_change() -> None:
         block.size = 1  # type: ignore[misc]
 
 
+@pytest.mark.slow
 @given(documents, st.lists(st.booleans(), min_size=9, max_size=9), documents)
 def test_what_is_kept_is_weighed_as_if_it_had_come_alone(
     batch: Documents, choice: list[bool], more: Documents

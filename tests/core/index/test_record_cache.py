@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -151,6 +152,7 @@ def test_more_vectors_than_there_is_room_for_are_read_bit_by_bit() -> None:
     assert many.read == [[0], [1], [2]]
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 9),
     st.lists(st.sets(st.integers(0, 9), min_size=1) | st.lists(st.booleans(), min_size=10)),

@@ -305,6 +305,7 @@ def test_the_dead_of_segments_are_left_out_on_loading() -> None:
     assert set(segment.replaces) == {each.number for each in segments}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [0, 10, 500])
 def test_the_bytes_told_are_about_those_taken(count: int) -> None:
     rows = [row(number, f"text {number} about {number % 7}") for number in range(count)]

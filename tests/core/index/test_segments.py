@@ -23,6 +23,7 @@ def piece(documents: list[list[str]], threads: list[str], dimension: int = 3) ->
     return Piece(columns, index.blocks[0], threads, (codes, np.linspace(0, 1, size), 0.125))
 
 
+@pytest.mark.slow
 @given(terms.filter(bool), st.lists(st.text(), max_size=3))
 def test_what_is_packed_comes_out_again(documents: list[list[str]], threads: list[str]) -> None:
     before = piece(documents, threads)

@@ -66,6 +66,7 @@ def expected(given: list[tuple[int, float]], alive: list[bool]) -> list[list[int
     ]
 
 
+@pytest.mark.slow
 @example([(0, 2.0), (0, 1.0)], set(), 1)
 @example([(0, 1.0), (-1, 1.0)], set(), 0)
 @given(turns, st.sets(st.integers(0, 11)), st.integers(0, 12))

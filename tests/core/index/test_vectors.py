@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,10 @@ from hypothesis.extra.numpy import arrays
 from bethink.index import vectors
 from bethink.index.vectors import Positions, VectorColumn, cosines, directions
 
+from ..kernels import KERNELS
+
 Matrix = npt.NDArray[np.float32]
 
-KERNELS: dict[str, Callable[[], Any]] = {"installed": vectors._kernel, "numpy": lambda: None}
 values = st.floats(-(2.0**59), 2.0**59, width=32, allow_subnormal=False) | st.sampled_from(
     [0.0, 2.0**-120, 1.0, -1.0]
 )
@@ -45,6 +45,7 @@ def scan(column: VectorColumn, query: npt.NDArray[np.float64]) -> tuple[Any, flo
     return found.raw * found.unit, found.margin
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 @given(given=matrices)
 def test_the_scan_is_never_further_off_than_it_says(

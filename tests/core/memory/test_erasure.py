@@ -134,13 +134,14 @@ def others(store: MemoryStore, erased: set[str]) -> dict[str, MemoryRecord]:
     return store._engine.backend.get(list(ids - erased))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_small_segments")
 def test_no_byte_of_what_is_erased_is_left(path: Path) -> None:
     dice = random.Random(20)
-    secrets = [Secret(dice) for _ in range(500)]
+    secrets = [Secret(dice) for _ in range(160)]
     with opened(path) as store:
         lead_a_life(store, secrets, dice)
-    victims = dice.sample(secrets, 200)
+    victims = dice.sample(secrets, 64)
     ids = {victim.id for victim in victims}
     with opened(path) as store:
         traces = {secret.id: secret.traces(store) for secret in secrets}
@@ -467,6 +468,7 @@ def test_nothing_is_cleaned_where_nothing_was_erased(
     assert len(rewritten) == 1
 
 
+@pytest.mark.slow
 def test_threads_erase_and_store_at_the_same_time(path: Path) -> None:
     with opened(path) as store:
         ids = [record.id for record in store.store_many([f"zebra{n} grazing" for n in range(40)])]

@@ -69,6 +69,7 @@ def test_what_is_alike_decides_by_default() -> None:
     assert score(WeightedSum(), keyword=0.3) > score(WeightedSum(), keyword=0.2, importance=1.0)
 
 
+@pytest.mark.slow
 @given(
     weights,
     st.fixed_dictionaries(
@@ -89,6 +90,7 @@ def test_contributions_are_positive_and_sum_to_a_score_within_one(
     assert -1e-9 <= float(parts.score[0]) <= 1 + 1e-9
 
 
+@pytest.mark.slow
 @given(weights, shares, shares, shares)
 def test_the_score_never_falls_when_the_vector_signal_rises(
     weights: tuple[float, ...], share: float, one: float, other: float
@@ -145,6 +147,7 @@ def test_without_vectors_words_take_the_place_of_the_cosine() -> None:
     assert score(DecayProduct(0), keyword=0.5, share=0.0, importance=0.4) == pytest.approx(0.2)
 
 
+@pytest.mark.slow
 @given(st.floats(0, 5), known, st.floats(-1, 1))
 def test_the_factors_of_a_decay_product_are_among_its_signals(
     rate: float, signals: dict[str, Any], cosine: float
@@ -195,6 +198,7 @@ def test_a_boost_may_lift_a_score_above_one() -> None:
     assert found == pytest.approx(1.5 * (0.35 + 0.125 + 0.15 * 2 ** (-1.8 / 30) + 0.1))
 
 
+@pytest.mark.slow
 @given(others, known)
 def test_other_rankings_sum_to_the_score_too(ranking: Ranking, signals: dict[str, Any]) -> None:
     parts = ranking.rank(evidence(**signals, cosine=signals["vector"]))
@@ -204,6 +208,7 @@ def test_other_rankings_sum_to_the_score_too(ranking: Ranking, signals: dict[str
     assert np.isfinite([float(column[0]) for column in parts.signals.values()]).all()
 
 
+@pytest.mark.slow
 @given(others, known, st.floats(-1, 1), st.floats(-1, 1), shares, shares)
 def test_no_score_falls_when_vector_and_cosine_rise(
     ranking: Ranking, signals: dict[str, Any], one: float, two: float, v: float, w: float

@@ -170,6 +170,7 @@ with MemoryStore(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.slow
 def test_a_failing_embedder_leaves_nothing_open(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with MemoryStore(path, embedder=Failing()) as store:

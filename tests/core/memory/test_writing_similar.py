@@ -198,6 +198,7 @@ texts = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(texts, st.integers(0, 8))
 def test_no_two_records_say_the_same_after_merging(contents: list[str], cut: int) -> None:
     with MemoryStore(embedder=HashEmbedder(64), clock=Clock()) as store:
@@ -213,6 +214,7 @@ def test_no_two_records_say_the_same_after_merging(contents: list[str], cut: int
         )
 
 
+@pytest.mark.slow
 def test_of_threads_that_say_the_same_one_stores_it(path: Path) -> None:
     with MemoryStore(path, durability="normal") as store:
         start = threading.Barrier(8)
@@ -234,6 +236,7 @@ def test_of_threads_that_say_the_same_one_stores_it(path: Path) -> None:
     assert [each.access_count for each in found] == [7] * 5
 
 
+@pytest.mark.slow
 @forks
 def test_of_processes_that_say_the_same_one_stores_it(path: Path) -> None:
     def remember() -> list[str]:

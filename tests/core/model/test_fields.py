@@ -23,6 +23,7 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(json_values)
 def test_any_json_is_stored_as_it_is(value: Any) -> None:
     with MemoryStore() as store:

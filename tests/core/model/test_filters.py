@@ -188,6 +188,7 @@ def test_a_filter_is_answered_or_refused_at_any_depth(store: MemoryStore, depth:
         assert found == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [100, 1100, 40_000])
 @pytest.mark.parametrize("word", ["$and", "$or"])
 def test_a_filter_may_have_many_parts(store: MemoryStore, word: str, size: int) -> None:
@@ -262,7 +263,8 @@ wheres = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@pytest.mark.slow
+@settings(max_examples=90)
 @given(st.lists(records, min_size=1, max_size=6), st.lists(wheres, min_size=1, max_size=8))
 def test_storage_lets_pass_what_the_language_says(
     given: list[dict[str, Any]], filters: list[dict[str, Any]]

@@ -4,12 +4,14 @@ import re
 import threading
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.model.ids import IdFactory
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-1e3, 4e9), min_size=2, max_size=50))
 def test_ids_ascend_whatever_the_clock_does(readings: list[float]) -> None:
     clock = iter(readings)

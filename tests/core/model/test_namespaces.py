@@ -92,6 +92,7 @@ def test_everywhere_is_one_and_stays_one() -> None:
 names = st.lists(st.sampled_from(["a", "b", "ab", "a0", "a.", "é", " ", "\U0001f600", "\uffff"]))
 
 
+@pytest.mark.slow
 @given(st.lists(names.filter(bool).map("/".join), min_size=1, max_size=8), names.filter(bool))
 def test_storage_and_covers_agree_on_every_subtree(spaces: list[str], path: list[str]) -> None:
     scope = Subtree("/".join(path))

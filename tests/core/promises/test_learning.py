@@ -29,6 +29,7 @@ def outcome(store: MemoryStore, id: str) -> float:
     return record.outcome
 
 
+@pytest.mark.slow
 def test_outcome_learning_raises_lowers_more_and_stays_bounded(store: MemoryStore) -> None:
     good, bad, mixed = (record.id for record in store.store_many(["a cat"] * 3))
     store.record_outcome(good, "worked")

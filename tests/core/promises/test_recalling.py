@@ -28,6 +28,7 @@ def contents(store: MemoryStore, query: str | None, **asked: Any) -> list[str]:
     return [hit.memory.content for hit in store.recall(query, touch=False, **asked)]
 
 
+@pytest.mark.slow
 def test_vector_recall_is_exact(store: MemoryStore) -> None:
     rows = np.random.default_rng(7).normal(size=(1_000, 16))
     store.store_many(
@@ -199,6 +200,7 @@ def test_categories_tags_and_metadata_combine(store: MemoryStore) -> None:
     assert store.count(where=where) == 2
 
 
+@pytest.mark.slow
 def test_a_pack_never_exceeds_its_budget(store: MemoryStore) -> None:
     dice = random.Random(5)
     store.store_many(f"whale {number} " + "spout " * dice.randrange(40) for number in range(20))
@@ -267,6 +269,7 @@ def test_no_query_is_too_odd_for_keywords(store: MemoryStore, query: str) -> Non
     assert contents(store, query, mode="keyword") == ([text] if query not in '"*' else [])
 
 
+@pytest.mark.slow
 def test_the_first_of_many_is_recalled() -> None:
     with MemoryStore(embedder=HashEmbedder(8)) as store:
         first = store.store("the zanzibar contract was signed")

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from bethink import (
     EVERYWHERE,
     AsyncKeyedMemory,
@@ -32,6 +34,7 @@ def mixed(path: Path, name: str) -> int:
         return 3
 
 
+@pytest.mark.slow
 @forks
 def test_processes_share_a_file(path: Path) -> None:
     names = [f"process{n}" for n in range(6)]
@@ -60,6 +63,7 @@ def test_nothing_acknowledged_is_lost_by_kill(path: Path) -> None:
         assert_journal_is_state(store)
 
 
+@pytest.mark.slow
 def test_tasks_and_threads_count_exactly() -> None:
     async def run() -> object:
         async with AsyncMemoryStore(embedder=HashEmbedder(16)) as store:
@@ -84,6 +88,7 @@ def test_readers_do_not_disturb_each_other(path: Path) -> None:
         assert other.recall("whale", touch=False)[0].memory.access_count == 20
 
 
+@pytest.mark.slow
 def test_answers_hold_while_others_forget(path: Path) -> None:
     with MemoryStore(path, embedder=HashEmbedder(16)) as store:
         ids = [record.id for record in store.store_many(f"whale {n}" for n in range(60))]

@@ -55,6 +55,7 @@ def bytes_of(path: Path) -> bytes:
     return b"".join(file.read_bytes() for file in path.parent.iterdir())
 
 
+@pytest.mark.slow
 def test_zero_required_dependencies_one_sqlite_file(path: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert [name.split(">")[0] for name in project["dependencies"]] == ["numpy"]

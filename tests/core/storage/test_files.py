@@ -193,11 +193,13 @@ def damages(whole: bytes) -> Iterator[bytes]:
         yield bytes(flipped)
 
 
+@pytest.mark.slow
 def test_the_whole_store_works(path: Path, whole: bytes) -> None:
     path.write_bytes(whole)
     use(path)
 
 
+@pytest.mark.slow
 def test_a_damaged_store_works_or_says_so(path: Path, whole: bytes) -> None:
     outcomes = []
     for number, damaged in enumerate(damages(whole)):

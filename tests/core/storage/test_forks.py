@@ -176,6 +176,7 @@ def busy(store: MemoryStore) -> Iterator[None]:
             thread.join()
 
 
+@pytest.mark.slow
 def test_a_child_goes_on_while_threads_of_its_parent_were_at_work(path: Path) -> None:
     with MemoryStore(path, durability="normal") as store, busy(store):
         for n in range(10):
@@ -188,6 +189,7 @@ def test_a_child_goes_on_while_threads_of_its_parent_were_at_work(path: Path) ->
     assert {f"child {n}" for n in range(10)} <= contents(path)
 
 
+@pytest.mark.slow
 def test_a_child_can_open_a_store_while_its_parent_was_opening_some(tmp_path: Path) -> None:
     done = threading.Event()
 

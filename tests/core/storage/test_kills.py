@@ -52,6 +52,7 @@ def damage(path: Path) -> list[object]:
     return [*([] if found == [("ok",)] else found), *unverified(path)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("durability", ["full", "normal"])
 def test_no_acknowledged_write_is_lost(
     tmp_path: Path, durability: Literal["full", "normal"]
@@ -82,6 +83,7 @@ def test_no_acknowledged_write_is_lost(
     print(f"{(seed + 1) * len(WRITERS)} kills, {steps} steps acknowledged, none lost")
 
 
+@pytest.mark.slow
 def test_the_scripts_come_to_everything() -> None:
     steps = list(islice(script("ann", 1, {}), 200))
     conditions = {condition for _, condition, _ in steps[-1][1].values()}

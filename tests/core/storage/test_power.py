@@ -20,6 +20,8 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Literal
 
+import pytest
+
 from bethink import MemoryStore
 
 from .processes import Child, Say, ask, forks
@@ -28,7 +30,7 @@ from .scripts import State, script, state_of
 
 pytestmark = forks
 
-STEPS = 40
+STEPS = 24
 SECTOR = 512
 LOG_HEADER = 32
 PAGES = 12
@@ -132,6 +134,7 @@ def recovered(folder: Path, pages: bytes, log: bytes) -> State:
     return state
 
 
+@pytest.mark.slow
 def test_a_power_cut_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     frames = film(tmp_path / "memory.db", "full")
     assert sum(old.pages != new.pages for old, new in pairwise(frames)) > 3
@@ -143,6 +146,7 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
     print(f"{count} images, none lost, none corrupt")
 
 
+@pytest.mark.slow
 def test_a_power_cut_loses_the_last_writes_at_most_with_normal_durability(tmp_path: Path) -> None:
     frames = film(tmp_path / "memory.db", "normal")
     lost = 0

@@ -347,6 +347,7 @@ def test_a_record_with_another_code_is_named(filled: Path) -> None:
     assert "record cat: it was changed without the store's key" in said
 
 
+@pytest.mark.slow
 def test_a_segment_is_bound_to_the_key(path: Path) -> None:
     with keyed(path) as store:
         store.store_many(f"memory {n} of whales" for n in range(600))
@@ -355,6 +356,7 @@ def test_a_segment_is_bound_to_the_key(path: Path) -> None:
         assert len(store.recall("whales", k=600)) == 600  # the damaged one is read anew
 
 
+@pytest.mark.slow
 def test_a_segment_that_is_there_twice_makes_no_memory_two(path: Path) -> None:
     with keyed(path) as store:
         store.store_many(f"memory {n} of whales" for n in range(600))
@@ -556,6 +558,7 @@ def write_anchored(path: Path, anchor: Path, name: str, say: Say) -> None:
             say(store.store("A memory", id=f"{name} {number}").id)
 
 
+@pytest.mark.slow
 @forks
 def test_a_kill_leaves_the_anchor_at_most_behind_what_was_acknowledged(tmp_path: Path) -> None:
     path, anchor = tmp_path / "memory.db", tmp_path / "elsewhere" / "anchor"

@@ -28,6 +28,7 @@ OPERATORS = st.sampled_from(["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"])
 FIELDS = st.sampled_from(["value.a", "value.b", "value.a.b", "value.ä"])
 
 
+@pytest.mark.slow
 @given(st.lists(VALUES, min_size=1, max_size=5), FIELDS, OPERATORS, NUMBERS | st.text("ab1"))
 @example([{"a": 0.1 + 0.2}], "value.a", "$eq", 0.30000000000000004)
 @example([{"a": {"b": 1}, "a.b": None}, {"a": {"b": 1}, "a.b": 2}], "value.a.b", "$gte", 1)
@@ -79,6 +80,7 @@ def test_what_is_said_of_plain_columns_needs_no_second_look(where: dict[str, Any
     assert found.sql not in ("1", "(1)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "where",
     [
@@ -102,6 +104,7 @@ def test_a_tag_is_looked_for_in_the_file() -> None:
     assert ("json_each" in found.sql, found.parameters, found.exact) == (True, ("x",), False)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.text("ab1\x00ä", min_size=1, max_size=2), unique=True, max_size=5),
     st.lists(st.text("ab1\x00ä", max_size=2) | st.just(1), max_size=5),
@@ -127,6 +130,7 @@ def test_a_list_finds_what_it_lists(
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [2, 600])
 @pytest.mark.parametrize("field", ["id", "key"])
 @pytest.mark.parametrize("verb", ["all", "count", "forget"])

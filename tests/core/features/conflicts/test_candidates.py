@@ -19,6 +19,7 @@ WORDS = ["user", "prefers", "tabs", "spaces", "never", "likes", "tea", "open", "
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), max_size=20)
 
 
+@pytest.mark.slow
 @given(texts)
 def test_few_records_are_compared_wherever_they_share_a_word(contents: list[str]) -> None:
     known = readings(contents)
@@ -30,6 +31,7 @@ def test_few_records_are_compared_wherever_they_share_a_word(contents: list[str]
     assert candidate_pairs(known) == sharing
 
 
+@pytest.mark.slow
 @given(texts)
 def test_no_conflict_is_missed_among_few(contents: list[str]) -> None:
     known = readings(contents)
@@ -63,6 +65,7 @@ def naive(known: list[ParsedRecord], neighbours: int) -> list[tuple[int, int]]:
     return sorted(found)
 
 
+@pytest.mark.slow
 @given(texts, st.integers(1, 4))
 def test_of_many_each_is_compared_with_the_most_alike(contents: list[str], most: int) -> None:
     known = readings(contents)

@@ -108,6 +108,7 @@ texts = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(texts)
 def test_a_small_store_finds_what_comparing_all_finds(contents: list[str]) -> None:
     with MemoryStore(clock=Clock()) as store:
@@ -118,6 +119,7 @@ def test_a_small_store_finds_what_comparing_all_finds(contents: list[str]) -> No
     assert found == {(each.older.id, each.newer.id, each.tier) for each in every}
 
 
+@pytest.mark.slow
 def test_the_answer_is_the_same_every_time(store: MemoryStore) -> None:
     store.store_many([f"User prefers theme{number}" for number in range(60)])
     with MemoryStore(clock=Clock()) as other:

@@ -371,6 +371,7 @@ _WORDS = """
 _TEXTS = st.lists(st.sampled_from(_WORDS.split()), max_size=14).map(" ".join) | st.text(max_size=60)
 
 
+@pytest.mark.slow
 @given(_TEXTS, _TEXTS, st.floats(-1, 1))
 def test_the_order_of_two_records_does_not_matter(a: str, b: str, cosine: float) -> None:
     one, other = reading(a, "a"), reading(b, "b")
@@ -378,6 +379,7 @@ def test_the_order_of_two_records_does_not_matter(a: str, b: str, cosine: float)
     assert are_duplicates(one, other, cosine) == are_duplicates(other, one, cosine)
 
 
+@pytest.mark.slow
 @given(_TEXTS, _TEXTS)
 def test_age_changes_nothing_but_the_order(a: str, b: str) -> None:
     forth = find_conflict(reading(a, "a", 1.0), reading(b, "b", 2.0))
@@ -385,6 +387,7 @@ def test_age_changes_nothing_but_the_order(a: str, b: str) -> None:
     assert (forth and forth.tier) == (back and back.tier)
 
 
+@pytest.mark.slow
 @given(_TEXTS)
 @example("Ann lives in Oslo, but Ann does not live in Oslo.")
 def test_equal_texts_are_no_conflict(text: str) -> None:

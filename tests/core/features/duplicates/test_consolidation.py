@@ -180,6 +180,7 @@ def test_a_bad_scope_is_refused(store: MemoryStore) -> None:
         store.consolidate(namespace=None)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_many_copies_are_merged_at_once(store: MemoryStore) -> None:
     store.store_many([TEXT] * 300)
     (merged,) = store.consolidate()
@@ -194,6 +195,7 @@ texts = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(texts)
 def test_it_merges_what_comparing_all_merges(given_texts: list[str]) -> None:
     embedder = HashEmbedder(16)

@@ -139,6 +139,7 @@ def repeats_by_trying(memories: list[MemoryRecord]) -> list[bool]:
 WORDS = ("Ann", "likes", "é茶", "tea", "so", "the", "don\u2019t", "7", "7th", "noon", "x_1", "?")
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.builds(

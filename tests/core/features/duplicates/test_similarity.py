@@ -139,6 +139,7 @@ def test_what_is_said_in_other_words_of_little_weight_is_the_same(one: str, othe
     assert say_the_same(reading(one), reading(other, "b"), 0.95)
 
 
+@pytest.mark.slow
 @given(texts, st.sampled_from((0.91, 0.95)))
 def test_the_like_of_a_record_is_found_as_if_all_were_asked(
     contents: list[str], nearness: float

@@ -15,6 +15,7 @@ LONG = "x" * (LONGEST + 1)
 LINES = st.lists(st.sampled_from(["", "a line", "é" * 700, LONG]), max_size=8).map("\n".join)
 
 
+@pytest.mark.slow
 @given(text=LINES)
 def test_a_text_is_cut_at_the_ends_of_lines(text: str) -> None:
     pieces = cut(text)
@@ -23,6 +24,7 @@ def test_a_text_is_cut_at_the_ends_of_lines(text: str) -> None:
     assert all(piece.endswith("\n") or len(piece) == LONGEST for piece in pieces[:-1])
 
 
+@pytest.mark.slow
 @given(texts=st.lists(LINES, min_size=1, max_size=4), text=LINES)
 def test_a_text_cut_anew_is_that_text(texts: list[str], text: str) -> None:
     for whole in ("".join(texts), "".join(texts) + text, text):

@@ -56,6 +56,7 @@ def names(entries: tuple[FileEntry, ...]) -> list[str]:
     return [entry.path + "/" * entry.is_folder for entry in entries]
 
 
+@pytest.mark.slow
 @given(text=st.text() | st.sampled_from(BLANK))
 def test_any_text_comes_back(text: str) -> None:
     with MemoryStore(embedder=HashEmbedder(16)) as store:
@@ -209,6 +210,7 @@ def test_what_is_replaced_must_occur_exactly_once(
     assert files.read("/a") == text
 
 
+@pytest.mark.slow
 def test_looking_for_what_to_replace_takes_no_more_than_reading(files: Files) -> None:
     files.create("/a", "a" * MAX_CONTENT)
     with pytest.raises(OccurrenceError, match="occurs 2 times"):
@@ -592,5 +594,5 @@ class Model(RuleBasedStateMachine):
         assert sizes == {path: len(text.encode()) for path, text in self.texts.items()}
 
 
-Model.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
-test_files_are_a_dict_of_texts = Model.TestCase
+Model.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+test_files_are_a_dict_of_texts = pytest.mark.slow(Model.TestCase)

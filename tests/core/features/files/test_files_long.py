@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -39,6 +40,7 @@ def test_failures_cut_no_hole_into_a_text(files: Files) -> None:
     assert files.read("/log") == LINE * 30
 
 
+@pytest.mark.slow
 @given(texts=st.lists(st.text() | st.just("é" * LONGEST), max_size=4), data=st.data())
 def test_what_is_appended_begins_where_the_file_ended(
     texts: list[str], data: st.DataObject
@@ -50,7 +52,7 @@ def test_what_is_appended_begins_where_the_file_ended(
             whole += text.encode()
         if texts:
             assert files.read("/log").encode() == whole
-            ends = [len(part.encode()) for part in (whole.decode()[:n] for n in range(len(whole)))]
+            ends = list(accumulate(len(each.encode()) for each in whole.decode()))
             start, end = data.draw(
                 st.tuples(st.sampled_from([0, *ends]), st.sampled_from([0, *ends]))
             )
@@ -80,6 +82,7 @@ def test_recall_finds_the_very_line(files: Files) -> None:
     assert path_of(hit.memory) == path_of(files.store.all(namespace=files.namespace)[0]) == "/log"
 
 
+@pytest.mark.slow
 def test_a_file_may_be_longer_than_any_record(files: Files) -> None:
     text = LINE * (MAX_CONTENT // len(LINE) + 100)
     files.write("/a", text)

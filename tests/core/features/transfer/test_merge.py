@@ -517,6 +517,7 @@ def change(store: MemoryStore, chance: random.Random, clock: Clock) -> None:
         store.store(text, key=key, namespace=chance.choice("ab"))
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=25, deadline=None)
 def test_merging_again_changes_nothing(seed: int) -> None:
@@ -557,8 +558,9 @@ def test_it_can_be_awaited(tmp_path: Path) -> None:
     assert asyncio.run(_awaited(tmp_path / "a.db")) == [1, 0, 0]
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_however_two_stores_are_merged_nothing_supersedes_itself(seed: int) -> None:
     chance, clock = random.Random(seed), Clock()
     with two_stores(clock) as (one, other):

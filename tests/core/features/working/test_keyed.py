@@ -58,6 +58,7 @@ def assert_unlocked(path: Path) -> None:
         connection.execute("ROLLBACK")
 
 
+@pytest.mark.slow
 @given(value=JSON)
 def test_any_json_comes_back(value: Any) -> None:
     with MemoryStore() as store:

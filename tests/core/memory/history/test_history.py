@@ -331,6 +331,7 @@ def test_only_what_has_another_text_now_is_embedded_anew_and_once() -> None:
     assert sorted(embedder.given) == ["a red cat", "red", "red", "red"]
 
 
+@pytest.mark.slow
 def test_a_record_with_many_entries_is_not_read_from_its_start(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
