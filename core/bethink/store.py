@@ -22,9 +22,9 @@ from .memory.history import When
 
 
 class Past(LinkReader, memories.Past):
-    """What a store held right after journal entry ``seq``, at the time ``at``; to be read only.
+    """The records of a store right after journal entry ``seq``, at the time ``at``; read only.
 
-    Its records are as they were, with the accesses that were written by then.
+    The records have the fields of the moment, and the accesses written by then.
     """
 
 
@@ -40,18 +40,18 @@ class MemoryStore(
 ):
     """The memories at *location*: ":memory:", a path, or a URL such as ``sqlite:///agent.db``.
 
-    *embedder* defaults to the one the file was made with, if bethink can build it, else to the
-    default one. *ranking* turns signals into scores. *clock* gives Unix seconds. With *durability*
-    "full" an acknowledged write survives a power cut, with "normal" only a crash of the process.
-    *new_id* makes ids. What recall holds in memory takes about *max_resident* bytes at most (None:
-    any number): beyond that the scope recalled longest ago goes, and is read again on its next
-    recall. The scope in use stays, even if it alone takes more.
+    *embedder* defaults to the embedder of the file if bethink can build that embedder, else to
+    ``StaticEmbedder``. *ranking* turns signals into scores. *clock* returns Unix seconds. With
+    *durability* "full" an acknowledged write survives a power cut, with "normal" only a crash of
+    the process. *new_id* makes ids. Recall keeps about *max_resident* bytes in memory (None: no
+    limit); beyond the limit the scope recalled longest ago is dropped, and read again on the next
+    recall. The scope in use stays, however large.
 
-    With an *integrity_key*, secret bytes, everything written carries a code that only the key can
-    make, and what was changed by somebody else raises ``TamperedError`` instead of being returned.
-    *anchor*, a path out of reach of whoever can change the store's file, or an ``Anchor``, keeps
-    the last journal position: a file put back to an earlier state is refused. The key belongs to
-    the file from the start; another or none raises ``IntegrityKeyError``.
+    With an *integrity_key*, at least 16 secret bytes, every write carries an authentication code,
+    and a record changed without the key raises ``TamperedError`` instead of being returned. An
+    *anchor*, an ``Anchor`` or a path that no intruder can write, keeps the last journal position:
+    a file put back to an earlier state is refused. A file keeps the key of the first opening; a
+    different key, or none, raises ``IntegrityKeyError``.
 
     A store may be used from many threads and its file by many processes. After ``close`` every verb
     raises ``StoreClosedError``; a wrong argument raises ``ValidationError`` before anything is
@@ -62,12 +62,12 @@ class MemoryStore(
     _guards: ClassVar[Sequence[Callable[[Transaction], None]]] = (check_whole,)
 
     def as_of(self, when: When) -> Past:
-        """Return what the store held at a moment, to be read.
+        """Return the records of the store at a moment, to be read.
 
-        *when* is a snapshot or its name, a journal entry or its number (right after it), or a time:
-        a float or an aware datetime, for the last entry in the journal's order made by then.
-        Accesses count from when they were written, which a snapshot sees to. An unknown name raises
-        ``NotFoundError``.
+        *when* is a snapshot or a snapshot's name, a journal entry or an entry's number (the moment
+        right after the entry), or a time: a float or an aware datetime, for the last entry in the
+        journal's order made by then. Accesses count from the moment of their writing; a snapshot
+        writes pending accesses. An unknown name raises ``NotFoundError``.
         """
         moment = self._moments.find(when)
         return Past(self._moments.engine(moment), moment)

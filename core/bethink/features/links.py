@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 from ..errors import NotFoundError, ValidationError
 from ..memory.engine import Engine, Transaction
 from ..memory.memories import Memories, View
-from ..memory.writing import found_live
+from ..memory.writing import find_live
 from ..model import fields
 from ..model.fields import identifier, text
 from ..model.port import Link
@@ -51,7 +51,7 @@ def relate(engine: Engine, source: str, target: str, kind: str) -> bool:
     """Link *source* to *target*; tell whether that is new."""
     _check_two(source, target)
     with engine.writing() as transaction:
-        (_, record), _ = (found_live(transaction, id) for id in (source, target))
+        (_, record), _ = (find_live(transaction, id) for id in (source, target))
         new = not transaction.writer.linked(source, kind, target)
         if new:
             transaction.link(record, kind, target, holds=True)

@@ -1,7 +1,4 @@
-"""What the verbs work with: a backend, the index beside it, an embedder, a clock.
-
-And the way of a write.
-"""
+"""The parts of an open store, and the transaction of a write."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -22,14 +20,17 @@ from ..model.ids import IdFactory
 from ..model.port import DIMENSION, EMBEDDED, Backend, Changes, Row, Vector, Writer
 from ..model.records import MemoryRecord, Snapshot, embedded_text
 
-_WHOSE: Final = "it is not known which embedder made its vectors: the fact 'embedder' is missing"
+_MAX_TIME: Final = 1e12  # seconds, before and after 1970
+_EMBEDDER_UNKNOWN: Final = (
+    "it is not known which embedder made its vectors: the fact 'embedder' is missing"
+)
 _INDEXED: Final = frozenset(("content", "author", "thread", "occurred_at", "namespace"))
-_SAID: Final = frozenset(("content", "value", "key", "namespace", "state"))
+_TEXT_FIELDS: Final = frozenset(("content", "value", "key", "namespace", "state"))
 
 
 @dataclass
 class Transaction:
-    """One write: every method is a mutation with its journal entry; all commit together."""
+    """One write: each method is a mutation with a journal entry; all commit together."""
 
     writer: Writer
     now: float
@@ -39,7 +40,7 @@ class Transaction:
     namespaces: set[str] = field(default_factory=set)
     erased: set[str] = field(default_factory=set)
     keys: set[tuple[str, str]] = field(default_factory=set)
-    """With their namespaces, under which something else is said now, or by another record."""
+    """Namespaces and keys whose text, value or record changed; for the guards."""
 
     def add(
         self, record: MemoryRecord, vectors: Mapping[str, Vector], changes: Mapping[str, Any]
@@ -69,17 +70,17 @@ class Transaction:
         action: str,
         changes: Mapping[str, Any],
         *,
-        anew: bool = False,
+        new_row: bool = False,
     ) -> None:
-        """Change the fields named in *changes*; *after* may be in another state than *before*.
+        """Change the fields named in *changes*; the state may change, too.
 
-        A live record moves to a new row if anything indexed changes, if it was not live before, and
-        if it is to be *anew*. Vectors that are not given are kept.
+        A live record moves to a new row if an indexed field changes, if the record was not live
+        before, or with *new_row*. Vectors that are not given are kept.
         """
-        if not _SAID.isdisjoint(changes):
+        if not _TEXT_FIELDS.isdisjoint(changes):
             self._note_key(before)
             self._note_key(after)
-        moves = anew or before.state != "live" or vectors or not _INDEXED.isdisjoint(changes)
+        moves = new_row or before.state != "live" or vectors or not _INDEXED.isdisjoint(changes)
         if moves and after.state == "live":
             left = self.writer.replace(row, after, vectors)
         else:
@@ -94,7 +95,7 @@ class Transaction:
         self.writer.journal(action, self.now, after, row, left.row, changes)
 
     def erase(self, row: int, tombstone: MemoryRecord, changes: Mapping[str, Any]) -> None:
-        """Leave nothing of a record but its *tombstone*."""
+        """Replace a record by a *tombstone*."""
         self.erased |= self.writer.erase(row, tombstone)
         self._drop(row, tombstone.namespace)
         self.writer.journal("erase", self.now, tombstone, row, row, changes)
@@ -108,14 +109,14 @@ class Transaction:
         holds: bool,
         undoes: int | None = None,
     ) -> None:
-        """Link a record to another, or take the link back; the records stay as they are."""
+        """Link *source* to the record *target*, or remove the link; the records do not change."""
         self.writer.link(source.id, kind, target, holds=holds)
         changes = {"kind": kind, "target": target, **({} if undoes is None else {"undoes": undoes})}
         action = "relate" if holds else "unrelate"
         self.writer.journal(action, self.now, source, None, None, changes)
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> None:
-        """Write accesses ``{id: (how many, when last)}``."""
+        """Write accesses ``{id: (count, time of the last)}``."""
         rows = self.writer.touch(accesses) if accesses else []
         if rows:
             self.writer.journal(
@@ -123,14 +124,14 @@ class Transaction:
             )
 
     def snapshot(self, name: str) -> Snapshot:
-        """Name the moment before this entry; a name that is taken is refused."""
+        """Name the moment before the new entry; refuse a name in use."""
         taken = Snapshot(name, self.writer.head(), self.now)
         self.writer.snapshot(name, self.now)
         self.writer.journal("snapshot", self.now, None, None, None, {"name": name})
         return taken
 
     def changes(self) -> Changes:
-        """Return what was done, for the index."""
+        """Return the changes for the index."""
         live, namespaces = tuple(self.live.values()), frozenset(self.namespaces)
         rows, erased = frozenset(self.rows), frozenset(self.erased)
         return Changes(self.base, self.writer.head(), rows, live, namespaces, erased)
@@ -163,13 +164,13 @@ class Engine:
         guards: Sequence[Callable[[Transaction], None]] = (),
         *,
         index: ResidentIndex | None = None,
-        is_closed: Callable[[], bool] | None = None,
+        present: Engine | None = None,
     ) -> None:
         self.guards = guards
         """Checks of a transaction before its commit; a check raises to refuse the transaction."""
         self.backend = backend
         self.embedder = embedder
-        self.clock: Callable[[], float] = lambda: _read(clock)
+        self.clock: Callable[[], float] = partial(_read_clock, clock)
         self.new_id: Callable[[], str] = (
             new_id if isinstance(new_id, IdFactory) else lambda: identifier("a new id", new_id())
         )
@@ -177,35 +178,35 @@ class Engine:
         self._dimension: int | None = None
         self._bound = backend.fact("embedder") is not None
         self._closed = False
-        self.is_closed: Callable[[], bool] = is_closed or (lambda: self._closed)
+        self._present = self if present is None else present
         self._closing = threading.Lock()
 
     def new_ids(self, count: int) -> Callable[[], str]:
-        """Return what gives *count* new ids, one at a call; the store's own are made at once."""
+        """Return a function that returns one of *count* new ids a call."""
         make = self.new_id
         return iter(make.many(count)).__next__ if isinstance(make, IdFactory) else make
 
     def dimension(self) -> int:
-        """Return the dimension of the embedder's vectors, as the file knows it if it does."""
+        """Return the length of the embedder's vectors: the file's note, else the embedder's."""
         if self._dimension is None:
             stored = self.backend.dimension(EMBEDDED)
             if stored is None:
-                return self._told_dimension()
+                return self._embedder_dimension()
             if not self._bound and self.backend.fact("embedder") is None:  # noted with that
-                raise CorruptStoreError(self.backend.location, _WHOSE)
+                raise CorruptStoreError(self.backend.location, _EMBEDDER_UNKNOWN)
             self._dimension = stored
         return self._dimension
 
     def known_dimension(self) -> int | None:
-        """Return what the embedder says of its vectors, None if it cannot or is not the file's."""
+        """Return the length that the file's embedder states, None if unknown."""
         try:
             own = self.backend.fact("embedder") == self.embedder.name
-            return self._told_dimension() if own else None
+            return self._embedder_dimension() if own else None
         except Exception:  # whatever a model or a service behind it raises
             return None
 
     def note_dimension(self, dimension: int) -> None:
-        """Note how long the embedder's vectors are, where the file tells it wrongly."""
+        """Correct the file's note of the length of the embedder's vectors."""
         with self.writing() as transaction:
             transaction.writer.set(DIMENSION, str(dimension))
         self._dimension = dimension
@@ -249,21 +250,21 @@ class Engine:
         return [next(vectors) if record.content else absent for record in records]
 
     def vectors(self, texts: Sequence[str]) -> Matrix:
-        """Return the embedder's vectors of *texts*, refusing what it should not have returned."""
+        """Return the embedder's vectors of *texts*, a matrix; refuse wrong shapes and numbers."""
         if not self._bound:
             self._check_embedder(self.backend.fact("embedder"))
         return checked_rows(self.embedder.embed(texts), len(texts), self.dimension())
 
     def current(self, record: MemoryRecord) -> MemoryRecord:
-        """Return *record*, fresh from the backend, with the accesses that are not written yet."""
+        """Return *record*, fresh from the backend, with accesses that are not written yet."""
         return self.index.touches.count(record)
 
     def all_current(self, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
-        """Return what ``current`` does of each of *records*."""
+        """Return *records* with accesses that are not written yet."""
         return list(map(self.current, records) if self.index.touches else records)
 
     def settle(self, where: Filter | None) -> None:
-        """Write pending accesses that *where* asks about."""
+        """Write pending accesses if *where* reads accesses."""
         self.check_open()
         if sees_accesses(where):
             self.flush()
@@ -276,16 +277,16 @@ class Engine:
 
     def check_open(self) -> None:
         """Raise ``StoreClosedError`` once the store is closed."""
-        if self.is_closed():
+        if self._present._closed:
             raise StoreClosedError
 
     def before_fork(self) -> None:
-        """Come to rest and hold still."""
+        """Finish, release the file and hold the locks."""
         self.index.lock.acquire()
         self.backend.sleep()
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Go on; the accesses that wait to be written are the parent's to write."""
+        """Continue; pending accesses stay with the parent process."""
         self.backend.resume(in_child=in_child)
         if in_child:
             self.index.start_anew()
@@ -294,7 +295,7 @@ class Engine:
             self.index.lock.release()
 
     def close(self) -> None:
-        """Write what is pending, keep the index for the next start, release the backend."""
+        """Write pending accesses, save the index, release the backend."""
         with self._closing:
             if self._closed:
                 return
@@ -306,7 +307,10 @@ class Engine:
                 self.backend.close()
 
     def _bind(self, writer: Writer) -> bool:
-        """Note the embedder on the first write; refuse to mix two. Tell whether it is noted."""
+        """Note the embedder on the first write, and refuse a different embedder later.
+
+        Return whether the embedder is noted.
+        """
         if self._bound:
             return True
         stored = writer.fact("embedder")
@@ -314,22 +318,24 @@ class Engine:
         if stored is None and writer.fact(DIMENSION) is not None:  # it was lost
             return False
         writer.set("embedder", self.embedder.name)
-        writer.dimension(EMBEDDED, self._told_dimension())
+        writer.dimension(EMBEDDED, self._embedder_dimension())
         return True
 
-    def _told_dimension(self) -> int:
-        """Return what the embedder says of its vectors, where the file does not know it yet."""
-        told: object = self.embedder.dimension
-        told = int(told) if isinstance(told, np.integer) else told
-        return integer("the embedder's dimension", told, 1)
+    def _embedder_dimension(self) -> int:
+        """Return the length that the embedder states of its vectors."""
+        dimension: object = self.embedder.dimension
+        dimension = int(dimension) if isinstance(dimension, np.integer) else dimension
+        return integer("the embedder's dimension", dimension, 1)
 
     def _check_embedder(self, stored: str | None) -> None:
         if stored is not None and stored != self.embedder.name:
             raise EmbedderMismatchError(stored, self.embedder.name)
 
 
-def _read(clock: Callable[[], float]) -> float:
-    """Return what *clock* tells, as it will be stored."""
-    told = clock()
-    told = float(told) if isinstance(told, np.number) else told
-    return number("what the clock tells", told, -1e12, 1e12, "Unix seconds")
+def _read_clock(clock: Callable[[], float]) -> float:
+    """Return the time of *clock* as a float, checked."""
+    time = clock()
+    if type(time) is float and -_MAX_TIME <= time <= _MAX_TIME:
+        return time
+    time = float(time) if isinstance(time, np.number) else time
+    return number("what the clock tells", time, -_MAX_TIME, _MAX_TIME, "Unix seconds")

@@ -37,7 +37,7 @@ NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
 
 
 class RecallOptions(TypedDict, total=False):
-    """The arguments that all three take; see ``MemoryStore.recall``."""
+    """The arguments that ``recall``, ``pack`` and ``why_not`` share; see ``recall``."""
 
     namespace: Scope
     mode: Mode
@@ -81,16 +81,16 @@ def recall_request(
 
 
 class View:
-    """What can be read of the records behind *engine* without looking for anything."""
+    """The verbs that read records and search nothing, of the present and of the past."""
 
     _engine: Engine
 
     def get(
         self, id: str | None = None, *, namespace: str = "default", key: str | None = None
     ) -> MemoryRecord | None:
-        """Return the record with *id*, or the live one that holds *key*; None if there is none.
+        """Return the record with *id*, or the live record with *key*; None without a match.
 
-        A superseded or archived record is returned by its id, a forgotten or expired one is not.
+        An id also finds superseded and archived records, but no forgotten or expired record.
         """
         if (id is None) == (key is None):
             fields.fail("get needs an id or a key, and not both")
@@ -112,8 +112,8 @@ class View:
     ) -> list[MemoryRecord]:
         """Return the live records of *namespace* that pass *where*, in order of insertion.
 
-        What has expired is not among them, here as in all that reads. With another *state* return
-        those that are "superseded", "archived", "forgotten" or "expired" instead.
+        Expired records are hidden from every reading verb. The *state* "superseded", "archived",
+        "forgotten" or "expired" returns the records in that state instead.
         """
         fields.one_of("order", order, ("oldest", "newest"))
         fields.one_of("state", state, get_args(Listed))
@@ -132,15 +132,12 @@ class View:
         return reading.count(self._engine, check_scope(namespace), parse(where))
 
     def namespaces(self, within: Scope = EVERYWHERE) -> dict[str, int]:
-        """Return the namespaces that have live records and how many, sorted by name."""
+        """Return the number of live records for each namespace with any, sorted by name."""
         return reading.namespaces(self._engine, check_scope(within))
 
 
 class Past(View):
-    """The records of a store as they were right after journal entry ``seq``, at the time ``at``.
-
-    A past is read only. Its records have the accesses that were written by then.
-    """
+    """The records of a store right after journal entry ``seq``, at the time ``at``; read only."""
 
     def __init__(self, engine: Engine, moment: Moment) -> None:
         self._engine = engine
@@ -152,10 +149,10 @@ class Past(View):
 
 
 class Memories(View):
-    """The kernel of a store: everything but the features; see ``MemoryStore``."""
+    """The kernel of a store: every verb but the features'; see ``MemoryStore``."""
 
     _embedders: ClassVar[Sequence[Callable[[], Embedder]]] = (StaticEmbedder,)
-    """Embedders that a file's own note of its embedder suffices to make."""
+    """Makers of the embedders that a file's note of the embedder's name suffices to make."""
 
     _guards: ClassVar[Sequence[Callable[[Transaction], None]]] = ()
     """Checks of every write before its commit."""
@@ -195,18 +192,17 @@ class Memories(View):
     def store(
         self, content: str, *, on_similar: OnSimilar = "keep", **given: Unpack[Fields]
     ) -> MemoryRecord:
-        """Remember *content*; the fields are those of ``fields.Common``, and the ``id``.
+        """Remember *content* with the fields of ``fields.Common`` and an ``id``; return the record.
 
-        Storing a ``key`` that a live record of the namespace holds supersedes that record, and so
-        does naming a live record's id as ``supersedes`` (``NotFoundError`` if there is none).
-        *content* may be empty only if a ``value`` is given. An ``id`` that exists raises
-        ``ValidationError``.
+        The new record supersedes the live record of the namespace with the same ``key``, and the
+        live record with the id *supersedes* (``NotFoundError`` if no live record has the id).
+        *content* may be empty only beside a ``value``. An ``id`` in use raises ``ValidationError``.
 
-        *on_similar* says what becomes of a memory that a live one of the namespace nearly repeats:
-        it is kept beside it ("keep"), refused by ``SimilarMemoryError`` ("raise"), or merged into
-        it ("merge"). The record that was there is then returned, with an access more and what the
-        new one has besides, as ``consolidate`` would leave it, but with its own named vectors. What
-        ``consolidate`` would keep apart is not similar.
+        *on_similar* decides about a new memory that nearly repeats a live memory of the namespace:
+        "keep" stores both, "raise" raises ``SimilarMemoryError``, and "merge" merges the new memory
+        into the live record and returns the live record. The merged record has one more access and
+        the fields that ``consolidate`` would give, but keeps the named vectors. Memories that
+        ``consolidate`` would keep apart are never similar.
         """
         items = [{**given, "content": content}]
         finder = self._duplicate_finder(on_similar)
@@ -220,21 +216,20 @@ class Memories(View):
         on_similar: OnSimilar = "keep",
         **shared: Unpack[Fields],
     ) -> list[MemoryRecord]:
-        """Remember all *items* or, if one is wrong, none; return each as it is when all are in.
+        """Remember all *items*, or none if an item is wrong; return the records as stored.
 
-        An item is a content or a mapping of ``store``'s arguments; *shared* fields hold for items
-        without them. The records with the ids in *forget* are forgotten in the same transaction; an
-        unknown one raises ``NotFoundError``. *on_similar* is as in ``store``, and counts among the
-        items, too.
+        An item is a content, or a mapping of arguments of ``store``. *shared* fields apply to items
+        without the field. The same transaction forgets the records with the ids in *forget*; an
+        unknown id raises ``NotFoundError``. *on_similar* also compares the items among themselves.
         """
         finder = self._duplicate_finder(on_similar)
         return writing.store_many(self._engine, items, shared, fields.ids(forget), finder)
 
     def update(self, id: str, **changes: Unpack[Changes]) -> MemoryRecord:
-        """Change fields of a live record; the others, and its statistics, stay.
+        """Change fields of a live record and return the record; accesses and outcome stay.
 
-        An unknown or no longer live *id* raises ``NotFoundError``. To one that has expired all that
-        can be given, until ``expire`` takes it, is a later ``expires_at``, with whatever else.
+        An *id* without a live record raises ``NotFoundError``. An expired record accepts changes
+        only together with a later ``expires_at``, and only until ``expire`` forgets the record.
         """
         return writing.update(self._engine, fields.identifier("id", id), changes)
 
@@ -245,10 +240,10 @@ class Memories(View):
         namespace: Scope | None = None,
         where: Where = None,
     ) -> int:
-        """Forget the records that satisfy every given criterion; return how many.
+        """Forget the records that satisfy every given criterion; return the number of records.
 
-        Those that have expired go, too, but do not count. With no criterion, or only a filter that
-        anything passes, it raises ``ValidationError``, for an unknown id ``NotFoundError``.
+        Expired records are forgotten, too, but not counted. No criterion, or only a filter that
+        every record passes, raises ``ValidationError``; an unknown id raises ``NotFoundError``.
         """
         scope = None if namespace is None else check_scope(namespace)
         return writing.forget(
@@ -256,11 +251,11 @@ class Memories(View):
         )
 
     def restore(self, ids: str | Iterable[str]) -> int:
-        """Bring forgotten records back; return how many were forgotten.
+        """Bring forgotten records back; return the number of records that were forgotten.
 
-        One that was superseded is so again, unless its successor is forgotten or erased by now;
-        all others are live. A live record whose key is held by another by now raises
-        ``ValidationError``, an unknown id ``NotFoundError``. An expiry that has passed is lifted.
+        A record that was superseded is superseded again, unless the successor is forgotten or
+        erased by now. Every other record is live, without an expiry in the past. A key that
+        another live record has by now raises ``ValidationError``, an unknown id ``NotFoundError``.
         """
         return writing.restore(self._engine, fields.ids(ids))
 
@@ -271,16 +266,16 @@ class Memories(View):
         namespace: Scope | None = None,
         where: Where = None,
     ) -> int:
-        """Erase the records, in any state, that satisfy every given criterion; return how many.
+        """Erase the records, in any state, that satisfy every criterion; return the number.
 
-        No byte of any version of their texts, values, fields and vectors remains in the file, its
-        log or the copies that upgrades made, which are removed; there is no way back. What stays is
-        a tombstone: id, namespace, and when it was stored, accessed and erased. The whole file is
-        written anew, so erase at once what is to go. Criteria are those of ``forget``.
+        No byte of any version of the texts, values, fields and vectors remains in the file, in the
+        file's log, or in the copies of upgrades, which are removed. There is no way back. A
+        tombstone stays: id, namespace, and the times of storing, accesses and erasing. The whole
+        file is rewritten, so erase many records in one call. Criteria are those of ``forget``.
 
-        ``StoreBusyError`` says that another process kept reading an older state, ``StorageError``
-        that the disk is full: nothing finds the records any more, but bytes are left until the next
-        ``erase`` or opening goes on.
+        ``StoreBusyError`` means that another process kept reading an older state, ``StorageError``
+        that the disk is full. No verb finds the records then, but bytes remain until the next
+        ``erase`` or the next opening goes on.
         """
         scope = None if namespace is None else check_scope(namespace)
         return writing.erase(
@@ -288,29 +283,28 @@ class Memories(View):
         )
 
     def expire(self) -> int:
-        """Forget what has expired; return how many records that were.
+        """Forget expired records; return the number of records.
 
-        Expired records are hidden as they are. This takes them out of the statistics of words, and
-        of ``recall`` with an earlier ``now``.
+        Expired records are hidden already. Forgetting removes the records from the statistics of
+        words, and from ``recall`` with an earlier ``now``.
         """
         return writing.expire(self._engine)
 
     def archive(self, ids: str | Iterable[str]) -> int:
         """Hide live records from ``recall`` and ``all`` without forgetting them.
 
-        Return how many were live; an unknown id raises ``NotFoundError``.
+        Return the number of records that were live; an unknown id raises ``NotFoundError``.
         """
         return writing.archive(self._engine, fields.ids(ids))
 
     def unarchive(self, ids: str | Iterable[str]) -> int:
-        """Bring archived records back as ``restore`` does forgotten ones; return how many."""
+        """Bring archived records back, as ``restore`` does for forgotten; return the number."""
         return writing.unarchive(self._engine, fields.ids(ids))
 
     def reinforce(self, id: str, amount: float = 0.1) -> MemoryRecord:
-        """Raise a live record's importance by *amount*, to at most 1; that counts as an access.
+        """Raise a live record's importance by *amount* in [0, 1], up to 1, and count an access.
 
-        *amount* lies in [0, 1]. An unknown, expired or no longer live *id* raises
-        ``NotFoundError``.
+        An *id* that is unknown, expired or not live raises ``NotFoundError``.
         """
         raised = fields.number("amount", amount, 0.0, 1.0)
         return writing.reinforce(self._engine, fields.identifier("id", id), raised)
@@ -333,15 +327,15 @@ class Memories(View):
     ) -> list[RecallResult]:
         """Return the *k* live memories most relevant to *query*, best first, ties by id.
 
-        Only memories with similarity above *min_similarity* and a score of at least *min_score* are
-        returned, so an unrelated query returns none. *mode* "keyword" leaves out vectors and
-        synonyms, "semantic" words. *vector*, a name and numbers, compares with named vectors
-        instead of the embedder's; *query* may then be None. *now* (Unix seconds) is the moment that
-        age and expiry are judged at. With *touch* the returned memories count as accessed.
-        *ranking* replaces the store's for this call.
+        A memory needs a similarity above *min_similarity* and a score of at least *min_score*, so
+        an unrelated query returns no memory. *mode* "keyword" leaves out vectors and synonyms,
+        "semantic" leaves out words. *vector*, a name and numbers, compares with the named vectors
+        instead of the embedder's vectors; *query* may then be None. Age and expiry are judged at
+        *now*, in Unix seconds. With *touch* the returned memories count as accessed. *ranking*
+        replaces the store's ranking for one call.
 
-        *as_of*, a moment as in ``as_of``, asks the store as it was then: the same memories with the
-        same scores as it would have returned. *now* is then that moment, and nothing is touched.
+        *as_of*, a moment as in ``as_of``, returns the memories and scores that the store would
+        have returned at the moment. *now* is then the moment, and no access is counted.
         """
         request = recall_request(
             query,
@@ -367,25 +361,25 @@ class Memories(View):
         as_of: When | None = None,
         **options: Unpack[RecallOptions],
     ) -> WhyNot:
-        """Tell what keeps the record with *id* out of the answer of ``recall``, and its rank.
+        """Return the reason that keeps the record *id* out of ``recall``'s answer, and the rank.
 
-        The arguments are those of ``recall``; nothing counts as accessed. An *id* that is unknown
-        is a reason, too, and not an error.
+        The arguments are those of ``recall``; no access is counted. An unknown *id* is a reason,
+        too, and no error.
         """
         request = recall_request(query, k, False, **options)
         name = fields.identifier("id", id)
         return reading.why_not(self._engine_at(as_of), self._ranking(ranking), name, request)
 
     def touch(self, ids: str | Iterable[str]) -> None:
-        """Count an access now of each of the records that is live; a later write takes it along."""
+        """Count an access of each live record now; a later write stores the accesses."""
         reading.touch(self._engine, fields.ids(ids))
 
     def vectors(self, ids: str | Iterable[str], name: str) -> dict[str, npt.NDArray[np.float32]]:
-        """Return the vectors called *name* as they were given, by id of the records with one."""
+        """Return the vectors called *name*, as given, by the id of each record with any."""
         return reading.vectors(self._engine, fields.ids(ids), fields.label("name", name))
 
     def dimension(self, name: str) -> int | None:
-        """Return how many numbers the vectors called *name* have, None if there never was one."""
+        """Return the length of the vectors called *name*, None if no record ever had any."""
         self._engine.check_open()
         return self._engine.backend.dimension(fields.label("name", name))
 
@@ -399,7 +393,7 @@ class Memories(View):
     ) -> list[LogEntry]:
         """Return the journal, newest first: of a record, of a namespace, after entry *since*.
 
-        Entries "touch" and "snapshot" are of no one record: their ``id`` and ``namespace`` are
+        Entries "touch" and "snapshot" belong to no single record: ``id`` and ``namespace`` are
         None.
         """
         self._engine.check_open()
@@ -409,9 +403,9 @@ class Memories(View):
         return self._engine.backend.log(most, of, scope, fields.integer("since", since, 0))
 
     def snapshot(self, name: str) -> Snapshot:
-        """Name the present, so that it can be asked for later; a name that is taken is refused.
+        """Give the present a *name* for later; a name in use raises ``ValidationError``.
 
-        The journal gets an entry "snapshot" right after the moment that is named.
+        The journal gets an entry "snapshot" right after the named moment.
         """
         return self._moments.take(fields.label("name", name))
 
@@ -420,10 +414,10 @@ class Memories(View):
         return self._moments.all()
 
     def diff(self, since: When, until: When | None = None, *, namespace: Scope = "default") -> Diff:
-        """Return which live records of *namespace* came, changed or went between two moments.
+        """Return the live records of *namespace* added, changed or removed between two moments.
 
-        *until* None is the present. With *until* before *since* it tells the way back. Accesses
-        alone are no change.
+        *until* None is the present. An *until* before *since* gives the way back. Accesses alone
+        are no change.
         """
         first, scope = self._moments.find(since), check_scope(namespace)
         last = self._moments.now() if until is None else self._moments.find(until)
@@ -432,16 +426,16 @@ class Memories(View):
     def audit(
         self, key: str, *, namespace: str = "default", as_of: When | None = None
     ) -> list[Version]:
-        """Return every value the fact *key* ever had, when, and what replaced it, oldest first.
+        """Return every version of the fact *key*, with times and successors, oldest first.
 
-        With *as_of*, a moment as in ``as_of``, return what was known of it then.
+        With *as_of*, a moment as in ``as_of``, return the versions known at the moment.
         """
         place, name = check_namespace(namespace), fields.label("key", key)
         known = self._moments.now() if as_of is None else self._moments.find(as_of)
         return history.audit(self._engine.backend, place, name, known.seq)
 
     def close(self) -> None:
-        """Write what is pending and release the file; closing twice is fine."""
+        """Write pending accesses, save the index, release the file; closing twice is fine."""
         self._engine.close()
 
     def _duplicate_finder(self, on_similar: OnSimilar) -> DuplicateFinder | None:
@@ -471,7 +465,7 @@ class Memories(View):
 
 
 def check_store(store: StoreT) -> StoreT:
-    """Return *store*; raise ``ValidationError`` if it is none, such as the path of one."""
+    """Return *store*; raise ``ValidationError`` for anything else, such as a path."""
     if isinstance(store, Memories):
         return store
     what = type(store).__name__

@@ -1,6 +1,6 @@
-"""The lifecycle of records: store, update, reinforce; forget, archive, expire, and back.
+"""The writing verbs: store, update, reinforce; forget, archive, expire and back; erase.
 
-All checks come first, then one transaction.
+Each verb checks every argument first, then runs one transaction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .engine import Engine, Transaction
 OnSimilar: TypeAlias = Literal["keep", "merge", "raise"]
 ON_SIMILAR: Final[tuple[OnSimilar, ...]] = ("keep", "merge", "raise")
 UNCHANGED: Final = object()
-"""What a change returns to leave everything as it is."""
+"""A change of ``modify`` returns this value to change nothing."""
 
 _FROM: Final[Mapping[State, tuple[State, ...]]] = {
     "archived": LIVE,
@@ -30,7 +30,7 @@ _FROM: Final[Mapping[State, tuple[State, ...]]] = {
 }
 _HELD: Final = frozenset(("content", "value"))
 _EMBEDDED_FIELDS: Final = frozenset(("content", "author"))
-_Prepared = tuple[MemoryRecord, dict[str, Vector], str | None]
+_NewRecord = tuple[MemoryRecord, dict[str, Vector], str | None]
 
 
 class DuplicateFinder(Protocol):
@@ -40,7 +40,7 @@ class DuplicateFinder(Protocol):
         """Search for near-duplicates of *records* before the write lock is taken."""
 
     def begin(self, transaction: Transaction) -> None:
-        """Add the records that were stored since ``prepare``."""
+        """Add the records that were stored since ``build_record``."""
 
     def merge(
         self, transaction: Transaction, record: MemoryRecord, vector: Vector, replaced: str | None
@@ -68,8 +68,8 @@ def store_many(
     engine.check_open()
     common = checked(shared)
     now = engine.clock()  # before the embedding; the journal's time is read inside the transaction
-    prepared = _prepare_all(engine, _listed(items), common, now)
-    records = [record for record, *_ in prepared]
+    built = _build_records(engine, _listed(items), common, now)
+    records = [record for record, *_ in built]
     if len({record.id for record in records}) < len(records):
         raise ValidationError("two items have the same id")
     vectors = engine.embed(records)
@@ -77,29 +77,28 @@ def store_many(
         finder.prepare(records, vectors)
     with engine.writing() as transaction:
         if gone:
-            retire(transaction, chosen(transaction.writer, gone))
-        if len(prepared) > 1 and finder is None and _are_independent(prepared):
+            retire(transaction, select_records(transaction.writer, gone))
+        if len(built) > 1 and finder is None and _are_independent(built):
             # One statement a table for all records; for a single record that takes longer.
             own = (
-                {**each[1], EMBEDDED: vector}
-                for each, vector in zip(prepared, vectors, strict=True)
+                {**each[1], EMBEDDED: vector} for each, vector in zip(built, vectors, strict=True)
             )
             transaction.add_all(records, own)
             stored = records
         else:
-            stored = _store_each(transaction, prepared, vectors, finder)
+            stored = _store_each(transaction, built, vectors, finder)
     engine.index.save()
     return engine.all_current(stored)
 
 
-def _are_independent(prepared: Iterable[_Prepared]) -> bool:
+def _are_independent(built: Iterable[_NewRecord]) -> bool:
     """Return whether no record can supersede a record in the store or in the batch."""
-    return all(record.key is None and old is None for record, _, old in prepared)
+    return all(record.key is None and old is None for record, _, old in built)
 
 
 def _store_each(
     transaction: Transaction,
-    prepared: Iterable[_Prepared],
+    built: Iterable[_NewRecord],
     vectors: Iterable[Vector],
     finder: DuplicateFinder | None,
 ) -> list[MemoryRecord]:
@@ -111,11 +110,11 @@ def _store_each(
     replaced: list[MemoryRecord] = []
     if finder is not None:
         finder.begin(transaction)
-    for (record, named, old), vector in zip(prepared, vectors, strict=True):
+    for (record, named, old), vector in zip(built, vectors, strict=True):
         merged = finder.merge(transaction, record, vector, old) if finder else None
         stored.append(merged or record)
         if old is not None:
-            found = found_live(transaction, old, expired=True)
+            found = find_live(transaction, old, expired=True)
             replaced.append(supersede(transaction, *found, stored[-1].id))
         if merged is None:
             replaced += add(transaction, record, {**named, EMBEDDED: vector})
@@ -124,7 +123,7 @@ def _store_each(
 
 
 def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
-    """Change fields of a live record; its statistics stay."""
+    """Change fields of a live record; accesses and outcome stay."""
     engine.check_open()
     fields = checked(changes)
     if "supersedes" in fields:
@@ -137,7 +136,7 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
         if not _EMBEDDED_FIELDS.isdisjoint(different(known, after)):
             vectors[EMBEDDED] = engine.embed([after])[0]
         with engine.writing() as transaction:
-            row, before = found_live(transaction, id, expired="expires_at" in fields)
+            row, before = find_live(transaction, id, expired="expires_at" in fields)
             same = (before.content, before.author) == (known.content, known.author)
             if same:
                 after = revise(transaction, row, before, fields, vectors)
@@ -151,14 +150,14 @@ def modify(
     key: str,
     change: Callable[[MemoryRecord | None], Any],
     *,
-    anew: bool,
+    new_row: bool,
 ) -> MemoryRecord | None:
-    """Give *key* the value that *change* makes of the live record that holds it, or of None.
+    """Give *key* the value that *change* returns for the live record with the key, or for None.
 
-    The record stays one record, with the value it has now; the journal has them all. *anew* makes
-    its row the newest. A record with a text is superseded: the text would not fit the value.
-    Return the record, None if *change* returned ``UNCHANGED``; what it raises undoes everything. It
-    runs inside the write transaction, so it must be quick and must not use the store.
+    The record keeps the id; the journal has every value. *new_row* gives the record the newest
+    row. A record with a text is superseded, since the text would not fit the value. Return the
+    record, None if *change* returned ``UNCHANGED``. An error in *change* rolls the write back.
+    *change* runs inside the transaction: it must be quick and must not use the store.
     """
     with engine.writing() as transaction:
         row, held = transaction.writer.by_key(namespace, key) or (0, None)
@@ -168,7 +167,7 @@ def modify(
             return None
         if before is not None and not before.content:
             after = replace(before, value=value, updated_at=transaction.now)
-            transaction.change(row, before, after, {}, "update", {"value": value}, anew=anew)
+            transaction.change(row, before, after, {}, "update", {"value": value}, new_row=new_row)
             return after
         id, now = engine.new_id(), transaction.now
         record = MemoryRecord(id, namespace, "", now, now, now, key=key, value=value)
@@ -179,23 +178,23 @@ def modify(
 def forget(
     engine: Engine, ids: Iterable[str] | None, scope: Scope | None, where: Filter | None
 ) -> int:
-    """Take the records that satisfy every given criterion out of the living; return how many."""
+    """Forget the live records that satisfy every given criterion; return the number."""
     check_criteria("forget", ids, scope, where)
     engine.settle(where)
     with engine.writing() as transaction:
-        return retire(transaction, chosen(transaction.writer, ids, scope, where))
+        return retire(transaction, select_records(transaction.writer, ids, scope, where))
 
 
 def check_criteria(
     verb: str, ids: Iterable[str] | None, scope: Scope | None, where: Filter | None
 ) -> None:
-    """Refuse a call of *verb* that says nothing of what is meant: a filter may pass anything."""
+    """Refuse a call of *verb* without a criterion that any record could fail."""
     if ids is None and scope is None and constant(where):
         raise ValidationError(f"{verb} needs ids, a namespace or a filter that is not empty")
 
 
 def expire(engine: Engine) -> int:
-    """Forget the live records that have expired; return how many."""
+    """Forget expired live records; return the number."""
     with engine.writing(guarded=False) as transaction:
         writer, past = transaction.writer, Compare(("expires_at",), "$lte", transaction.now)
         found = writer.matching(EVERYWHERE, past)
@@ -204,27 +203,27 @@ def expire(engine: Engine) -> int:
 
 
 def archive(engine: Engine, ids: Iterable[str]) -> int:
-    """Put live records aside; return how many were live."""
+    """Archive live records; return the number of records that were live."""
     with engine.writing() as transaction:
-        found = chosen(transaction.writer, ids)
+        found = select_records(transaction.writer, ids)
         shown = [pair for pair in found if not pair[1].expired(transaction.now)]
         return retire(transaction, shown, "archive", "archived")
 
 
 def unarchive(engine: Engine, ids: Iterable[str]) -> int:
-    """Bring archived records back; return how many were archived."""
+    """Bring archived records back; return the number."""
     return _bring_back(engine, ids, "archived", "unarchive")
 
 
 def restore(engine: Engine, ids: Iterable[str]) -> int:
-    """Bring forgotten records back; return how many were forgotten."""
+    """Bring forgotten records back; return the number."""
     return _bring_back(engine, ids, "forgotten", "restore")
 
 
 def reinforce(engine: Engine, id: str, amount: float) -> MemoryRecord:
     """Raise a live record's importance by *amount*, to 1 at most, and count an access now."""
     with engine.writing() as transaction:
-        row, before = found_live(transaction, id)
+        row, before = find_live(transaction, id)
         changes: dict[str, Any] = {
             "importance": min(before.importance + amount, 1.0),
             "access_count": before.access_count + 1,
@@ -235,16 +234,16 @@ def reinforce(engine: Engine, id: str, amount: float) -> MemoryRecord:
     return engine.current(after)
 
 
-def chosen(
+def select_records(
     writer: Writer,
     ids: Iterable[str] | None,
     scope: Scope | None = None,
     where: Filter | None = None,
     states: Collection[State] = LIVE,
 ) -> list[tuple[int, MemoryRecord]]:
-    """Return the records that satisfy every given criterion, with their rows.
+    """Return the records that satisfy every given criterion, with rows.
 
-    *ids* choose records in any state and must all be known; the others only those in *states*.
+    *ids* select records in any state, and must all exist; scope and filter select by *states*.
     """
     everywhere = EVERYWHERE if scope is None else scope
     if ids is None:
@@ -265,9 +264,9 @@ def retire(
     action: str = "forget",
     state: State = "forgotten",
 ) -> int:
-    """Take into *state* what of *found* may go there; return how many had not expired before.
+    """Move the records of *found* that may go there into *state*, journaled as *action*.
 
-    *action* is what the journal calls it.
+    Return the number of records that had not expired before.
     """
     going = [pair for pair in found if pair[1].state in _FROM[state]]
     for row, record in going:
@@ -277,9 +276,9 @@ def retire(
 
 
 def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -> int:
-    """Bring the records in *state* back; return how many that were."""
+    """Bring the records in *state* back; return the number."""
     with engine.writing() as transaction:
-        found = chosen(transaction.writer, ids)
+        found = select_records(transaction.writer, ids)
         returning = {pair[1].id: pair for pair in found if pair[1].state == state}
         for row, record in returning.values():
             back = _brought_back(transaction, record, returning)
@@ -290,9 +289,9 @@ def _bring_back(engine: Engine, ids: Iterable[str], state: State, action: str) -
 def _brought_back(
     transaction: Transaction, record: MemoryRecord, returning: Container[str]
 ) -> MemoryRecord:
-    """Return *record* live again, or superseded if its successor is there or is *returning*, too.
+    """Return *record* live again, or superseded if the successor exists or is *returning*, too.
 
-    An expiry that has passed would hide a live one at once.
+    A live record loses an expiry in the past, which would hide the record at once.
     """
     back = replace(record, updated_at=transaction.now)
     successor = successor_of(transaction, record)
@@ -306,13 +305,13 @@ def _brought_back(
 
 
 def successor_of(transaction: Transaction, record: MemoryRecord) -> MemoryRecord | None:
-    """Return the record that superseded *record*, None if there is none."""
+    """Return the record that superseded *record*, if any."""
     by = record.superseded_by or ""
     return transaction.writer.find([by]).get(by, (0, None))[1]
 
 
 def comes_after(transaction: Transaction, id: str | None, old: str) -> bool:
-    """Tell whether the record *old* is among *id*, its successor, and so on."""
+    """Return whether the record *old* is in the chain of successors that begins with *id*."""
 
     def successor(id: str) -> str | None:
         found = transaction.writer.find([id]).get(id)
@@ -322,7 +321,7 @@ def comes_after(transaction: Transaction, id: str | None, old: str) -> bool:
 
 
 def leads_to(id: str | None, target: str, successor: Callable[[str], str | None]) -> bool:
-    """Tell whether a chain of successors that begins with *id* comes to *target*."""
+    """Return whether the chain of successors that begins with *id* contains *target*."""
     seen = set[str]()
     while id is not None and id != target and id not in seen:
         seen.add(id)
@@ -337,25 +336,25 @@ def _listed(items: object) -> list[str | Mapping[str, Any]]:
     return list(items)
 
 
-def _prepare_all(
+def _build_records(
     engine: Engine, items: list[str | Mapping[str, Any]], common: Mapping[str, Any], now: float
-) -> list[_Prepared]:
-    """Return what ``prepare`` does of each item; of several, the error names the wrong one."""
-    prepared, new_id = [], engine.new_ids(len(items))
+) -> list[_NewRecord]:
+    """Return ``build_record`` of each item; among several items, errors name the item's number."""
+    built, new_id = [], engine.new_ids(len(items))
     for number, item in enumerate(items):
         try:
-            prepared.append(prepare(item, common, now, new_id))
+            built.append(build_record(item, common, now, new_id))
         except ValidationError as error:
             if len(items) == 1:
                 raise
             raise ValidationError(f"item {number}: {error}") from None
-    return prepared
+    return built
 
 
-def prepare(
+def build_record(
     item: object, common: Mapping[str, Any], now: float, new_id: Callable[[], str]
-) -> _Prepared:
-    """Return the record that *item* describes, its named vectors, and the id it supersedes.
+) -> _NewRecord:
+    """Return the record of *item*, the named vectors, and the id of the superseded record.
 
     Fields in *common* are checked already.
     """
@@ -380,7 +379,7 @@ def prepare(
 def add(
     transaction: Transaction, record: MemoryRecord, vectors: Mapping[str, Vector]
 ) -> list[MemoryRecord]:
-    """Add a new record; it supersedes the one that holds its key, which is returned."""
+    """Add a new record; supersede and return the live records with the same key."""
     replaced = []
     if record.key is not None and (
         holder := transaction.writer.by_key(record.namespace, record.key)
@@ -396,14 +395,14 @@ def supersede(
     old: MemoryRecord,
     by: str,
     action: str = "supersede",
-    told: Mapping[str, Any] = MappingProxyType({}),
+    details: Mapping[str, Any] = MappingProxyType({}),
 ) -> MemoryRecord:
-    """Have the live record *old* replaced by another; return it as it is then.
+    """Supersede the live record *old* by the record *by*; return the superseded record.
 
-    *told* is what the journal tells besides.
+    *details* are more changes for the journal.
     """
     gone = replace(old, state="superseded", superseded_by=by, updated_at=transaction.now)
-    changes = {"state": "superseded", "superseded_by": by, **told}
+    changes = {"state": "superseded", "superseded_by": by, **details}
     transaction.change(row, old, gone, {}, action, changes)
     return gone
 
@@ -415,7 +414,7 @@ def revise(
     fields: Mapping[str, Any],
     vectors: Mapping[str, Vector],
 ) -> MemoryRecord:
-    """Change *fields* of the record *before*; return what it is then."""
+    """Change *fields* of the record *before*; return the changed record."""
     after = _after(before, fields, transaction.now)
     changes = _changes(before, after)
     if not _HELD.isdisjoint(fields):
@@ -434,18 +433,18 @@ def _after(before: MemoryRecord, fields: Mapping[str, Any], now: float) -> Memor
 
 
 def _changes(before: MemoryRecord, after: MemoryRecord) -> dict[str, Any]:
-    """Return what the journal tells of a change: the fields that differ, as they are now."""
+    """Return the changes for the journal: the fields that differ, with the new values."""
     names = sorted(name for name in different(before, after) if name != "updated_at")
     return {name: getattr(after, name) for name in names}
 
 
 def unexpired(record: MemoryRecord | None, now: float) -> MemoryRecord | None:
-    """Return *record* unless it has expired by *now*."""
+    """Return *record*, or None if expired by *now*."""
     return None if record is None or record.expired(now) else record
 
 
 def check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
-    """Refuse *record* if its key is held by another; one that has expired gives it up."""
+    """Refuse *record* if a different live record has the key; an expired holder is forgotten."""
     if record.key is not None:
         row, holder = transaction.writer.by_key(record.namespace, record.key) or (0, record)
         if holder.id != record.id and holder.expired(transaction.now):
@@ -454,12 +453,12 @@ def check_key_free(transaction: Transaction, record: MemoryRecord) -> None:
             raise ValidationError(f"key {record.key!r} is held by record {holder.id!r}")
 
 
-def found_live(
+def find_live(
     transaction: Transaction, id: str, *, expired: bool = False
 ) -> tuple[int, MemoryRecord]:
-    """Return the live record with *id* and its row; raise ``NotFoundError`` if there is none.
+    """Return the row and the live record with *id*; raise ``NotFoundError`` without a match.
 
-    One that has expired is none, unless it may have *expired*.
+    Only with *expired* is an expired record a match.
     """
     row, record = transaction.writer.find([id]).get(id, (0, None))
     return row, _live(record if expired else unexpired(record, transaction.now), id)
@@ -477,15 +476,16 @@ _STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived", "forgotte
 def erase(
     engine: Engine, ids: Iterable[str] | None, scope: Scope | None, where: Filter | None
 ) -> int:
-    """Erase the records, in any state, that satisfy every given criterion; return how many.
+    """Erase the records, in any state, that satisfy every given criterion; return the number.
 
-    First all of them in one transaction, from which on no verb finds anything of them; then the
-    storage is cleaned of the bytes.
+    One transaction erases all records, and no verb finds them afterwards. Then the storage is
+    cleaned of the bytes. A tombstone keeps id, namespace and times, and the journal keeps the
+    entries without their changes, so that the hash chain still verifies.
     """
     check_criteria("erase", ids, scope, where)
     engine.settle(where)
     with engine.writing(guarded=False) as transaction:
-        found = chosen(transaction.writer, ids, scope, where, _STATES)
+        found = select_records(transaction.writer, ids, scope, where, _STATES)
         erased = [pair for pair in found if pair[1].state != "erased"]
         for row, record in erased:
             tombstone = _tombstone(record, transaction.now)

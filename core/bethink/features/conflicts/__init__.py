@@ -11,7 +11,7 @@ from ...memory import reading
 from ...memory.engine import Engine
 from ...memory.history import When
 from ...memory.memories import Memories, Where
-from ...memory.writing import found_live, supersede
+from ...memory.writing import find_live, supersede
 from ...model import fields
 from ...model.filters import parse
 from ...model.namespaces import Scope, check_scope
@@ -92,9 +92,9 @@ def resolve_conflict(engine: Engine, keep: str, drop: Iterable[str], reason: str
         raise ValidationError(f"record {keep!r} cannot be both kept and dropped")
     told = {} if reason is None else {"reason": reason}
     with engine.writing() as transaction:
-        found_live(transaction, keep)
+        find_live(transaction, keep)
         for id in dropped:
-            row, old = found_live(transaction, id)
+            row, old = find_live(transaction, id)
             supersede(transaction, row, old, keep, "resolve", told)
     return len(dropped)
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ...errors import HoleError, PathTakenError, ValidationError
 from ...memory.engine import Engine, Transaction
-from ...memory.writing import add, prepare, retire, revise, unexpired
+from ...memory.writing import add, build_record, retire, revise, unexpired
 from ...model import fields
 from ...model.namespaces import below
 from ...model.port import EMBEDDED, Vector
@@ -206,7 +206,7 @@ def _content(text: str) -> dict[str, Any]:
 
 def _draft(engine: Engine, namespace: str, key: str, text: str) -> MemoryRecord:
     given = {**_content(text), "namespace": namespace, "key": key}
-    return prepare(given, {}, engine.clock(), engine.new_id)[0]
+    return build_record(given, {}, engine.clock(), engine.new_id)[0]
 
 
 def _drafts(

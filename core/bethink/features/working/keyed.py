@@ -156,7 +156,9 @@ class KeyedMemory(Memory):
     def _modify(
         self, key: str, change: Callable[[MemoryRecord | None], Any], *, anew: bool = True
     ) -> MemoryRecord | None:
-        return writing.modify(self._engine, self.namespace, self._checked(key), change, anew=anew)
+        return writing.modify(
+            self._engine, self.namespace, self._checked(key), change, new_row=anew
+        )
 
     def _succeed(
         self, key: str, before: MemoryRecord | None, new: Any

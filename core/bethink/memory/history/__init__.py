@@ -1,8 +1,8 @@
-"""Time travel: the store as it was at any moment, and what changed between two moments.
+"""Time travel: the store at any moment, and the differences between two moments.
 
-A moment is a position in the journal, so no clock decides what came first. A time means the last
-entry, in the journal's order, that was made at that time or before: where the clock once stepped
-back, everything up to that entry belongs to the moment, even what an earlier clock dated later.
+A moment is a position in the journal, so no clock decides the order. A time means the last entry,
+in the journal's order, made by then. Where the clock once stepped back, every entry before belongs
+to the moment, even an entry with a later date.
 """
 
 from .diff import Change, Diff, Version, audit, diff

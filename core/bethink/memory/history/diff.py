@@ -1,4 +1,4 @@
-"""What lies between two moments: records that came, went or changed, and a fact's every value."""
+"""Differences between two moments of a scope, and every version of a fact."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What changed among the live records of a scope from entry ``since`` to entry ``until``.
+    """Changes among the live records of a scope from entry ``since`` to entry ``until``.
 
-    ``removed`` records are as they were before. Each part is in order of insertion.
+    ``removed`` holds records in the state before. Each part is in order of insertion.
     """
 
     since: int
@@ -44,11 +44,11 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What a fact said from entry ``seq``, made at the time ``at``, on.
+    """The content and value of a fact from entry ``seq`` on, made at the time ``at``.
 
-    Entry ``until_seq`` ended that at ``until``, by the action ``ended_by``; None while none has, an
-    expiry that nobody swept included. The record ``replaced_by`` took its place, under the key or
-    by ``resolve``; None if it was taken away.
+    Entry ``until_seq`` ended the version at the time ``until`` by the action ``ended_by``. All
+    three are None for a version that stands, or has expired without ``expire``. The record
+    ``replaced_by`` took over the key or the fact, None if the fact was taken away.
     """
 
     id: str
@@ -63,7 +63,7 @@ class Version:
 
 
 def diff(backend: Backend, since: Moment, until: Moment, scope: Scope) -> Diff:
-    """Return what changed in *scope* from one moment to another, perhaps earlier, one."""
+    """Return the changes in *scope* between two moments; *until* may be the earlier moment."""
     first, last = sorted((since.seq, until.seq))
     changed = backend.journal_reader.candidates(scope, last, first)
     expired = backend.journal_reader.expiring(scope, *sorted((since.at, until.at)))
@@ -83,7 +83,7 @@ def diff(backend: Backend, since: Moment, until: Moment, scope: Scope) -> Diff:
 def _shown(
     journal_reader: JournalReader, records: Sequence[Current], moment: Moment, scope: Scope
 ) -> dict[str, MemoryRecord]:
-    """Return those of *records* that could be read in *scope* at *moment*, by id."""
+    """Return the *records* that were readable in *scope* at *moment*, by id."""
     return {
         each.record.id: each.record
         for each in records_at(journal_reader, records, moment.seq)
@@ -94,7 +94,7 @@ def _shown(
 
 
 def audit(backend: Backend, namespace: str, key: str, seq: int) -> list[Version]:
-    """Return every version of the fact *key* that was known at *seq*, oldest first."""
+    """Return every version of the fact *key* up to entry *seq*, oldest first."""
     found: list[Version] = []
     for current in backend.journal_reader.key_holders(namespace, key, seq):
         entries = backend.log(None, current.record.id, None, 0)[::-1]
@@ -104,7 +104,7 @@ def audit(backend: Backend, namespace: str, key: str, seq: int) -> list[Version]
 
 
 def _versions(entries: Iterable[LogEntry], place: tuple[str, str, str]) -> Iterator[Version]:
-    """Yield what the record of *entries* said while its namespace, key and state were *place*."""
+    """Yield the versions of a record while namespace, key and state were *place*."""
     held: Version | None = None
     fields: dict[str, Any] = {}
     for entry in entries:

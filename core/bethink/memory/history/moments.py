@@ -1,4 +1,4 @@
-"""Moments of a store's past: named, found by time, and asked like the present."""
+"""Moments of a store: named, found by entry or time, and read like the present."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ When: TypeAlias = str | int | float | datetime | Snapshot | LogEntry
 """A snapshot or its name, a journal entry or its number, or a time (float or aware datetime)."""
 
 REMEMBERED: Final = 2
-"""So many moments keep the index that recall made of them."""
+"""Number of moments whose index is kept after a recall."""
 
 
 class Moments:
@@ -29,7 +29,7 @@ class Moments:
         self._seen = engine.backend.head()
 
     def take(self, name: str) -> Snapshot:
-        """Name the present; accesses that are not written yet are written first."""
+        """Name the present, after writing pending accesses."""
         with self._engine.writing(closing=True) as transaction:
             return transaction.snapshot(name)
 
@@ -44,7 +44,7 @@ class Moments:
         return Moment(self._engine.backend.head(), self._engine.clock())
 
     def find(self, when: When) -> Moment:
-        """Return the moment that *when* means."""
+        """Return the moment of *when*; raise ``NotFoundError`` for an unknown snapshot."""
         self._engine.check_open()
         if isinstance(when, Snapshot | LogEntry):
             return self.find(when.name if isinstance(when, Snapshot) else when.seq)
@@ -78,7 +78,7 @@ class Moments:
         return Moment(seq, 0.0 if entry is None else entry.at)
 
     def engine(self, moment: Moment) -> Engine:
-        """Return an engine that reads what the store held at *moment*, and never writes."""
+        """Return an engine that reads the store at *moment*, and never writes."""
         with self._engine.index.lock:
             self._forget_what_was_erased()
             found = self._indexes.pop(moment.seq, None)
@@ -97,7 +97,7 @@ class Moments:
             lambda: moment.at,
             present.new_id,
             index=index,
-            is_closed=present.is_closed,
+            present=present,
         )
 
     def _forget_what_was_erased(self) -> None:
