@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pydoc
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -165,11 +166,16 @@ def statements_without_docstring(node: ast.FunctionDef | ast.AsyncFunctionDef) -
     return lines
 
 
-def loaded_by(statement: str) -> set[str]:
-    """Return the top-level modules that a fresh interpreter holds after *statement*."""
-    code = f"{statement}; import sys; print(*{{name.partition('.')[0] for name in sys.modules}})"
+def modules_after(statement: str) -> set[str]:
+    """Return the modules that a fresh interpreter holds after *statement*."""
+    code = f"{statement}; import sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Return the top-level modules that a fresh interpreter holds after *statement*."""
+    return {name.partition(".")[0] for name in modules_after(statement)}
 
 
 @pytest.mark.parametrize("path", CORE, ids=module_name)
@@ -197,12 +203,50 @@ def test_importing_the_adapters_loads_no_framework() -> None:
 
 
 @pytest.mark.slow
-def test_importing_the_core_loads_numpy_and_nothing_else() -> None:
-    more = loaded_by("import bethink") - loaded_by("import numpy")
+def test_all_public_names_load_numpy_and_nothing_else() -> None:
+    more = loaded_by("from bethink import *") - loaded_by("import numpy")
     unlisted = more - sys.stdlib_module_names
     # Python 3.15 has private modules that it does not list.
     assert {name for name in unlisted if not name.startswith("_")} == {"bethink"}
     assert more.isdisjoint({"asyncio", "socket", "ssl"})
+
+
+def test_importing_the_core_loads_no_other_module_of_the_core_and_no_numpy() -> None:
+    more = modules_after("import bethink") - modules_after("import importlib")
+    assert more == {"bethink"}
+
+
+@pytest.mark.parametrize(
+    ("name", "unused"),
+    [
+        ("MemoryRecord", ("numpy.linalg.lapack_lite", "bethink.store", "bethink.features")),
+        ("HashEmbedder", ("bethink.store", "bethink.storage", "bethink.features")),
+        ("MemoryStore", ("bethink.aio", "bethink.features.working", "bethink.features.messages")),
+    ],
+)
+def test_a_public_name_loads_only_the_modules_it_needs(name: str, unused: tuple[str, ...]) -> None:
+    assert modules_after(f"from bethink import {name}").isdisjoint(unused)
+
+
+def test_importing_every_public_name_compiles_no_expression_of_the_languages() -> None:
+    """Count the expressions compiled in the modules whose tables are large."""
+    code = (
+        "import re, sys, bethink\n"
+        "compiled, original = [], re.compile\n"
+        "def counted(*args):\n"
+        "    compiled.append(sys._getframe(1).f_globals['__name__'])\n"
+        "    return original(*args)\n"
+        "re.compile = counted\n"
+        "from bethink import *\n"
+        "print(*{name for name in compiled if name.startswith('bethink')})\n"
+        "MemoryStore().store('I live in Rome')\n"
+        "print(*{name for name in compiled if name.startswith('bethink')})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded, used = (set(line.split()) for line in done.stdout.splitlines())
+    lazy = "bethink.model.patterns"
+    assert not {name for name in loaded if name.startswith(("bethink.text", lazy))}
+    assert lazy in used
 
 
 @pytest.mark.parametrize("path", [*CORE, *ADAPTERS], ids=module_name)
@@ -259,15 +303,49 @@ def test_public_names_are_sorted_and_there() -> None:
     assert all(hasattr(bethink, name) for name in bethink.__all__)
 
 
-def test_every_public_name_imported_is_exported() -> None:
-    tree = parsed(MODULES["bethink"])
-    names = {
-        alias.asname or alias.name
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom) and node.module != "__future__"
+def test_every_public_name_is_imported_for_type_checkers_from_its_module() -> None:
+    """Compare the imports that type checkers see with the table that is used at run time."""
+    seen = {
+        alias.name: absolute(node, MODULES["bethink"])
+        for node in import_nodes(parsed(MODULES["bethink"]), eager=True, types=True)
+        if isinstance(node, ast.ImportFrom) and node.level
         for alias in node.names
     }
-    assert {name for name in names if not name.startswith("_")} <= set(bethink.__all__)
+    assert seen == {name: f"bethink.{module}" for name, module in bethink._MODULE_OF.items()}
+    assert sorted(seen) == sorted(bethink.__all__)
+
+
+def test_dir_lists_the_public_names() -> None:
+    assert set(dir(bethink)) == {*bethink.__all__, "__version__"}
+    assert not hasattr(bethink, "MemoryStores")
+
+
+def test_help_describes_the_public_names() -> None:
+    text = pydoc.plain(pydoc.render_doc(bethink))
+    assert all(name in text for name in bethink.__all__)
+
+
+def test_submodules_are_there_after_the_import() -> None:
+    code = "import bethink; print(bethink.errors.__name__, bethink.store.MemoryStore.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["bethink.errors", "MemoryStore"]
+
+
+def test_threads_that_use_public_names_first_at_once_get_equal_objects() -> None:
+    code = (
+        "import bethink, threading\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "names, gate = bethink.__all__ * 2, threading.Barrier(8)\n"
+        "def found(shift):\n"
+        "    gate.wait()\n"
+        "    order = names[shift * 9 % len(bethink.__all__) :][: len(bethink.__all__)]\n"
+        "    return {name: id(getattr(bethink, name)) for name in order}\n"
+        "with ThreadPoolExecutor(8) as pool:\n"
+        "    results = list(pool.map(found, range(8)))\n"
+        "assert all(result == results[0] for result in results)\n"
+        "assert len(results[0]) == len(bethink.__all__)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("name", bethink.__all__)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from ..model.patterns import lazy_pattern
 from .dates import MONTHS
 from .stop_words import STOP_WORDS
 from .synonyms import Synonym, synonyms
@@ -26,14 +27,14 @@ from .tokenizer import (
     word_set,
 )
 
-_ISO_DATE: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
-_SINGLE = re.compile(f"[{HAN}]|^[\uac00-\ud7a3]")
+_ISO_DATE: Final = lazy_pattern(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+_SINGLE = lazy_pattern(f"[{HAN}]|^[\uac00-\ud7a3]")
 
 _ADDRESSING: Final = word_set("you your yours yourself we us our ours ourselves assistant ai")
 """Words that speak to, or of, an assistant."""
 
 _VERBS: Final = "am|are|is|was|were|do|does|did|has|have|had|can|could|will|would|should"
-_AFTER_TIMES: Final = re.compile(
+_AFTER_TIMES: Final = lazy_pattern(
     rf"\bwhen(?:'[ds]| (?:{_VERBS}))\b"
     r"|\b(?:what|which) (?:time|date|day|week|month|year)\b|\bhow long\b"
 )
@@ -62,7 +63,7 @@ _SHARED: Final = word_set(
     "a am an as at be by do for had has have he i in is it me no of on or over so than then to us "
     "was we will"
 )
-_GOING_ON: Final = re.compile(r"\b(?:am|is|was|be) (?:\w+ly )?\w+ing\b", re.ASCII)
+_GOING_ON: Final = lazy_pattern(r"\b(?:am|is|was|be) (?:\w+ly )?\w+ing\b", re.ASCII)
 
 
 class Query(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from operator import itemgetter
 from typing import Final
 
+from ..model.patterns import lazy_pattern
 from .dates import MONTHS
 from .stop_words import STOP_WORDS
 from .tokenizer import terms
@@ -26,7 +27,7 @@ _PAST: Final = (
     "been|felt|forgot|had|heard|knew|liked|lost|loved|met|mind|missed|needed|saw|seen|thought|told|"
     "tried|wanted|was|went|were|wished|worked"
 )
-_INSTRUCTION: Final = re.compile(
+_INSTRUCTION: Final = lazy_pattern(
     r"\W*(?:(?:please|also|and|so|ok|okay)\W+)*(?:always|never|from now on)\b"
     rf"(?!\W+(?:{_PAST})\b)",
     re.IGNORECASE,

@@ -8,16 +8,17 @@ vowel, R2 is the same again inside R1. A consonant ``y`` is written ``Y`` while 
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+
+from ..model.patterns import lazy_pattern
 
 _Rules = dict[str, tuple[tuple[str, str], ...]]
 
 _DOUBLES = frozenset(["bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"])
-_CONSONANT_Y = re.compile("^y|([aeiouy])y")
-_VOWEL = re.compile("[aeiouy]")
-_REGION = re.compile("[^aeiouy]*[aeiouy]+[^aeiouy]")
-_SHORT_WORD = re.compile("[^aeiouy]+[aeiouy][^aeiouywxY]")
+_CONSONANT_Y = lazy_pattern("^y|([aeiouy])y")
+_VOWEL = lazy_pattern("[aeiouy]")
+_REGION = lazy_pattern("[^aeiouy]*[aeiouy]+[^aeiouy]")
+_SHORT_WORD = lazy_pattern("[^aeiouy]+[aeiouy][^aeiouywxY]")
 
 
 def _rules(table: str) -> _Rules:

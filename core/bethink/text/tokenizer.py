@@ -26,6 +26,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import chain
 
+from ..model.patterns import lazy_pattern
 from .stemming import stem
 from .stop_words import STOP_WORDS
 
@@ -53,9 +54,9 @@ _MARKS = (
     _POINTS + "\u0610-\u061a\u0656-\u065f\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0711"
     "\u0730-\u074a\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u0f71-\u0f84\u0f8d-\u0fbc"
 )
-_INVISIBLE = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]+")
+_INVISIBLE = lazy_pattern("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]+")
 # Where a Persian word is joined of parts, which many write with a space between them.
-_NON_JOINER = re.compile("\u200c(?<=[\u0620-\u06ff]\u200c)")
+_NON_JOINER = lazy_pattern("\u200c(?<=[\u0620-\u06ff]\u200c)")
 _APOSTROPHES_AND_HYPHENS = str.maketrans("\u2018\u2019\u02bc\u2032\u2010\u2011", "''''--")
 _PLAIN_LETTERS = str.maketrans("đłø\u0131", "dloi") | str.maketrans({"æ": "ae", "œ": "oe"})
 # Arabic and Persian letters that are written for one another, and two signs of one Hindi sound.
@@ -65,32 +66,32 @@ _PLAIN_LETTERS |= str.maketrans(
 
 _LETTER = rf"(?:[^\W{_UNSPACED}]|[{_MARKS}])"
 _JOINT = r"(?:['-]|[.,](?<=\d[.,])(?=\d))"
-_CHUNKS = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:{_JOINT}{_LETTER}+)*")
-_ASCII_CHUNKS = re.compile(rf"\w+(?:{_JOINT}\w+)*", re.ASCII)
-UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
-_POINT_RUN = re.compile(f"[{_POINTS}]+")
-_OTHER_DIGIT = re.compile(r"[^\D0-9]")
+_CHUNKS = lazy_pattern(rf"[{_UNSPACED}]+|{_LETTER}+(?:{_JOINT}{_LETTER}+)*")
+_ASCII_CHUNKS = lazy_pattern(rf"\w+(?:{_JOINT}\w+)*", re.ASCII)
+UNSPACED_RUN = lazy_pattern(f"[{_UNSPACED}]+")
+_POINT_RUN = lazy_pattern(f"[{_POINTS}]+")
+_OTHER_DIGIT = lazy_pattern(r"[^\D0-9]")
 HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_SINGLE = re.compile(f"[{HAN}\uac00-\ud7a3]")
+_SINGLE = lazy_pattern(f"[{HAN}\uac00-\ud7a3]")
 
-_PARTS = re.compile("[-_]+")
-_HUMPS = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
-_SEPARATED = re.compile("[.,]")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_NUMBERS = re.compile(r"\d+(?:\.\d+)+|\d+|[^\W\d]+")
+_PARTS = lazy_pattern("[-_]+")
+_HUMPS = lazy_pattern("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_SEPARATED = lazy_pattern("[.,]")
+_THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
+_NUMBERS = lazy_pattern(r"\d+(?:\.\d+)+|\d+|[^\W\d]+")
 _ENCLITICS = word_set("s m re ve ll d")
 ELISIONS = word_set("l d j m n s t c qu un all dall dell nell sull")
 LONGEST_IDENTIFIER = 64
 _MOST_KNOWN = 1 << 16
 
 _LATIN_LETTERS, _OTHER_LETTERS = 8, 4
-_ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0628\u0643\u0641]?\u0627\u0644|\u0644\u0644)(?=..)")
-_ARABIC_PREFIX = re.compile("^[\u0648\u0641\u0628\u0644](?=[\u0621-\u064a]{3,}$)")
-_HEBREW_PREFIXES = re.compile(
+_ARABIC_ARTICLE = lazy_pattern("^(?:[\u0648\u0628\u0643\u0641]?\u0627\u0644|\u0644\u0644)(?=..)")
+_ARABIC_PREFIX = lazy_pattern("^[\u0648\u0641\u0628\u0644](?=[\u0621-\u064a]{3,}$)")
+_HEBREW_PREFIXES = lazy_pattern(
     "^[\u05d1\u05d4\u05d5\u05db\u05dc\u05de\u05e9]+(?=[\u05d0-\u05ea]{3})"
 )
-_DIGIT = re.compile(r"\d")
-_ORDINAL = re.compile(r"\d+(?=(?:st|nd|rd|th)$)")
+_DIGIT = lazy_pattern(r"\d")
+_ORDINAL = lazy_pattern(r"\d+(?=(?:st|nd|rd|th)$)")
 
 
 def words(text: str) -> list[str]:

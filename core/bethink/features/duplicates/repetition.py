@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...model.fields import to_json
+from ...model.patterns import lazy_pattern
 from ...model.records import MemoryRecord
 from ..statements import MANNER, are_duplicates, read
 
@@ -28,18 +29,18 @@ _IDLE: Final = frozenset(
 """Words that change nothing."""
 
 # Numbers with their sign, words, and the signs that are not mere punctuation: "C++", "$", "?".
-_WORDS: Final = re.compile(r"[-\u2212]?\d+(?:[.,]\d+)*|\w+|[^\w\s.,;:!\"()\u2026\u201c\u201d-]")
+_WORDS: Final = lazy_pattern(r"[-\u2212]?\d+(?:[.,]\d+)*|\w+|[^\w\s.,;:!\"()\u2026\u201c\u201d-]")
 # What is another thing in other letters: options, paths, keys, grades; and signs that are meant.
-_EXACT: Final = re.compile(
+_EXACT: Final = lazy_pattern(
     r"(?<!\S)--?[^\W\d_][\w-]*|/[^\s)\".,;:!?]+|\b[^\W\d_](?=\w*\d)\w{4,}"
     r"|\b[A-Z][-\u2212](?!\S)|(?<!\S)[.,;:](?!\S)"
 )
-_APOSTROPHES: Final = re.compile("['\u2019]")
+_APOSTROPHES: Final = lazy_pattern("['\u2019]")
 _RUNS: Final = re.compile(r"\w+")
 _PARTED: Final = bytes(code if _RUNS.match(chr(code)) else ord(" ") for code in range(256))
 
 _APART: Final = "\0"  # stands between texts
-_FOREIGN: Final = re.compile(r"[^\w\0-\x7f]+")
+_FOREIGN: Final = lazy_pattern(r"[^\w\0-\x7f]+")
 _START: Final = 64  # codes of bytes are below, several may share one; 0 is that of what parts runs
 _DIGITS: Final = 32  # their codes are the highest
 _AT_ONCE: Final = 1 << 16  # pairs of texts

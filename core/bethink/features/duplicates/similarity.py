@@ -8,7 +8,6 @@ are never compared.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -18,6 +17,7 @@ import numpy as np
 
 from ...index import DECIMALS, Floats, Positions, cosines, directions
 from ...memory.engine import Engine
+from ...model.patterns import lazy_pattern
 from ...model.port import EMBEDDED, Vector
 from ...text import stem
 from ..statements import (
@@ -38,12 +38,12 @@ Similarity: TypeAlias = Callable[[str, str], float]
 
 _KEPT: Final = 1 << 22  # numbers of vectors: 32 MB
 _AT_ONCE: Final = 512
-_WORDS: Final = re.compile(r"[^\W\d_]+")
-_APOSTROPHES: Final = re.compile("['\u2019]")
-_SHORTENED: Final = re.compile("['\u2019](?=(?:m|re|ve|ll)\\b)")
-_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_WORDS: Final = lazy_pattern(r"[^\W\d_]+")
+_APOSTROPHES: Final = lazy_pattern("['\u2019]")
+_SHORTENED: Final = lazy_pattern("['\u2019](?=(?:m|re|ve|ll)\\b)")
+_THOUSANDS: Final = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
 # Numbers with their sign and unit, letters that stand for a thing ("plan B"), signs and emoji.
-_SIGNS: Final = re.compile(
+_SIGNS: Final = lazy_pattern(
     r"!=|(?:(?<![^\s(])[-+\u2212])?\d+(?:[.,:]\d+)*[^\W\d_]*|(?<=[a-z] )[A-Z](?![\w'\u2019])"
     r"|[?$%&@+=<>/\\^|#*~\u00b0\u00b1\u00d7\u00f7\u20ac\u00a3\u00a5\u2190-\u2bff\U0001f000-\U0001faff]"
 )

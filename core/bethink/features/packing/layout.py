@@ -8,13 +8,13 @@ more than a name, such as that of a category called "thread 7", is quoted.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
 from ...model.fields import label, to_json
+from ...model.patterns import lazy_pattern
 from ...model.records import MemoryRecord, RecallResult
 from ...text import utc
 
@@ -23,17 +23,17 @@ INTRODUCTION: Final = (
 )
 _LONGEST_LABEL: Final = 80
 _DAY: Final = 86_400.0
-_UNSEEN: Final = re.compile(  # joiners and emoji's selectors change what is seen, and stay
+_UNSEEN: Final = lazy_pattern(  # joiners and emoji's selectors change what is seen, and stay
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
 
-_IDLE: Final = re.compile(  # joiners and selectors that change nothing: bits could be hidden so
+_IDLE: Final = lazy_pattern(  # joiners and selectors that change nothing: bits could be hidden so
     "(?:(?<![^\x00-\x7f])|(?<=[\u200c\u200d\ufe0e]))[\u200c\u200d\ufe0e\ufe0f](?!\u20e3)"
     "|(?<=\ufe0f)[\u200c\ufe0e\ufe0f]"
 )
-_MORE: Final = re.compile(r'[:,](?: |$)| = |^"|^thread |^\d{4}-\d\d-\d\d$')
+_MORE: Final = lazy_pattern(r'[:,](?: |$)| = |^"|^thread |^\d{4}-\d\d-\d\d$')
 """What tells the parts of a heading or a line apart, in a name."""
 
 

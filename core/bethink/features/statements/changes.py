@@ -5,12 +5,12 @@ The former state no longer holds, and is left out. English only.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from ...model.patterns import lazy_pattern
 from . import lexicon as lex
 
-_TOWARDS: Final = re.compile(r" (?:to|until|till|for|turned) ")
+_TOWARDS: Final = lazy_pattern(r" (?:to|until|till|for|turned) ")
 _DAY: Final = rf"(?:{'|'.join((*lex.WEEKDAYS, *lex.MONTHS))})\b"
 _TIME: Final = (
     rf"(?:the )?(?:next )?(?:{_DAY}|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_DAY}|\d{{1,2}}:\d\d|noon\b"
@@ -33,22 +33,22 @@ _FROM: Final = r"(?:from [^,.;!?]{1,40}? )?"
 _UNTIL: Final = "(?:to|until|till|for) "
 _WHAT: Final = r"((?:the|my|our|his|her|its|their) [^,.;!?]{1,40}?)"
 _AWAY: Final = "(?: (?:up|down|back|out|off|forward))?"
-_BECAME: Final = re.compile(
+_BECAME: Final = lazy_pattern(
     rf"\b{_HELPERS}(?:{_SHIFTED} {_FROM}{_UNTIL}(?={_TIME})|{_CHANGED} {_FROM}to (?={_AMOUNT}))"
 )
-_MADE: Final = re.compile(
+_MADE: Final = lazy_pattern(
     r"(?:^|(?<=[.,;!?] ))(?:[^\s,.;!?]+ ){1,3}?"
     rf"(?:{_SHIFTED} {_WHAT}{_AWAY} {_FROM}{_UNTIL}(?={_TIME})"
     rf"|{_CHANGED} {_WHAT}{_AWAY} {_FROM}to (?={_AMOUNT}))"
 )
-_RENAMED: Final = re.compile(rf"\b{_HELPERS}renamed {_FROM}to ")
-_TURNED: Final = re.compile(rf"\b{_HELPERS}turned (?=\d+\b(?! degrees))")
+_RENAMED: Final = lazy_pattern(rf"\b{_HELPERS}renamed {_FROM}to ")
+_TURNED: Final = lazy_pattern(rf"\b{_HELPERS}turned (?=\d+\b(?! degrees))")
 _WENT: Final = "moved|relocated|switched|migrated|upgraded"
-_WHEN: Final = re.compile(
+_WHEN: Final = lazy_pattern(
     rf"\b((?:{_WENT})\b[^,.;!?]{{1,60}}?) "
     r"(?:last|(?:earlier )?this) (?:week|month|year|spring|summer|autumn|fall|winter)\b"
 )
-_LEFT: Final = re.compile(
+_LEFT: Final = lazy_pattern(
     rf"\b((?:{_WENT}|changed|converted)(?: over| back)?) "
     r"from [^,.;!?]{1,40}? (?=to )"
 )

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 
+from ...model.patterns import lazy_pattern
 from ...text import MONTHS, stem, words
 from . import lexicon as lex
 from .changes import as_it_is_now
@@ -22,52 +23,52 @@ _MOST_STATEMENTS: Final = 32
 _MOST_NUMBERS: Final = 4
 _NEAR: Final = 6
 
-_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_FENCED = lazy_pattern(r"```.*?(?:```|\Z)", re.DOTALL)
 # Said without denying anything.
-_IDIOMS = re.compile(
+_IDIOMS = lazy_pattern(
     r"\bnot (?:only|just|sure|yet sure|necessarily|to mention)\b|\b(?:why|or|if) not\b"
     r"|\bno (?:problem|worries|doubt|matter|idea|way)\b|(?:^|[.!?]\s+)no,|\bcan'?t wait\b"
     r"|\b(?:do not|don't) (?:know|forget|worry|hesitate|mind)\b|\bso far\b"
 )
-_CEASED = re.compile(
+_CEASED = lazy_pattern(
     r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!be )\bused to\b|\bno longer\b"
     r"|\b(?:stop(?:s|ped)?|quit|ceased) (?=\w+ing\b)"
 )
 # These deny, too, but each of another kind.
-_ENDED = re.compile(
+_ENDED = lazy_pattern(
     r"\b(?:gave|giv(?:e|es|en|ing)) up (?=\w+ing\b)|\b(?:called|broke) off\b|\bbroke up with\b"
     r"|\b(?:(?:got|was|been) )?(?:laid off|fired|resigned|retired|discharged) from\b"
     r"|\b(?:fail(?:s|ed)?|refuse[sd]?|forg[eo]ts?|(?:is|are|was|were) unable) to\b"
     r"|\black(?:s|ed)?\b|\b(?:avoid(?:s|ed)?|skip(?:s|ped)?|put off) (?=\w+ing\b)"
     r"|\bgot rid of\b|\bsold (?=(?:my|our|his|her|their)\b)"
 )
-_BASED = re.compile(r"\bbased in\b")
-_CALLED = re.compile(r"\b(is|are|was|were|am|be|been) called\b")
-_OFF = re.compile(r"\b(?:is|are|was|were|be|turned|switched|set to|kept?) off\b")
-_ENDS = re.compile(
+_BASED = lazy_pattern(r"\bbased in\b")
+_CALLED = lazy_pattern(r"\b(is|are|was|were|am|be|been) called\b")
+_OFF = lazy_pattern(r"\b(?:is|are|was|were|be|turned|switched|set to|kept?) off\b")
+_ENDS = lazy_pattern(
     r"[.!;\n]+(?=\s|$)|(?<=\?)(?=\s)|[\u3002\uff01\uff1f\uff1b\n]+| [-\u2013\u2014] |,? but "
     r"|, (?=(?:and|so|or|because|since|although|though|while|i|we|he|she|it|they|you|can|could|do"
     r"|also|especially|how|what) )| because | although "
 )
-_ADDRESS = re.compile(r"[^\W_][\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+")
-_TOKENS = re.compile(
+_ADDRESS = lazy_pattern(r"[^\W_][\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+")
+_TOKENS = lazy_pattern(
     rf"{_ADDRESS.pattern}|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[%$\u20ac\u00a3\u00a5]"
 )
 # Not the words of a heading, which are all written like names.
-_NAMES = re.compile(r"(?:\b[^\W\d_A-Z]\w*'?|[,'\"]) ((?:[A-Z][^\W\d_]+ ?)+)")
-_OWNED = re.compile(r"\W*(?:my|our|(?:the )?user's) ")
-_CONDITION = re.compile(r"\W*(?:if|when|whenever|unless|for|in|on|during) [^,]*, ")
+_NAMES = lazy_pattern(r"(?:\b[^\W\d_A-Z]\w*'?|[,'\"]) ((?:[A-Z][^\W\d_]+ ?)+)")
+_OWNED = lazy_pattern(r"\W*(?:my|our|(?:the )?user's) ")
+_CONDITION = lazy_pattern(r"\W*(?:if|when|whenever|unless|for|in|on|during) [^,]*, ")
 # "Order 12 is", "Q1 sales", but not "Python 3.9 is" and "v2 is".
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"\W*(?:(?:the|our|my) )?(?:(?!v\d)[^\W\d_]+\d+(?= )"
     r"|[^\W\d_]+[ #]+\d+(?= (?:is|are|was|were|has|had|will|ends|starts)\b))"
 )
-_UNSPACED_DENIAL = re.compile(lex.UNSPACED_DENIALS)
-_DATE = re.compile(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])-([0-3]\d)\b")
-_SINGLE = re.compile(r"\ba single\b")
+_UNSPACED_DENIAL = lazy_pattern(lex.UNSPACED_DENIALS)
+_DATE = lazy_pattern(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])-([0-3]\d)\b")
+_SINGLE = lazy_pattern(r"\ba single\b")
 _NONE: Final = frozenset[Any]()
 _ALONE = {role: frozenset((role,)) for role in lex.ROLES}
-_THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
+_THOUSANDS = lazy_pattern(r",(?=\d{3}(?!\d))")
 
 
 @dataclass(frozen=True, slots=True)

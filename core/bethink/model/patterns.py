@@ -1,0 +1,28 @@
+"""Regular expressions that are compiled on first use, so that an import compiles none."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+
+class _LazyPattern:
+    """A regular expression that compiles on the first access to one of the methods.
+
+    A method found once is an attribute of the instance: later calls cost no more than those of a
+    compiled expression. Two threads that come first at once both compile, with equal results.
+    """
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(re.compile(self.pattern, self._flags), name)
+        setattr(self, name, found)
+        return found
+
+
+def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a stand-in for ``re.compile(pattern, flags)``, to call methods of and nothing else."""
+    return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
