@@ -21,7 +21,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryStore, MessageLog
-from bethink.adapting import MAX_CONTENT, MAX_LABEL, Scope, check_namespace, settled
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, Scope, check_namespace, finish_in_thread
 
 from .shared.recalling import Recalling
 from .shared.remembering import remember_new, turn
@@ -87,11 +87,11 @@ class MemoryHistory(_History):
         with each question. A lone question is, unless it has an id.
         """
         items = [_item(message) | {"value": jsonable(message.to_dict())} for message in messages]
-        await settled(_append, self._log(session_id), items)
+        await finish_in_thread(_append, self._log(session_id), items)
 
     async def clear(self, session_id: str | None) -> None:
         """Forget the messages of a session."""
-        await settled(self._log(session_id).clear)
+        await finish_in_thread(self._log(session_id).clear)
 
     def _log(self, session_id: str | None) -> MessageLog:
         return MessageLog(self.store, session_id or "", namespace=self.namespace)
@@ -158,7 +158,7 @@ class MemoryRecall(_Context):
             if message.role in _SPEAKERS and message.text.strip()
         ]
         try:
-            await settled(remember_new, self.store, turns, self.remember)
+            await finish_in_thread(remember_new, self.store, turns, self.remember)
         except Exception:
             _logger.exception("what was said could not be remembered; the run goes on")
 

@@ -23,7 +23,14 @@ from functools import wraps
 from typing import Any, Final
 
 from bethink import MemoryRecord, MemoryStore, segment
-from bethink.adapting import MAX_LABEL, Packed, awaitable, check_namespace, lasting, settled
+from bethink.adapting import (
+    MAX_LABEL,
+    Packed,
+    check_namespace,
+    finish_in_thread,
+    make_async,
+    make_async_write,
+)
 
 from .shared.recalling import Recalling
 from .shared.remembering import remember_new, turn
@@ -156,8 +163,8 @@ class MemoryLearning:
         tools = self.get_tools(**kwargs)
         return [_awaited(each) if each.__name__ == "remember" else each for each in tools]
 
-    arecall = awaitable(recall)
-    aprocess = lasting(process)
+    arecall = make_async(recall)
+    aprocess = make_async_write(process)
 
     def _tell(self) -> None:
         if not self._is_told:
@@ -168,7 +175,7 @@ class MemoryLearning:
 def _awaited(tool: Callable[[str], str]) -> Callable[[str], Coroutine[Any, Any, str]]:
     @wraps(tool)
     async def awaited(content: str) -> str:
-        return await settled(tool, content)
+        return await finish_in_thread(tool, content)
 
     return awaited
 

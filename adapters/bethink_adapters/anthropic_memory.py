@@ -30,7 +30,7 @@ from bethink import (
     PathTakenError,
     ValidationError,
 )
-from bethink.adapting import ROOT, normalised, numbered, settled
+from bethink.adapting import ROOT, finish_in_thread, normalise_path, numbered
 
 from .shared.subclassing import on_base
 
@@ -105,7 +105,7 @@ def _awaitable(
         from anyio import get_cancelled_exc_class, to_thread
 
         if writes and get_cancelled_exc_class() is asyncio.CancelledError:
-            return await settled(verb, self, *args)
+            return await finish_in_thread(verb, self, *args)
         return await to_thread.run_sync(verb, self, *args, abandon_on_cancel=not writes)
 
     return run
@@ -158,7 +158,7 @@ def _shown_file(text: str, command: Any) -> str:
 
 
 def _shown_folder(files: Files, path: str, given: str) -> str:
-    start = len(normalised(path).removesuffix("/"))
+    start = len(normalise_path(path).removesuffix("/"))
     entries = [(each.path[start:], each) for each in files.list(path, depth=None)]
     visible = [(inner, each) for inner, each in entries if "/." not in inner]
     total = sum(each.size for _, each in visible if not each.is_folder)

@@ -25,9 +25,9 @@ from bethink.adapting import (
     MAX_LABEL,
     check_namespace,
     check_store,
+    finish_in_thread,
     integer,
     number,
-    settled,
 )
 
 from .shared.remembering import remember_new
@@ -97,7 +97,7 @@ class MemoryService(_Base):
             for content, author in [_spoken(event)]
             if _text(content)
         ]
-        await settled(remember_new, self.store, items, place)
+        await finish_in_thread(remember_new, self.store, items, place)
 
     async def add_memory(
         self,
@@ -119,7 +119,7 @@ class MemoryService(_Base):
                 item["occurred_at"] = datetime.fromisoformat(entry.timestamp or "").astimezone(UTC)
             items.append(item | {"key": entry.id or uuid4().hex})
         place = self.namespace_of(app_name, user_id)
-        await settled(self.store.store_many, items, namespace=place)
+        await finish_in_thread(self.store.store_many, items, namespace=place)
 
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
@@ -143,7 +143,7 @@ class MemoryService(_Base):
         place = self.namespace_of(app_name, user_id)
         if memory_id:
             where = {"$or": [{"key": memory_id}, {"key": None, "id": memory_id}]}
-            await settled(self.store.forget, namespace=place, where=where)
+            await finish_in_thread(self.store.forget, namespace=place, where=where)
 
 
 def _spoken(event: Event) -> tuple[Content | None, str]:

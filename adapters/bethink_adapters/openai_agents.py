@@ -17,7 +17,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from bethink import MemoryRecord, MemoryStore, MessageLog
-from bethink.adapting import MAX_CONTENT, MAX_LABEL, Scope, check_scope, settled
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, Scope, check_scope, finish_in_thread
 
 from .shared.recalling import Recalling
 from .shared.texts import storable
@@ -60,16 +60,16 @@ class MemorySession:
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add *items*, all of them or none."""
         records = [_record(cast("Mapping[str, Any]", item)) for item in items]
-        await settled(self.log.append, records)
+        await finish_in_thread(self.log.append, records)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove and return the newest item; None when there is none."""
-        record = await settled(self.log.pop)
+        record = await finish_in_thread(self.log.pop)
         return None if record is None else _item(record)
 
     async def clear_session(self) -> None:
         """Forget all items of this session."""
-        await settled(self.log.clear)
+        await finish_in_thread(self.log.clear)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(session_id={self.session_id!r})"

@@ -25,10 +25,10 @@ from bethink.adapting import (
     check_namespace,
     check_scope,
     check_store,
+    finish_in_thread,
     integer,
     label,
     number,
-    settled,
 )
 
 from .shared.remembering import remember_new
@@ -104,7 +104,7 @@ class StrandsStore:
             "metadata": dict(metadata or {}),
             "key": f"added:{_digest(content)}",
         }
-        await settled(self._add, item)
+        await finish_in_thread(self._add, item)
 
     async def add_messages(
         self, messages: Sequence[Message], context: AddMessagesContext | None = None
@@ -122,7 +122,7 @@ class StrandsStore:
             item = {"author": storable(message["role"], MAX_LABEL), "key": f"said:{key}"}
             item |= {"content": storable(text, MAX_CONTENT), "thread": self.thread}
             items += [item] if text.strip() else []
-        await settled(remember_new, self.store, items, self.namespace)
+        await finish_in_thread(remember_new, self.store, items, self.namespace)
 
     async def initialize(self) -> None:
         """Begin the run of an agent, which numbers its messages from 0 again."""

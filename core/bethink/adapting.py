@@ -3,8 +3,8 @@
 Adapters import public names and this module, nothing deeper.
 """
 
-from .aio import awaitable, lasting, settled
-from .features.files import ROOT, normalised, numbered
+from .aio import finish_in_thread, make_async, make_async_write
+from .features.files import ROOT, normalise_path, numbered
 from .features.outcomes import Verdict
 from .features.packing import Budget, Packed, TokenCounter, pack
 from .memory.memories import Where, check_store
@@ -46,19 +46,20 @@ __all__ = [
     "Truths",
     "Verdict",
     "Where",
-    "awaitable",
     "check_namespace",
     "check_scope",
     "check_store",
     "checked_fields",
     "checked_ranking",
     "covers",
+    "finish_in_thread",
     "function",
     "identifier",
     "integer",
     "label",
-    "lasting",
-    "normalised",
+    "make_async",
+    "make_async_write",
+    "normalise_path",
     "number",
     "numbered",
     "one_of",
@@ -67,7 +68,6 @@ __all__ = [
     "plain",
     "read_query",
     "rough_tokens",
-    "settled",
     "storable",
     "terms",
     "unsegment",

@@ -26,21 +26,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def awaitable(
+def make_async(
     verb: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """Return *verb* as a coroutine method of the same signature."""
-    return _twin(verb, in_thread)
+    return _as_coroutine(verb, run_in_thread)
 
 
-def lasting(
+def make_async_write(
     verb: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
-    """Return *verb*, which writes, as a coroutine method; see ``settled``."""
-    return _twin(verb, settled)
+    """Return *verb*, which writes, as a coroutine method; see ``finish_in_thread``."""
+    return _as_coroutine(verb, finish_in_thread)
 
 
-def _twin(
+def _as_coroutine(
     verb: Callable[Concatenate[Any, P], R], run: Callable[..., Coroutine[Any, Any, R]]
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     @wraps(verb)
@@ -50,14 +50,14 @@ def _twin(
     return twin
 
 
-async def in_thread(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+async def run_in_thread(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
     """Run *verb* in a worker thread; who cancels it does not wait for it."""
     from asyncio import to_thread
 
     return await to_thread(verb, *args, **kwargs)
 
 
-async def settled(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+async def finish_in_thread(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
     """Run *verb* in a worker thread; who cancels it waits until it is through.
 
     So what comes after a cancelled write finds it done or not done, and never overtakes it.
@@ -77,21 +77,21 @@ async def settled(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) ->
     return task.result()
 
 
-def _reads(
+def _async_read(
     verb: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """Return *verb* of what is behind a face as a coroutine method of the face."""
-    return awaitable(_behind(verb))
+    return make_async(_call_on_sync(verb))
 
 
-def _writes(
+def _async_write(
     verb: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """Return *verb*, which writes, as a coroutine method of the face."""
-    return lasting(_behind(verb))
+    return make_async_write(_call_on_sync(verb))
 
 
-def _behind(verb: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+def _call_on_sync(verb: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
     @wraps(verb)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return verb(self.sync, *args, **kwargs)
@@ -100,11 +100,11 @@ def _behind(verb: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any,
 
 
 class _AsyncView:
-    get = _reads(View.get)
-    all = _reads(View.all)
-    count = _reads(View.count)
-    namespaces = _reads(View.namespaces)
-    related = _reads(LinkReader.related)
+    get = _async_read(View.get)
+    all = _async_read(View.all)
+    count = _async_read(View.count)
+    namespaces = _async_read(View.namespaces)
+    related = _async_read(LinkReader.related)
 
 
 class AsyncMemoryStore(_AsyncView):
@@ -123,47 +123,47 @@ class AsyncMemoryStore(_AsyncView):
         wrapped.sync = store
         return wrapped
 
-    store = _writes(MemoryStore.store)
-    store_many = _writes(MemoryStore.store_many)
-    update = _writes(MemoryStore.update)
-    forget = _writes(MemoryStore.forget)
-    restore = _writes(MemoryStore.restore)
-    erase = _writes(MemoryStore.erase)
-    expire = _writes(MemoryStore.expire)
-    archive = _writes(MemoryStore.archive)
-    unarchive = _writes(MemoryStore.unarchive)
-    reinforce = _writes(MemoryStore.reinforce)
-    record_outcome = _writes(MemoryStore.record_outcome)
-    mark_useful = _writes(MemoryStore.mark_useful)
-    mark_useless = _writes(MemoryStore.mark_useless)
-    outcomes = _reads(MemoryStore.outcomes)
-    drift = _writes(MemoryStore.drift)
-    conflicts = _reads(MemoryStore.conflicts)
-    resolve = _writes(MemoryStore.resolve)
-    consolidate = _writes(MemoryStore.consolidate)
-    relate = _writes(MemoryStore.relate)
-    unrelate = _writes(MemoryStore.unrelate)
-    recall = _reads(MemoryStore.recall)
-    why_not = _reads(MemoryStore.why_not)
-    pack = _reads(MemoryStore.pack)
-    touch = _writes(MemoryStore.touch)
-    vectors = _reads(MemoryStore.vectors)
-    dimension = _reads(MemoryStore.dimension)
-    log = _reads(MemoryStore.log)
-    snapshot = _writes(MemoryStore.snapshot)
-    snapshots = _reads(MemoryStore.snapshots)
-    diff = _reads(MemoryStore.diff)
-    audit = _reads(MemoryStore.audit)
-    undo = _writes(MemoryStore.undo)
-    export = _writes(MemoryStore.export)
-    import_ = _writes(MemoryStore.import_)
-    verify = _reads(MemoryStore.verify)
-    repair = _writes(MemoryStore.repair)
-    close = _writes(MemoryStore.close)
+    store = _async_write(MemoryStore.store)
+    store_many = _async_write(MemoryStore.store_many)
+    update = _async_write(MemoryStore.update)
+    forget = _async_write(MemoryStore.forget)
+    restore = _async_write(MemoryStore.restore)
+    erase = _async_write(MemoryStore.erase)
+    expire = _async_write(MemoryStore.expire)
+    archive = _async_write(MemoryStore.archive)
+    unarchive = _async_write(MemoryStore.unarchive)
+    reinforce = _async_write(MemoryStore.reinforce)
+    record_outcome = _async_write(MemoryStore.record_outcome)
+    mark_useful = _async_write(MemoryStore.mark_useful)
+    mark_useless = _async_write(MemoryStore.mark_useless)
+    outcomes = _async_read(MemoryStore.outcomes)
+    drift = _async_write(MemoryStore.drift)
+    conflicts = _async_read(MemoryStore.conflicts)
+    resolve = _async_write(MemoryStore.resolve)
+    consolidate = _async_write(MemoryStore.consolidate)
+    relate = _async_write(MemoryStore.relate)
+    unrelate = _async_write(MemoryStore.unrelate)
+    recall = _async_read(MemoryStore.recall)
+    why_not = _async_read(MemoryStore.why_not)
+    pack = _async_read(MemoryStore.pack)
+    touch = _async_write(MemoryStore.touch)
+    vectors = _async_read(MemoryStore.vectors)
+    dimension = _async_read(MemoryStore.dimension)
+    log = _async_read(MemoryStore.log)
+    snapshot = _async_write(MemoryStore.snapshot)
+    snapshots = _async_read(MemoryStore.snapshots)
+    diff = _async_read(MemoryStore.diff)
+    audit = _async_read(MemoryStore.audit)
+    undo = _async_write(MemoryStore.undo)
+    export = _async_write(MemoryStore.export)
+    import_ = _async_write(MemoryStore.import_)
+    verify = _async_read(MemoryStore.verify)
+    repair = _async_write(MemoryStore.repair)
+    close = _async_write(MemoryStore.close)
 
     async def as_of(self, when: When) -> AsyncPast:
         """Return what the store held at a moment, to be awaited."""
-        return AsyncPast(await in_thread(self.sync.as_of, when))
+        return AsyncPast(await run_in_thread(self.sync.as_of, when))
 
     update_wrapper(as_of, MemoryStore.as_of)
 
@@ -172,7 +172,7 @@ class AsyncMemoryStore(_AsyncView):
     ) -> Merged:
         """Bring in what another store holds, which may be awaitable, too."""
         source = other.sync if isinstance(other, AsyncMemoryStore) else other
-        return await settled(self.sync.merge_from, source)
+        return await finish_in_thread(self.sync.merge_from, source)
 
     update_wrapper(merge_from, MemoryStore.merge_from)
 
@@ -207,17 +207,17 @@ class AsyncKeyedMemory:
     ) -> None:
         self.sync = KeyedMemory(_synchronous(store), namespace=namespace)
 
-    remember = _writes(KeyedMemory.remember)
-    recall = _reads(KeyedMemory.recall)
-    recent = _reads(KeyedMemory.recent)
-    update = _writes(KeyedMemory.update)
-    increment = _writes(KeyedMemory.increment)
-    compare_and_set = _writes(KeyedMemory.compare_and_set)
-    forget = _writes(KeyedMemory.forget)
-    clear = _writes(KeyedMemory.clear)
-    keys = _reads(KeyedMemory.keys)
-    items = _reads(KeyedMemory.items)
-    count = _reads(KeyedMemory.count)
+    remember = _async_write(KeyedMemory.remember)
+    recall = _async_read(KeyedMemory.recall)
+    recent = _async_read(KeyedMemory.recent)
+    update = _async_write(KeyedMemory.update)
+    increment = _async_write(KeyedMemory.increment)
+    compare_and_set = _async_write(KeyedMemory.compare_and_set)
+    forget = _async_write(KeyedMemory.forget)
+    clear = _async_write(KeyedMemory.clear)
+    keys = _async_read(KeyedMemory.keys)
+    items = _async_read(KeyedMemory.items)
+    count = _async_read(KeyedMemory.count)
 
 
 class AsyncFiles:
@@ -231,20 +231,20 @@ class AsyncFiles:
         """Return the files as they were at a moment, to be awaited."""
         past = AsyncFiles.__new__(AsyncFiles)
         past.namespace = self.namespace
-        past.sync = await in_thread(self.sync.as_of, when)
+        past.sync = await run_in_thread(self.sync.as_of, when)
         return past
 
     update_wrapper(as_of, Files.as_of)
 
-    read = _reads(Files.read)
-    read_range = _reads(Files.read_range)
-    view = _reads(Files.view)
-    exists = _reads(Files.exists)
-    list = _reads(Files.list)
-    create = _writes(Files.create)
-    write = _writes(Files.write)
-    append = _writes(Files.append)
-    str_replace = _writes(Files.str_replace)
-    insert = _writes(Files.insert)
-    delete = _writes(Files.delete)
-    rename = _writes(Files.rename)
+    read = _async_read(Files.read)
+    read_range = _async_read(Files.read_range)
+    view = _async_read(Files.view)
+    exists = _async_read(Files.exists)
+    list = _async_read(Files.list)
+    create = _async_write(Files.create)
+    write = _async_write(Files.write)
+    append = _async_write(Files.append)
+    str_replace = _async_write(Files.str_replace)
+    insert = _async_write(Files.insert)
+    delete = _async_write(Files.delete)
+    rename = _async_write(Files.rename)

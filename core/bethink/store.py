@@ -8,7 +8,7 @@ from typing import ClassVar
 from .embedders import Embedder, StaticEmbedder
 from .features.conflicts import ConflictVerbs
 from .features.duplicates import DuplicateVerbs
-from .features.files import check_whole
+from .features.files import refuse_gaps
 from .features.integrity import IntegrityVerbs
 from .features.links import LinkReader, LinkVerbs
 from .features.models import MiniLMEmbedder
@@ -59,7 +59,7 @@ class MemoryStore(
     """
 
     _embedders: ClassVar[Sequence[Callable[[], Embedder]]] = (StaticEmbedder, MiniLMEmbedder)
-    _guards: ClassVar[Sequence[Callable[[Transaction], None]]] = (check_whole,)
+    _guards: ClassVar[Sequence[Callable[[Transaction], None]]] = (refuse_gaps,)
 
     def as_of(self, when: When) -> Past:
         """Return the records of the store at a moment, to be read.

@@ -16,7 +16,7 @@ from bethink import (
     StoreClosedError,
     ValidationError,
 )
-from bethink.features.outcomes import UNUSED
+from bethink.features.outcomes import DRIFT_AFTER_SECONDS
 
 VERBS = [
     name
@@ -176,7 +176,7 @@ def test_who_cancels_the_drift_of_outcomes_waits_until_it_is_through() -> None:
         nonlocal now
         async with AsyncMemoryStore(clock=clock) as store:
             failed = await store.record_outcome((await store.store("x")).id, "failed")
-            now += UNUSED
+            now += DRIFT_AFTER_SECONDS
             drifting = asyncio.create_task(store.drift())
             await asyncio.to_thread(reached.wait, 20)
             drifting.cancel()

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bethink import Files, IsAFolderError, MemoryStore, NotFoundError
-from bethink.adapting import ROOT, settled
+from bethink.adapting import ROOT, finish_in_thread
 
 if TYPE_CHECKING:
     from ag2.knowledge import ChangeSubscription
@@ -36,7 +36,7 @@ class BethinkKnowledgeStore:
 
     async def write(self, path: str, content: str) -> None:
         """Have the file at *path* say *content*; text that it begins with already stays."""
-        await settled(self.files.write, _spelled(path), content)
+        await finish_in_thread(self.files.write, _spelled(path), content)
 
     async def list(self, path: str = "/") -> list[str]:
         """Return the names in a folder, sorted, those of folders with a "/" at the end."""
@@ -48,7 +48,7 @@ class BethinkKnowledgeStore:
     async def delete(self, path: str) -> None:
         """Forget the file at *path*, or the folder with all below it; the root's is everything."""
         with suppress(NotFoundError):
-            await settled(self._delete, _spelled(path))
+            await finish_in_thread(self._delete, _spelled(path))
 
     async def exists(self, path: str) -> bool:
         """Tell whether a file or folder is at *path*."""
@@ -56,7 +56,7 @@ class BethinkKnowledgeStore:
 
     async def append(self, path: str, content: str) -> int:
         """Add *content* to the end of a file; return the byte where it begins."""
-        return await settled(self.files.append, _spelled(path), content)
+        return await finish_in_thread(self.files.append, _spelled(path), content)
 
     async def read_range(self, path: str, start: int, end: int | None = None) -> str:
         """Return bytes *start* to before *end* of a file, "" where there is none.

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryStore
-from bethink.adapting import MAX_LABEL, Scope, check_namespace, check_store, settled
+from bethink.adapting import MAX_LABEL, Scope, check_namespace, check_store, finish_in_thread
 
 from ..shared.recalling import Recalling
 from ..shared.remembering import remember_new, turn
@@ -96,7 +96,7 @@ def remembering(store: MemoryStore, *, namespace: str = "default") -> Middleware
                 context: Any,
             ) -> ModelResponse:
                 response = await call_next(event, context)
-                await settled(remember, event, response, context)
+                await finish_in_thread(remember, event, response, context)
                 return response
 
         return Remembering(event, context)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bethink import MemoryStore, Subtree, ValidationError
-from bethink.adapting import covers, settled
+from bethink.adapting import covers, finish_in_thread
 
 from ..shared.texts import askable
 from .contents import to_content, to_item, to_items
@@ -117,7 +117,7 @@ class AgentMemory(Settings, _Memory):
 
         An image or bytes are found by the text in their metadata's "description".
         """
-        await _run(cancellation_token, settled(self._put, to_item(content)))
+        await _run(cancellation_token, finish_in_thread(self._put, to_item(content)))
 
     async def record(
         self,
@@ -131,11 +131,13 @@ class AgentMemory(Settings, _Memory):
         Recording a run again adds nothing. *thread* names the conversation; by default each run is
         one. (Messages of AutoGen 0.4 have no id; there a run is known by its texts.)
         """
-        return await _run(cancellation_token, settled(self._put_turns, to_items(result, thread)))
+        return await _run(
+            cancellation_token, finish_in_thread(self._put_turns, to_items(result, thread))
+        )
 
     async def clear(self) -> None:
         """Forget every memory of this namespace; the namespaces below it stay."""
-        await settled(self.store.forget, namespace=self.namespace)
+        await finish_in_thread(self.store.forget, namespace=self.namespace)
 
     def _options(
         self,

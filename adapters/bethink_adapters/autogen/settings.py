@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bethink import MemoryStore, Subtree, ValidationError
-from bethink.adapting import Budget, integer, number, one_of, settled
+from bethink.adapting import Budget, finish_in_thread, integer, number, one_of
 
 from ..shared.recalling import Recalling
 
@@ -45,7 +45,7 @@ class Settings:
     async def close(self) -> None:
         """Close the store if it was opened here; nothing is deleted."""
         if self._owns_store:
-            await settled(self.store.close)
+            await finish_in_thread(self.store.close)
 
     def _recalling(self) -> Recalling:
         return Recalling(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bethink import MemoryStore, RecallResult, Subtree
-from bethink.adapting import MAX_CONTENT, settled
+from bethink.adapting import MAX_CONTENT, finish_in_thread
 
 from ..shared.texts import askable, storable
 from .opened import StoreHandle, crew_errors
@@ -71,7 +71,7 @@ class CrewExternalStorage:
 
     async def asave(self, value: Any, metadata: Mapping[str, Any] | None = None) -> None:
         """Remember *value* without blocking the event loop."""
-        await settled(self.save, value, metadata)
+        await finish_in_thread(self.save, value, metadata)
 
     async def asearch(
         self, query: str, limit: int = 3, score_threshold: float = 0.35

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
-from bethink.adapting import awaitable, lasting
+from bethink.adapting import make_async, make_async_write
 
 from .embedder import Embed, RememberingEmbedder
 from .finding import Finder, conditions_of
@@ -273,9 +273,9 @@ class CrewStorage:
 
     # -- without blocking the event loop
 
-    asave = lasting(save)
-    asearch = awaitable(search)
-    adelete = lasting(delete)
+    asave = make_async_write(save)
+    asearch = make_async(search)
+    adelete = make_async_write(delete)
 
     # -- the view's records
 

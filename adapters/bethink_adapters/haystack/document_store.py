@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryRecord, ValidationError
-from bethink.adapting import Mode, awaitable, check_namespace, lasting
+from bethink.adapting import Mode, check_namespace, make_async, make_async_write
 
 from ..shared.texts import askable
 from .documents import narrowed, to_document, to_item
@@ -141,14 +141,14 @@ class BethinkDocumentStore(MetaFields):
         asked = dict(filters)
         return [pair for pair in pairs if document_matches_filter(asked, pair[1])]
 
-    count_documents_async = awaitable(count_documents)
-    filter_documents_async = awaitable(filter_documents)
-    write_documents_async = lasting(write_documents)
-    delete_documents_async = lasting(delete_documents)
-    delete_all_documents_async = lasting(delete_all_documents)
-    delete_by_filter_async = lasting(delete_by_filter)
-    update_by_filter_async = lasting(update_by_filter)
-    search_async = awaitable(search)
+    count_documents_async = make_async(count_documents)
+    filter_documents_async = make_async(filter_documents)
+    write_documents_async = make_async_write(write_documents)
+    delete_documents_async = make_async_write(delete_documents)
+    delete_all_documents_async = make_async_write(delete_all_documents)
+    delete_by_filter_async = make_async_write(delete_by_filter)
+    update_by_filter_async = make_async_write(update_by_filter)
+    search_async = make_async(search)
 
 
 def _of(document_ids: Sequence[str]) -> dict[str, Any]:

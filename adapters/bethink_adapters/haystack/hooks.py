@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from bethink import ValidationError
-from bethink.adapting import Packed, Scope, check_namespace, settled
+from bethink.adapting import Packed, Scope, check_namespace, finish_in_thread
 
 from ..shared.recalling import Recalling
 from ..shared.remembering import remember_new, turn
@@ -166,7 +166,7 @@ class RememberHook(_OnStore):
 
     async def run_async(self, state: State) -> None:
         """Remember what was said, without keeping the event loop waiting."""
-        await settled(self.run, state)
+        await finish_in_thread(self.run, state)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what makes this hook again."""

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink.adapting import awaitable
+from bethink.adapting import make_async
 
 from .documents import unique
 
@@ -73,8 +73,8 @@ class MetaFields(ABC):
         name = field.removeprefix("meta.")
         return unique([document.meta.get(name) for document in self.filter_documents(filters)])
 
-    count_documents_by_filter_async = awaitable(count_documents_by_filter)
-    count_unique_metadata_by_filter_async = awaitable(count_unique_metadata_by_filter)
-    get_metadata_fields_info_async = awaitable(get_metadata_fields_info)
-    get_metadata_field_min_max_async = awaitable(get_metadata_field_min_max)
-    get_metadata_field_unique_values_async = awaitable(get_metadata_field_unique_values)
+    count_documents_by_filter_async = make_async(count_documents_by_filter)
+    count_unique_metadata_by_filter_async = make_async(count_unique_metadata_by_filter)
+    get_metadata_fields_info_async = make_async(get_metadata_fields_info)
+    get_metadata_field_min_max_async = make_async(get_metadata_field_min_max)
+    get_metadata_field_unique_values_async = make_async(get_metadata_field_unique_values)

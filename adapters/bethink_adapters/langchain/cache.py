@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryStore
-from bethink.adapting import check_namespace, lasting, number, settled
+from bethink.adapting import check_namespace, finish_in_thread, make_async_write, number
 
 from ..shared.subclassing import on_base
 from .documents import part
@@ -67,11 +67,11 @@ class BethinkCache(_Base):
         """Erase all answers."""
         self.store.erase(namespace=self.namespace)
 
-    aupdate = lasting(update)
+    aupdate = make_async_write(update)
 
     async def aclear(self, **kwargs: Any) -> None:
         """Erase all answers."""
-        await settled(self.clear, **kwargs)
+        await finish_in_thread(self.clear, **kwargs)
 
 
 def _key(prompt: str, llm_string: str) -> str:

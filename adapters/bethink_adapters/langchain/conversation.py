@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from bethink import MemoryStore, ValidationError
-from bethink.adapting import integer, settled
+from bethink.adapting import finish_in_thread, integer
 
 from .history import ChatMessageHistory
 from .messages import role_of, text_item, text_of
@@ -80,11 +80,11 @@ class ConversationMemory:
 
     async def asave_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
         """Add one exchange: what went in and what came out."""
-        await settled(self.save_context, inputs, outputs)
+        await finish_in_thread(self.save_context, inputs, outputs)
 
     async def aclear(self) -> None:
         """Forget the conversation."""
-        await settled(self.clear)
+        await finish_in_thread(self.clear)
 
     def _transcript(self) -> str:
         records = self.chat_memory.log.messages(self.chat_memory.last)

@@ -10,7 +10,7 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryStore, MessageLog, ValidationError, segment
-from bethink.adapting import integer, settled
+from bethink.adapting import finish_in_thread, integer
 
 from .messages import as_message, langchain, to_item, to_message
 
@@ -74,7 +74,7 @@ class ChatMessageHistory(_Base):
 
     async def aadd_messages(self, messages: Sequence[BaseMessage | str]) -> None:
         """Add *messages* in one transaction; see ``add_messages``."""
-        await settled(self.add_messages, list(messages))
+        await finish_in_thread(self.add_messages, list(messages))
 
     def add_message(self, message: BaseMessage | str) -> None:
         """Add one message."""
@@ -103,7 +103,7 @@ class ChatMessageHistory(_Base):
 
     async def aclear(self) -> None:
         """Forget all messages of the session."""
-        await settled(self.clear)
+        await finish_in_thread(self.clear)
 
     def __str__(self) -> str:
         text: str = langchain().get_buffer_string(self.messages)

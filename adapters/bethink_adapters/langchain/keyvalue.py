@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from bethink import MemoryStore
-from bethink.adapting import check_namespace, lasting
+from bethink.adapting import check_namespace, make_async_write
 
 from ..shared.subclassing import on_base
 from .documents import part
@@ -50,8 +50,8 @@ class BethinkKeyValueStore(_Base):
         """Forget these *keys*; an unknown one is passed over."""
         self.store.forget(namespace=self.namespace, where={"key": {"$in": list(keys)}})
 
-    amset = lasting(mset)
-    amdelete = lasting(mdelete)
+    amset = make_async_write(mset)
+    amdelete = make_async_write(mdelete)
 
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
         """Yield the keys, or those that begin with *prefix*, in the order of their values."""

@@ -28,7 +28,7 @@ from typing import (
 )
 
 from bethink import MemoryStore, MissingExtraError
-from bethink.adapting import TokenCounter, check_namespace, one_of, settled
+from bethink.adapting import TokenCounter, check_namespace, finish_in_thread, one_of
 
 from ..shared.recalling import Recalling
 from ..shared.remembering import remember_new, turn
@@ -151,7 +151,7 @@ class MemoryMiddleware(_Base):
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         """Do what ``after_agent`` does."""
-        await settled(self.after_agent, state, runtime)
+        await finish_in_thread(self.after_agent, state, runtime)
 
     def _recalled(self, state: Any, runtime: Any) -> str:
         messages = state["messages"]

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from bethink import BethinkError, MemoryStore
-from bethink.adapting import check_namespace, settled
+from bethink.adapting import check_namespace, finish_in_thread
 
 from ..shared.recalling import Recalling
 from .documents import part
@@ -59,7 +59,7 @@ def _tool(verb: Callable[[str], str]) -> BaseTool:
 
     @wraps(verb)
     async def awaited(*args: str, **given: str) -> str:
-        return await settled(called, *args, **given)
+        return await finish_in_thread(called, *args, **given)
 
     made: BaseTool = tools.StructuredTool.from_function(
         called, awaited, name=verb.__name__, description=verb.__doc__, handle_tool_error=True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bethink import MemoryRecord, MemoryStore, ValidationError
-from bethink.adapting import Mode, check_namespace, one_of, settled, vector
+from bethink.adapting import Mode, check_namespace, finish_in_thread, one_of, vector
 
 from ..shared.subclassing import on_base
 from ..shared.texts import askable
@@ -90,12 +90,12 @@ class BethinkVectorStore(_Base):
     @classmethod
     async def afrom_texts(cls, *args: Any, **options: Any) -> Self:
         """Do what ``from_texts`` does."""
-        return await settled(cls.from_texts, *args, **options)
+        return await finish_in_thread(cls.from_texts, *args, **options)
 
     @classmethod
     async def afrom_documents(cls, *args: Any, **options: Any) -> Self:
         """Do what ``from_documents`` does."""
-        return await settled(cls.from_documents, *args, **options)
+        return await finish_in_thread(cls.from_documents, *args, **options)
 
     def add_texts(
         self,
@@ -141,11 +141,11 @@ class BethinkVectorStore(_Base):
         **kwargs: Any,
     ) -> list[str]:
         """Do what ``add_texts`` does."""
-        return await settled(self.add_texts, texts, metadatas, ids=ids, **kwargs)
+        return await finish_in_thread(self.add_texts, texts, metadatas, ids=ids, **kwargs)
 
     async def adelete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:
         """Do what ``delete`` does."""
-        return await settled(self.delete, ids, **kwargs)
+        return await finish_in_thread(self.delete, ids, **kwargs)
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the documents with these *ids* that are there, in their order."""

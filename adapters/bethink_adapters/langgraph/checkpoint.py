@@ -23,7 +23,7 @@ from bethink import (
     ValidationError,
     segment,
 )
-from bethink.adapting import awaitable, check_namespace, lasting
+from bethink.adapting import check_namespace, make_async, make_async_write
 
 from ..shared.subclassing import on_base
 from . import threads
@@ -225,14 +225,14 @@ class BethinkSaver(_Base):
         while (each := await asyncio.to_thread(next, found, None)) is not None:
             yield each
 
-    aget_tuple = awaitable(get_tuple)
-    aget_delta_channel_history = awaitable(get_delta_channel_history)
-    aput = lasting(put)
-    aput_writes = lasting(put_writes)
-    adelete_thread = lasting(delete_thread)
-    adelete_for_runs = lasting(delete_for_runs)
-    acopy_thread = lasting(copy_thread)
-    aprune = lasting(prune)
+    aget_tuple = make_async(get_tuple)
+    aget_delta_channel_history = make_async(get_delta_channel_history)
+    aput = make_async_write(put)
+    aput_writes = make_async_write(put_writes)
+    adelete_thread = make_async_write(delete_thread)
+    adelete_for_runs = make_async_write(delete_for_runs)
+    acopy_thread = make_async_write(copy_thread)
+    aprune = make_async_write(prune)
 
     def _dump(self, value: Any) -> Sequence[str]:
         return to_text(self.serde.dumps_typed(value))

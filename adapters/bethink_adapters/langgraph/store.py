@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryStore, WhyNot
-from bethink.adapting import number, one_of, settled
+from bethink.adapting import finish_in_thread, number, one_of
 
 from ..shared.subclassing import on_base
 from .batches import Batches
@@ -97,7 +97,7 @@ class BethinkStore(_Base):
         vectors = await batches.index.avectors(batches.documents(asked), batches.queries(asked))
         if not batches.writes(asked):
             return await asyncio.to_thread(batches.answer, asked, vectors)
-        return await settled(batches.answer, asked, vectors)
+        return await finish_in_thread(batches.answer, asked, vectors)
 
     # -- expiry
 
@@ -149,4 +149,4 @@ class BethinkStore(_Base):
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await settled(self.close)
+        await finish_in_thread(self.close)

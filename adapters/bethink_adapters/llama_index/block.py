@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from bethink import MemoryStore
-from bethink.adapting import Budget, Packed, Scope, check_namespace, pack, settled
+from bethink.adapting import Budget, Packed, Scope, check_namespace, finish_in_thread, pack
 
 from ..shared.recalling import Recalling
 from ..shared.remembering import remember_new, turn
@@ -83,7 +83,7 @@ class RecallBlock(_Block):
             if message.content and message.content.strip()
         ]
         try:
-            await settled(remember_new, self.store, turns, self.namespace)
+            await finish_in_thread(remember_new, self.store, turns, self.namespace)
         except Exception:
             if not from_short_term_memory:
                 raise

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from bethink import MemoryRecord, MemoryStore, MessageLog, NotFoundError
-from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, settled
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, finish_in_thread
 
 from ..shared.texts import storable
 
@@ -80,7 +80,7 @@ class BethinkDBChatStore(_DBChatStore):
         status: MessageStatus = _ACTIVE,
     ) -> None:
         """Add *messages*, all of them or none."""
-        await settled(self._kept(key).add, messages, status)
+        await finish_in_thread(self._kept(key).add, messages, status)
 
     async def set_messages(
         self,
@@ -89,23 +89,23 @@ class BethinkDBChatStore(_DBChatStore):
         status: MessageStatus = _ACTIVE,
     ) -> None:
         """Put *messages* in the place of all that the conversation had."""
-        await settled(self._kept(key).replace, messages, status)
+        await finish_in_thread(self._kept(key).replace, messages, status)
 
     async def delete_message(self, key: str, idx: int) -> ChatMessage | None:
         """Forget the active message at position *idx* and return it; None if there is none."""
-        return _first(await settled(self._kept(key).take_at, idx, _ACTIVE))
+        return _first(await finish_in_thread(self._kept(key).take_at, idx, _ACTIVE))
 
     async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
         """Forget the messages of a conversation, or those of one status."""
-        await settled(self._kept(key).forget, status)
+        await finish_in_thread(self._kept(key).forget, status)
 
     async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
         """Forget the oldest *n* active messages and return them."""
-        return _messages(await settled(self._kept(key).take, _ACTIVE, n))
+        return _messages(await finish_in_thread(self._kept(key).take, _ACTIVE, n))
 
     async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
         """Archive the oldest *n* active messages and return them."""
-        return _messages(await settled(self._kept(key).archive, n))
+        return _messages(await finish_in_thread(self._kept(key).archive, n))
 
     async def get_keys(self) -> list[str]:
         """Return the keys of all conversations, sorted."""

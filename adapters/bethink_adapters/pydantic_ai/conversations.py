@@ -22,7 +22,7 @@ from bethink import (
     ValidationError,
     segment,
 )
-from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, settled
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, finish_in_thread
 
 from ..shared.subclassing import on_base
 from ..shared.texts import storable
@@ -86,11 +86,11 @@ class MemoryConversations(_Base):
         expected_revision: str | None,
     ) -> None:
         """Store what is known of a conversation, and its new messages: all of it or nothing."""
-        await settled(self._write, record, new_entries, expected_revision)
+        await finish_in_thread(self._write, record, new_entries, expected_revision)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
         """Forget a conversation, and its messages where no other conversation has them."""
-        await settled(self._delete, conversation_id, expected_revision)
+        await finish_in_thread(self._delete, conversation_id, expected_revision)
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
         """Return a message."""

@@ -16,7 +16,7 @@ from bethink.adapting import (
     Scope,
     check_namespace,
     check_scope,
-    settled,
+    finish_in_thread,
 )
 
 from ..shared.recalling import Recalling
@@ -122,7 +122,7 @@ class MemoryRecall(_Base):
             for n, (author, text) in enumerate(spoken(new))
         ]
         try:
-            await settled(self.store.store_many, items, namespace=place, thread=thread)
+            await finish_in_thread(self.store.store_many, items, namespace=place, thread=thread)
         except Exception:
             _logger.exception("what was said could not be remembered; the run goes on")
         return result

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bethink import BethinkError, MemoryStore, MissingExtraError
-from bethink.adapting import check_namespace, settled
+from bethink.adapting import check_namespace, finish_in_thread
 
 from ..shared.recalling import Recalling
 
@@ -44,7 +44,7 @@ def memory_tools(
     async def remember(ctx: RunContext[Any], content: str) -> str:
         """Keep one fact, in a sentence that makes sense by itself, in the long-term memory."""
         try:
-            await settled(store.store, content, namespace=_at(place, ctx))
+            await finish_in_thread(store.store, content, namespace=_at(place, ctx))
         except BethinkError as error:
             raise ModelRetry(f"The memory failed, go on without it: {error}") from error
         return "Remembered."

@@ -18,10 +18,10 @@ from bethink.adapting import (
     Scope,
     TokenCounter,
     Where,
-    awaitable,
     check_scope,
     check_store,
     integer,
+    make_async,
     number,
     pack,
 )
@@ -88,7 +88,7 @@ class Recalling:
             _logger.exception("nothing could be recalled; the run goes on without it")
             return NOTHING
 
-    asafely = awaitable(safely)
+    asafely = make_async(safely)
 
     def answer(self, query: str, *, namespace: Scope | None = None) -> str:
         """Return the best as what a tool tells the model that asked; they count as accessed."""

@@ -22,26 +22,28 @@ from ..model.filters import All, Compare
 from ..model.namespaces import EVERYWHERE
 from ..model.port import Writer
 from ..model.records import LOWEST_LIVE, MemoryRecord, State
-from .files import is_of_pieces
+from .files import is_chunked
 
 Verdict: TypeAlias = Literal["worked", "failed", "partial"]
 
 VERDICTS: Final[tuple[Verdict, ...]] = ("worked", "failed", "partial")
-WORTH: Final[Mapping[Verdict, float]] = {"worked": 0.2, "failed": -0.3, "partial": 0.05}
-MARK: Final = 0.1
-MARKS_REACH: Final = 0.5
+VERDICT_STEPS: Final[Mapping[Verdict, float]] = {"worked": 0.2, "failed": -0.3, "partial": 0.05}
+MARK_STEP: Final = 0.1
+MARK_LIMIT: Final = 0.5
 """Marks move an outcome no further from 0 than this: by themselves they never archive."""
-FAILURES: Final = 3
+MAX_FAILURES_PER_HOUR: Final = 3
 HOUR: Final = 3_600.0
 DAY: Final = 24 * HOUR
-UNUSED: Final = 30 * DAY
+DRIFT_AFTER_SECONDS: Final = 30 * DAY
 
-_FAILED: Final = "outcomes:failed"
-_SWEPT: Final = "outcomes:swept"
-_WHOLE: Final = ("store", "erase")  # these tell every field
-_DIGITS: Final = 9  # so that sums of tenths are what they are on paper: -0.5 is not below -0.5
-_JUDGED: Final[tuple[State, ...]] = ("live", "superseded", "archived")
-_DRIFTING: Final[tuple[State, ...]] = ("live", "archived")
+_FAILURES_FACT: Final = "outcomes:failed"
+_LAST_DRIFT_FACT: Final = "outcomes:swept"
+_ALL_FIELD_ACTIONS: Final = ("store", "erase")  # these tell every field
+_OUTCOME_DECIMALS: Final = (
+    9  # so that sums of tenths are what they are on paper: -0.5 is not below -0.5
+)
+_JUDGED_STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived")
+_DRIFTING_STATES: Final[tuple[State, ...]] = ("live", "archived")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,30 +65,32 @@ def record_outcome(engine: Engine, id: str, verdict: Verdict, session: str | Non
     """Add what the verdict is worth to a record's outcome; return the record."""
     with engine.writing() as transaction:
         _drift_due(engine, transaction, [id])
-        row, before = _found(transaction, id)
+        row, before = _find_judged(transaction, id)
         if verdict == "failed":
             _count_failure(transaction, session)
-        outcome = _exact(before.outcome + WORTH[verdict])
-        told = {} if session is None else {"session": session}
-        after = _settle(transaction, row, before, outcome, verdict, told)
+        outcome = _round_outcome(before.outcome + VERDICT_STEPS[verdict])
+        more_changes = {} if session is None else {"session": session}
+        after = _set_outcome(transaction, row, before, outcome, verdict, more_changes)
     return engine.current(after)
 
 
 def mark(engine: Engine, ids: Iterable[str], *, useful: bool) -> list[MemoryRecord]:
-    """Move the outcome of each record by ``MARK``, up or down; return the records."""
+    """Move the outcome of each record by ``MARK_STEP``, up or down; return the records."""
     wanted, action = list(dict.fromkeys(ids)), "useful" if useful else "useless"
     with engine.writing() as transaction:
         _drift_due(engine, transaction, wanted)
-        found = [_found(transaction, id) for id in wanted]
+        found = [_find_judged(transaction, id) for id in wanted]
         marked = [
-            _settle(transaction, row, before, _marked(before.outcome, useful), action, {})
+            _set_outcome(
+                transaction, row, before, _marked_outcome(before.outcome, useful), action, {}
+            )
             for row, before in found
         ]
     return engine.all_current(marked)
 
 
 def drift(engine: Engine) -> int:
-    """Bring outcomes of records that have been unused for ``UNUSED`` back to 0; return how many."""
+    """Reset outcomes of records unused for ``DRIFT_AFTER_SECONDS`` to 0; return the count."""
     with engine.writing() as transaction:
         return _drift_all(engine, transaction)
 
@@ -105,48 +109,52 @@ def history(engine: Engine, id: str) -> list[OutcomeEntry]:
             entry.changes.get("session"),
         )
         for entry in reversed(engine.backend.log(None, id, None, 0))
-        if "outcome" in entry.changes and entry.action not in _WHOLE
+        if "outcome" in entry.changes and entry.action not in _ALL_FIELD_ACTIONS
     ]
 
 
-def _found(transaction: Transaction, id: str) -> tuple[int, MemoryRecord]:
+def _find_judged(transaction: Transaction, id: str) -> tuple[int, MemoryRecord]:
     """Return a record that ``get`` returns, too, with its row."""
     row, record = transaction.writer.find([id]).get(id, (0, None))
-    if record is None or record.state not in _JUDGED or record.expired(transaction.now):
+    if record is None or record.state not in _JUDGED_STATES or record.expired(transaction.now):
         raise NotFoundError("record", id)
     return row, record
 
 
-def _exact(outcome: float) -> float:
-    return round(min(max(outcome, -1.0), 1.0), _DIGITS) + 0.0  # never -0.0
+def _round_outcome(outcome: float) -> float:
+    return round(min(max(outcome, -1.0), 1.0), _OUTCOME_DECIMALS) + 0.0  # never -0.0
 
 
-def _marked(outcome: float, useful: bool) -> float:
+def _marked_outcome(outcome: float, useful: bool) -> float:
     if useful:
-        return max(outcome, _exact(min(outcome + MARK, MARKS_REACH)))
-    return min(outcome, _exact(max(outcome - MARK, -MARKS_REACH)))
+        return max(outcome, _round_outcome(min(outcome + MARK_STEP, MARK_LIMIT)))
+    return min(outcome, _round_outcome(max(outcome - MARK_STEP, -MARK_LIMIT)))
 
 
-def _settle(
+def _set_outcome(
     transaction: Transaction,
     row: int,
     before: MemoryRecord,
     outcome: float,
     action: str,
-    told: Mapping[str, Any],
+    more_changes: Mapping[str, Any],
 ) -> MemoryRecord:
     """Give a record an outcome and the state that goes with it."""
     by_hand = before.state == "archived" and before.outcome >= LOWEST_LIVE
-    if by_hand or (outcome < LOWEST_LIVE and is_of_pieces(transaction, before)):
+    if by_hand or (outcome < LOWEST_LIVE and is_chunked(transaction, before)):
         outcome = max(outcome, LOWEST_LIVE)  # a text with a hole in it would be another
-    state = _state(transaction, before, outcome)
+    state = _state_for(transaction, before, outcome)
     after = replace(before, outcome=outcome, state=state, updated_at=transaction.now)
-    changes = {"outcome": outcome, **({} if state == before.state else {"state": state}), **told}
+    changes = {
+        "outcome": outcome,
+        **({} if state == before.state else {"state": state}),
+        **more_changes,
+    }
     transaction.change(row, before, after, {}, action, changes)
     return after
 
 
-def _state(transaction: Transaction, before: MemoryRecord, outcome: float) -> State:
+def _state_for(transaction: Transaction, before: MemoryRecord, outcome: float) -> State:
     if before.state == "live" and outcome < LOWEST_LIVE:
         return "archived"
     if before.state == "archived" and before.outcome < LOWEST_LIVE <= outcome:
@@ -164,19 +172,21 @@ def _count_failure(transaction: Transaction, session: str | None) -> None:
     now, writer = transaction.now, transaction.writer
     failures: dict[str, list[float]] = {
         name: recent
-        for name, times in _noted(writer, _FAILED, {}).items()
+        for name, times in _read_json_fact(writer, _FAILURES_FACT, {}).items()
         if (recent := [at for at in times if abs(now - at) < HOUR])
     }
     name = hashlib.sha256(session.encode()).hexdigest()[:32] if session is not None else ""
     own = failures.setdefault(name, [])
-    if len(own) >= FAILURES:
+    if len(own) >= MAX_FAILURES_PER_HOUR:
         which = "outside any session" if session is None else f"of session {session!r}"
-        raise RateLimitError(f"failures {which}", FAILURES, HOUR, min(own) + HOUR - now)
+        raise RateLimitError(
+            f"failures {which}", MAX_FAILURES_PER_HOUR, HOUR, min(own) + HOUR - now
+        )
     own.append(now)
-    writer.set(_FAILED, json.dumps(failures))
+    writer.set(_FAILURES_FACT, json.dumps(failures))
 
 
-def _noted(writer: Writer, name: str, default: Any) -> Any:
+def _read_json_fact(writer: Writer, name: str, default: Any) -> Any:
     """Return the JSON value of a fact, which is of the type of *default*, its value until then."""
     noted = writer.fact(name)
     try:
@@ -190,7 +200,7 @@ def _noted(writer: Writer, name: str, default: Any) -> Any:
 
 def _drift_due(engine: Engine, transaction: Transaction, ids: list[str]) -> None:
     """Let the records with *ids* drift, and once a day all others with them."""
-    swept: float = _noted(transaction.writer, _SWEPT, -math.inf)
+    swept: float = _read_json_fact(transaction.writer, _LAST_DRIFT_FACT, -math.inf)
     if abs(transaction.now - swept) >= DAY:
         _drift_all(engine, transaction)
     else:
@@ -198,10 +208,10 @@ def _drift_due(engine: Engine, transaction: Transaction, ids: list[str]) -> None
 
 
 def _drift_all(engine: Engine, transaction: Transaction) -> int:
-    transaction.writer.set(_SWEPT, repr(transaction.now))
+    transaction.writer.set(_LAST_DRIFT_FACT, repr(transaction.now))
     earned = Compare(("outcome",), "$ne", 0.0)
-    resting = Compare(("updated_at",), "$lte", transaction.now - UNUSED)
-    found = transaction.writer.matching(EVERYWHERE, All((earned, resting)), _DRIFTING)
+    resting = Compare(("updated_at",), "$lte", transaction.now - DRIFT_AFTER_SECONDS)
+    found = transaction.writer.matching(EVERYWHERE, All((earned, resting)), _DRIFTING_STATES)
     return _drift(engine, transaction, found)
 
 
@@ -209,17 +219,17 @@ def _drift(
     engine: Engine, transaction: Transaction, found: Iterable[tuple[int, MemoryRecord]]
 ) -> int:
     """Neutralise those of the records that are unused; an access not yet written is a use, too."""
-    pending, since = engine.index.touches.unwritten(), transaction.now - UNUSED
+    pending, since = engine.index.touches.unwritten(), transaction.now - DRIFT_AFTER_SECONDS
     unused = [
         (row, record)
         for row, record in found
-        if record.state in _DRIFTING
+        if record.state in _DRIFTING_STATES
         and record.outcome
         and max(record.updated_at, record.last_accessed_at or 0, pending.get(record.id, (0, 0))[1])
         <= since
     ]
     for row, record in unused:
-        _settle(transaction, row, record, 0.0, "drift", {})
+        _set_outcome(transaction, row, record, 0.0, "drift", {})
     return len(unused)
 
 

@@ -14,21 +14,21 @@ from ..model import fields
 from ..model.port import EMBEDDED, Backend, Vector
 from ..model.records import LogEntry, MemoryRecord, State, different, embedded_text
 from ..model.replay import SILENT, RecordAt, records_at, said_differently
-from .files import check_whole
+from .files import refuse_gaps
 from .links import LINKING
 from .links import undo as undo_link
 
-_BACK: Final[Mapping[State, str]] = {
+_HINTS: Final[Mapping[State, str]] = {
     "forgotten": "; restore it first",
     "archived": "; unarchive it first",
 }
 
-_COUNTING: Final = ("merge", "undo")
+_ACCESS_COUNTING_ACTIONS: Final = ("merge", "undo")
 """What counts the accesses of one record with another's, or takes that back."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _Reversal:
     """An entry to be taken back.
 
     ``left`` is the record as the entry left it; as long as its ``checked`` fields are still so, the
@@ -52,11 +52,11 @@ def undo(engine: Engine, seq: int) -> MemoryRecord:
     entry = engine.backend.journal_reader.entry(seq)
     if entry is not None and entry.action in LINKING:
         return undo_link(engine, entry)
-    first, *others = steps = _plan(engine.backend, seq)
+    first, *others = steps = _plan_reversals(engine.backend, seq)
     while True:  # until no one else changes the text while it is being embedded
         known = engine.backend.get([first.left.id])[first.left.id]
         after = replace(known, **first.back)
-        vectors = _vectors(engine.backend, first)
+        vectors = _former_vectors(engine.backend, first)
         if embedded_text(after) != embedded_text(known):
             vectors[EMBEDDED] = engine.embed([after])[0]
         with engine.writing(guarded=False) as transaction:
@@ -64,47 +64,47 @@ def undo(engine: Engine, seq: int) -> MemoryRecord:
             row, now = found[first.left.id]
             same = (now.content, now.author) == (known.content, known.author)
             if same:
-                undone = _take_back(transaction, row, now, first, vectors)
+                undone = _reverse(transaction, row, now, first, vectors)
                 for each in others:
-                    _take_back(transaction, *found[each.left.id], each, {})
-                _check_whole(transaction, seq)
+                    _reverse(transaction, *found[each.left.id], each, {})
+                _refuse_gaps(transaction, seq)
         if same:
             return engine.current(undone)
 
 
-def _plan(backend: Backend, seq: int) -> list[_Step]:
+def _plan_reversals(backend: Backend, seq: int) -> list[_Reversal]:
     """Return the entries to be taken back, *seq* first."""
     entry = backend.journal_reader.entry(seq)
     if entry is None:
         raise NotFoundError("journal entry", str(seq))
     if entry.id is None:
         raise ValidationError(f"entry {seq} ({entry.action}) cannot be undone")
-    before, after = (_then(backend, entry.id, moment) for moment in (seq - 1, seq))
+    before, after = (_record_at(backend, entry.id, moment) for moment in (seq - 1, seq))
     if after is None or (before is None and entry.action != "store"):
         raise ValidationError(f"what entry {seq} told has been erased")
     if before is None:
         everything = frozenset(MemoryRecord.__slots__) - SILENT
-        steps = [_Step(seq, after.record, {"state": "forgotten"}, everything)]
-        steps += _superseded(backend, entry)
+        steps = [_Reversal(seq, after.record, {"state": "forgotten"}, everything)]
+        steps += _find_superseded(backend, entry)
     else:
         names = said_differently(before.record, after.record)
         back = {name: getattr(before.record, name) for name in names}
-        merged = entry.action in _COUNTING
+        merged = entry.action in _ACCESS_COUNTING_ACTIONS
         counted = after.record.access_count - before.record.access_count if merged else 0
-        steps = [_Step(seq, after.record, back, names, counted)]
-        steps += _superseded(backend, entry, entry.changes.get("merged", ()))
-        if not back and not _vectors(backend, steps[0]) and len(steps) == 1:
+        steps = [_Reversal(seq, after.record, back, names, counted)]
+        steps += _find_superseded(backend, entry, entry.changes.get("merged", ()))
+        if not back and not _former_vectors(backend, steps[0]) and len(steps) == 1:
             raise ValidationError(f"entry {seq} ({entry.action}) changed nothing to be undone")
     _check_last(backend, steps[0])
     return steps
 
 
-def _then(backend: Backend, id: str, seq: int) -> RecordAt | None:
+def _record_at(backend: Backend, id: str, seq: int) -> RecordAt | None:
     found = records_at(backend.journal_reader, backend.journal_reader.current([id]), seq)
     return found[0] if found else None
 
 
-def _check_last(backend: Backend, step: _Step) -> None:
+def _check_last(backend: Backend, step: _Reversal) -> None:
     """Refuse what a later entry has changed again, and name that entry.
 
     One that was taken back itself does not count, nor does what took it back.
@@ -123,33 +123,33 @@ def _check_last(backend: Backend, step: _Step) -> None:
             )
 
 
-def _superseded(
+def _find_superseded(
     backend: Backend, entry: LogEntry, among: Collection[str] | None = None
-) -> list[_Step]:
+) -> list[_Reversal]:
     """Return the steps that make live again what the record of *entry* superseded with it.
 
     What has changed again since is left as it is. With *among*, only records with these ids.
     """
-    steps: list[_Step] = []
+    steps: list[_Reversal] = []
     seq = entry.seq
     while earlier := backend.journal_reader.entry(seq := seq - 1):
         if among is not None and earlier.id not in among:
             break
-        old = _then(backend, earlier.id, earlier.seq) if earlier.id else None
+        old = _record_at(backend, earlier.id, earlier.seq) if earlier.id else None
         if old is None and earlier.action == "supersede":
             continue  # erased since
         if old is None or earlier.changes.get("superseded_by") != entry.id:
             break
         names = ("state", "superseded_by")
-        step = _Step(earlier.seq, old.record, {"state": "live", "superseded_by": None}, names)
+        step = _Reversal(earlier.seq, old.record, {"state": "live", "superseded_by": None}, names)
         if not step.changed(old.current.record):
             steps.append(step)
     return steps
 
 
-def _vectors(backend: Backend, step: _Step) -> dict[str, Vector]:
+def _former_vectors(backend: Backend, step: _Reversal) -> dict[str, Vector]:
     """Return the named vectors that the entry took from the record."""
-    if (before := _then(backend, step.left.id, step.seq - 1)) is None:
+    if (before := _record_at(backend, step.left.id, step.seq - 1)) is None:
         return {}
     vectors: dict[str, Vector] = {}
     for name in backend.journal_reader.vector_names(step.seq):
@@ -162,11 +162,11 @@ def _vectors(backend: Backend, step: _Step) -> dict[str, Vector]:
     return vectors
 
 
-def _take_back(
+def _reverse(
     transaction: Transaction,
     row: int,
     now: MemoryRecord,
-    step: _Step,
+    step: _Reversal,
     vectors: Mapping[str, Vector],
 ) -> MemoryRecord:
     if changed := step.changed(now):
@@ -174,24 +174,24 @@ def _take_back(
             f"entry {step.seq} cannot be undone: {', '.join(sorted(changed))} changed after it"
         )
     if "state" not in step.back and now.state != "live":
-        first = _BACK.get(now.state, "")
+        first = _HINTS.get(now.state, "")
         raise ValidationError(
             f"entry {step.seq} cannot be undone: its record is {now.state}{first}"
         )
     accesses = now.access_count - step.counted
     back = replace(now, **step.back, access_count=accesses, updated_at=transaction.now)
-    told = {**step.back, "undoes": step.seq}
+    changes = {**step.back, "undoes": step.seq}
     if step.counted:
-        told["access_count"] = accesses
+        changes["access_count"] = accesses
     if back.state == "live":
         check_key_free(transaction, back)
     if back.state == "superseded":
         _check_successor(transaction, step, back)
-    transaction.change(row, now, back, vectors, "undo", told)
+    transaction.change(row, now, back, vectors, "undo", changes)
     return back
 
 
-def _check_successor(transaction: Transaction, step: _Step, back: MemoryRecord) -> None:
+def _check_successor(transaction: Transaction, step: _Reversal, back: MemoryRecord) -> None:
     """Refuse to put a record behind one that was erased, or that it came to stand before itself."""
     by, successor = back.superseded_by, successor_of(transaction, back)
     erased = successor is None or successor.state == "erased"
@@ -202,9 +202,9 @@ def _check_successor(transaction: Transaction, step: _Step, back: MemoryRecord) 
         )
 
 
-def _check_whole(transaction: Transaction, seq: int) -> None:
+def _refuse_gaps(transaction: Transaction, seq: int) -> None:
     try:
-        check_whole(transaction)
+        refuse_gaps(transaction)
     except ValidationError as error:
         raise ValidationError(f"entry {seq} cannot be undone: {error}") from None
 

@@ -25,7 +25,7 @@ from bethink import (
     RateLimitError,
     ValidationError,
 )
-from bethink.features.outcomes import DAY, HOUR, UNUSED, VERDICTS
+from bethink.features.outcomes import DAY, DRIFT_AFTER_SECONDS, HOUR, VERDICTS
 
 from ..clock import Clock
 from ..storage.processes import forks, together
@@ -235,7 +235,7 @@ def test_what_was_archived_by_hand_stays_archived(store: MemoryStore, clock: Clo
     store.archive(id)
     assert fail(store, id, 3).outcome == -0.5
     assert store.record_outcome(id, "worked").state == "archived"
-    clock.now += UNUSED
+    clock.now += DRIFT_AFTER_SECONDS
     assert (store.drift(), outcome(store, id), state(store, id)) == (1, 0.0, "archived")
 
 
@@ -403,7 +403,7 @@ def test_unused_for_thirty_days_an_outcome_is_neutral_again(
     good, bad, new = (remembered(store) for _ in range(3))
     store.record_outcome(good, "worked")
     fail(store, bad)
-    clock.now += UNUSED - 1
+    clock.now += DRIFT_AFTER_SECONDS - 1
     assert (store.drift(), outcome(store, good)) == (0, 0.2)
     clock.now += 1
     assert (store.drift(), store.drift()) == (2, 0)
@@ -415,7 +415,7 @@ def test_what_failures_archived_comes_back_by_drift(store: MemoryStore, clock: C
     id, over = remembered(store), store.store("soon over", expires_at=START + DAY).id
     fail(store, id, 3)
     fail(store, over, 2)
-    clock.now += UNUSED
+    clock.now += DRIFT_AFTER_SECONDS
     assert store.drift() == 2
     assert [(hit.memory.id, hit.memory.outcome) for hit in store.recall("upload")] == [(id, 0.0)]
     assert store.count(namespace=EVERYWHERE) == 1
@@ -428,7 +428,7 @@ def test_recalling_a_record_keeps_its_outcome(
 ) -> None:
     used, unused = remembered(store), remembered(store, "Vienna")
     store.mark_useful([used, unused])
-    clock.now += UNUSED - 1
+    clock.now += DRIFT_AFTER_SECONDS - 1
     assert [hit.memory.id for hit in store.recall("upload", mode="keyword")] == [used]
     if written:
         store.snapshot("writes what is pending")
@@ -440,7 +440,7 @@ def test_recalling_a_record_keeps_its_outcome(
 def test_recall_changes_no_outcome_and_answers_the_same(store: MemoryStore, clock: Clock) -> None:
     id = remembered(store)
     store.record_outcome(id, "worked")
-    clock.now += 2 * UNUSED
+    clock.now += 2 * DRIFT_AFTER_SECONDS
     for _ in range(2):
         (hit,) = store.recall("upload", now=START, touch=False)
         assert (hit.memory.outcome, hit.score) == (0.2, hit.explain().score)
@@ -452,7 +452,7 @@ def test_a_verdict_on_something_long_unused_starts_from_zero(
 ) -> None:
     id, other = remembered(store), remembered(store)
     store.record_outcome(id, "worked")
-    clock.now += UNUSED - HOUR
+    clock.now += DRIFT_AFTER_SECONDS - HOUR
     store.drift()
     clock.now += HOUR
     assert fail(store, id).outcome == -0.3
@@ -465,7 +465,7 @@ def test_once_a_day_a_verdict_lets_all_others_drift(store: MemoryStore, clock: C
     store.mark_useful(early)
     clock.now += HOUR
     store.mark_useful(late)
-    clock.now = START + UNUSED
+    clock.now = START + DRIFT_AFTER_SECONDS
     store.record_outcome(judged, "worked")
     assert (outcome(store, early), outcome(store, late)) == (0.0, 0.1)
     clock.now += HOUR
@@ -563,7 +563,7 @@ def test_the_journal_tells_all_of_it(path: Path, clock: Clock) -> None:
                 store.record_outcome(id, VERDICTS[number % 4 % 3])
             store.mark_useless(id)
             clock.now += number * HOUR
-        clock.now += UNUSED
+        clock.now += DRIFT_AFTER_SECONDS
         store.drift()
         assert_told(store)
         assert {entry.action for entry in store.log(limit=None)} > {*VERDICTS, "drift", "useless"}

@@ -28,8 +28,8 @@ from ...model import fields
 from ...model.namespaces import check_namespace
 from ...model.records import MemoryRecord
 from . import chunked_text, chunks
-from .chunks import check_whole, held, is_of_pieces, path_of, place_of
-from .paths import ROOT, above, normalised
+from .chunks import is_chunked, path_of, records_by_key, refuse_gaps, start_byte
+from .paths import ROOT, above, normalise_path
 
 if TYPE_CHECKING:
     from ...store import MemoryStore
@@ -38,19 +38,19 @@ __all__ = [
     "ROOT",
     "FileEntry",
     "Files",
-    "check_whole",
-    "held",
-    "is_of_pieces",
-    "normalised",
+    "is_chunked",
+    "normalise_path",
     "numbered",
     "path_of",
-    "place_of",
+    "records_by_key",
+    "refuse_gaps",
+    "start_byte",
 ]
 
-AROUND: Final = 2
+CONTEXT_LINES: Final = 2
 """How many lines before and after a change an edit shows."""
 
-_WIDTH: Final = 6
+_NUMBER_WIDTH: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Files:
 
     def read(self, path: str) -> str:
         """Return the text of a file."""
-        return "".join(map(chunks.text_of, self._parts(normalised(path))))
+        return "".join(map(chunks.chunk_text, self._parts(normalise_path(path))))
 
     def read_range(self, path: str, start: int, end: int | None = None) -> str:
         """Return what stands from byte *start* to before byte *end* (None: the end of the file).
@@ -103,10 +103,10 @@ class Files:
         first = fields.integer("start", start, 0)
         last = None if end is None else fields.integer("end", end, 0)
         data = b""
-        for part in self._parts(normalised(path), first, last):
-            begin = chunks.place_of(part)
+        for part in self._parts(normalise_path(path), first, last):
+            begin = chunks.start_byte(part)
             until = None if last is None else last - begin
-            data += chunks.text_of(part).encode()[max(0, first - begin) : until]
+            data += chunks.chunk_text(part).encode()[max(0, first - begin) : until]
         return data.decode()
 
     def view(self, path: str, lines: tuple[int, int | None] | None = None) -> str:
@@ -115,8 +115,8 @@ class Files:
 
     def exists(self, path: str) -> bool:
         """Tell whether a file or folder is there; the root always is."""
-        name = normalised(path)
-        if name == ROOT or chunked_text.stands(self._engine, self.namespace, name):
+        name = normalise_path(path)
+        if name == ROOT or chunked_text.exists_or_remains(self._engine, self.namespace, name):
             return True
         return self._is_folder(name)
 
@@ -125,12 +125,12 @@ class Files:
 
         A folder stands before what is in it.
         """
-        folder = normalised(path)
+        folder = normalise_path(path)
         levels = None if depth is None else fields.integer("depth", depth, 1)
         sizes = chunked_text.sizes(self._engine, self.namespace, folder)
         if not sizes and folder != ROOT:
             raise NotFoundError("folder", folder)
-        return _entries(folder.removesuffix("/"), sizes, levels)
+        return _list_entries(folder.removesuffix("/"), sizes, levels)
 
     def create(self, path: str, text: str) -> MemoryRecord:
         """Make a new file, and the folders it is in; return its record.
@@ -155,7 +155,7 @@ class Files:
         file begins with stays.
         """
         whole = fields.text("text", text, sys.maxsize)
-        return self._rewrite(_file_name(path), lambda known: chunked_text.cut_anew(known, whole))
+        return self._rewrite(_file_name(path), lambda known: chunked_text.rechunk(known, whole))
 
     def append(self, path: str, text: str) -> int:
         """Add *text*, of any length, to the end of a file; return the byte where it begins.
@@ -177,9 +177,9 @@ class Files:
         fields.text("new", new, fields.MAX_CONTENT)
 
         def replaced(text: str) -> tuple[str, int, int]:
-            places = _places(text, old)
+            places = _find_occurrences(text, old)
             if len(places) != 1:
-                raise OccurrenceError(name, old, _lines_of(text, places))
+                raise OccurrenceError(name, old, _line_numbers(text, places))
             start = places[0]
             made = text[:start] + new + text[start + len(old) :]
             first = text.count("\n", 0, start) + 1
@@ -208,7 +208,7 @@ class Files:
 
     def delete(self, path: str) -> int:
         """Forget a file, or a folder with all below it; return how many files those were."""
-        name = _inner(path)
+        name = _checked_path(path)
         if deleted := chunked_text.forget(self._engine, self.namespace, name):
             return deleted
         raise NotFoundError("file or folder", name)
@@ -218,7 +218,7 @@ class Files:
 
         The records stay, with their ids. *new* must be free, as in ``create``.
         """
-        source, target = _inner(old), _inner(new)
+        source, target = _checked_path(old), _checked_path(new)
         if target.startswith(f"{source}/"):
             raise ValidationError(f"{source!r} cannot be moved into itself, to {target!r}")
         if moved := chunked_text.rename(self._engine, self.namespace, source, target):
@@ -246,8 +246,8 @@ class Files:
             if not known:
                 raise self._missing(name)
             text, first, last = made("".join(known))
-            shown = numbered(text, (max(1, first - AROUND), last + AROUND))
-            return [text] if len(known) == 1 else chunked_text.cut_anew(known, text)
+            shown = numbered(text, (max(1, first - CONTEXT_LINES), last + CONTEXT_LINES))
+            return [text] if len(known) == 1 else chunked_text.rechunk(known, text)
 
         self._rewrite(name, change)
         return shown
@@ -267,12 +267,14 @@ def numbered(text: str, lines: tuple[int, int | None] | None = None) -> str:
     first line that is not there raises ``LineRangeError``.
     """
     every = text.split("\n")
-    first, last = _span(lines, len(every))
+    first, last = _line_range(lines, len(every))
     chosen = every[first - 1 : last]
-    return "\n".join(f"{number:>{_WIDTH}}\t{line}" for number, line in enumerate(chosen, first))
+    return "\n".join(
+        f"{number:>{_NUMBER_WIDTH}}\t{line}" for number, line in enumerate(chosen, first)
+    )
 
 
-def _span(lines: tuple[int, int | None] | None, count: int) -> tuple[int, int]:
+def _line_range(lines: tuple[int, int | None] | None, count: int) -> tuple[int, int]:
     """Return the first and last line that *lines* choose of *count*."""
     if lines is None:
         return 1, count
@@ -295,21 +297,21 @@ def _check_int(name: str, value: object) -> int:
 
 def _file_name(path: str) -> str:
     """Return *path* normalised if it can name a file."""
-    name = _inner(path)
+    name = _checked_path(path)
     if path.endswith("/"):
         raise ValidationError(f"path {path!r} names a folder: it ends with '/'")
     return name
 
 
-def _inner(path: str) -> str:
+def _checked_path(path: str) -> str:
     """Return *path* normalised if it is not the root."""
-    name = normalised(path)
+    name = normalise_path(path)
     if name == ROOT:
         raise ValidationError("the root folder can be neither a file nor moved or deleted")
     return name
 
 
-def _places(text: str, old: str) -> list[int]:
+def _find_occurrences(text: str, old: str) -> list[int]:
     """Return where *old* begins in *text*, without overlaps unless a second place is one."""
     places, start = [], text.find(old)
     while start >= 0:
@@ -320,7 +322,7 @@ def _places(text: str, old: str) -> list[int]:
     return places
 
 
-def _lines_of(text: str, places: list[int]) -> tuple[int, ...]:
+def _line_numbers(text: str, places: list[int]) -> tuple[int, ...]:
     lines, line, seen = [], 1, 0
     for place in places:
         line, seen = line + text.count("\n", seen, place), place
@@ -328,7 +330,7 @@ def _lines_of(text: str, places: list[int]) -> tuple[int, ...]:
     return tuple(lines)
 
 
-def _entries(folder: str, sizes: dict[str, int], levels: int | None) -> tuple[FileEntry, ...]:
+def _list_entries(folder: str, sizes: dict[str, int], levels: int | None) -> tuple[FileEntry, ...]:
     """Return the files of *sizes* and the folders they are in, as seen from *folder*."""
     depth = folder.count("/")
     folders: dict[str, int] = {}

@@ -17,26 +17,28 @@ from ...model import fields
 from ...model.records import MemoryRecord
 from .paths import ROOT
 
-MARK: Final = "+"  # no path begins with it
-_PIECE: Final = re.compile(r"\+(.*)//[0-9a-f]{12}", re.DOTALL)
+CHUNK_PREFIX: Final = "+"  # no path begins with it
+_CHUNK_KEY: Final = re.compile(r"\+(.*)//[0-9a-f]{12}", re.DOTALL)
 Found: TypeAlias = tuple[int, MemoryRecord]
 
 
-def key_of(path: str, begin: int) -> str:
+def chunk_key(path: str, begin: int) -> str:
     """Return the key of the piece of the text at *path* that begins at byte *begin*."""
-    return f"{MARK}{path}//{begin:012x}"
+    return f"{CHUNK_PREFIX}{path}//{begin:012x}"
 
 
-LONGEST_PATH: Final = fields.MAX_LABEL - len(key_of("", 0))
+MAX_PATH_CHARACTERS: Final = fields.MAX_LABEL - len(chunk_key("", 0))
 """The most characters of a path whose pieces can have keys."""
 
 
-def span_of(path: str, start: int = 0, end: int | None = None) -> tuple[str, str]:
+def chunk_key_range(path: str, start: int = 0, end: int | None = None) -> tuple[str, str]:
     """Return the ends of the keys of the pieces that begin from *start* to before *end*."""
-    return key_of(path, start), f"{MARK}{path}//g" if end is None else key_of(path, end)
+    return chunk_key(path, start), f"{CHUNK_PREFIX}{path}//g" if end is None else chunk_key(
+        path, end
+    )
 
 
-def text_of(record: MemoryRecord) -> str:
+def chunk_text(record: MemoryRecord) -> str:
     """Return the text of a head or a piece."""
     if record.content:
         return record.content
@@ -48,46 +50,48 @@ def path_of(record: MemoryRecord) -> str:
     return _path(str(record.key))
 
 
-def place_of(record: MemoryRecord) -> int:
+def start_byte(record: MemoryRecord) -> int:
     """Return the byte at which a head or a piece begins."""
     key = str(record.key)
-    return int(key.rpartition("/")[2], 16) if _PIECE.fullmatch(key) else 0
+    return int(key.rpartition("/")[2], 16) if _CHUNK_KEY.fullmatch(key) else 0
 
 
-def end_of(part: MemoryRecord) -> int:
+def end_byte(part: MemoryRecord) -> int:
     """Return the byte at which a head or a piece ends."""
-    return place_of(part) + len(text_of(part).encode())
+    return start_byte(part) + len(chunk_text(part).encode())
 
 
-def is_of_pieces(transaction: Transaction, record: MemoryRecord) -> bool:
+def is_chunked(transaction: Transaction, record: MemoryRecord) -> bool:
     """Tell whether a record is one of several that a text is kept in."""
-    if record.key is None or _PIECE.fullmatch(record.key):
+    if record.key is None or _CHUNK_KEY.fullmatch(record.key):
         return record.key is not None
-    return bool(_pieces(transaction, record.namespace, record.key, last=True))
+    return bool(_find_chunks(transaction, record.namespace, record.key, last=True))
 
 
-def head(transaction: Transaction, namespace: str, path: str) -> list[Found]:
+def find_first_chunk(transaction: Transaction, namespace: str, path: str) -> list[Found]:
     """Return the head of a text with its row, nothing if there is none."""
     holder = transaction.writer.by_key(namespace, path)
     return [holder] if holder and not holder[1].expired(transaction.now) else []
 
 
-def held(transaction: Transaction, namespace: str, path: str) -> dict[str, Found]:
+def records_by_key(transaction: Transaction, namespace: str, path: str) -> dict[str, Found]:
     """Return by key the records of a text, or what is left of it, with their rows, in order."""
-    found = head(transaction, namespace, path) + _pieces(transaction, namespace, path)
+    found = find_first_chunk(transaction, namespace, path) + _find_chunks(
+        transaction, namespace, path
+    )
     return {str(record.key): (row, record) for row, record in found}
 
 
-def length(transaction: Transaction, namespace: str, path: str) -> int | None:
+def text_length(transaction: Transaction, namespace: str, path: str) -> int | None:
     """Return the byte at which a text ends, None if there is none."""
-    found = head(transaction, namespace, path)
-    last = _pieces(transaction, namespace, path, last=True)
+    found = find_first_chunk(transaction, namespace, path)
+    last = _find_chunks(transaction, namespace, path, last=True)
     if last and not found:
         raise HoleError(path, 0)
-    return end_of((last or found)[0][1]) if found else None
+    return end_byte((last or found)[0][1]) if found else None
 
 
-def hole(parts: Sequence[MemoryRecord], start: int = 0) -> int | None:
+def find_gap(parts: Sequence[MemoryRecord], start: int = 0) -> int | None:
     """Return the byte at which something is missing between *parts* of a text, in order of it.
 
     What is missing before byte *start* does not count, but for the head.
@@ -96,18 +100,18 @@ def hole(parts: Sequence[MemoryRecord], start: int = 0) -> int | None:
         return 0
     at = 0
     for part in parts:
-        begin = place_of(part)
+        begin = start_byte(part)
         if begin != at and not at < begin <= start:
             return at
-        at = end_of(part)
+        at = end_byte(part)
     return None
 
 
-def check_whole(transaction: Transaction) -> None:
+def refuse_gaps(transaction: Transaction) -> None:
     """Refuse what has been done if it leaves a hole in a text of which anything is left."""
     for namespace, path in sorted(_texts(transaction.keys)):
-        parts = held(transaction, namespace, path).values()
-        if hole([part for _, part in parts]) is not None:
+        parts = records_by_key(transaction, namespace, path).values()
+        if find_gap([part for _, part in parts]) is not None:
             raise ValidationError(
                 f"it would leave a hole in the text at {path!r}: change it with Files, or take all "
                 "its records together"
@@ -121,11 +125,11 @@ def _texts(keys: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def _path(key: str) -> str:
-    found = _PIECE.fullmatch(key)
+    found = _CHUNK_KEY.fullmatch(key)
     return found[1] if found else key
 
 
-def _pieces(
+def _find_chunks(
     transaction: Transaction, namespace: str, path: str, *, last: bool = False
 ) -> list[Found]:
-    return transaction.writer.span(namespace, *span_of(path), transaction.now, last=last)
+    return transaction.writer.span(namespace, *chunk_key_range(path), transaction.now, last=last)

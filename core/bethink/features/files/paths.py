@@ -21,7 +21,7 @@ _SEPARATORS = re.compile(r"[/\\]")
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\\\\]")
 
 
-def normalised(path: str) -> str:
+def normalise_path(path: str) -> str:
     """Return the one spelling of *path*; a missing first "/" and one last "/" make no difference.
 
     Raise ``ValidationError`` for "." and "..", empty segments, backslashes, control characters and

@@ -21,7 +21,7 @@ from ...model.namespaces import EVERYWHERE, Scope, covers
 from ...model.port import EMBEDDED, Entry, FullScan
 from ...model.records import Snapshot
 from ..links import LINKING
-from .lines import Header, entry_line, header_line, record_line, snapshot_line, vouched
+from .lines import Header, entry_line, header_line, record_line, snapshot_line, with_checksum
 
 
 class Writes(Protocol):
@@ -31,7 +31,7 @@ class Writes(Protocol):
         """Write *data*."""
 
 
-_NOBODY: Final = "unknown"
+_UNKNOWN_EMBEDDER: Final = "unknown"
 """The embedder of what has no vectors yet, or lost the fact that tells who made them."""
 Target: TypeAlias = str | os.PathLike[str] | Writes
 
@@ -44,19 +44,19 @@ def dump(engine: Engine, target: Target, scope: Scope, where: Filter | None) -> 
     engine.check_open()
     engine.flush()
     with engine.backend.journal_reader.full_scan() as everything:
-        chosen = _Chosen(everything, scope, where)
+        chosen = _Selection(everything, scope, where)
         header = Header(
-            engine.backend.fact("embedder") or _NOBODY,
+            engine.backend.fact("embedder") or _UNKNOWN_EMBEDDER,
             chosen.count,
             chosen.length,
             len(everything.snapshots()),
         )
         lines = chain((header_line(header),), chosen.records(), chosen.history())
-        _write(engine, target, vouched(lines))
+        _write(engine, target, with_checksum(lines))
     return chosen.count
 
 
-class _Chosen:
+class _Selection:
     """What of *everything* is about the records in *scope* that pass *where*.
 
     Entries of others are left out, and those that stay are vouched anew, as in a store that never

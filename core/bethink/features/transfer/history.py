@@ -14,10 +14,10 @@ from ...model import fields
 from ...model.journal import is_well_formed
 from ...model.port import EMBEDDED, Vector, Writer
 from ...model.records import MemoryRecord
-from .lines import FIELDS, Lines, checked_fields, record_of, vector_of
+from .lines import FIELDS, Lines, checked_fields, decode_vector, record_of
 
-_AT_ONCE: Final = 256
-_Kept = tuple[MemoryRecord, Vector | None]
+_BATCH_RECORDS: Final = 256
+_RecordAndVector = tuple[MemoryRecord, Vector | None]
 
 
 class HistoryReplay:
@@ -27,10 +27,10 @@ class HistoryReplay:
     of *engine* made them, else made anew, before any transaction.
     """
 
-    def __init__(self, lines: Lines, engine: Engine, spool: IO[bytes]) -> None:
+    def __init__(self, lines: Lines, engine: Engine, vector_file: IO[bytes]) -> None:
         self._lines = lines
         self._engine = engine
-        self._spool = spool
+        self._spool = vector_file
         self._dimension = engine.dimension()
         self.header = lines.header()
         self._told = self.header.entries + self.header.snapshots
@@ -39,26 +39,26 @@ class HistoryReplay:
 
     def _check(self) -> None:
         """Read every line once, and keep the vectors."""
-        waiting: list[_Kept] = []
+        waiting: list[_RecordAndVector] = []
         for _ in range(self.header.records):
             waiting.append(self._record())
-            if len(waiting) == _AT_ONCE:
+            if len(waiting) == _BATCH_RECORDS:
                 self._keep(waiting)
         self._keep(waiting)
         for _ in range(self._told):
             self._lines.take("entry", "snapshot")
         self._lines.end()
 
-    def _record(self) -> _Kept:
+    def _record(self) -> _RecordAndVector:
         """Read the next line, a record and the vector that it comes with."""
         _, line = self._lines.take("record")
         with self._lines.explained():
-            vector = vector_of(line["vector"]) if "vector" in line else None
+            vector = decode_vector(line["vector"]) if "vector" in line else None
             if vector is not None and self._known and len(vector) != self._dimension:
                 raise ValidationError(f"{len(vector)} dimensions, not {self._dimension}")
             return record_of(line["record"]), vector
 
-    def _keep(self, waiting: list[_Kept]) -> None:
+    def _keep(self, waiting: list[_RecordAndVector]) -> None:
         """Spool a vector for each record, of NaN where it has none."""
         vectors = [vector for _, vector in waiting]
         if not self._known:
@@ -119,7 +119,9 @@ class HistoryReplay:
             _link(writer, action, id, changes)
             writer.journal(action, at, after, None, None, changes)
             return set()
-        vectors = {fields.identifier("name", name): vector_of(text) for name, text in named.items()}
+        vectors = {
+            fields.identifier("name", name): decode_vector(text) for name, text in named.items()
+        }
         if row is None:
             new = writer.insert(after, {**self._embedded(), **vectors}).row
         elif told["moved"]:

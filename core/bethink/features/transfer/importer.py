@@ -31,7 +31,7 @@ class Reads(Protocol):
 
 Source: TypeAlias = str | os.PathLike[str] | Reads
 
-_PIECE: Final = 1 << 20
+_READ_SIZE: Final = 1 << 20
 
 
 def load(engine: Engine, source: Source, longest: int) -> Merged:
@@ -40,8 +40,8 @@ def load(engine: Engine, source: Source, longest: int) -> Merged:
     An empty store gets its whole past, any other its records, as merging does.
     """
     engine.check_open()
-    with _opened(source) as (file, name), TemporaryFile() as spool:
-        replay = HistoryReplay(Lines(file, name, longest), engine, spool)
+    with _opened(source) as (file, name), TemporaryFile() as vector_file:
+        replay = HistoryReplay(Lines(file, name, longest), engine, vector_file)
         with engine.writing(guarded=False) as transaction:
             alone = not (transaction.base or engine.backend.journal_reader.snapshots())
             if alone:
@@ -60,7 +60,7 @@ def _merged(engine: Engine, replay: HistoryReplay) -> Merged:
         with closing(open_backend(path, "normal")) as backend:
             with backend.write() as writer:
                 replay.run(writer)
-            return merge.join(engine, merge.ForeignStore.of(backend, engine.clock()))
+            return merge.merge(engine, merge.ForeignStore.of(backend, engine.clock()))
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def _opened(source: Source) -> Iterator[tuple[IO[bytes], str]]:
             yield file, str(path)
     elif hasattr(source, "read"):
         with TemporaryFile() as copy:
-            while piece := source.read(_PIECE):
+            while piece := source.read(_READ_SIZE):
                 copy.write(
                     piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece
                 )

@@ -28,7 +28,7 @@ VERSION: Final = 1
 LONGEST_LINE: Final = 64 << 20
 """So many bytes of a line are read, unless more are allowed: a text of full length takes 2 MiB."""
 
-_NEEDED: Final = tuple(
+_REQUIRED_FIELDS: Final = tuple(
     part.name
     for part in parts_of(MemoryRecord)
     if part.default is MISSING and part.default_factory is MISSING
@@ -59,7 +59,7 @@ def record_of(given: Mapping[str, Any]) -> MemoryRecord:
     """Return the record with the fields *given*, which must be fields and enough of them."""
     if wrong := [name for name in given if name not in FIELDS]:
         raise ValidationError(f"unknown field {wrong[0]!r}")
-    if missing := [name for name in _NEEDED if name not in given]:
+    if missing := [name for name in _REQUIRED_FIELDS if name not in given]:
         raise ValidationError(f"a record without {missing[0]!r}")
     return MemoryRecord(**checked_fields(given))
 
@@ -67,7 +67,7 @@ def record_of(given: Mapping[str, Any]) -> MemoryRecord:
 def record_line(record: MemoryRecord, vector: Vector | None) -> str:
     """Return the line of a record with the vector that the store's embedder made."""
     line: dict[str, Any] = {"record": non_empty_fields(record)}
-    return fields.to_json(line if vector is None else {**line, "vector": _text(vector)})
+    return fields.to_json(line if vector is None else {**line, "vector": _encode_vector(vector)})
 
 
 def entry_line(entry: Entry, vectors: Mapping[str, Vector]) -> str:
@@ -78,7 +78,7 @@ def entry_line(entry: Entry, vectors: Mapping[str, Vector]) -> str:
         told_of |= {"id": entry.id, "namespace": entry.namespace, "moved": moved}
     line: dict[str, Any] = {"entry": {**told_of, "changes": entry.changes}}
     if vectors:
-        line["vectors"] = {name: _text(vector) for name, vector in vectors.items()}
+        line["vectors"] = {name: _encode_vector(vector) for name, vector in vectors.items()}
     return fields.to_json(line)
 
 
@@ -93,7 +93,7 @@ def header_line(header: Header) -> str:
     return fields.to_json({"format": FORMAT, "version": VERSION, **counts})
 
 
-def vector_of(value: object) -> Vector:
+def decode_vector(value: object) -> Vector:
     """Return the vector that ``record_line`` or ``entry_line`` wrote."""
     data = b64decode(fields.text("vector", value, LONGEST_LINE).encode(), validate=True)
     found = np.frombuffer(data, dtype="<f4")
@@ -102,7 +102,7 @@ def vector_of(value: object) -> Vector:
     return found
 
 
-def _text(vector: Vector) -> str:
+def _encode_vector(vector: Vector) -> str:
     return b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
 
 
@@ -195,7 +195,7 @@ class Lines:
         return line
 
 
-def vouched(lines: Iterator[str]) -> Iterator[str]:
+def with_checksum(lines: Iterator[str]) -> Iterator[str]:
     """Yield *lines* with their ends, and after them the one that vouches for them."""
     whole = hashlib.sha256()
     for line in lines:

@@ -27,10 +27,10 @@ from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, State, di
 from ...storage import open_backend
 from ..duplicates import DuplicateSearch, Found, combined, is_fuller
 from ..statements import read
-from .merge_conflicts import rivalries, told_at
+from .merge_conflicts import key_conflicts, last_changed_at
 
-_TAKEN: Final[tuple[State, ...]] = ("live", "superseded", "archived")
-_LATER: Final = tuple(name for name, each in RECORD_FIELDS.items() if not each.local)
+_MERGED_STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived")
+_LATER_CHANGE_FIELDS: Final = tuple(name for name, each in RECORD_FIELDS.items() if not each.local)
 """The fields that the later of two changes of a record decides."""
 
 Current: TypeAlias = Callable[[MemoryRecord], MemoryRecord]
@@ -77,13 +77,13 @@ class ForeignStore:
         gone: list[str] = []
         with backend.journal_reader.full_scan() as everything:
             for row in everything.records():
-                if row.record.state in _TAKEN and not row.record.expired(now):
+                if row.record.state in _MERGED_STATES and not row.record.expired(now):
                     rows.append(replace(row, record=current(row.record)))
                 else:
                     gone.append(row.record.id)
         links = backend.journal_reader.links([row.record.id for row in rows], backend.head())
         keyed = [row.record for row in rows if row.record.state == "live" and row.record.key]
-        told = {record.id: told_at(backend, record) for record in keyed}
+        told = {record.id: last_changed_at(backend, record) for record in keyed}
         return cls(rows, gone, links, backend.fact("embedder"), told)
 
 
@@ -93,7 +93,7 @@ def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged
     if isinstance(other, Engine):
         other.check_open()
         _check_other(engine, other.backend.location, itself=other is engine)
-        return join(engine, ForeignStore.of(other.backend, engine.clock(), other.current))
+        return merge(engine, ForeignStore.of(other.backend, engine.clock(), other.current))
     if not isinstance(other, str | os.PathLike):
         kind = type(other).__name__
         raise ValidationError(f"merge_from needs a store or the path of one, not {kind}")
@@ -104,7 +104,7 @@ def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged
         raise StorageError(path, "it is empty, so no store")
     _check_other(engine, path)
     with closing(open_backend(path)) as backend:
-        return join(engine, ForeignStore.of(backend, engine.clock()))
+        return merge(engine, ForeignStore.of(backend, engine.clock()))
 
 
 def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None:
@@ -114,7 +114,7 @@ def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None
         raise ValidationError("a store cannot be merged with itself")
 
 
-def join(engine: Engine, incoming: ForeignStore) -> Merged:
+def merge(engine: Engine, incoming: ForeignStore) -> Merged:
     """Bring *incoming* in, all of it or nothing."""
     rows = _embedded(engine, incoming)
     known = engine.backend.get([row.record.id for row in rows])
@@ -125,7 +125,7 @@ def join(engine: Engine, incoming: ForeignStore) -> Merged:
     with engine.writing(
         closing=True, guarded=False
     ) as transaction:  # so that accesses are compared with all
-        joined = _Joined(transaction, engine.backend, nearest, incoming).take(rows)
+        joined = _Merge(transaction, engine.backend, nearest, incoming).take(rows)
     engine.index.save()
     return joined
 
@@ -141,7 +141,7 @@ def _embedded(engine: Engine, incoming: ForeignStore) -> list[Row]:
     ]
 
 
-class _Joined:
+class _Merge:
     """Incoming records as they are written, and the count of what became of them."""
 
     def __init__(
@@ -167,7 +167,9 @@ class _Joined:
     def take(self, rows: Sequence[Row]) -> Merged:
         """Write *rows* and the links; return what became of them."""
         for id, (_, ours) in self._writer.find(self._incoming.gone).items():
-            self._own[_derived(id, ours)] = id  # by which it is kept there if it says another text
+            self._own[_derived_id(id, ours)] = (
+                id  # by which it is kept there if it says another text
+            )
         self._ids = {row.record.id: self._id_here(row.record) for row in rows}
         if self._own:  # some may be known there by an id that was made for them
             self._ids = {row.record.id: self._id_here(row.record) for row in rows}
@@ -186,10 +188,10 @@ class _Joined:
         """Return the id that *record* has here: its own, unless that is another text's."""
         id = self._own.get(record.id, record.id)
         while found := self._writer.find([id]).get(id):
-            if found[1].state == "erased" or _said(found[1]) == _said(record):
+            if found[1].state == "erased" or _text_fields(found[1]) == _text_fields(record):
                 break
-            self._own[_derived(id, found[1])] = id
-            id = _derived(id, record)
+            self._own[_derived_id(id, found[1])] = id
+            id = _derived_id(id, record)
         return id
 
     def _named(self, record: MemoryRecord) -> MemoryRecord:
@@ -200,7 +202,7 @@ class _Joined:
     def _settle(self, records: Sequence[MemoryRecord]) -> None:
         """Have the texts that were told last stand where both stores tell something else."""
         back: dict[str, Any] = {"state": "live", "superseded_by": None}
-        for each in rivalries(self._transaction, self._backend, records, self._told):
+        for each in key_conflicts(self._transaction, self._backend, records, self._told):
             self._outdated |= {record.id: each.head.id for record in each.outdated}
             for row, record in each.superseded:
                 supersede(self._transaction, row, record, each.head.id)
@@ -259,7 +261,9 @@ class _Joined:
         row, holder = self._writer.by_key(record.namespace, record.key) or (0, None)
         if holder is None:
             return None
-        later = told_at(self._backend, holder) >= self._told.get(record.id, record.occurred_at)
+        later = last_changed_at(self._backend, holder) >= self._told.get(
+            record.id, record.occurred_at
+        )
         if later and not holder.expired(self._transaction.now):
             return holder.id
         supersede(self._transaction, row, holder, record.id)
@@ -278,7 +282,7 @@ class _Joined:
             last_accessed_at=max(accessed, default=None),
         )
         if theirs.updated_at > ours.updated_at:
-            later = {name: getattr(theirs, name) for name in _LATER}
+            later = {name: getattr(theirs, name) for name in _LATER_CHANGE_FIELDS}
             if ours.state == "live":
                 later["outcome"] = max(theirs.outcome, LOWEST_LIVE)
             if ours.state == "live" and self._is_superseded(theirs):
@@ -308,11 +312,11 @@ class _Joined:
             self._transaction.link(found[source][1], link.kind, target, holds=True)
 
 
-def _said(record: MemoryRecord) -> tuple[object, ...]:
+def _text_fields(record: MemoryRecord) -> tuple[object, ...]:
     return record.content, record.value, record.author
 
 
-def _derived(id: str, record: MemoryRecord) -> str:
+def _derived_id(id: str, record: MemoryRecord) -> str:
     """Return the id that another text with this *id* gets, always the same for the same text."""
-    said = fields.to_json([id, *_said(record)])
+    said = fields.to_json([id, *_text_fields(record)])
     return f"{id[:17]}{hashlib.sha256(said.encode()).hexdigest()[:15]}"

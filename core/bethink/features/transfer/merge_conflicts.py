@@ -13,20 +13,22 @@ from ...memory.engine import Transaction
 from ...model.port import Backend
 from ...model.records import MemoryRecord
 from ..duplicates import say_the_same
-from ..files import held, path_of, place_of
+from ..files import path_of, records_by_key, start_byte
 from ..statements import read
 
 _Found: TypeAlias = tuple[int, MemoryRecord]
-_SAID: Final = frozenset(("content", "value"))
-_LATEST: Final = 64  # entries: who changed nothing but a mark for so long is told when it occurred
+_TEXT_FIELDS: Final = frozenset(("content", "value"))
+_MAX_ENTRIES: Final = (
+    64  # entries: who changed nothing but a mark for so long is told when it occurred
+)
 
 
-def told_at(backend: Backend, record: MemoryRecord) -> float:
+def last_changed_at(backend: Backend, record: MemoryRecord) -> float:
     """Return when *record* last came to say something else, or else when it occurred."""
-    for entry in backend.log(_LATEST, record.id, None, 0):
+    for entry in backend.log(_MAX_ENTRIES, record.id, None, 0):
         if entry.action == "store":
             break
-        if not _SAID.isdisjoint(entry.changes):
+        if not _TEXT_FIELDS.isdisjoint(entry.changes):
             return max(record.occurred_at, entry.at)
     return record.occurred_at
 
@@ -43,7 +45,7 @@ class KeyConflict(NamedTuple):
     revived: Sequence[_Found] = ()
 
 
-def rivalries(
+def key_conflicts(
     transaction: Transaction,
     backend: Backend,
     incoming: Iterable[MemoryRecord],
@@ -55,7 +57,7 @@ def rivalries(
     rival, nor is a fact that the one here took in; and a text that was forgotten here stays so.
     """
     for theirs in _texts(incoming).values():
-        parts = held(transaction, theirs[0].namespace, path_of(theirs[0]))
+        parts = records_by_key(transaction, theirs[0].namespace, path_of(theirs[0]))
         known = transaction.writer.find([each.id for each in theirs])
         gone = [found for found in known.values() if found[1].state != "live"]
         here = [each for _, each in parts.values()]
@@ -66,7 +68,7 @@ def rivalries(
         if alone and any(say_the_same(read(theirs[0]), read(each), 1.0) for each in here):
             continue  # the fact here has taken it in
         fresh = [each for each in theirs if each.id not in known]
-        latest = max((told_at(backend, each) for each in here), default=math.inf)
+        latest = max((last_changed_at(backend, each) for each in here), default=math.inf)
         whole = all(each.state != "erased" for _, each in gone)
         if whole and max(told[each.id] for each in theirs) > latest:
             ours = [(row, each) for row, each in parts.values() if each.id not in ids]
@@ -81,4 +83,4 @@ def _texts(records: Iterable[MemoryRecord]) -> dict[tuple[str, str], Sequence[Me
     for record in records:
         if record.state == "live" and record.key is not None:
             texts.setdefault((record.namespace, path_of(record)), []).append(record)
-    return {place: sorted(parts, key=place_of) for place, parts in texts.items()}
+    return {place: sorted(parts, key=start_byte) for place, parts in texts.items()}

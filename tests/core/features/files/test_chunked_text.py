@@ -9,24 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import Files, MemoryStore
-from bethink.features.files.chunked_text import LONGEST, cut, cut_anew, rewrite
+from bethink.features.files.chunked_text import (
+    MAX_CHUNK_CHARACTERS,
+    rechunk,
+    rewrite,
+    split_into_chunks,
+)
 
-LONG = "x" * (LONGEST + 1)
+LONG = "x" * (MAX_CHUNK_CHARACTERS + 1)
 LINES = st.lists(st.sampled_from(["", "a line", "é" * 700, LONG]), max_size=8).map("\n".join)
 
 
 @given(text=LINES)
 def test_a_text_is_cut_at_the_ends_of_lines(text: str) -> None:
-    pieces = cut(text)
+    pieces = split_into_chunks(text)
     assert "".join(pieces) == text
-    assert all(0 < len(piece) <= LONGEST for piece in pieces)
-    assert all(piece.endswith("\n") or len(piece) == LONGEST for piece in pieces[:-1])
+    assert all(0 < len(piece) <= MAX_CHUNK_CHARACTERS for piece in pieces)
+    assert all(piece.endswith("\n") or len(piece) == MAX_CHUNK_CHARACTERS for piece in pieces[:-1])
 
 
 @given(texts=st.lists(LINES, min_size=1, max_size=4), text=LINES)
 def test_a_text_cut_anew_is_that_text(texts: list[str], text: str) -> None:
     for whole in ("".join(texts), "".join(texts) + text, text):
-        assert "".join(cut_anew(texts, whole)) == whole
+        assert "".join(rechunk(texts, whole)) == whole
 
 
 @pytest.mark.parametrize(
@@ -46,7 +51,7 @@ def test_a_text_cut_anew_is_that_text(texts: list[str], text: str) -> None:
 def test_what_a_text_begins_with_stays_cut_as_it_is(
     texts: list[str], text: str, parts: list[str]
 ) -> None:
-    assert cut_anew(texts, text) == parts
+    assert rechunk(texts, text) == parts
 
 
 def test_a_text_that_was_made_anew_meanwhile_is_returned_as_it_is_now() -> None:

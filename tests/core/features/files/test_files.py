@@ -513,7 +513,7 @@ class Model(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.patched = pytest.MonkeyPatch()
-        self.patched.setattr(chunked_text, "LONGEST", 4)
+        self.patched.setattr(chunked_text, "MAX_CHUNK_CHARACTERS", 4)
         self.store = MemoryStore(embedder=HashEmbedder(16))
         self.files = Files(self.store)
         self.texts: dict[str, str] = {}

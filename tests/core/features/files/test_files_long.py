@@ -22,7 +22,7 @@ from bethink import (
     ValidationError,
 )
 from bethink.features.files import path_of
-from bethink.features.files.chunked_text import LONGEST
+from bethink.features.files.chunked_text import MAX_CHUNK_CHARACTERS
 from bethink.model.fields import MAX_CONTENT
 
 from ...storage.processes import Child, forks
@@ -39,7 +39,7 @@ def test_failures_cut_no_hole_into_a_text(files: Files) -> None:
     assert files.read("/log") == LINE * 30
 
 
-@given(texts=st.lists(st.text() | st.just("é" * LONGEST), max_size=4), data=st.data())
+@given(texts=st.lists(st.text() | st.just("é" * MAX_CHUNK_CHARACTERS), max_size=4), data=st.data())
 def test_what_is_appended_begins_where_the_file_ended(
     texts: list[str], data: st.DataObject
 ) -> None:
@@ -164,9 +164,9 @@ def test_what_stands_across_two_pieces_can_be_replaced(files: Files) -> None:
 
 
 def test_an_edit_of_a_long_file_leaves_the_pieces_before_it(files: Files) -> None:
-    files.write("/a", "".join(f"line {number}\n" for number in range(LONGEST)))
+    files.write("/a", "".join(f"line {number}\n" for number in range(MAX_CHUNK_CHARACTERS)))
     before = files.store.all(namespace=files.namespace)
-    files.str_replace("/a", f"line {LONGEST - 1}\n", "the end\n")
+    files.str_replace("/a", f"line {MAX_CHUNK_CHARACTERS - 1}\n", "the end\n")
     after = files.store.all(namespace=files.namespace)
     assert len(after) == len(before) > 2
     assert after[:-1] == before[:-1]
@@ -211,8 +211,11 @@ def test_a_path_too_long_for_its_pieces_is_refused(
 
 
 def test_a_range_is_found_in_a_piece_of_characters_of_four_bytes(files: Files) -> None:
-    files.write("/a", "\U0001f99c" * LONGEST * 3)
-    assert files.read_range("/a", 8 * LONGEST - 4, 8 * LONGEST + 4) == "\U0001f99c" * 2
+    files.write("/a", "\U0001f99c" * MAX_CHUNK_CHARACTERS * 3)
+    assert (
+        files.read_range("/a", 8 * MAX_CHUNK_CHARACTERS - 4, 8 * MAX_CHUNK_CHARACTERS + 4)
+        == "\U0001f99c" * 2
+    )
 
 
 def test_a_range_within_a_character_is_refused_and_one_beyond_the_end_is_empty(
@@ -278,7 +281,7 @@ def test_processes_lose_no_line_that_they_append(files: Files) -> None:
 
 
 def test_nobody_reads_half_of_what_is_written(files: Files) -> None:
-    texts = [f"{n}\n" * LONGEST for n in (1, 2)]
+    texts = [f"{n}\n" * MAX_CHUNK_CHARACTERS for n in (1, 2)]
     files.write("/a", texts[0])
 
     def read(_: int) -> bool:
@@ -294,7 +297,7 @@ def test_nobody_reads_half_of_what_is_written(files: Files) -> None:
 def test_nobody_reads_pieces_from_between_two_times_that_a_file_said_the_same(
     files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, other = (f"{n}\n" * LONGEST for n in (1, 2))
+    one, other = (f"{n}\n" * MAX_CHUNK_CHARACTERS for n in (1, 2))
     files.write("/a", one)
     backend = files.store._engine.backend
     span = backend.span

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import ValidationError
-from bethink.features.files.paths import above, normalised
+from bethink.features.files.paths import above, normalise_path
 from bethink.model.namespaces import below
 
 TRICKY = ("..", ".", "/", "\\", "%2e", "%2F", "%5c", "%25", "2e", "\uff0e", "\u2025", "\uff0f",
@@ -39,7 +39,7 @@ inside = st.lists(names, min_size=1, max_size=3).map(lambda parts: "/" + "/".joi
     ],
 )
 def test_a_path_has_one_spelling(path: str, one: str) -> None:
-    assert normalised(path) == one
+    assert normalise_path(path) == one
 
 
 @pytest.mark.parametrize(
@@ -58,22 +58,22 @@ def test_a_path_has_one_spelling(path: str, one: str) -> None:
 )  # fmt: skip
 def test_a_path_that_leads_out_or_hides_something_is_refused(path: str) -> None:
     with pytest.raises(ValidationError):
-        normalised(path)
+        normalise_path(path)
 
 
 @pytest.mark.parametrize("path", [None, 7, b"/a", ["/a"]])
 def test_a_path_is_a_text(path: Any) -> None:
     with pytest.raises(ValidationError, match="must be a str"):
-        normalised(path)
+        normalise_path(path)
 
 
 @given(path=paths)
 def test_no_reader_finds_a_way_up_in_what_is_accepted(path: str) -> None:
     try:
-        name = normalised(path)
+        name = normalise_path(path)
     except ValidationError:
         return
-    assert normalised(name) == name == unicodedata.normalize("NFC", name)
+    assert normalise_path(name) == name == unicodedata.normalize("NFC", name)
     decoded = unquote(unquote(unquote(name)))
     for reading in (name, decoded, unicodedata.normalize("NFKC", decoded)):
         assert posixpath.normpath(reading) == reading

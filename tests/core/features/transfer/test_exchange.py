@@ -79,7 +79,7 @@ def lived(folder: Path, seed: int, operations: int = 60) -> tuple[MemoryStore, P
     return store, pair
 
 
-def vouched(lines: list[str]) -> str:
+def with_checksum(lines: list[str]) -> str:
     """Return *lines*, the last one made to vouch for the others."""
     body = "".join(f"{line}\n" for line in lines[:-1])
     return body + json.dumps({"end": {"sha256": hashlib.sha256(body.encode()).hexdigest()}}) + "\n"
@@ -91,7 +91,7 @@ def changed(text: str, number: int, change: Callable[[Any], object]) -> str:
     line = json.loads(lines[number - 1])
     change(line)
     lines[number - 1] = json.dumps(line)
-    return vouched(lines)
+    return with_checksum(lines)
 
 
 def assert_same_past(store: MemoryStore, copy: MemoryStore, pair: Pair) -> None:
