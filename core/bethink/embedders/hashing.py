@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from math import log
 
@@ -15,9 +15,14 @@ from ..model.fields import integer
 from ..text import STOP_WORDS, stem, stems
 from .base import Embedder, Matrix, checked_texts, normalised
 
-_STOP_STEMS = frozenset(stem(word) for word in STOP_WORDS)
 _BLOCK = 512
 _PARTS_WEIGHT = 0.5
+
+
+@cache
+def _stop_stems() -> frozenset[str]:
+    """Return the stems of stop words, made on first use."""
+    return frozenset(map(stem, STOP_WORDS))
 
 
 class HashEmbedder(Embedder):
@@ -76,7 +81,7 @@ class HashEmbedder(Embedder):
 
 def _telling_terms(text: str) -> list[str]:
     every = stems(text)
-    return [term for term in every if term not in _STOP_STEMS] or every
+    return [term for term in every if term not in _stop_stems()] or every
 
 
 @lru_cache(maxsize=1 << 15)

@@ -11,7 +11,7 @@ from .keyword import authored
 BRIEF: Final = 30
 """The most words of a question that the next turn answers as a whole."""
 
-ASSISTANT: Final = terms("assistant ai")
+ASSISTANT: Final = ["assist", "ai"]  # terms("assistant ai")
 """The terms of an author's name that mark an assistant."""
 
 UNASKED: Final = 0.8

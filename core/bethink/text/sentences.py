@@ -1,9 +1,10 @@
-"""What kind of thing a text says: whether it asks, tells a time or much else, or instructs."""
+"""The kinds of sentences: questions, instructions, mentions of a time, and small talk."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from functools import cache
 from operator import itemgetter
 from typing import Final
 
@@ -14,15 +15,12 @@ from .tokenizer import terms
 
 _QUESTION_MARKS: Final = ("?", "\uff1f", "\u061f")
 _CLOSING_MARKS: Final = " \t\r\n!\"'\u201d\u2019)]*_~`"
-_TIMES: Final = frozenset(
-    terms(
-        "yesterday today tonight tomorrow ago recently minute hour day week weekend month year "
-        "decade century morning noon afternoon evening night midnight spring summer autumn winter "
-        "monday tuesday wednesday thursday friday saturday sunday " + " ".join(MONTHS)
-    )
+_TIMES: Final = (
+    "yesterday today tonight tomorrow ago recently minute hour day week weekend month year decade "
+    "century morning noon afternoon evening night midnight spring summer autumn winter monday "
+    "tuesday wednesday thursday friday saturday sunday"
 )
 _FIRST: Final = itemgetter(0)
-_SILENT: Final = frozenset(terms(" ".join(STOP_WORDS)))
 _PAST: Final = (
     "been|felt|forgot|had|heard|knew|liked|lost|loved|met|mind|missed|needed|saw|seen|thought|told|"
     "tried|wanted|was|went|were|wished|worked"
@@ -34,27 +32,39 @@ _INSTRUCTION: Final = lazy_pattern(
 )
 
 
+@cache
+def _time_terms() -> frozenset[str]:
+    """Return the terms of words for times, made on first use."""
+    return frozenset(terms(" ".join((_TIMES, *MONTHS))))
+
+
+@cache
+def _stop_terms() -> frozenset[str]:
+    """Return the terms of stop words, made on first use."""
+    return frozenset(terms(" ".join(STOP_WORDS)))
+
+
 def ends_asking(text: str) -> bool:
-    """Tell whether the text ends with a question mark, but for quotes and the like after it."""
+    """Return whether the text ends with a question mark, before quotes and brackets."""
     return text.rstrip(_CLOSING_MARKS).endswith(_QUESTION_MARKS)
 
 
 def tells_time(found: Collection[str]) -> bool:
-    """Tell whether a text of these search terms may say when or how long; of words, in English.
+    """Return whether search terms may name a time or a duration; words in English.
 
     A number may be a year, a day or an hour.
     """
-    return not _TIMES.isdisjoint(found) or any(map(str.isdigit, map(_FIRST, found)))
+    return not _time_terms().isdisjoint(found) or any(map(str.isdigit, map(_FIRST, found)))
 
 
 def telling(found: Iterable[str]) -> int:
-    """Count the distinct of these search terms, without those of stop words."""
-    return len(set(found) - _SILENT)
+    """Return the number of distinct search terms, stop words aside."""
+    return len(set(found) - _stop_terms())
 
 
 def instructs(text: str) -> bool:
-    """Tell whether the text is a standing instruction in English: "Always", "Never" do so.
+    """Return whether the text is a standing instruction in English: "Always …", "Never …".
 
-    "Always wanted to see Rome" and "Never mind" are none.
+    "Always wanted to see Rome" and "Never mind" are no instructions.
     """
     return _INSTRUCTION.match(text) is not None

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from bethink import MemoryRecord, MemoryStore
-from bethink.index.documents import BRIEF, document
+from bethink.index.documents import ASSISTANT, BRIEF, document
+from bethink.text import terms
 
 
 def stored(
@@ -56,3 +57,7 @@ def test_the_name_of_the_author_in_front_is_not_said() -> None:
     assert named._replace(terms=said.terms) == said
     other = document(stored(f"Anna: {asked}", author="Bob"))
     assert (other.words, other.telling, other.instructs) == (5, 5, False)
+
+
+def test_an_assistants_names_are_search_terms() -> None:
+    assert terms("assistant ai") == ASSISTANT
