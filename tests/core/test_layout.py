@@ -245,7 +245,7 @@ def test_importing_every_public_name_compiles_no_expression_of_the_languages() -
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded, used = (set(line.split()) for line in done.stdout.splitlines())
     lazy = "bethink.model.patterns"
-    assert not {name for name in loaded if name.startswith(("bethink.text", lazy))}
+    assert not {name for name in loaded if name.startswith("bethink.text")}
     assert lazy in used
 
 
