@@ -414,6 +414,7 @@ print(isinstance(ChatMessageHistory(MemoryStore(), "s1"), BaseChatMessageHistory
 
 
 def test_a_history_passes_for_langchains_own(store: MemoryStore) -> None:
+    assert isinstance(ChatMessageHistory(store, "s1"), BaseChatMessageHistory)
     assert issubclass(ChatMessageHistory, BaseChatMessageHistory)
     assert run_python(UNUSED) == "True\n"
 
