@@ -149,6 +149,23 @@ def test_the_block_may_end_the_system_message(known: MemoryStore, prompt: Any) -
     assert human.content == QUESTION
 
 
+def test_the_blocks_of_a_system_message_stay_what_they_are(known: MemoryStore) -> None:
+    if not _takes_system_messages():
+        pytest.skip("this LangChain takes no system message")
+    told: dict[str, Any] = {"type": "text", "text": "Be brief."}
+    told["cache_control"] = {"type": "ephemeral"}
+    model, memory = Model(replies=["There."]), MemoryMiddleware(known, inject_as="system")
+    prompt = SystemMessage([told], name="rules")
+    agent: Any = create_agent(model, system_prompt=prompt, middleware=[memory])
+    agent.invoke(asked(QUESTION))
+    system = model._seen[-1][0]
+    first, added = system.content
+    assert (first, system.name) == (told, "rules")
+    assert isinstance(added, dict)
+    assert added.keys() == {"type", "text"}
+    assert "cobalt flowerpot" in added["text"]
+
+
 def _takes_system_messages() -> bool:
     from langchain.agents.middleware import ModelRequest
 
@@ -282,6 +299,24 @@ def test_a_summary_is_not_something_said(store: MemoryStore) -> None:
     ]
     memory.after_agent({"messages": said}, None)
     assert [each.content for each in store.all()] == ["Hi.", "You?", "Hello."]
+
+
+def test_the_last_turn_is_remembered_and_not_what_was_said_before(store: MemoryStore) -> None:
+    before = [
+        *(HumanMessage("I was born in Kiel."), AIMessage("Noted.")),
+        *(HumanMessage("I moved to Graz."), AIMessage("Noted, too.")),
+    ]
+    agent: Any = create_agent(Model(replies=["In May."]), middleware=[MemoryMiddleware(store)])
+    agent.invoke({"messages": [*before, HumanMessage("Hi."), HumanMessage("When did I move?")]})
+    assert [each.content for each in store.all()] == ["Hi.", "When did I move?", "In May."]
+
+
+def test_a_run_in_which_no_human_spoke_is_remembered(store: MemoryStore) -> None:
+    agent: Any = create_agent(
+        Model(replies=["Good morning."]), middleware=[MemoryMiddleware(store)]
+    )
+    agent.invoke({"messages": [SystemMessage("Greet the user.")]})
+    assert [(each.author, each.content) for each in store.all()] == [("ai", "Good morning.")]
 
 
 class Compacting(AgentMiddleware):
