@@ -13,8 +13,8 @@ from typing import Any
 from ag2 import Agent
 from ag2.testing import TestConfig
 
-from bethink import (MemoryStore, Subtree)
-from bethink_adapters.ag2 import (RecallPolicy, remembering)
+from bethink import MemoryStore, Subtree
+from bethink_adapters.ag2 import RecallPolicy, remembering
 
 
 class Shown(RecallPolicy):

@@ -13,8 +13,8 @@ from typing import Any
 
 from agent_framework import Agent, ChatResponse, Message
 
-from bethink import (MemoryStore, Subtree)
-from bethink_adapters.agent_framework import (MemoryHistory, MemoryRecall)
+from bethink import MemoryStore, Subtree
+from bethink_adapters.agent_framework import MemoryHistory, MemoryRecall
 
 
 class Scripted:

@@ -13,7 +13,7 @@ from typing import Any
 
 from autogen import ConversableAgent
 
-from bethink import (MemoryStore, Subtree)
+from bethink import MemoryStore, Subtree
 from bethink_adapters.autogen.classic import MemoryCapability
 
 

@@ -21,7 +21,7 @@ from crewai import LLM, Agent, Crew, Memory, Task
 from crewai.llms.base_llm import BaseLLM
 
 from bethink import MemoryStore
-from bethink_adapters.crewai import (CrewStorage, learn_outcomes)
+from bethink_adapters.crewai import CrewStorage, learn_outcomes
 
 
 class StandIn(BaseLLM):

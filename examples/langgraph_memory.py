@@ -18,7 +18,7 @@ from langchain_core.messages import SystemMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.runtime import Runtime
 
-from bethink_adapters.langgraph import (BethinkSaver, BethinkStore)
+from bethink_adapters.langgraph import BethinkSaver, BethinkStore
 
 MEMORIES = ("users", "ann", "memories")
 

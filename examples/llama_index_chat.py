@@ -13,8 +13,8 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.memory import Memory
 
-from bethink import (MemoryStore, Subtree)
-from bethink_adapters.llama_index import (BethinkDBChatStore, RecallBlock)
+from bethink import MemoryStore, Subtree
+from bethink_adapters.llama_index import BethinkDBChatStore, RecallBlock
 
 
 class Scripted(CustomLLM):

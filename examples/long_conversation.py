@@ -26,7 +26,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar, Self
 
-from bethink import (MemoryStore, Subtree, segment)
+from bethink import MemoryStore, Subtree, segment
 
 BATCH = 128
 Line = dict[str, Any]

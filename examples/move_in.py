@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from bethink import MemoryStore
-from bethink_adapters.formats import (export_markdown, import_from, read_chatgpt)
+from bethink_adapters.formats import export_markdown, import_from, read_chatgpt
 
 sample = Path(__file__).parent / "data" / "conversations.json"
 export = sys.argv[1] if len(sys.argv) > 1 else sample

@@ -13,8 +13,8 @@ from pathlib import Path
 from agents import Agent, RunConfig, Runner
 from agents.testing import ScriptedModel, assistant_message
 
-from bethink import (MemoryStore, Subtree)
-from bethink_adapters.openai_agents import (MemorySession, recall_filter)
+from bethink import MemoryStore, Subtree
+from bethink_adapters.openai_agents import MemorySession, recall_filter
 
 
 async def chat(store: MemoryStore, session_id: str, said: str, scripted: str) -> None:

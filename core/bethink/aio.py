@@ -1,7 +1,7 @@
-"""AsyncMemoryStore, AsyncPast, AsyncKeyedMemory and AsyncFiles: the same verbs, awaitable.
+"""AsyncMemoryStore, AsyncPast, AsyncKeyedMemory and AsyncFiles: the async twins.
 
-Each runs in a worker thread, so no verb blocks the event loop; only opening a store does, for a
-moment. Who cancels a verb that writes waits until it is through, so that nothing overtakes it.
+Each verb runs in a worker thread, so no verb blocks the event loop; only opening a store does,
+for a moment. Cancelling a write waits until the write is through, so that nothing overtakes it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def make_async(
 def make_async_write(
     verb: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
-    """Return *verb*, which writes, as a coroutine method; see ``finish_in_thread``."""
+    """Return *verb*, a write, as a coroutine method; see ``finish_in_thread``."""
     return _as_coroutine(verb, finish_in_thread)
 
 
@@ -51,16 +51,16 @@ def _as_coroutine(
 
 
 async def run_in_thread(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run *verb* in a worker thread; who cancels it does not wait for it."""
+    """Run *verb* in a worker thread; a cancelled caller does not wait."""
     from asyncio import to_thread
 
     return await to_thread(verb, *args, **kwargs)
 
 
 async def finish_in_thread(verb: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run *verb* in a worker thread; who cancels it waits until it is through.
+    """Run *verb* in a worker thread; a cancelled caller waits for the end.
 
-    So what comes after a cancelled write finds it done or not done, and never overtakes it.
+    So code after a cancelled write finds the write done or not done, and never overtakes the write.
     """
     import asyncio
 
@@ -80,14 +80,14 @@ async def finish_in_thread(verb: Callable[P, R], /, *args: P.args, **kwargs: P.k
 def _async_read(
     verb: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
-    """Return *verb* of what is behind a face as a coroutine method of the face."""
+    """Return *verb* of the synchronous object as a coroutine method."""
     return make_async(_call_on_sync(verb))
 
 
 def _async_write(
     verb: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
-    """Return *verb*, which writes, as a coroutine method of the face."""
+    """Return *verb*, a write, as a coroutine method."""
     return make_async_write(_call_on_sync(verb))
 
 
@@ -108,9 +108,9 @@ class _AsyncView:
 
 
 class AsyncMemoryStore(_AsyncView):
-    """A ``MemoryStore`` whose verbs are awaitable; ``sync`` is the store itself.
+    """A ``MemoryStore`` with awaitable verbs; ``sync`` is the store.
 
-    It is bound to no event loop: one store serves any number of loops.
+    The object is bound to no event loop: one store serves any number of loops.
     """
 
     def __init__(self, location: str | os.PathLike[str] = ":memory:", **options: Any) -> None:
@@ -162,7 +162,7 @@ class AsyncMemoryStore(_AsyncView):
     close = _async_write(MemoryStore.close)
 
     async def as_of(self, when: When) -> AsyncPast:
-        """Return what the store held at a moment, to be awaited."""
+        """Return the records of the store at a moment, to be awaited."""
         return AsyncPast(await run_in_thread(self.sync.as_of, when))
 
     update_wrapper(as_of, MemoryStore.as_of)
@@ -170,7 +170,7 @@ class AsyncMemoryStore(_AsyncView):
     async def merge_from(
         self, other: AsyncMemoryStore | MemoryStore | str | os.PathLike[str]
     ) -> Merged:
-        """Bring in what another store holds, which may be awaitable, too."""
+        """Merge the memories of a second store, which may be awaitable, too."""
         source = other.sync if isinstance(other, AsyncMemoryStore) else other
         return await finish_in_thread(self.sync.merge_from, source)
 
@@ -188,7 +188,7 @@ def _synchronous(store: AsyncMemoryStore | MemoryStore) -> MemoryStore:
 
 
 class AsyncPast(_AsyncView):
-    """A ``Past`` whose verbs are awaitable; ``sync`` is the past itself."""
+    """A ``Past`` with awaitable verbs; ``sync`` is the past."""
 
     def __init__(self, past: Past) -> None:
         self.sync = past
@@ -197,9 +197,9 @@ class AsyncPast(_AsyncView):
 
 
 class AsyncKeyedMemory:
-    """A ``KeyedMemory`` whose verbs are awaitable; ``sync`` is the memory itself.
+    """A ``KeyedMemory`` with awaitable verbs; ``sync`` is the memory.
 
-    The function given to ``update`` is an ordinary one and runs in a worker thread.
+    The function given to ``update`` is a plain function and runs in a worker thread.
     """
 
     def __init__(
@@ -221,14 +221,14 @@ class AsyncKeyedMemory:
 
 
 class AsyncFiles:
-    """``Files`` whose verbs are awaitable; ``sync`` are the files themselves."""
+    """``Files`` with awaitable verbs; ``sync`` are the files."""
 
     def __init__(self, store: AsyncMemoryStore | MemoryStore, namespace: str = "files") -> None:
         self.sync = Files(_synchronous(store), namespace)
         self.namespace = self.sync.namespace
 
     async def as_of(self, when: When) -> AsyncFiles:
-        """Return the files as they were at a moment, to be awaited."""
+        """Return the files at a moment, to be awaited."""
         past = AsyncFiles.__new__(AsyncFiles)
         past.namespace = self.namespace
         past.sync = await run_in_thread(self.sync.as_of, when)

@@ -159,7 +159,7 @@ def test_the_blocks_of_a_system_message_stay_what_they_are(known: MemoryStore) -
     agent: Any = create_agent(model, system_prompt=prompt, middleware=[memory])
     agent.invoke(asked(QUESTION))
     system = model._seen[-1][0]
-    first, added = system.content
+    first, added = list(system.content)
     assert (first, system.name) == (told, "rules")
     assert isinstance(added, dict)
     assert added.keys() == {"type", "text"}

@@ -1,8 +1,7 @@
 """Texts into vectors.
 
-An embedder is anything with a ``name``, a ``dimension`` and ``embed``. `StaticEmbedder` and
-`HashEmbedder` need nothing and are always there; the others reach for a model, but only when the
-first text comes: making one imports nothing, loads nothing and opens no socket.
+An embedder is any object with a ``name``, a ``dimension`` and ``embed``. `StaticEmbedder` and
+`HashEmbedder` need nothing and are always available.
 """
 
 from .base import (

@@ -1,4 +1,4 @@
-"""What an embedder is, and what every one is held to."""
+"""The interface of an embedder, and the checks of every embedder."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Matrix = npt.NDArray[np.float32]
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turn texts into vectors that are near each other when the texts are about the same.
+    """Turn texts into vectors that are close if the texts are about a common subject.
 
-    Three optional attributes calibrate it: two texts without a common word count as related only
-    above the cosine ``floor`` (default 0); the vector signal rises from 0 at the cosine ``zero``
-    (default: the floor), which is less than 1; ``share``, from 0 to 1, is its part of hybrid
-    similarity (default .4).
+    Three optional attributes calibrate the embedder: two texts without a common word count as
+    related only above the cosine ``floor`` (default 0); the vector signal rises from 0 at the
+    cosine ``zero`` (default: the floor), less than 1; ``share``, from 0 to 1, is the vector's part
+    of hybrid similarity (default .4).
     """
 
     @property
     def name(self) -> str:
-        """Name the model, and the dimension if it varies; equal names mean comparable vectors."""
+        """The name of the model (and dimension); equal names mean comparable vectors."""
 
     @property
     def dimension(self) -> int:
@@ -48,7 +48,7 @@ def normalised(matrix: npt.ArrayLike) -> Matrix:
 
 
 def checked_texts(texts: Sequence[str]) -> Sequence[str]:
-    """Return *texts* if they are a list of strings; refuse one string alone."""
+    """Return *texts* if a list of strings; refuse a single string."""
     if isinstance(texts, str):
         raise ValidationError("texts must be a list of strings, not one string")
     for text in texts:
@@ -58,7 +58,7 @@ def checked_texts(texts: Sequence[str]) -> Sequence[str]:
 
 
 def checked(embedder: Embedder) -> Embedder:
-    """Return *embedder* if it can embed; no model is loaded for that."""
+    """Return *embedder* if valid; no model is loaded."""
     embeds = callable(getattr(embedder, "embed", None)) and not isinstance(embedder, type)
     if not embeds:
         given = embedder.__name__ if isinstance(embedder, type) else type(embedder).__name__
@@ -72,7 +72,7 @@ def checked(embedder: Embedder) -> Embedder:
 
 
 def checked_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> Matrix:
-    """Return what an embedder returned as float32 rows, or refuse it: a wrong shape, no numbers."""
+    """Return an embedder's result as float32 rows; refuse wrong shapes and values."""
     rows = _single(vectors)
     if rows.ndim != 2 or len(rows) != count or rows.shape[1] == 0:
         raise ValidationError(f"the embedder returned shape {rows.shape} for {count} texts")
@@ -104,10 +104,10 @@ def imported(module: str, extra: str) -> Any:
 
 
 class LazyEmbedder(Embedder):
-    """Share what embedders with a model behind them have in common.
+    """The common part of embedders with a model.
 
-    Blank text never reaches the model: its row is zero. A dimension that was not given is found
-    out by embedding one word.
+    Blank text never reaches the model: the row is zero. An unknown dimension is measured by
+    embedding one word.
     """
 
     def __init__(self, name: str, dimension: int | None) -> None:
@@ -128,7 +128,7 @@ class LazyEmbedder(Embedder):
         return self._dimension or self._rows(["dimension"]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Embed the texts as rows of length one; blank ones as zeros."""
+        """Embed the texts as rows of length one; blank texts as zeros."""
         texts = checked_texts(texts)
         told = [row for row, text in enumerate(texts) if text.strip()]
         if not told:
@@ -145,13 +145,13 @@ class LazyEmbedder(Embedder):
 
     @abstractmethod
     def _compute(self, texts: list[str]) -> npt.ArrayLike:
-        """Give one vector for each of one or more texts, none of them blank."""
+        """Return one vector for each of one or more texts, none blank."""
 
 
 class CallableEmbedder(LazyEmbedder):
     """Use your own function: texts in, one vector for each out.
 
-    *name* is kept in the store's file, so change it whenever the function's vectors change.
+    The store's file keeps *name*, so change the name whenever the function's vectors change.
     """
 
     def __init__(

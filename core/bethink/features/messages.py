@@ -1,4 +1,4 @@
-"""The message-log face: what was said in a session, in order, kept in a store like all else."""
+"""The message log: the messages of a session, in order, kept in a store."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class MessageLog:
-    """The messages of one *session*: records of a namespace of their own, oldest first.
+    """The messages of one *session*: records of a separate namespace, oldest first.
 
-    Any text is a session, the empty one too, if a namespace has room for it (1,024 characters,
-    quoted). No session sees another's messages. Making a log reads and writes nothing.
+    Any text is a session, also the empty text, within 1,024 characters as a quoted namespace. No
+    session sees the messages of a second session. The constructor reads and writes nothing.
     """
 
     def __init__(self, store: MemoryStore, session: str, *, namespace: str = "messages") -> None:
@@ -31,10 +31,10 @@ class MessageLog:
     def append(
         self, messages: Iterable[Mapping[str, Any]], *, forget: str | Iterable[str] = ()
     ) -> list[MemoryRecord]:
-        """Add *messages*, each a mapping of ``MemoryStore.store``'s arguments: all of them or none.
+        """Add *messages*, each a mapping of ``MemoryStore.store``'s arguments: all or none.
 
-        The log says where they go: a message that names a namespace or a thread is refused. The
-        records with the ids in *forget* are forgotten in the same transaction.
+        The log sets namespace and thread: a message with either is refused. The same transaction
+        forgets the records with the ids in *forget*.
         """
         items = _listed(messages)
         if any({"namespace", "thread"} & item.keys() for item in items):
@@ -47,19 +47,19 @@ class MessageLog:
         )
 
     def messages(self, last: int | None = None) -> list[MemoryRecord]:
-        """Return the *last* messages, or all of them, oldest first; only those are read."""
+        """Return the *last* messages, or all, oldest first; no more are read."""
         limit = fields.limit("last", last)
         return self.store.all(namespace=self.namespace, limit=limit, order="newest")[::-1]
 
     def pop(self) -> MemoryRecord | None:
-        """Forget the last message and return it; None when there is none."""
+        """Forget the last message and return the message; None without messages."""
         while newest := self.messages(last=1):
             if self.store.forget(newest[0].id):
                 return newest[0]
         return None
 
     def clear(self) -> int:
-        """Forget all messages; return how many there were."""
+        """Forget all messages; return the number of messages."""
         return self.store.forget(namespace=self.namespace)
 
     def count(self) -> int:

@@ -1,8 +1,8 @@
-"""Texts into vectors with a table that comes with bethink: no model to run, nothing to download.
+"""Texts into vectors with a table that ships with bethink: no model, no download.
 
-The table gives a vector for every word piece of an English vocabulary; ``make.py`` beside it says
-how it was made. A text's vector is the sum of its pieces' vectors, brought to length 1. A piece
-that says much about what a text is about has a long vector, one that says little a short one.
+The table has a vector for every word piece of an English vocabulary. A text's vector is the sum
+of the pieces' vectors, scaled to length 1. A piece with much meaning has a long vector, a piece
+with little meaning a short vector.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _LONGEST: Final = 16_384
 
 
 class StaticEmbedder(Embedder):
-    """Look up the meaning of English words in a table: fast, offline, the same everywhere.
+    """Look up the meaning of English words in a table: fast, offline, equal everywhere.
 
-    Words of other scripts add nothing: they are left to the keywords. Nor do the marks between
-    them, where no other word is. Of a long text the first 16,384 characters count.
+    Words of scripts outside the vocabulary add nothing, and are left to keyword search, and so do
+    punctuation marks beside words. Of a long text the first 16,384 characters count.
     """
 
     floor = 0.4  # of two texts without a common word, 1 pair in 6,000 comes out above
@@ -43,7 +43,7 @@ class StaticEmbedder(Embedder):
 
     @property
     def name(self) -> str:
-        """Say which table the vectors come from."""
+        """The name of the table."""
         return "static-minilm-128-v1"
 
     @property
@@ -65,13 +65,13 @@ class StaticEmbedder(Embedder):
 
 @cache
 def word_pieces() -> WordPieces:
-    """Return the cutter for the vocabulary that comes with bethink."""
+    """Return the tokenizer for the vocabulary that ships with bethink."""
     return WordPieces(vocabulary())
 
 
 @cache
 def _silent() -> frozenset[int]:
-    """Return the pieces that tell nothing of a text: marks, and those without a vector."""
+    """Return the pieces without meaning: marks, and pieces without a vector."""
     return frozenset(word_pieces()(punctuation)).union(np.flatnonzero(_table()[1] == 0).tolist())
 
 
@@ -81,7 +81,7 @@ def _table() -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
 
 
 def unpacked(table: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    """Return each piece's numbers in *table*, and its scale as a column."""
+    """Return each piece's numbers in *table*, and the scale as a column."""
     codes = np.empty((len(table), DIMENSION), np.int8)
     codes[:, ::2] = table["codes"] & 15
     codes[:, 1::2] = table["codes"] >> 4

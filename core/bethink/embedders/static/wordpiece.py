@@ -1,8 +1,8 @@
 """Text into the word pieces of BERT's uncased vocabulary.
 
-A word is looked for whole; if it is not there it is cut, from the left, into the longest pieces
-that are. ``##`` marks a piece that continues a word. A word always gives the same pieces, so what
-was found is kept by word.
+A word is looked up whole; an unknown word is cut, from the left, into the longest known pieces.
+``##`` marks a piece that continues a word. A word always gives equal pieces, so the pieces are
+cached by word.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 UNKNOWN: Final = 100
-"""The piece that stands for a word the vocabulary cannot spell."""
+"""The piece for a word that the vocabulary cannot spell."""
 
 _LONGEST_WORD: Final = 100
 _KEPT_WORDS: Final = 1 << 16
@@ -32,7 +32,7 @@ _IDEOGRAPHS: Final = (
 
 
 def vocabulary() -> list[str]:
-    """Return the pieces that come with bethink, by number."""
+    """Return the pieces that ship with bethink, by number."""
     path = Path(__file__).with_name("vocabulary.txt")
     return path.read_text(encoding="utf-8").splitlines()
 
@@ -43,9 +43,9 @@ def split(text: str) -> list[str]:
 
 
 class WordPieces(dict[str, tuple[int, ...]]):
-    """Cut texts into the pieces of *vocabulary*, which lists them by number.
+    """Cut texts into the pieces of *vocabulary*, a list by number.
 
-    It holds the pieces of each word seen so far.
+    The pieces of each word seen so far are cached.
     """
 
     def __init__(self, vocabulary: Iterable[str]) -> None:
@@ -53,7 +53,7 @@ class WordPieces(dict[str, tuple[int, ...]]):
         self._numbers = {piece: number for number, piece in enumerate(vocabulary)}
 
     def __call__(self, text: str) -> list[int]:
-        """Return the numbers of the pieces of *text*, in order, without markers around them."""
+        """Return the numbers of the pieces of *text*, in order, without surrounding markers."""
         return list(chain.from_iterable(map(self.__getitem__, split(text))))
 
     def __missing__(self, word: str) -> tuple[int, ...]:
@@ -82,7 +82,7 @@ class WordPieces(dict[str, tuple[int, ...]]):
 
 
 class _Characters(dict[int, str]):
-    """What each character becomes; worked out when it is first seen."""
+    """The replacement of each character, computed on first sight."""
 
     def __missing__(self, code: int) -> str:
         self[code] = _folded(chr(code))

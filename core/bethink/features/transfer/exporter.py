@@ -1,4 +1,4 @@
-"""Export: everything, or all about the records that were asked for, line by line."""
+"""Export: all records, or the passing records with their history, line by line."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Writes(Protocol):
 
 
 _UNKNOWN_EMBEDDER: Final = "unknown"
-"""The embedder of what has no vectors yet, or lost the fact that tells who made them."""
+"""The embedder's name for vectors without a note of the embedder."""
 Target: TypeAlias = str | os.PathLike[str] | Writes
 
 
 def dump(engine: Engine, target: Target, scope: Scope, where: Filter | None) -> int:
-    """Write the records in *scope* that pass *where*, in any state, with all that led to them.
+    """Write the records in *scope* that pass *where*, in any state, with all history.
 
-    Return how many records that were.
+    Return the number of records.
     """
     engine.check_open()
     engine.flush()
@@ -57,10 +57,9 @@ def dump(engine: Engine, target: Target, scope: Scope, where: Filter | None) -> 
 
 
 class _Selection:
-    """What of *everything* is about the records in *scope* that pass *where*.
+    """The part of *everything* about the records in *scope* that pass *where*.
 
-    Entries of others are left out, and those that stay are vouched anew, as in a store that never
-    knew the others.
+    Entries of further records are left out, and the remaining entries are chained again.
     """
 
     def __init__(self, everything: FullScan, scope: Scope, where: Filter | None) -> None:
@@ -86,7 +85,7 @@ class _Selection:
                 yield record_line(row.record, row.vectors.get(EMBEDDED))
 
     def history(self) -> Iterator[str]:
-        """Yield the lines of entries and snapshots, in the order in which they were made."""
+        """Yield the lines of entries and snapshots, in order."""
         snapshots = deque(self._everything.snapshots())
         for entry, vectors in self._everything.entries():
             if kept := self._about(entry):
@@ -95,7 +94,7 @@ class _Selection:
         yield from _taken_before(snapshots, self._everything.head() + 1)
 
     def _about(self, entry: Entry) -> Entry | None:
-        """Return what of *entry* is about the chosen records."""
+        """Return the part of *entry* about the chosen records."""
         changes = entry.changes
         if entry.action == "snapshot":
             return entry
@@ -117,7 +116,7 @@ class _Selection:
 
 
 def _taken_before(snapshots: deque[Snapshot], seq: int) -> Iterator[str]:
-    """Take the snapshots before entry *seq* out of *snapshots*; return their lines."""
+    """Remove the snapshots before entry *seq* from *snapshots*; return the lines."""
     taken: list[Snapshot] = []
     while snapshots and snapshots[0].seq < seq:
         taken.append(snapshots.popleft())
@@ -125,7 +124,7 @@ def _taken_before(snapshots: deque[Snapshot], seq: int) -> Iterator[str]:
 
 
 def _write(engine: Engine, target: Target, lines: Iterable[str]) -> None:
-    """Write *lines* to a file object, or to a path: there all at once, for its owner only."""
+    """Write *lines* to a file object or to a path: complete at once, for the owner only."""
     if isinstance(target, str | os.PathLike):
         _write_path(engine.backend.location, Path(fields.path("target", target)), lines)
         return

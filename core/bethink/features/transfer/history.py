@@ -1,4 +1,4 @@
-"""The replay of an export: every journal entry written again, at the time it tells."""
+"""The replay of an export: every journal entry written again, with the original time."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _RecordAndVector = tuple[MemoryRecord, Vector | None]
 
 
 class HistoryReplay:
-    """A checked export, ready to be written as often as need be.
+    """A checked export, ready to be written any number of times.
 
-    Its records' vectors are in *spool*, in order of insertion: the export's own where the embedder
-    of *engine* made them, else made anew, before any transaction.
+    The records' vectors are in *spool*, in order of insertion: the exported vectors if the embedder
+    of *engine* made them, else new vectors, made before any transaction.
     """
 
     def __init__(self, lines: Lines, engine: Engine, vector_file: IO[bytes]) -> None:
@@ -50,7 +50,7 @@ class HistoryReplay:
         self._lines.end()
 
     def _record(self) -> _RecordAndVector:
-        """Read the next line, a record and the vector that it comes with."""
+        """Read the next line, a record with the vector."""
         _, line = self._lines.take("record")
         with self._lines.explained():
             vector = decode_vector(line["vector"]) if "vector" in line else None
@@ -59,7 +59,7 @@ class HistoryReplay:
             return record_of(line["record"]), vector
 
     def _keep(self, waiting: list[_RecordAndVector]) -> None:
-        """Spool a vector for each record, of NaN where it has none."""
+        """Spool a vector for each record, NaN for a missing vector."""
         vectors = [vector for _, vector in waiting]
         if not self._known:
             texts = [record for record, vector in waiting if vector is not None]
@@ -89,7 +89,7 @@ class HistoryReplay:
         return found
 
     def _compare(self, writer: Writer) -> None:
-        """Refuse records that are not what their history makes of them."""
+        """Refuse records that differ from the replay of the history."""
         self._lines.rewind()
         for _ in range(self.header.records):
             told, _ = self._record()
@@ -98,7 +98,7 @@ class HistoryReplay:
                 raise self._lines.damaged("tells another record than its history")
 
     def _entry(self, writer: Writer, told: Mapping[str, Any], named: Mapping[str, Any]) -> set[str]:
-        """Write one entry again; return the namespace of its record."""
+        """Write one entry again; return the namespace of the record."""
         at, action = fields.timestamp("at", told["at"]), fields.label("action", told["action"])
         changes: dict[str, Any] | None = told["changes"]
         if changes is not None and not is_well_formed(changes):
@@ -161,7 +161,7 @@ def _link(writer: Writer, action: str, id: str, changes: dict[str, Any] | None) 
 def _after(
     before: MemoryRecord | None, told: Mapping[str, Any], id: str, at: float
 ) -> MemoryRecord:
-    """Return the record as the entry *told* left it; of an erased one only that it was there."""
+    """Return the record after the entry *told*; of an erased record a tombstone."""
     changes, namespace = told["changes"], told["namespace"]
     if before is None and told["action"] != "store":
         raise ValidationError(f"record {id!r} is changed before it is stored")

@@ -1,6 +1,6 @@
-"""Import: the journal of an export made again in an empty store, or its records merged into one.
+"""Import: an export's journal replayed in an empty store, or the records merged into a store.
 
-The file is read whole before anything is written, to find what is damaged, and again while writing.
+The whole file is read before anything is written, to find damage, and again while writing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Reads(Protocol):
     """A file open for reading, of text or of bytes."""
 
     def read(self, size: int, /) -> str | bytes:
-        """Return so much of it at most, nothing at its end."""
+        """Return at most so much of the file, nothing at the end."""
 
 
 Source: TypeAlias = str | os.PathLike[str] | Reads
@@ -35,9 +35,9 @@ _READ_SIZE: Final = 1 << 20
 
 
 def load(engine: Engine, source: Source, longest: int) -> Merged:
-    """Take in an export, whole or not at all.
+    """Import an export completely or not at all.
 
-    An empty store gets its whole past, any other its records, as merging does.
+    An empty store gets the whole history, any other store the records, by merging.
     """
     engine.check_open()
     with _opened(source) as (file, name), TemporaryFile() as vector_file:
@@ -54,7 +54,7 @@ def load(engine: Engine, source: Source, longest: int) -> Merged:
 
 
 def _merged(engine: Engine, replay: HistoryReplay) -> Merged:
-    """Make the exported store again elsewhere, and merge that."""
+    """Replay the export in a temporary store, and merge that store."""
     with TemporaryDirectory(prefix="bethink-") as folder:
         path = os.path.join(folder, "import.db")
         with closing(open_backend(path, "normal")) as backend:
@@ -65,7 +65,7 @@ def _merged(engine: Engine, replay: HistoryReplay) -> Merged:
 
 @contextmanager
 def _opened(source: Source) -> Iterator[tuple[IO[bytes], str]]:
-    """Open *source* so that it can be read twice; yield it with its name, if it has one."""
+    """Open *source* to be read twice; yield the file with the name, if any."""
     if isinstance(source, str | os.PathLike):
         path = Path(fields.path("source", source))
         try:

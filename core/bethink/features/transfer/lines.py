@@ -1,7 +1,7 @@
-"""The lines of an export: what is written of records, entries and vectors, and how it is read.
+"""The lines of an export: records, entries and vectors as text.
 
-A line is a JSON object with one name that says what it is: the header, a "record", an "entry", a
-"snapshot" or the "end", which vouches for all lines before it.
+A line is a JSON object with one name for the kind: the header, a "record", an "entry", a
+"snapshot" or the "end", which holds a checksum of all lines before.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FIELDS: Final = frozenset(MemoryRecord.__slots__)
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What an export says of itself: who made its vectors, and how many lines of a kind follow."""
+    """The header of an export: the vectors' embedder, and the number of lines of each kind."""
 
     embedder: str
     records: int
@@ -47,7 +47,7 @@ class Header:
 
 
 def checked_fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record among *given*, checked; what is no field is left out."""
+    """Return the checked fields of a record among *given*; unknown names are left out."""
     return {
         name: RECORD_FIELDS[name].check(name, value)
         for name, value in given.items()
@@ -56,7 +56,7 @@ def checked_fields(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def record_of(given: Mapping[str, Any]) -> MemoryRecord:
-    """Return the record with the fields *given*, which must be fields and enough of them."""
+    """Return the record with the fields *given*; all required fields must be present."""
     if wrong := [name for name in given if name not in FIELDS]:
         raise ValidationError(f"unknown field {wrong[0]!r}")
     if missing := [name for name in _REQUIRED_FIELDS if name not in given]:
@@ -65,13 +65,13 @@ def record_of(given: Mapping[str, Any]) -> MemoryRecord:
 
 
 def record_line(record: MemoryRecord, vector: Vector | None) -> str:
-    """Return the line of a record with the vector that the store's embedder made."""
+    """Return the line of a record with the vector of the store's embedder."""
     line: dict[str, Any] = {"record": non_empty_fields(record)}
     return fields.to_json(line if vector is None else {**line, "vector": _encode_vector(vector)})
 
 
 def entry_line(entry: Entry, vectors: Mapping[str, Vector]) -> str:
-    """Return the line of a journal entry that gave *vectors*; its number is its place."""
+    """Return the line of a journal entry with *vectors*; the entry's number is the place."""
     told_of: dict[str, Any] = {"at": entry.at, "action": entry.action}
     if entry.id is not None:
         moved = None if entry.row is None else entry.row == entry.seq
@@ -83,7 +83,7 @@ def entry_line(entry: Entry, vectors: Mapping[str, Vector]) -> str:
 
 
 def snapshot_line(snapshot: Snapshot) -> str:
-    """Return the line of a snapshot; it stands behind the last entry that it knows."""
+    """Return the line of a snapshot, which follows the last entry of the snapshot."""
     return fields.to_json({"snapshot": {"name": snapshot.name, "at": snapshot.at}})
 
 
@@ -94,7 +94,7 @@ def header_line(header: Header) -> str:
 
 
 def decode_vector(value: object) -> Vector:
-    """Return the vector that ``record_line`` or ``entry_line`` wrote."""
+    """Return the vector written by ``record_line`` or ``entry_line``."""
     data = b64decode(fields.text("vector", value, LONGEST_LINE).encode(), validate=True)
     found = np.frombuffer(data, dtype="<f4")
     if not len(found) or not np.isfinite(found).all():
@@ -107,9 +107,9 @@ def _encode_vector(vector: Vector) -> str:
 
 
 class Lines:
-    """The lines of an export in *file*, read one after another.
+    """The lines of an export in *file*, read one by one.
 
-    A line beyond *longest* bytes is refused. *name* is the file's, for errors; it may have none.
+    A line beyond *longest* bytes is refused. *name* is the file's name for errors, if any.
     """
 
     def __init__(self, file: IO[bytes], name: str, longest: int) -> None:
@@ -132,7 +132,7 @@ class Lines:
         self._number += count
 
     def header(self) -> Header:
-        """Read the first line; refuse what is no export, or a newer one."""
+        """Read the first line; refuse a foreign file or a newer export."""
         try:
             line = self._next()
         except CorruptStoreError:
@@ -147,7 +147,7 @@ class Lines:
             return Header(fields.label("embedder", line["embedder"]), *counts)
 
     def take(self, *names: str) -> tuple[str, dict[str, Any]]:
-        """Return the next line, which must be one of those called *names*, and its name."""
+        """Return the next line, of a kind among *names*, with the kind."""
         line = self._next()
         found = next((name for name in names if isinstance(line.get(name), dict)), None)
         if found is None:
@@ -155,7 +155,7 @@ class Lines:
         return found, line
 
     def end(self) -> None:
-        """Read the last line; refuse what it does not vouch for."""
+        """Read the last line; refuse a wrong checksum."""
         digest = self._sum.hexdigest()
         _, line = self.take("end")
         if line["end"].get("sha256") != digest:
@@ -164,12 +164,12 @@ class Lines:
             raise self.damaged("is not the last one")
 
     def damaged(self, reason: str) -> CorruptStoreError:
-        """Return the error that tells what is wrong with the line read last."""
+        """Return the error for the line read last."""
         return CorruptStoreError(self._name, f"line {self._number:,} {reason}")
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Turn what goes wrong with the values of a line into the error that names the line."""
+        """Turn errors in the values of a line into an error with the line's number."""
         try:
             yield
         except KeyError as error:
@@ -196,7 +196,7 @@ class Lines:
 
 
 def with_checksum(lines: Iterator[str]) -> Iterator[str]:
-    """Yield *lines* with their ends, and after them the one that vouches for them."""
+    """Yield *lines* with line ends, followed by the line with the checksum."""
     whole = hashlib.sha256()
     for line in lines:
         whole.update(f"{line}\n".encode())

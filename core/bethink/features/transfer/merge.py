@@ -1,9 +1,8 @@
-"""Joining: the memories of another store come into this one, with their times and their vectors.
+"""Merging: the memories of a second store are added, with times and vectors.
 
-What both stores know stays one record. What is new is added as it is; where this store says nearly
-the same already, the fuller of the two, else the one that was here, takes the other in and
-supersedes it. So whatever has come once is known by its id and its text: joining the same store
-again changes nothing.
+A record of both stores stays one record. A new record is added. A new near-duplicate of a record
+merges: the fuller record, else the record of this store, supersedes the second. So every merged
+record is known by id and text, and merging again changes nothing.
 """
 
 from __future__ import annotations
@@ -38,12 +37,11 @@ Current: TypeAlias = Callable[[MemoryRecord], MemoryRecord]
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What became of the memories of another store.
+    """The result of a merge.
 
-    ``added`` are new here, among them those that the later holder of their key supersedes at once
-    (``outdated``), and those that a record nearly the same takes in, or is taken in by
-    (``absorbed``). ``same`` were known, ``erased`` ones stay so. ``renamed``
-    tells by which id those are kept here whose own id has another text.
+    ``added`` are new records, including records that a later holder of the key supersedes at once
+    (``outdated``) and near-duplicates (``absorbed``). ``same`` were known; ``erased`` records stay
+    erased. ``renamed`` maps ids that had a different text in this store to the new ids.
     """
 
     added: int = 0
@@ -56,10 +54,10 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class ForeignStore:
-    """The rows and links of another store, and the embedder that made its vectors.
+    """The rows and links of a second store, and the embedder of the vectors.
 
-    ``told`` is when each live record with a key last came to say something else. ``gone`` are the
-    ids of what the other store does not show any more.
+    ``told`` is the time when each live record with a key last changed the text or value. ``gone``
+    are the ids of records that the second store hides.
     """
 
     rows: Sequence[Row]
@@ -72,7 +70,7 @@ class ForeignStore:
     def of(
         cls, backend: Backend, now: float, current: Current = lambda record: record
     ) -> ForeignStore:
-        """Read all that *backend* would show; *current* counts accesses in."""
+        """Read all visible records of *backend*; *current* adds pending accesses."""
         rows: list[Row] = []
         gone: list[str] = []
         with backend.journal_reader.full_scan() as everything:
@@ -88,7 +86,7 @@ class ForeignStore:
 
 
 def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged:
-    """Bring in the memories of an open store, or of the one in the file *other*."""
+    """Merge the memories of an open store, or of the store in the file *other*."""
     engine.check_open()
     if isinstance(other, Engine):
         other.check_open()
@@ -115,7 +113,7 @@ def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None
 
 
 def merge(engine: Engine, incoming: ForeignStore) -> Merged:
-    """Bring *incoming* in, all of it or nothing."""
+    """Merge *incoming*, all or nothing."""
     rows = _embedded(engine, incoming)
     known = engine.backend.get([row.record.id for row in rows])
     fresh = [row for row in rows if row.record.state == "live" and row.record.id not in known]
@@ -142,7 +140,7 @@ def _embedded(engine: Engine, incoming: ForeignStore) -> list[Row]:
 
 
 class _Merge:
-    """Incoming records as they are written, and the count of what became of them."""
+    """Incoming records in the form to write, and the counts of the result."""
 
     def __init__(
         self,
@@ -165,7 +163,7 @@ class _Merge:
         self._counts = dict.fromkeys(("added", "same", "absorbed", "outdated", "erased"), 0)
 
     def take(self, rows: Sequence[Row]) -> Merged:
-        """Write *rows* and the links; return what became of them."""
+        """Write *rows* and the links; return the result."""
         for id, (_, ours) in self._writer.find(self._incoming.gone).items():
             self._own[_derived_id(id, ours)] = (
                 id  # by which it is kept there if it says another text
@@ -185,7 +183,7 @@ class _Merge:
         return Merged(**self._counts, renamed=renamed)
 
     def _id_here(self, record: MemoryRecord) -> str:
-        """Return the id that *record* has here: its own, unless that is another text's."""
+        """Return the id of *record* here: the own id, unless a different text has the id."""
         id = self._own.get(record.id, record.id)
         while found := self._writer.find([id]).get(id):
             if found[1].state == "erased" or _text_fields(found[1]) == _text_fields(record):
@@ -195,12 +193,12 @@ class _Merge:
         return id
 
     def _named(self, record: MemoryRecord) -> MemoryRecord:
-        """Return *record* with the ids that it and its successor have here."""
+        """Return *record* with the ids of the record and the successor in this store."""
         by = record.superseded_by
         return replace(record, id=self._ids[record.id], superseded_by=by and self._ids.get(by, by))
 
     def _settle(self, records: Sequence[MemoryRecord]) -> None:
-        """Have the texts that were told last stand where both stores tell something else."""
+        """Let the later texts win where both stores have different texts for a key or path."""
         back: dict[str, Any] = {"state": "live", "superseded_by": None}
         for each in key_conflicts(self._transaction, self._backend, records, self._told):
             self._outdated |= {record.id: each.head.id for record in each.outdated}
@@ -236,9 +234,9 @@ class _Merge:
         self._transaction.add(record, row.vectors, non_empty_fields(record))
 
     def _add_beside(self, found: Found, row: Row, record: MemoryRecord) -> None:
-        """Add a *record* nearly the same as the one *found*: the fuller of them absorbs the other.
+        """Add a near-duplicate *record* of the record *found*: the fuller absorbs the second.
 
-        So no text changes, and by its text each is known again.
+        No text changes, so both records stay known by their texts.
         """
         place, kept, _ = found
         # Whether the other store had the record supersede the very one that is kept here.
@@ -255,7 +253,7 @@ class _Merge:
             self._nearest.absorb(self._transaction, found, read(record), counted=counted)
 
     def _held_by(self, record: MemoryRecord) -> str | None:
-        """Let the later of two facts hold their key; return the id of the holder if it stays."""
+        """Give the key to the later of two facts; return the holder's id if the holder stays."""
         if record.key is None:
             return None
         row, holder = self._writer.by_key(record.namespace, record.key) or (0, None)
@@ -270,10 +268,10 @@ class _Merge:
         return None
 
     def _reconcile(self, row: int, ours: MemoryRecord, theirs: MemoryRecord) -> None:
-        """Bring one record of both stores up to date: the later change counts, the most accesses.
+        """Update a record of both stores: the later change counts, and the most accesses.
 
-        What was superseded there since is so here, but not by what it supersedes here; else its
-        state here stays.
+        A record superseded in the second store is superseded here, unless by a record that it
+        supersedes here; otherwise the state stays.
         """
         accessed = [at for at in (ours.last_accessed_at, theirs.last_accessed_at) if at is not None]
         after = replace(
@@ -297,13 +295,13 @@ class _Merge:
             self._transaction.change(row, ours, after, {}, "merge", changes)
 
     def _is_superseded(self, theirs: MemoryRecord) -> bool:
-        """Tell whether *theirs* is superseded, and not by what the same record supersedes here."""
+        """Return whether *theirs* is superseded, by no record that *theirs* supersedes here."""
         return theirs.state == "superseded" and not comes_after(
             self._transaction, theirs.superseded_by, theirs.id
         )
 
     def _link(self, link: Link) -> None:
-        """Link the two records here as they are linked there."""
+        """Create the links of the second store between the records here."""
         source, target = self._ids.get(link.source), self._ids.get(link.target)
         if source is None or target is None or self._writer.linked(source, link.kind, target):
             return
@@ -317,6 +315,6 @@ def _text_fields(record: MemoryRecord) -> tuple[object, ...]:
 
 
 def _derived_id(id: str, record: MemoryRecord) -> str:
-    """Return the id that another text with this *id* gets, always the same for the same text."""
+    """Return the new id of a different text with *id*, always equal for equal texts."""
     said = fields.to_json([id, *_text_fields(record)])
     return f"{id[:17]}{hashlib.sha256(said.encode()).hexdigest()[:15]}"

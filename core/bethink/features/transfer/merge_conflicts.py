@@ -1,6 +1,6 @@
-"""Rivals: of two facts with one key, or of two texts of one path, the one told last holds.
+"""Key conflicts: of two facts with one key, or of two texts with one path, the later wins.
 
-A text in pieces is told as a whole: its pieces never stand among those of another.
+A chunked text wins or loses as a whole: chunks of two texts never mix.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_ENTRIES: Final = (
 
 
 def last_changed_at(backend: Backend, record: MemoryRecord) -> float:
-    """Return when *record* last came to say something else, or else when it occurred."""
+    """Return the time of the last change of *record*'s text or value, or of the occurrence."""
     for entry in backend.log(_MAX_ENTRIES, record.id, None, 0):
         if entry.action == "store":
             break
@@ -34,9 +34,9 @@ def last_changed_at(backend: Backend, record: MemoryRecord) -> float:
 
 
 class KeyConflict(NamedTuple):
-    """What a text that two stores tell in two ways makes of records, and the ``head`` of its text.
+    """The outcome of a key conflict for the records of both texts, and the ``head`` of the text.
 
-    Incoming ones are ``outdated``; of those here some are ``superseded``, and some ``revived``.
+    Incoming records may be ``outdated``; records here may be ``superseded`` or ``revived``.
     """
 
     head: MemoryRecord
@@ -51,10 +51,11 @@ def key_conflicts(
     incoming: Iterable[MemoryRecord],
     told: Mapping[str, float],
 ) -> Iterator[KeyConflict]:
-    """Yield what becomes of each text that *incoming* and this store tell in two ways.
+    """Yield the outcome for each text that *incoming* and this store have in different versions.
 
-    *told* is when each incoming record was told. One text that goes on where the other ends is no
-    rival, nor is a fact that the one here took in; and a text that was forgotten here stays so.
+    *told* is the time of each incoming record's last change. A text that continues the second text
+    is no conflict, nor is a fact that the fact here absorbed; a text forgotten here stays
+    forgotten.
     """
     for theirs in _texts(incoming).values():
         parts = records_by_key(transaction, theirs[0].namespace, path_of(theirs[0]))
@@ -78,7 +79,7 @@ def key_conflicts(
 
 
 def _texts(records: Iterable[MemoryRecord]) -> dict[tuple[str, str], Sequence[MemoryRecord]]:
-    """Return the live records that have a key, by namespace and path, in order of the text."""
+    """Return the live records with a key, by namespace and path, in order of the text."""
     texts: dict[tuple[str, str], list[MemoryRecord]] = {}
     for record in records:
         if record.state == "live" and record.key is not None:

@@ -1,4 +1,4 @@
-"""Working memory: what an agent knows under a name while it works, and nothing about meaning."""
+"""Working memory: values that an agent keeps by name while working."""
 
 from .interface import Memory, MemoryItem, ScoredRecord
 from .keyed import KeyedMemory

@@ -1,4 +1,4 @@
-"""What every working memory can do: remember a value under a key, and give it back."""
+"""The interface of working memories: remember a value under a key, and return the value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class MemoryItem(NamedTuple):
-    """A key and the value remembered under it; it unpacks like the items of a dict."""
+    """A key with the remembered value; unpacks like an item of a dict."""
 
     key: str
     value: Any
@@ -16,7 +16,7 @@ class MemoryItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScoredRecord:
-    """An item that a search found, with its cosine in [-1, 1]."""
+    """An item found by a search, with the cosine in [-1, 1]."""
 
     record: MemoryItem
     score: float
@@ -25,17 +25,17 @@ class ScoredRecord:
 class Memory(ABC):
     """The interface of a working memory; safe for threads.
 
-    Keys are text that is not blank. A value is copied on its way in and on its way out: changing
-    what was put in or got out does not change what is remembered.
+    Keys are non-blank text. Values are copied on the way in and out: changing a copy does not
+    change the remembered value.
     """
 
     @abstractmethod
     def remember(self, key: str, value: Any) -> None:
-        """Remember *value* under *key*, instead of what was there; *key* becomes the newest."""
+        """Remember *value* under *key*, in place of any value before; *key* becomes the newest."""
 
     @abstractmethod
     def recall(self, key: str, default: Any = None) -> Any:
-        """Return what is remembered under *key*, else *default*; it does not become newer."""
+        """Return the value under *key*, else *default*; the key does not become newer."""
 
     @abstractmethod
     def recent(self, limit: int) -> tuple[MemoryItem, ...]:

@@ -1,13 +1,12 @@
 """KeyedMemory: a working memory in a store, shared by threads, tasks and processes.
 
-What is known under a key is one record without text. A new value is written into that record, and
-into the journal; so a counter stays one record however often it counts, and the log tells its
-history.
+A key is one record without text. A new value is written into the record and into the journal, so
+a counter stays one record, and the log has the history.
 
 ``remember``, ``increment`` and ``compare_and_set`` read and write in one transaction. The function
-given to ``update`` runs before the transaction: it may take its time, use the store or fork, where
-inside it would keep everybody waiting, or wait for itself. What it returns is written if the value
-it was given is still there; else it is called again with the newer one.
+given to ``update`` runs before the transaction: a slow function, a use of the store or a fork
+inside the transaction would keep every writer waiting, or deadlock. The result is written if the
+value has not changed meanwhile; else the function is called again with the newer value.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ if TYPE_CHECKING:
     from ...store import MemoryStore
 
 PATIENCE: Final = 30.0
-"""How many seconds ``update`` goes on while others change the key faster than it can."""
+"""The seconds that ``update`` goes on while others keep changing the key."""
 
 _KEYED: Final = {"key": {"$exists": True}}
 
 
 class _Updating(threading.local):
-    """The keys whose update functions this thread is inside of."""
+    """The keys whose update functions are running in this thread."""
 
     keys: frozenset[tuple[int, str, str]] = frozenset()
 
@@ -51,7 +50,7 @@ _inside: Final = _Updating()
 class KeyedMemory(Memory):
     """JSON values by key in the *namespace* of a *store*; every change is atomic and durable.
 
-    Each namespace is a memory of its own. Making one reads and writes nothing.
+    Each namespace is a separate memory. The constructor reads and writes nothing.
     """
 
     def __init__(self, store: MemoryStore, *, namespace: str = "working") -> None:
@@ -60,7 +59,7 @@ class KeyedMemory(Memory):
         self._engine = store._engine
 
     def remember(self, key: str, value: Any) -> None:
-        """Remember *value*, any JSON, under *key*, instead of what was there.
+        """Remember *value*, any JSON, under *key*, in place of any value before.
 
         *key* becomes the newest.
         """
@@ -68,7 +67,7 @@ class KeyedMemory(Memory):
         self._modify(key, lambda _: new)
 
     def recall(self, key: str, default: Any = None) -> Any:
-        """Return what is remembered under *key*, else *default*; it does not become newer."""
+        """Return the value under *key*, else *default*; the key does not become newer."""
         found = self._record(key)
         return default if found is None else _value(found)
 
@@ -84,13 +83,12 @@ class KeyedMemory(Memory):
         return tuple(map(_item, reversed(newest)))
 
     def update(self, key: str, fn: Callable[[Any], Any], default: Any = None) -> Any:
-        """Remember what *fn* makes of the value under *key*, or of *default*; return it.
+        """Remember the result of *fn* on the value under *key*, or on *default*; return the result.
 
-        Nobody's change in between is lost: *fn* is called again with the newer value. So it should
-        do nothing but compute. What it raises leaves everything as it was. Returning None, as a
-        function does that forgets to return, raises ``ValidationError``, and so does changing
-        *key* inside it. If others change the key all the time for 30 s it raises
-        ``StoreBusyError``.
+        No change in between is lost: *fn* is called again with the newer value, and should only
+        compute. An error in *fn* changes nothing. A result of None, as of a function that forgets
+        to return, raises ``ValidationError``, and so does changing *key* inside *fn*. Constant
+        changes by others for 30 s raise ``StoreBusyError``.
         """
         fields.function("fn", fn)
         held, deadline = self._record(key), time.monotonic() + PATIENCE
@@ -105,7 +103,7 @@ class KeyedMemory(Memory):
                 raise StoreBusyError(self.store.location, f"key {key!r} never stands still")
 
     def increment(self, key: str, by: float = 1) -> Any:
-        """Add *by* to the number under *key*, 0 if there is none yet; return the sum.
+        """Add *by* to the number under *key*, 0 for a missing key; return the sum.
 
         A value that is not a number raises ``ValidationError``.
         """
@@ -119,9 +117,9 @@ class KeyedMemory(Memory):
         return counted.value
 
     def compare_and_set(self, key: str, expected: Any, new: Any) -> bool:
-        """Remember *new* under *key* if ``recall(key)`` would return *expected*; tell whether.
+        """Remember *new* under *key* if ``recall(key)`` would return *expected*; return whether.
 
-        So None expects that nothing is there. Values are compared as JSON: ``True`` is not ``1``.
+        None expects a missing key. Values are compared as JSON: ``True`` is not ``1``.
         """
         awaited, value = plain("expected", expected), plain("new", new)
 
@@ -131,22 +129,22 @@ class KeyedMemory(Memory):
         return self._modify(key, exchange) is not None
 
     def forget(self, key: str) -> bool:
-        """Forget *key*; tell whether it was there."""
+        """Forget *key*; return whether the key existed."""
         name = self._checked(key)
         return bool(self.store.forget(namespace=self.namespace, where={"key": name}))
 
     def clear(self) -> int:
-        """Forget every key; return how many there were."""
+        """Forget every key; return the number of keys."""
         for _, _, key in _inside.keys:
             self._checked(key)
         return self.store.forget(namespace=self.namespace, where=_KEYED)
 
     def keys(self) -> list[str]:
-        """Return the keys in the order in which they came in, as a dict does."""
+        """Return the keys in order of insertion, as a dict does."""
         return [item.key for item in self.items()]
 
     def items(self) -> list[MemoryItem]:
-        """Return what is remembered, in the order in which the keys came in, as a dict does."""
+        """Return keys and values in order of insertion, as a dict does."""
         return list(map(_item, self.store.all(namespace=self.namespace, where=_KEYED)))
 
     def count(self) -> int:
@@ -163,7 +161,7 @@ class KeyedMemory(Memory):
     def _succeed(
         self, key: str, before: MemoryRecord | None, new: Any
     ) -> tuple[bool, MemoryRecord | None]:
-        """Remember *new* if what is there is still *before*; tell whether, and what was there."""
+        """Remember *new* if the value is still *before*; return whether, with the value found."""
         found = before
 
         def exchange(held: MemoryRecord | None) -> Any:
@@ -179,7 +177,7 @@ class KeyedMemory(Memory):
         return self.store.get(namespace=self.namespace, key=key)
 
     def _checked(self, key: str) -> str:
-        """Return *key* if it may be changed here and now."""
+        """Return *key* if the thread may change the key now."""
         name = fields.label("key", key)
         if self._place(name) in _inside.keys:
             raise ValidationError(
@@ -201,7 +199,7 @@ class KeyedMemory(Memory):
 
 
 def _value(record: MemoryRecord) -> Any:
-    """Return the value of *record*; one that was stored with a text only counts for its text."""
+    """Return the value of *record*; a record stored with a text has the text as the value."""
     return record.content if record.value is None and record.content else record.value
 
 

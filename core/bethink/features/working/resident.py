@@ -1,6 +1,6 @@
-"""The working memories of one process: the last few things, and things found by vector.
+"""The working memories of one process: the latest values, and values found by vector.
 
-They end with the process; ``KeyedMemory`` outlasts it.
+Both end with the process; ``KeyedMemory`` is durable.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DIGITS: Final = 12
 
 
 class _Resident(Memory):
-    """Values in a dict, oldest first; what is in it is replaced, never changed."""
+    """Values in a dict, oldest first; a stored value is replaced, never changed."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -35,13 +35,13 @@ class _Resident(Memory):
         watch(self)
 
     def remember(self, key: str, value: Any) -> None:
-        """Remember *value* under *key*, instead of what was there; *key* becomes the newest."""
+        """Remember *value* under *key*, in place of any value before; *key* becomes the newest."""
         name, kept = fields.label("key", key), _copied(value)
         with self._lock:
             self._put(name, kept)
 
     def recall(self, key: str, default: Any = None) -> Any:
-        """Return what is remembered under *key*, else *default*; it does not become newer."""
+        """Return the value under *key*, else *default*; the key does not become newer."""
         name = fields.label("key", key)
         with self._lock:
             found = self._held.get(name, _MISSING)
@@ -55,17 +55,17 @@ class _Resident(Memory):
         return tuple(MemoryItem(key, _copied(value)) for key, value in reversed(newest))
 
     def forget(self, key: str) -> bool:
-        """Forget *key*; tell whether it was there."""
+        """Forget *key*; return whether the key existed."""
         name = fields.label("key", key)
         with self._lock:
             return self._drop(name)
 
     def before_fork(self) -> None:
-        """Let no other thread be in the middle of a change."""
+        """Wait until no thread is in the middle of a change."""
         self._lock.acquire()
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Go on; a child makes its lock anew."""
+        """Continue; a child makes a new lock."""
         if in_child:
             self._lock = threading.RLock()
         else:
@@ -80,9 +80,9 @@ class _Resident(Memory):
 
 
 class ShortTermMemory(_Resident):
-    """The *max_items* things remembered last, any Python objects; older ones are let go.
+    """The *max_items* values remembered last, any Python objects; older values are dropped.
 
-    An object that cannot be copied, such as a lock, is kept as it is, and so is what holds it.
+    An object that cannot be copied, such as a lock, is kept without a copy, with the container.
     """
 
     def __init__(self, max_items: int = 50) -> None:
@@ -96,9 +96,9 @@ class ShortTermMemory(_Resident):
 
 
 class LongTermMemory(_Resident):
-    """Things to be found by vectors of the caller's own, all of *dimension* numbers.
+    """Values found by the caller's vectors, all of *dimension* numbers.
 
-    Without *dimension* the first vector remembered sets it. Nothing is ever let go by itself.
+    Without *dimension* the first vector sets the dimension. Nothing is dropped automatically.
     """
 
     def __init__(self, dimension: int | None = None) -> None:
@@ -110,8 +110,8 @@ class LongTermMemory(_Resident):
     def remember_vector(self, key: str, value: Any, vector: Numbers) -> None:
         """Remember *value* under *key*, to be found by *vector*.
 
-        ``remember`` takes the vector away again: it belonged to the old value. A vector with a
-        number that is not finite raises ``ValidationError``, one of another length
+        ``remember`` removes the vector, which belonged to the value before. A vector with a number
+        that is not finite raises ``ValidationError``, a vector of a wrong length
         ``DimensionError``.
         """
         name, direction, kept = fields.label("key", key), _direction(key, vector), _copied(value)
@@ -123,10 +123,10 @@ class LongTermMemory(_Resident):
             self._table = None
 
     def search(self, vector: Numbers, top_k: int = 5) -> tuple[ScoredRecord, ...]:
-        """Return the *top_k* items whose vectors have the largest cosine with *vector*, best first.
+        """Return the *top_k* items with the largest cosines with *vector*, best first.
 
         The cosine, rounded to twelve decimals, is exact; with a vector of zeros it is 0. Ties go to
-        what was remembered first. Items without a vector are not found.
+        the earliest value. Items without a vector are not found.
         """
         query, most = _direction("query", vector), fields.integer("top_k", top_k, 0)
         with self._lock:
@@ -146,7 +146,7 @@ class LongTermMemory(_Resident):
             raise DimensionError(self.dimension, len(vector))
 
     def _searchable(self) -> tuple[list[MemoryItem], Floats]:
-        """Return the items that have vectors, and those as rows: made anew after a change."""
+        """Return the items with vectors, and the vectors as rows; made again after a change."""
         if self._table is None:
             items = [MemoryItem(key, self._held[key]) for key in self._vectors]
             self._table = items, np.array(list(self._vectors.values()))
@@ -168,7 +168,7 @@ def _direction(name: str, vector: Numbers) -> Floats:
 
 
 def _copied(value: Any) -> Any:
-    """Return a deep copy of *value*, or *value* itself if there can be none."""
+    """Return a deep copy of *value*, or *value* if no copy can be made."""
     try:
         return copy.deepcopy(value)
     except Exception:  # an object may refuse in its own way
