@@ -91,14 +91,8 @@ class Moments:
         backend, index = found
         index.lock = self._engine.index.lock  # one for all: a fork takes no second one
         present = self._engine
-        return Engine(
-            backend,
-            present.embedder,
-            lambda: moment.at,
-            present.new_id,
-            index=index,
-            present=present,
-        )
+        at, embedder, new_id = moment.at, present.embedder, present.new_id
+        return Engine(backend, embedder, lambda: at, new_id, index=index, present=present)
 
     def _forget_what_was_erased(self) -> None:
         backend = self._engine.backend
