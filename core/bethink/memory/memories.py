@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Literal, Self, TypedDict, TypeVar, Unpack, get_args
+from typing import Any, ClassVar, Final, Literal, Self, TypedDict, TypeVar, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,8 @@ from ..model import fields
 from ..model.filters import parse
 from ..model.forks import opening, watch
 from ..model.ids import IdFactory
-from ..model.namespaces import EVERYWHERE, Scope, check_namespace, check_scope
+from ..model.namespaces import EVERYWHERE, Scope, Subtree, check_namespace, check_scope
+from ..model.port import Backend
 from ..model.records import (
     Changes,
     Fields,
@@ -40,6 +42,8 @@ from .reading import Request
 from .search import Mode
 from .writing import DuplicateFinder, OnSimilar
 
+_logger = logging.getLogger(__name__)
+_MAX_HINTS: Final = 3
 Where = Mapping[str, Any] | None
 NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
 
@@ -252,11 +256,10 @@ class Memories(View):
 
         Expired records are forgotten, too, but not counted. No criterion, or only a filter that
         every record passes, raises ``ValidationError``; an unknown id raises ``NotFoundError``.
+        A *namespace* that the store never had, but that is part of a known namespace, logs a
+        warning.
         """
-        scope = None if namespace is None else check_scope(namespace)
-        return writing.forget(
-            self._engine, None if ids is None else fields.ids(ids), scope, parse(where)
-        )
+        return self._take_away(writing.forget, ids, namespace, where)
 
     def restore(self, ids: str | Iterable[str]) -> int:
         """Bring forgotten records back; return the number of records that were forgotten.
@@ -285,10 +288,7 @@ class Memories(View):
         that the disk is full. No verb finds the records then, but bytes remain until the next
         ``erase`` or the next opening goes on.
         """
-        scope = None if namespace is None else check_scope(namespace)
-        return writing.erase(
-            self._engine, None if ids is None else fields.ids(ids), scope, parse(where)
-        )
+        return self._take_away(writing.erase, ids, namespace, where)
 
     def expire(self) -> int:
         """Forget expired records; return the number of records.
@@ -446,6 +446,23 @@ class Memories(View):
         """Write pending accesses, save the index, release the file; closing twice is fine."""
         self._engine.close()
 
+    def _take_away(
+        self,
+        verb: Callable[..., int],
+        ids: str | Iterable[str] | None,
+        namespace: Scope | None,
+        where: Where,
+    ) -> int:
+        """Call ``writing.forget`` or ``writing.erase``; hint at a misspelt *namespace*."""
+        wanted = None if ids is None else fields.ids(ids)
+        scope = None if namespace is None else check_scope(namespace)
+        count = verb(self._engine, wanted, scope, parse(where))
+        meant = [] if count else _similar_scopes(self._engine.backend, scope)
+        if meant:
+            name, hint = verb.__name__, " or ".join(map(repr, meant))
+            _logger.warning("%s matched nothing in %r; did you mean %s?", name, scope, hint)
+        return count
+
     def _duplicate_finder(self, on_similar: OnSimilar) -> DuplicateFinder | None:
         """Return the finder of near-duplicates of new records; the kernel keeps them all."""
         fields.one_of("on_similar", on_similar, ("keep",))
@@ -470,6 +487,24 @@ class Memories(View):
 
     def __repr__(self) -> str:
         return f"MemoryStore({self.location!r})"
+
+
+def _similar_scopes(backend: Backend, scope: Scope | None) -> list[Scope]:
+    """Return scopes of live records whose path ends with the path of *scope*, at most three.
+
+    A *scope* that the journal knows was meant, so nothing is similar.
+    """
+    if not isinstance(scope, str | Subtree) or backend.select(scope, None, 1, 0, True):
+        return []
+    path = scope if isinstance(scope, str) else scope.path
+    similar: dict[Scope, None] = {}
+    for name in backend.namespaces(EVERYWHERE):
+        before, found, after = f"/{name}/".partition(f"/{path}/")
+        if found:
+            place = f"{before}/{path}".removeprefix("/")
+            similar[place if isinstance(scope, str) and not after else Subtree(place)] = None
+    known = similar and backend.log(1, None, scope, 0)
+    return [] if known else list(similar)[:_MAX_HINTS]
 
 
 def check_store(store: StoreT) -> StoreT:
