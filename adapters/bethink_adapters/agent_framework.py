@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from bethink import MemoryStore, MessageLog
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, Scope, check_namespace, finish_in_thread
 
-from .shared.recalling import Recalling
+from .shared.extras import needs
+from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from .shared.remembering import remember_new, turn
 from .shared.subclassing import on_base
 from .shared.texts import jsonable, storable
@@ -48,7 +49,8 @@ class MemoryHistory(_History):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make one that passes for the framework's own."""
-        from agent_framework import HistoryProvider
+        with needs("agent-framework-core", "agent-framework"):
+            from agent_framework import HistoryProvider
 
         return object.__new__(on_base(cls, HistoryProvider))
 
@@ -108,7 +110,8 @@ class MemoryRecall(_Context):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make one that passes for the framework's own."""
-        from agent_framework import ContextProvider
+        with needs("agent-framework-core", "agent-framework"):
+            from agent_framework import ContextProvider
 
         return object.__new__(on_base(cls, ContextProvider))
 
@@ -118,9 +121,9 @@ class MemoryRecall(_Context):
         *,
         namespace: Scope = "default",
         remember: str | None = None,
-        k: int = 5,
+        k: int = DEFAULT_K,
         min_score: float = 0.0,
-        budget_tokens: int = 800,
+        budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
         source_id: str = "bethink_recall",
     ) -> None:

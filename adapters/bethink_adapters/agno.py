@@ -32,7 +32,7 @@ from bethink.adapting import (
     make_async_write,
 )
 
-from .shared.recalling import Recalling
+from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from .shared.remembering import remember_new, turn
 from .shared.texts import storable
 
@@ -68,9 +68,9 @@ class MemoryLearning:
         per_user: bool = True,
         include_own: bool = True,
         tools: bool = False,
-        k: int = 5,
+        k: int = DEFAULT_K,
         min_score: float = 0.0,
-        budget_tokens: int = 800,
+        budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
     ) -> None:
         self.store = store

@@ -32,6 +32,7 @@ from bethink import (
 )
 from bethink.adapting import ROOT, finish_in_thread, normalise_path, numbered
 
+from .shared.extras import needs
 from .shared.subclassing import on_base
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class MemoryTool(_Sync):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a tool that passes for the SDK's own."""
-        from anthropic.tools.memory import BetaAbstractMemoryTool
+        with needs("anthropic", "anthropic"):
+            from anthropic.tools.memory import BetaAbstractMemoryTool
 
         return object.__new__(on_base(cls, BetaAbstractMemoryTool))
 
@@ -116,7 +118,8 @@ class AsyncMemoryTool(_Async):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a tool that passes for the SDK's own."""
-        from anthropic.tools.memory import BetaAsyncAbstractMemoryTool
+        with needs("anthropic", "anthropic"):
+            from anthropic.tools.memory import BetaAsyncAbstractMemoryTool
 
         return object.__new__(on_base(cls, BetaAsyncAbstractMemoryTool))
 

@@ -30,6 +30,7 @@ from bethink.adapting import (
     number,
 )
 
+from .shared.extras import needs
 from .shared.remembering import remember_new
 from .shared.subclassing import on_base
 from .shared.texts import askable, storable
@@ -54,7 +55,8 @@ class MemoryService(_Base):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make one that passes for ADK's own."""
-        from google.adk.memory.base_memory_service import BaseMemoryService
+        with needs("google-adk", "google-adk"):
+            from google.adk.memory.base_memory_service import BaseMemoryService
 
         return object.__new__(on_base(cls, BaseMemoryService))
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from bethink import MemoryRecord, MemoryStore, MessageLog
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, Scope, check_scope, finish_in_thread
 
-from .shared.recalling import Recalling
+from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from .shared.texts import storable
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ def recall_filter(
     store: MemoryStore,
     *,
     namespace: Scope | Callable[[CallModelData[Any]], Scope] = "default",
-    k: int = 5,
+    k: int = DEFAULT_K,
     min_score: float = 0.0,
-    budget_tokens: int = 800,
+    budget_tokens: int = DEFAULT_BUDGET_TOKENS,
     count_tokens: Callable[[str], float] | None = None,
 ) -> Callable[[CallModelData[Any]], Coroutine[Any, Any, ModelInputData]]:
     """Return a ``call_model_input_filter`` that shows the model what its last question recalls.

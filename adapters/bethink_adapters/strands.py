@@ -31,6 +31,8 @@ from bethink.adapting import (
     number,
 )
 
+from .shared.extras import needs
+from .shared.recalling import DEFAULT_K
 from .shared.remembering import remember_new
 from .shared.texts import askable, storable
 
@@ -60,7 +62,7 @@ class StrandsStore:
         scope: Scope | None = None,
         thread: str | None = None,
         description: str | None = None,
-        max_search_results: int = 5,
+        max_search_results: int = DEFAULT_K,
         min_score: float = 0.0,
         include_own: bool = False,
         writable: bool = True,
@@ -81,9 +83,9 @@ class StrandsStore:
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
         """Return the memories relevant to *query*, best first."""
-        from strands.memory import MemoryEntry
-
-        most = (options or {}).get("max_search_results") or self.max_search_results or 5
+        with needs("strands-agents", "strands"):
+            from strands.memory import MemoryEntry
+        most = (options or {}).get("max_search_results") or self.max_search_results or DEFAULT_K
         found = await asyncio.to_thread(
             self.store.recall,
             askable(query),
@@ -142,8 +144,9 @@ def _each_turn() -> ExtractionConfig:
 
     Strands' own triggers leave that to a task that ends with the event loop, done or not.
     """
-    from strands.hooks import AfterInvocationEvent, HookOrder
-    from strands.memory import ExtractionTrigger, ExtractionTriggerContext
+    with needs("strands-agents", "strands"):
+        from strands.hooks import AfterInvocationEvent, HookOrder
+        from strands.memory import ExtractionTrigger, ExtractionTriggerContext
 
     class EachTurn(ExtractionTrigger):
         name = "each_turn"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink import MemoryStore
 from bethink.adapting import MAX_LABEL, Scope, check_namespace, check_store, finish_in_thread
 
-from ..shared.recalling import Recalling
+from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.remembering import remember_new, turn
 from ..shared.texts import storable
 
@@ -34,9 +34,9 @@ class RecallPolicy:
         store: MemoryStore,
         *,
         namespace: Scope = "default",
-        k: int = 5,
+        k: int = DEFAULT_K,
         min_score: float = 0.0,
-        budget_tokens: int = 800,
+        budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
         name: str = "bethink_recall",
     ) -> None:

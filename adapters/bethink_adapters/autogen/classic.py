@@ -24,7 +24,7 @@ from uuid import uuid4
 from bethink import MemoryStore
 from bethink.adapting import MAX_LABEL, Scope, check_namespace, function, label, rough_tokens
 
-from ..shared.recalling import Recalling
+from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.remembering import remember_new, turn
 from ..shared.texts import storable
 
@@ -60,9 +60,9 @@ class MemoryCapability:
         scope: Scope | None = None,
         thread: str | None = None,
         remember: bool = True,
-        k: int = 5,
+        k: int = DEFAULT_K,
         min_score: float = 0.0,
-        budget_tokens: int = 800,
+        budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
     ) -> None:
         count = function("count_tokens", rough_tokens if count_tokens is None else count_tokens)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from bethink import MissingExtraError
-
+from ..shared.extras import needs
+from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from .context import MemoryModelContext
 from .memory import AgentMemory
 
@@ -19,20 +19,18 @@ _HOME: Final = "bethink_adapters.autogen"
 @cache
 def component(name: str) -> type[Any]:
     """Return the class called *name*, which passes for AutoGen's own."""
-    try:
+    with needs("autogen-core", "autogen"):
         from autogen_core import ComponentModel
         from autogen_core.memory import Memory
         from autogen_core.model_context import ChatCompletionContext
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("autogen-core", "autogen") from error
     from pydantic import BaseModel
 
     class Shared(BaseModel):
         location: str
         namespace: str = "default"
-        k: int = 5
+        k: int = DEFAULT_K
         min_score: float = 0.0
-        budget_tokens: int = 800
+        budget_tokens: int = DEFAULT_BUDGET_TOKENS
         inject_as: Literal["user", "system"] = "user"
 
     class AgentMemoryConfig(Shared):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bethink import MemoryStore
 
+from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from .settings import Settings
 from .showing import question_and_results, said, show
 
@@ -38,9 +39,9 @@ class MemoryModelContext(Settings, _Context):
         *,
         context: ChatCompletionContext | None = None,
         namespace: str = "default",
-        k: int = 5,
+        k: int = DEFAULT_K,
         min_score: float = 0.0,
-        budget_tokens: int = 800,
+        budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], int] | None = None,
         inject_as: Literal["user", "system"] = "user",
     ) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from bethink import MemoryStore, Subtree, ValidationError
 from bethink.adapting import covers, finish_in_thread
 
+from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.texts import askable
 from .contents import to_content, to_item, to_items
 from .settings import Settings
@@ -50,9 +51,9 @@ class AgentMemory(Settings, _Memory):
         store: MemoryStore | str | os.PathLike[str],
         *,
         namespace: str = "default",
-        k: int = 5,
+        k: int = DEFAULT_K,
         min_score: float = 0.0,
-        budget_tokens: int = 800,
+        budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], int] | None = None,
         inject_as: Literal["user", "system"] = "user",
         name: str = "memory",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink import ValidationError, guess_category
 from bethink.adapting import MAX_CONTENT
 
+from ..shared.extras import needs
 from ..shared.texts import storable
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def offline_llm() -> BaseLLM:
 
 @functools.cache
 def _kind() -> type[Any]:
-    from crewai.llms.base_llm import BaseLLM
+    with needs("crewai>=1.9.3", "crewai"):
+        from crewai.llms.base_llm import BaseLLM
 
     class OfflineLLM(BaseLLM):
         """Answers the questions of crewAI's memory, and no others."""

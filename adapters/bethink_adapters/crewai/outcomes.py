@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 from bethink import (
     EVERYWHERE,
     MemoryStore,
-    MissingExtraError,
     NotFoundError,
     RateLimitError,
     ValidationError,
 )
 from bethink.adapting import Scope, label
 
+from ..shared.extras import needs
 from .crediting import Judge, Signal, credit
 from .external import CrewExternalStorage
 from .storage import CrewStorage
@@ -132,10 +132,8 @@ class OutcomeListener:
 
 
 def _bus() -> Any:
-    try:
+    with needs("crewai>=1.9.3", "crewai"):
         from crewai.events.event_bus import crewai_event_bus
-    except ImportError as error:
-        raise MissingExtraError("crewai>=1.9.3", "crewai") from error
     return crewai_event_bus
 
 

@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink import MissingExtraError, ValidationError
+from bethink import ValidationError
 
+from ..shared.extras import needs
 from .storage import CrewStorage
 
 if TYPE_CHECKING:
@@ -51,10 +52,8 @@ def register(default: str | os.PathLike[str] | None = None) -> Callable[[], None
     With *default*, a path, every memory that names no storage is kept there: that of
     ``Crew(memory=True)`` and of every Flow. Names that others registered still go to them.
     """
-    try:
+    with needs("crewai>=1.14", "crewai"):
         from crewai.memory.storage import factory
-    except ImportError as error:
-        raise MissingExtraError("crewai>=1.14", "crewai") from error
     before: MemoryStorageFactory | None = factory._factory
     claimed = None if default is None else os.fspath(default)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from bethink import ValidationError
 from bethink.adapting import Packed, Scope, check_namespace, finish_in_thread
 
-from ..shared.recalling import Recalling
+from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.remembering import remember_new, turn
 from .locations import Location, opened, path_of
 
@@ -67,9 +67,9 @@ class RecallHook(_OnStore):
         store: Location,
         *,
         namespace: Scope = "default",
-        k: int = 5,
+        k: int = DEFAULT_K,
         min_score: float = 0.0,
-        budget_tokens: int = 800,
+        budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
     ) -> None:
         super().__init__(store)

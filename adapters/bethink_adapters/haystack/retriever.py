@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bethink.adapting import integer, one_of
 
+from ..shared.extras import needs
 from .document_store import BethinkDocumentStore
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ if TYPE_CHECKING:
 @cache
 def _retriever() -> type:
     """Make a component of it, as whose inputs Haystack reads the arguments of ``run``."""
-    from haystack import Document, component
+    with needs("haystack-ai", "haystack"):
+        from haystack import Document, component
 
     class BethinkRetriever(_Retriever):
         __doc__ = _Retriever.__doc__

@@ -7,9 +7,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink import MemoryRecord, MissingExtraError, RecallResult, ValidationError
+from bethink import MemoryRecord, RecallResult, ValidationError
 from bethink.adapting import MAX_CONTENT
 
+from ..shared.extras import needs
 from ..shared.texts import storable
 from .messages import decode, encode
 
@@ -21,10 +22,8 @@ _TOLD: Final = ("author", "thread", "category", "key", "occurred_at")
 
 def part(name: str) -> ModuleType:
     """Return a module of ``langchain_core``; raise ``MissingExtraError`` without it."""
-    try:
+    with needs("langchain-core", "langchain"):
         return import_module(f"langchain_core.{name}")
-    except ImportError as error:
-        raise MissingExtraError("langchain-core", "langchain") from error
 
 
 def to_item(key: str, text: str, metadata: Mapping[str, Any] | None) -> dict[str, Any]:

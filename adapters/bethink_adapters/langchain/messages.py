@@ -25,9 +25,10 @@ from uuid import UUID
 
 import numpy as np
 
-from bethink import MemoryRecord, MissingExtraError
+from bethink import MemoryRecord
 from bethink.adapting import MAX_CONTENT, MAX_LABEL
 
+from ..shared.extras import needs
 from ..shared.texts import storable
 
 if TYPE_CHECKING:
@@ -47,10 +48,8 @@ _CLASSES: Final = {
 
 def langchain() -> ModuleType:
     """Return the module ``langchain_core.messages``; raise ``MissingExtraError`` without it."""
-    try:
+    with needs("langchain-core", "langchain"):
         return import_module("langchain_core.messages")
-    except ImportError as error:
-        raise MissingExtraError("langchain-core", "langchain") from error
 
 
 def as_message(message: object) -> BaseMessage:

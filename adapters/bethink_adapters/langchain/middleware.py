@@ -27,10 +27,11 @@ from typing import (
     TypedDict,
 )
 
-from bethink import MemoryStore, MissingExtraError
+from bethink import MemoryStore
 from bethink.adapting import TokenCounter, check_namespace, finish_in_thread, one_of
 
-from ..shared.recalling import Recalling
+from ..shared.extras import needs
+from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.remembering import remember_new, turn
 from ..shared.subclassing import on_base
 from .messages import plain_text
@@ -66,10 +67,8 @@ class MemoryMiddleware(_Base):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make one that passes for LangChain's own."""
-        try:
+        with needs("langchain", "langchain-agents"):
             from langchain.agents.middleware import AgentMiddleware
-        except ImportError as error:
-            raise MissingExtraError("langchain", "langchain-agents") from error
         return object.__new__(on_base(cls, AgentMiddleware))
 
     def __init__(
@@ -77,9 +76,9 @@ class MemoryMiddleware(_Base):
         store: MemoryStore,
         *,
         namespace: Namespace = "default",
-        k: int = 5,
+        k: int = DEFAULT_K,
         min_score: float = 0.0,
-        budget_tokens: int = 800,
+        budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: TokenCounter | None = None,
         inject_as: Literal["user", "system"] = "user",
         remember: bool = True,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bethink.adapting import Mode, Scope, Where
 
+from ..shared.recalling import DEFAULT_K
 from ..shared.texts import askable
 from .documents import part, to_memory
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
         store: MemoryStore
         namespace: Scope = "default"
-        k: int = 5
+        k: int = DEFAULT_K
         mode: Mode = "hybrid"
         where: Where = None
         min_score: float = 0.0
@@ -51,7 +52,7 @@ def retriever_class() -> type[MemoryStoreRetriever]:
 
         store: Any
         namespace: Any = "default"
-        k: int = 5
+        k: int = DEFAULT_K
         mode: str = "hybrid"
         where: Any = None
         min_score: float = 0.0

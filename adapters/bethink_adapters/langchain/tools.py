@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bethink import BethinkError, MemoryStore
 from bethink.adapting import check_namespace, finish_in_thread
 
-from ..shared.recalling import Recalling
+from ..shared.recalling import DEFAULT_K, Recalling
 from .documents import part
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def memory_tools(
-    store: MemoryStore, *, namespace: str | Callable[[Any], str] = "default", k: int = 5
+    store: MemoryStore, *, namespace: str | Callable[[Any], str] = "default", k: int = DEFAULT_K
 ) -> list[BaseTool]:
     """Return the tools ``recall`` (at most *k* memories) and ``remember``.
 

@@ -18,13 +18,13 @@ from bethink import (
     KeyedMemory,
     MemoryRecord,
     MemoryStore,
-    MissingExtraError,
     Subtree,
     ValidationError,
     segment,
 )
 from bethink.adapting import check_namespace, make_async, make_async_write
 
+from ..shared.extras import needs
 from ..shared.subclassing import on_base
 from . import threads
 from .checkpoints import (
@@ -74,10 +74,8 @@ class BethinkSaver(_Base):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make one that passes for LangGraph's own."""
-        try:
+        with needs("langgraph", "langgraph"):
             from langgraph.checkpoint.base import BaseCheckpointSaver
-        except ImportError as error:
-            raise MissingExtraError("langgraph", "langgraph") from error
         return object.__new__(on_base(cls, BaseCheckpointSaver))
 
     def __init__(

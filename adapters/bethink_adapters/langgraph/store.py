@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from bethink import MemoryStore, WhyNot
 from bethink.adapting import finish_in_thread, number, one_of
 
+from ..shared.extras import needs
 from ..shared.subclassing import on_base
 from .batches import Batches
 from .embedding import Index
@@ -43,7 +44,8 @@ class BethinkStore(_Base):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a store that is a LangGraph ``BaseStore``."""
-        from langgraph.store.base import BaseStore
+        with needs("langgraph", "langgraph"):
+            from langgraph.store.base import BaseStore
 
         return object.__new__(on_base(cls, BaseStore))
 

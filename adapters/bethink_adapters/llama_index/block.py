@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from bethink import MemoryStore
 from bethink.adapting import Budget, Packed, Scope, check_namespace, finish_in_thread, pack
 
-from ..shared.recalling import Recalling
+from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.remembering import remember_new, turn
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class RecallBlock(_Block):
     priority: int = 1
     namespace: str = "default"
     scope: Scope | None = None
-    k: int = 5
+    k: int = DEFAULT_K
     min_score: float = 0.0
-    budget_tokens: int = 800
+    budget_tokens: int = DEFAULT_BUDGET_TOKENS
     tokenizer_fn: Callable[[str], Sequence[Any]] | None = None
 
     def model_post_init(self, context: Any, /) -> None:

@@ -6,8 +6,9 @@ from functools import cache
 from types import new_class
 from typing import Any
 
-from bethink import MemoryStore, MissingExtraError
+from bethink import MemoryStore
 
+from ..shared.extras import needs
 from .block import RecallBlock
 from .chat_stores import BethinkChatStore, BethinkDBChatStore
 
@@ -15,12 +16,10 @@ from .chat_stores import BethinkChatStore, BethinkDBChatStore
 @cache
 def model(name: str) -> type[Any]:
     """Return the class called *name*, which passes for LlamaIndex's own."""
-    try:
+    with needs("llama-index-core", "llama-index"):
         from llama_index.core.memory import BaseMemoryBlock
         from llama_index.core.storage.chat_store.base import BaseChatStore
         from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
-    except ImportError as error:
-        raise MissingExtraError("llama-index-core", "llama-index") from error
     parts: dict[str, tuple[type[Any], type[Any]]] = {
         "RecallBlock": (RecallBlock, BaseMemoryBlock[str]),
         "BethinkChatStore": (BethinkChatStore, BaseChatStore),

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Self
 from bethink import (
     MemoryRecord,
     MemoryStore,
-    MissingExtraError,
     NotFoundError,
     ValidationError,
     segment,
 )
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, finish_in_thread
 
+from ..shared.extras import needs
 from ..shared.subclassing import on_base
 from ..shared.texts import storable
 from .spoken import spoken
@@ -48,10 +48,8 @@ class MemoryConversations(_Base):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make one that passes for the framework's own."""
-        try:
+        with needs("pydantic-ai-slim>=2.66", "pydantic-ai"):
             from pydantic_ai.conversation_store import ConversationStore
-        except ImportError as error:
-            raise MissingExtraError("pydantic-ai-slim>=2.66", "pydantic-ai") from error
         return object.__new__(on_base(cls, ConversationStore))
 
     def __init__(self, store: MemoryStore, *, namespace: str = "conversations") -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, cast
 
-from bethink import MemoryStore, MissingExtraError
+from bethink import MemoryStore
 from bethink.adapting import (
     MAX_CONTENT,
     MAX_LABEL,
@@ -19,7 +19,8 @@ from bethink.adapting import (
     finish_in_thread,
 )
 
-from ..shared.recalling import Recalling
+from ..shared.extras import needs
+from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.subclassing import on_base
 from ..shared.texts import storable
 from .spoken import is_prompt, prompt_text, spoken, without_tools
@@ -57,10 +58,8 @@ class MemoryRecall(_Base):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make one that passes for the framework's own."""
-        try:
+        with needs("pydantic-ai-slim", "pydantic-ai"):
             from pydantic_ai.capabilities import AbstractCapability
-        except ImportError as error:
-            raise MissingExtraError("pydantic-ai-slim", "pydantic-ai") from error
         return object.__new__(on_base(cls, AbstractCapability))
 
     def __init__(
@@ -69,9 +68,9 @@ class MemoryRecall(_Base):
         *,
         namespace: Scope | Callable[[RunContext[Any]], Scope] = "default",
         remember: str | Callable[[RunContext[Any]], str] | None = None,
-        k: int = 5,
+        k: int = DEFAULT_K,
         min_score: float = 0.0,
-        budget_tokens: int = 800,
+        budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
     ) -> None:
         self.store = store

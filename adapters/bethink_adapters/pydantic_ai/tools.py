@@ -6,10 +6,11 @@ Pydantic AI reads the types of a tool's arguments, so here annotations are what 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bethink import BethinkError, MemoryStore, MissingExtraError
+from bethink import BethinkError, MemoryStore
 from bethink.adapting import check_namespace, finish_in_thread
 
-from ..shared.recalling import Recalling
+from ..shared.extras import needs
+from ..shared.recalling import DEFAULT_K, Recalling
 
 if TYPE_CHECKING:
     from pydantic_ai import FunctionToolset, RunContext
@@ -19,7 +20,7 @@ def memory_tools(
     store: MemoryStore,
     *,
     namespace: "str | Callable[[RunContext[Any]], str]" = "default",
-    k: int = 5,
+    k: int = DEFAULT_K,
     id: str | None = None,
 ) -> "FunctionToolset[Any]":
     """Return a toolset of ``recall`` (at most *k* memories) and ``remember``.
@@ -27,10 +28,8 @@ def memory_tools(
     The model cannot choose the *namespace*: that is a name, or a function of the ``RunContext``. A
     store that fails is told to the model.
     """
-    try:
+    with needs("pydantic-ai-slim", "pydantic-ai"):
         from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
-    except ImportError as error:
-        raise MissingExtraError("pydantic-ai-slim", "pydantic-ai") from error
     recalling = Recalling(store, k=k)
     place = namespace if callable(namespace) else check_namespace(namespace)
 

@@ -33,6 +33,12 @@ _logger: Final = logging.getLogger(__name__)
 _MANY: Final = 1024
 """Once more than so many were asked for, what there is is enough."""
 
+DEFAULT_K: Final = 5
+"""The number of memories that an adapter recalls unless told otherwise."""
+
+DEFAULT_BUDGET_TOKENS: Final = 800
+"""The most tokens of an adapter's block unless told otherwise."""
+
 NOTHING: Final = Packed("", 0, (), ())
 
 
@@ -45,9 +51,9 @@ class Recalling:
 
     store: MemoryStore
     namespace: Scope = "default"
-    k: int = 5
+    k: int = DEFAULT_K
     min_score: float = 0.0
-    budget_tokens: int = 800
+    budget_tokens: int = DEFAULT_BUDGET_TOKENS
     count_tokens: TokenCounter | None = None
 
     def __post_init__(self) -> None:
