@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -70,7 +69,7 @@ def defaults(made: Any) -> dict[str, object]:
     elif "__init__" in vars(made):
         call = made.__init__
     else:
-        return vars(made)
+        return dict(vars(made))
     return {name: each.default for name, each in inspect.signature(call).parameters.items()}
 
 
@@ -98,6 +97,11 @@ def test_five_memories_fill_a_block_of_no_more_than_800_tokens(store: MemoryStor
     assert 400 < long.tokens <= 800
 
 
+def make(place: str, store: MemoryStore) -> object:
+    made = named(place)
+    return made() if place == "crewai:offline_llm" else made(store)
+
+
 def is_installed(package: str) -> bool:
     try:
         import_module(package)
@@ -111,7 +115,7 @@ def test_a_missing_package_is_named_with_its_extra(place: str, store: MemoryStor
     package, extra = NEEDS[place]
     if is_installed(package):
         pytest.skip(f"{package} is installed")
-    with pytest.raises(MissingExtraError, match=rf"pip install 'bethink\[{extra}\]'") as raised:
-        make: Callable[..., object] = named(place)
-        make(*(() if place == "crewai:offline_llm" else (store,)))
+    line = rf"pip install 'bethink\[{extra}\]'"
+    with pytest.raises(MissingExtraError, match=line) as raised:
+        make(place, store)
     assert raised.value.extra == extra

@@ -320,6 +320,26 @@ def test_nothing_is_written_to_a_file_that_moved_behind_a_link(
         store.store("a lost whale")
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_nothing_is_written_behind_a_link_that_leads_there_no_more(
+    tmp_path: Path, *, replaced: bool
+) -> None:
+    target, other, link = (tmp_path / name for name in ("target.db", "other.db", "link.db"))
+    for place in (target, other):
+        MemoryStore(place).close()
+    link.symlink_to(target)
+    with MemoryStore(link) as store:
+        store.store("a whale")
+        link.unlink()
+        if replaced:
+            link.symlink_to(other)
+        with pytest.raises(StorageError, match="is gone"):
+            store.store("a lost whale")
+    for place, count in ((target, 1), (other, 0)):
+        with MemoryStore(place) as found:
+            assert found.count() == count
+
+
 def test_accesses_outlast_a_write_that_fails(store: MemoryStore) -> None:
     for _ in range(3):
         store.touch("r1")

@@ -210,6 +210,26 @@ def test_a_record_supersedes_another_by_its_id(store: MemoryStore, clock: Clock)
     assert actions(store) == ["store", "supersede", "store"]
 
 
+def test_a_batch_that_supersedes_leaves_no_old_record_live(store: MemoryStore) -> None:
+    old = store.store_many(["Tea at four", "Tea at five", "Tea at six"])
+    new = store.store_many({"content": "No tea", "supersedes": each.id} for each in old)
+    assert store.all() == new
+    assert [store.get(each.id) for each in old] == [
+        replace(each, state="superseded", superseded_by=heir.id)
+        for each, heir in zip(old, new, strict=True)
+    ]
+    assert actions(store) == ["store"] * 3 + ["supersede", "store"] * 3
+
+
+@pytest.mark.parametrize("replaced", [["a", "b"], ["b"]], ids=["all", "the last"])
+def test_a_batch_of_keys_leaves_no_old_holder_live(store: MemoryStore, replaced: list[str]) -> None:
+    for key in replaced:
+        store.store(f"old {key}", key=key)
+    new = store.store_many({"content": f"new {key}", "key": key} for key in "ab")
+    assert store.all() == new
+    assert len(store.all(state="superseded")) == len(replaced)
+
+
 def test_what_is_superseded_by_id_may_hold_the_key(store: MemoryStore) -> None:
     old = store.store("red", key="k")
     chain = [{"content": "blue", "key": "k", "supersedes": old.id, "id": "b"},

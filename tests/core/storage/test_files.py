@@ -114,6 +114,18 @@ def test_an_empty_file_becomes_a_store(path: Path) -> None:
         assert store.count() == 1
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_file_is_looked_at_anew_once_no_store_has_it_open(path: Path, times: int) -> None:
+    stores = [MemoryStore(path) for _ in range(times)]
+    for store in stores:
+        store.close()
+        store.close()
+    path.write_bytes(b"x")  # the same file, of another program now
+    with pytest.raises(NotABethinkFileError):
+        MemoryStore(path)
+    assert path.read_bytes() == b"x"
+
+
 def test_a_file_of_a_newer_bethink_is_left_alone(path: Path) -> None:
     open_backend(path).close()
     with closing(sqlite3.connect(path)) as connection:

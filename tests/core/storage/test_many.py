@@ -112,3 +112,20 @@ def test_what_many_share_is_told_as_of_each_alone(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         spelled = connection.execute("SELECT changes FROM journal ORDER BY seq").fetchall()
     assert spelled == [(to_json(non_empty_fields(record)),) for record in records]
+
+
+def salts(path: Path) -> list[bytes]:
+    with closing(sqlite3.connect(path)) as connection:
+        return [salt for (salt,) in connection.execute("SELECT salt FROM journal ORDER BY seq")]
+
+
+@pytest.mark.parametrize("key", [None, b"a key of some bytes"], ids=["plain", "keyed"])
+def test_each_entry_has_a_salt_of_its_own(path: Path, key: bytes | None) -> None:
+    with MemoryStore(path, integrity_key=key) as store:
+        stored = store.store_many(["the same text"] * 3)
+        store.store("the same text")
+        store.forget([each.id for each in stored])
+        store.restore([each.id for each in stored])
+        found = salts(path)
+    assert list(map(len, found)) == [16] * 10
+    assert len(set(found)) == 10

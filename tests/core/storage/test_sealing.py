@@ -275,6 +275,18 @@ def test_a_write_does_not_make_good_what_was_changed(
             write(store)
 
 
+@pytest.mark.parametrize("column", ["at = at + 1", "digest = zeroblob(32)", "code = zeroblob(41)"])
+@pytest.mark.parametrize("action", ["store", "update"])
+def test_erasing_does_not_make_good_an_entry_that_was_changed(
+    filled: Path, action: str, column: str
+) -> None:
+    with keyed(filled) as store:
+        alter(filled, f"UPDATE journal SET {column} WHERE id = 'dog' AND action = '{action}'")
+        with pytest.raises(TamperedError, match="journal entry"):
+            store.erase("dog")
+        assert store.get("dog") is not None
+
+
 def test_a_write_does_not_make_good_what_lies_where_it_writes(filled: Path) -> None:
     with keyed(filled) as store:
         alter(

@@ -174,6 +174,18 @@ def test_the_past_is_asked_like_the_present(store: MemoryStore) -> None:
         past.get()
 
 
+def test_a_moment_lists_its_records_in_the_order_of_then(store: MemoryStore) -> None:
+    first, second, _ = store.store_many(["one", "two", "three"])
+    store.update(first.id, content="uno")
+    then, before = store.log()[0].seq, store.all()
+    store.update(second.id, content="dos")
+    store.update(first.id, content="un")
+    assert contents(before) == ["uno", "two", "three"]
+    assert store.as_of(then).all() == before
+    assert store.as_of(then).all(order="newest") == before[::-1]
+    assert store.as_of(then).all(limit=1, offset=1) == before[1:2]
+
+
 def test_a_record_is_found_where_it_was(store: MemoryStore) -> None:
     moved = store.store("moved", namespace="a", key="k")
     store.update(moved.id, namespace="b", key="other")
