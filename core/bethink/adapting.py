@@ -7,6 +7,7 @@ from .aio import finish_in_thread, make_async, make_async_write
 from .features.files import ROOT, normalise_path, numbered
 from .features.outcomes import Verdict
 from .features.packing import Budget, Packed, TokenCounter, pack
+from .features.turns import Turn, add_turns, turn_key
 from .memory.memories import Where, check_store
 from .memory.ranking import DAY, Scored, Signals, Truths
 from .memory.ranking import checked as checked_ranking
@@ -44,8 +45,10 @@ __all__ = [
     "Signals",
     "TokenCounter",
     "Truths",
+    "Turn",
     "Verdict",
     "Where",
+    "add_turns",
     "check_namespace",
     "check_scope",
     "check_store",
@@ -70,6 +73,7 @@ __all__ = [
     "rough_tokens",
     "storable",
     "terms",
+    "turn_key",
     "unsegment",
     "vector",
 ]

@@ -216,9 +216,8 @@ class Memories(View):
         the fields that ``consolidate`` would give, but keeps the named vectors. Memories that
         ``consolidate`` would keep apart are never similar.
         """
-        items = [{**given, "content": content}]
         finder = self._duplicate_finder(on_similar)
-        return writing.store_many(self._engine, items, {}, finder=finder)[0]
+        return self._store_items([{**given, "content": content}], {}, finder=finder)[0]
 
     def store_many(
         self,
@@ -235,7 +234,18 @@ class Memories(View):
         unknown id raises ``NotFoundError``. *on_similar* also compares the items among themselves.
         """
         finder = self._duplicate_finder(on_similar)
-        return writing.store_many(self._engine, items, shared, fields.ids(forget), finder)
+        return self._store_items(items, shared, fields.ids(forget), finder)
+
+    def _store_items(
+        self,
+        items: Iterable[str | Mapping[str, Any]],
+        shared: Mapping[str, Any],
+        gone: Sequence[str] = (),
+        finder: DuplicateFinder | None = None,
+        check: Callable[[Transaction], None] | None = None,
+    ) -> list[MemoryRecord]:
+        """Store *items*; see ``writing.store_many``. Every verb that stores items calls this."""
+        return writing.store_many(self._engine, items, shared, gone, finder, check)
 
     def update(self, id: str, **changes: Unpack[Changes]) -> MemoryRecord:
         """Change fields of a live record and return the record; accesses and outcome stay.

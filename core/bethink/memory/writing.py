@@ -16,7 +16,16 @@ from ..model.filters import Compare, Filter, constant
 from ..model.journal import non_empty_fields
 from ..model.namespaces import EVERYWHERE, Scope
 from ..model.port import EMBEDDED, Vector, Writer
-from ..model.records import LIVE, LOWEST_LIVE, MemoryRecord, State, checked, different, new_record
+from ..model.records import (
+    LIVE,
+    LOWEST_LIVE,
+    TURN_KEY,
+    MemoryRecord,
+    State,
+    checked,
+    different,
+    new_record,
+)
 from .engine import Engine, Transaction
 
 OnSimilar: TypeAlias = Literal["keep", "merge", "raise"]
@@ -59,11 +68,13 @@ def store_many(
     shared: Mapping[str, Any],
     gone: Sequence[str] = (),
     finder: DuplicateFinder | None = None,
+    check: Callable[[Transaction], None] | None = None,
 ) -> list[MemoryRecord]:
     """Store all *items* or none, and forget the records with the ids in *gone*.
 
     Fields in *shared* hold for every item that does not say otherwise. An item that *finder* merges
-    into a live record returns the live record.
+    into a live record returns the live record. *check* looks at the transaction before the first
+    change, and raises to refuse the write.
     """
     engine.check_open()
     common = checked(shared)
@@ -76,6 +87,8 @@ def store_many(
     if finder is not None:
         finder.prepare(records, vectors)
     with engine.writing() as transaction:
+        if check is not None:
+            check(transaction)
         if gone:
             retire(transaction, select_records(transaction.writer, gone))
         if len(built) > 1 and finder is None and _are_independent(built):
@@ -479,8 +492,9 @@ def erase(
     """Erase the records, in any state, that satisfy every given criterion; return the number.
 
     One transaction erases all records, and no verb finds them afterwards. Then the storage is
-    cleaned of the bytes. A tombstone keeps id, namespace and times, and the journal keeps the
-    entries without their changes, so that the hash chain still verifies.
+    cleaned of the bytes. A tombstone keeps id, namespace and times, and the key of a turn, so that
+    the turn is not taken in again. The journal keeps the entries without their changes, so that the
+    hash chain still verifies.
     """
     check_criteria("erase", ids, scope, where)
     engine.settle(where)
@@ -503,5 +517,6 @@ def _tombstone(record: MemoryRecord, now: float) -> MemoryRecord:
         created_at=record.created_at,
         occurred_at=record.created_at,
         updated_at=now,
+        key=record.key if record.key and TURN_KEY.fullmatch(record.key) else None,
         state="erased",
     )

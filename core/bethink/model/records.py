@@ -14,12 +14,15 @@ import numpy.typing as npt
 from ..errors import ValidationError
 from . import fields as checks
 from .namespaces import check_namespace
+from .patterns import lazy_pattern
 
 State: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "erased"]
 Listed: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "expired"]
 LIVE: Final[tuple[State, ...]] = ("live",)
 LOWEST_LIVE: Final = -0.5
 """A record with a lower outcome is archived; a restored record has at least this outcome."""
+TURN_KEY: Final = lazy_pattern("turn:[0-9a-f]{32}(:[0-9]{9})?")
+"""The keys of turns of conversations: hashes that hold no text; see ``features.turns``."""
 
 
 @dataclass(frozen=True, slots=True)

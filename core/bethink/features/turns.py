@@ -1,0 +1,354 @@
+"""Turns of conversations, remembered once and in order, however a framework hands turns over.
+
+Some frameworks hand over each turn once, some the same turn again after a failure, a window of the
+latest turns, or the whole conversation. ``add_turns`` tells new turns from known turns:
+
+- A turn with an id of the framework is known by the id. The same id with a different text is an
+  edit, or a later state of the message: the new text supersedes the old text.
+- An answer to a question with an id is known by the place behind the question. A different answer
+  to the same question supersedes the old answer.
+- Turns without ids are known by the place in the conversation: see ``align``.
+
+A known turn that was forgotten or erased stays away. The key of a turn is a hash of the
+conversation's name and of the id or the place, never of the text, so that the tombstone of an
+erased turn can keep the key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from ..memory.engine import Engine, Transaction
+from ..memory.memories import check_store
+from ..model.namespaces import check_namespace
+from ..model.records import MemoryRecord
+
+if TYPE_CHECKING:
+    from ..store import MemoryStore
+
+_PLACE_DIGITS: Final = 9
+_MIN_SHARED_TURNS: Final = 3  # a shorter run of equal turns may be an honest repetition
+_EXTRA_TURNS: Final = 8  # read beyond twice the turns handed over
+
+Said = tuple[str, str]
+"""Author and text of a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The *text* that *author* said, with further ``store`` arguments in *fields*.
+
+    *id* is the framework's id of the message, unique in the conversation. *is_answer* marks an
+    answer of a model that is always handed over together with the question.
+    """
+
+    text: str
+    author: str
+    id: str | None = None
+    is_answer: bool = False
+    fields: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+class _ChangedMeanwhile(Exception):
+    """Another writer changed the conversation between the decision and the write."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Conversation:
+    """The turns of one conversation in one namespace, as the engine's store knows them."""
+
+    engine: Engine
+    namespace: str
+    thread: str | None
+
+    @property
+    def bounds(self) -> tuple[str, str]:
+        """The range of the keys of turns without ids."""
+        prefix = f"turn:{_digest(self.thread)}"
+        return f"{prefix}:", f"{prefix};"
+
+    def key_at(self, place: int) -> str:
+        """Return the key of the turn number *place*."""
+        return f"{self.bounds[0]}{place:0{_PLACE_DIGITS}}"
+
+    def holders(self, key: str) -> list[MemoryRecord]:
+        """Return the records that have or ever had *key*, in any state, in order of insertion."""
+        backend = self.engine.backend
+        found = backend.journal_reader.key_holders(self.namespace, key, backend.head())
+        return [each.record for each in sorted(found, key=lambda each: each.ordinal)]
+
+    def first_free(self, start: int) -> int:
+        """Return the first place from *start* on that no turn ever had; there are no gaps."""
+
+        def is_held(place: int) -> bool:
+            return bool(self.holders(self.key_at(place)))
+
+        if not is_held(start):
+            return start
+        step = 1
+        while is_held(start + step):
+            step *= 2
+        held, free = start + step // 2, start + step
+        while free - held > 1:
+            middle = (held + free) // 2
+            held, free = (middle, free) if is_held(middle) else (held, middle)
+        return free
+
+    def said(self, record: MemoryRecord) -> Said | None:
+        """Return author and text of *record* as first stored; None for an erased record."""
+        if record.state == "erased":
+            return None
+        first: Mapping[str, Any] = {"author": record.author, "content": record.content}
+        if record.updated_at != record.created_at:
+            first = self.engine.backend.log(None, record.id, None, 0)[-1].changes
+        return first.get("author") or "", first.get("content") or ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The turns to store, by key, and the live records that the decision rests on.
+
+    ``live`` are the ids of the live records by key; ``last`` is the id of the last live turn
+    without an id, if the decision rests on the turn's place.
+    """
+
+    items: tuple[tuple[str, Turn], ...]
+    live: Mapping[str, str | None]
+    last: str | None = None
+    rests_on_last: bool = False
+
+    def check(self, conversation: _Conversation, transaction: Transaction) -> None:
+        """Raise ``_ChangedMeanwhile`` if other records are live by now."""
+        writer, namespace = transaction.writer, conversation.namespace
+        for key, id in self.live.items():
+            holder = writer.by_key(namespace, key)
+            if (holder and holder[1].id) != id:
+                raise _ChangedMeanwhile
+        if self.rests_on_last:
+            found = writer.span(namespace, *conversation.bounds, transaction.now, last=True)
+            if (found[0][1].id if found else None) != self.last:
+                raise _ChangedMeanwhile
+
+
+def add_turns(
+    store: MemoryStore,
+    turns: Iterable[Turn],
+    *,
+    namespace: str,
+    thread: str | None = None,
+    from_start: bool = False,
+) -> list[MemoryRecord]:
+    """Remember the new turns among *turns*; return the new records, in the order of *turns*.
+
+    *turns* are turns of the conversation *thread*, oldest first; *from_start* says that *turns*
+    begin with the first turn of the conversation. One transaction stores all new turns, or none.
+    Turns without a visible character are left out.
+    """
+    conversation = _Conversation(check_store(store)._engine, check_namespace(namespace), thread)
+    given = [turn for turn in turns if turn.text.strip()]
+    shared = {"namespace": namespace, "thread": thread}
+    while True:
+        plan = _plan(conversation, given, from_start=from_start)
+        if not plan.items:
+            return []
+        items = [
+            {**turn.fields, "content": turn.text, "author": turn.author, "key": key}
+            for key, turn in plan.items
+        ]
+        with suppress(_ChangedMeanwhile):
+            return store._store_items(items, shared, check=partial(plan.check, conversation))
+
+
+def turn_key(thread: str | None, id: str) -> str:
+    """Return the key of the turn with the framework's *id* in the conversation *thread*."""
+    return f"turn:{_digest(thread, 'id', id)}"
+
+
+def align(
+    known: Sequence[Said | None],
+    given: Sequence[Said],
+    *,
+    models: Container[str] = (),
+    from_start: bool = False,
+) -> list[int | None]:
+    """Return, for each *given* turn, the index of the same *known* turn; None for a new turn.
+
+    *known* are the latest turns of a conversation, None for an erased turn, which equals any turn.
+    The known end of the conversation must lie in *given*: a turn said before is new unless all
+    known turns after the turn are given, too. So A, B, A is A, B, A, and the whole conversation
+    again is nothing new. Where one of *models* answers the last question anew, the new answers take
+    the indexes of the known answers. Many turns in common without a common end, as after parallel
+    runs, are matched by the number of times that each turn stands in both. *from_start* says that
+    both begin with the conversation.
+    """
+    if from_start and len(known) < len(given) and not any(known):  # all known turns were erased
+        return [at if at < len(known) else None for at in range(len(given))]
+    size, asked = len(known), _last_question(known, models)
+    again, anew = _overlap(known, given), _overlap(known[: asked + 1], given)
+    if anew is not None and (again is None or asked + 1 - anew > size - again):
+        answers = _answers_anew(known, given, anew, asked)
+        if answers:
+            places = enumerate(_places(anew, given))
+            return [at if 0 <= at <= asked or number in answers else None for number, at in places]
+    if again is not None:
+        return [at if 0 <= at < size else None for at in _places(again, given)]
+    return _match_by_count(known, given)
+
+
+def _places(start: int, given: Sequence[Said]) -> range:
+    """Return the index in the known turns of each given turn, where *start* is the first index."""
+    return range(start, start + len(given))
+
+
+def _overlap(known: Sequence[Said | None], given: Sequence[Said]) -> int | None:
+    """Return the index in *known* of the first given turn, if *given* holds the known end.
+
+    The index is negative if *given* begins earlier. Of several, return the least: most is known.
+    """
+    size = len(known)
+    for start in range(size - len(given), size):
+        shared = range(max(start, 0), size)
+        same = all(known[at] is None or known[at] == given[at - start] for at in shared)
+        if same and any(known[at] is not None for at in shared):
+            return start
+    return None
+
+
+def _last_question(known: Sequence[Said | None], models: Container[str]) -> int:
+    """Return the index of the turn before the last answers of a model; -1 without answers."""
+    author = known[-1][0] if known and known[-1] is not None else None
+    if author not in models:
+        return -1
+    others = (at for at, turn in enumerate(known) if turn is not None and turn[0] != author)
+    return max(others, default=-1)
+
+
+def _answers_anew(
+    known: Sequence[Said | None], given: Sequence[Said], start: int, asked: int
+) -> set[int]:
+    """Return the numbers of the given turns that take the places of the known last answers.
+
+    None do if the answers are the same.
+    """
+    author = None if known[-1] is None else known[-1][0]
+    anew = set[int]()
+    for number in range(asked + 1 - start, len(known) - start):
+        if number >= len(given) or given[number][0] != author:
+            break
+        anew.add(number)
+    return anew if any(given[number] != known[number + start] for number in anew) else set()
+
+
+def _match_by_count(known: Sequence[Said | None], given: Sequence[Said]) -> list[int | None]:
+    """Match turns by number of occurrences, if enough turns are in common; else all are new.
+
+    Enough are most of the given turns, or two at the beginning of both with a new turn behind. A
+    turn without a match before the last match is known, too, as long as known erased turns are
+    left: the turn was erased.
+    """
+    places: dict[Said | None, list[int]] = {}
+    for at, turn in enumerate(known):
+        places.setdefault(turn, []).append(at)
+    left = places.pop(None, [])
+    found = [places[turn].pop(0) if places.get(turn) else None for turn in given]
+    matched = [number for number, at in enumerate(found) if at is not None]
+    begins_alike = len(given) > 2 and list(known[:2]) == list(given[:2])
+    if not begins_alike and len(matched) < max(_MIN_SHARED_TURNS, (len(given) + 1) // 2):
+        return [None] * len(given)
+    for number in range(matched[-1]):
+        if found[number] is None and left:
+            found[number] = left.pop(0)
+    return found
+
+
+def _plan(conversation: _Conversation, turns: Sequence[Turn], *, from_start: bool) -> _Plan:
+    """Return the decision about each of *turns*."""
+    keys = _named_keys(conversation.thread, turns)
+    latest = dict(zip(keys, turns, strict=True))  # of several states of a turn, the last
+    latest.pop(None, None)
+    engine, namespace = conversation.engine, conversation.namespace
+    live = {key: engine.backend.by_key(namespace, key) for key in latest if key is not None}
+    new = {
+        key for key, turn in latest.items() if key and _is_new(conversation, key, live[key], turn)
+    }
+    unnamed = [turn for key, turn in zip(keys, turns, strict=True) if key is None]
+    last, found = _place(conversation, unnamed, from_start=from_start) if unnamed else (None, [])
+    places, items = iter(found), dict[str, Turn]()
+    for key, turn in zip(keys, turns, strict=True):
+        if key is None and (place := next(places)) is not None:
+            items[place] = turn
+        elif key is not None and key in new:
+            items[key] = latest[key]
+    ids = {key: None if record is None else record.id for key, record in live.items()}
+    return _Plan(tuple(items.items()), ids, last, bool(unnamed))
+
+
+def _named_keys(thread: str | None, turns: Iterable[Turn]) -> list[str | None]:
+    """Return the keys of *turns* with an id, or with a question that has an id; else None."""
+    keys: list[str | None] = []
+    question, answers = None, Counter[str]()
+    for turn in turns:
+        if not turn.is_answer:
+            question, answers = turn.id, Counter()
+        if turn.is_answer and question is not None:
+            number, answers[turn.author] = answers[turn.author], answers[turn.author] + 1
+            keys.append(f"turn:{_digest(thread, 'answer', question, turn.author, number)}")
+        else:
+            keys.append(None if turn.id is None else turn_key(thread, turn.id))
+    return keys
+
+
+def _is_new(conversation: _Conversation, key: str, live: MemoryRecord | None, turn: Turn) -> bool:
+    """Return whether *turn* says what the record *live* and former records with *key* do not."""
+    said = (turn.author, turn.text)
+    if live is not None:
+        return conversation.said(live) != said
+    former = conversation.holders(key)
+    return not any(conversation.said(each) in (None, said) for each in former)
+
+
+def _place(
+    conversation: _Conversation, turns: Sequence[Turn], *, from_start: bool
+) -> tuple[str | None, list[str | None]]:
+    """Return the id of the last live turn, and the key of each turn; None for a known turn.
+
+    The latest known turns that are read are more than twice the given turns: enough to hold a whole
+    conversation that is given again.
+    """
+    backend, now = conversation.engine.backend, conversation.engine.clock()
+    namespace, (low, high) = conversation.namespace, conversation.bounds
+    newest = backend.span(namespace, low, high, now, last=True)
+    size = conversation.first_free(int(str(newest[0].key)[len(low) :]) + 1 if newest else 0)
+    first = max(0, size - 2 * len(turns) - _EXTRA_TURNS)
+    live = {
+        record.key: record
+        for record in backend.span(namespace, conversation.key_at(first), high, now)
+    }
+    known: list[Said | None] = []
+    for key in map(conversation.key_at, range(first, size)):
+        record = live.get(key) or conversation.holders(key)[-1]
+        known.append(conversation.said(record))
+    given = [(turn.author, turn.text) for turn in turns]
+    models = {turn.author for turn in turns if turn.is_answer}
+    found = align(known, given, models=models, from_start=from_start and not first)
+    keys: list[str | None] = []
+    for said, at in zip(given, found, strict=True):
+        if at is None:
+            keys.append(conversation.key_at(size))
+            size += 1
+        else:
+            keys.append(None if known[at] in (None, said) else conversation.key_at(first + at))
+    return (newest[0].id if newest else None), keys
+
+
+def _digest(*parts: object) -> str:
+    """Return 32 hexadecimal digits of a hash of *parts*."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
