@@ -84,13 +84,9 @@ class SlowStore(MemoryStore):
             self.begun.set()
             assert self.gate.wait(30), "nobody opened the gate"
 
-    def store(self, *args: Any, **kwargs: Any) -> MemoryRecord:
+    def _store_items(self, *args: Any, **kwargs: Any) -> list[MemoryRecord]:  # every way to store
         self.wait()
-        return super().store(*args, **kwargs)
-
-    def store_many(self, *args: Any, **kwargs: Any) -> list[MemoryRecord]:
-        self.wait()
-        return super().store_many(*args, **kwargs)
+        return super()._store_items(*args, **kwargs)
 
 
 class SlowFiles(Files):
@@ -136,10 +132,10 @@ class MeetingStore(MemoryStore):
 
 
 class AdapterContract(ABC):
-    """The twelve points; a subclass supplies the framework."""
+    """The sixteen points; a subclass supplies the framework."""
 
     not_applicable: ClassVar[Mapping[str, str]] = {}
-    """Why a point does not apply: keys "dump", "budget"."""
+    """Why a point does not apply: keys "dump", "budget", "failed run"."""
 
     failure_is_loud: ClassVar[str] = ""
     """Why a run on a failing store raises; empty when it goes on and the failure is logged."""
@@ -178,6 +174,14 @@ class AdapterContract(ABC):
     @abstractmethod
     def cancel_mid_recall(self, store: GatedStore, user: str, query: str) -> None:
         """Start an asynchronous turn or search and cancel it at the gate: see `cancel_at_gate`."""
+
+    @abstractmethod
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        """Erase all that the adapter keeps of *user*, as the adapter's page says."""
+
+    def run_failing(self, store: MemoryStore, user: str, text: str) -> bool:
+        """Run one turn of *user* whose model raises; False when `not_applicable` says why not."""
+        return False
 
     def dump(self, store: MemoryStore, user: str) -> str | None:
         """Serialise the configured adapter; None when `not_applicable` says why not."""
@@ -401,3 +405,59 @@ class AdapterContract(ABC):
             self.remember(store, "ann", memory)
             assert self.find(store, "ann", query) == [memory]
             assert memory in self.run(store, "ann", query, "Yes.")
+
+    # -- 13: what was said, in order
+
+    def test_a_text_said_again_later_is_the_newest_memory(self, tmp_path: Path) -> None:
+        with MemoryStore(tmp_path / "memory.db") as store:
+            for city in ("Oslo", "Rome", "Oslo"):
+                self.chat(store, "ann", f"I live in {city} now.", "Noted.")
+            homes = [text for text in _contents(store) if "I live in" in text]
+        assert [text.split()[3] for text in homes] in (["Oslo", "Rome", "Oslo"], ["Rome", "Oslo"])
+
+    # -- 14: what was deleted stays deleted
+
+    def test_erasing_a_user_leaves_no_byte_and_no_other_user_out(self, tmp_path: Path) -> None:
+        path = tmp_path / "memory.db"
+        with MemoryStore(path) as store:
+            for user, bird in (("ann", "Quetzal"), ("ann/b", "Hoatzin")):
+                self.remember(store, user, f"The parrot of this house is {bird}.")
+                self.chat(store, user, f"My parrot is called {bird}.", f"{bird} is a fine name.")
+            assert self.erase_user(store, "ann") > 0
+            assert self.find(store, "ann", "parrot called") == []
+            assert any("Hoatzin" in text for text in self.find(store, "ann/b", "parrot called"))
+            assert store.verify().ok
+        assert b"Quetzal" not in path.read_bytes()
+        assert b"Hoatzin" in path.read_bytes()
+
+    def test_what_was_erased_does_not_come_back_with_the_turn_again(self, tmp_path: Path) -> None:
+        with MemoryStore(tmp_path / "memory.db") as store:
+            self.chat(store, "ann", "My parrot is called Quetzal.", "A fine name.")
+            store.erase([record.id for record in store.all(namespace=EVERYWHERE)])
+            self.ingest(store, "ann")
+            assert not any("Quetzal" in text for text in _contents(store))
+
+    # -- 15: a run that failed
+
+    def test_what_a_user_said_in_a_failed_run_is_kept(self, tmp_path: Path) -> None:
+        with MemoryStore(tmp_path / "memory.db") as store:
+            if not self.run_failing(store, "ann", "My parrot is called Quetzal."):
+                assert self.not_applicable["failed run"]
+                return
+            kept = [text for text in _contents(store) if "Quetzal" in text]
+            prompt = self.chat(store, "ann", "What is my parrot called?", "You told me.")
+        assert len(kept) == 1
+        assert "Quetzal" in prompt
+
+    # -- 16: odd names
+
+    @pytest.mark.parametrize("user", ["", " ", "\n", "\t ", "用户", "\x00", "\udc80", "a" * 200])
+    def test_any_text_names_a_user(self, tmp_path: Path, user: str) -> None:
+        with MemoryStore(tmp_path / "memory.db") as store:
+            self.chat(store, user, "My parrot is called Quetzal.", "A fine name.")
+            assert any("Quetzal" in text for text in self.find(store, user, "parrot called"))
+
+
+def _contents(store: MemoryStore) -> list[str]:
+    """Return the texts of all live records, oldest first."""
+    return [record.content for record in store.all(namespace=EVERYWHERE)]
