@@ -1,8 +1,8 @@
-"""Outcomes: what recalled memories earn by helping or failing, and how they lose it again.
+"""Outcomes: what recalled memories earn by helping or failing, and lose again by rest.
 
-Every judgement is one journal entry: its action is the verdict, its changes are what the record has
-since. Outcomes alone archive, and bring back what they archived: an archived record below
-``LOWEST_LIVE`` is one of theirs, for one archived by hand never falls so low.
+Every judgement is one journal entry: the action is the verdict, the changes are the new fields.
+Outcomes alone archive and unarchive: a record archived by an outcome has an outcome below
+``LOWEST_LIVE``, and a record archived by hand never falls so low.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .files import is_chunked
 
 Verdict: TypeAlias = Literal["worked", "failed", "partial"]
 
-VERDICTS: Final[tuple[Verdict, ...]] = ("worked", "failed", "partial")
 VERDICT_STEPS: Final[Mapping[Verdict, float]] = {"worked": 0.2, "failed": -0.3, "partial": 0.05}
+VERDICTS: Final[tuple[Verdict, ...]] = tuple(VERDICT_STEPS)
 MARK_STEP: Final = 0.1
 MARK_LIMIT: Final = 0.5
-"""Marks move an outcome no further from 0 than this: by themselves they never archive."""
+"""Marks move an outcome no further from 0: marks alone never archive."""
 MAX_FAILURES_PER_HOUR: Final = 3
 HOUR: Final = 3_600.0
 DAY: Final = 24 * HOUR
@@ -38,20 +38,18 @@ DRIFT_AFTER_SECONDS: Final = 30 * DAY
 
 _FAILURES_FACT: Final = "outcomes:failed"
 _LAST_DRIFT_FACT: Final = "outcomes:swept"
-_ALL_FIELD_ACTIONS: Final = ("store", "erase")  # these tell every field
-_OUTCOME_DECIMALS: Final = (
-    9  # so that sums of tenths are what they are on paper: -0.5 is not below -0.5
-)
+_ALL_FIELD_ACTIONS: Final = ("store", "erase")  # whose changes hold every field
+_OUTCOME_DECIMALS: Final = 9  # sums of tenths are as on paper: -0.5 is not below -0.5
 _JUDGED_STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived")
 _DRIFTING_STATES: Final[tuple[State, ...]] = ("live", "archived")
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeEntry:
-    """One change of a record's outcome, to ``outcome``: journal entry ``seq``.
+    """One change of a record's outcome, to ``outcome`` in [-1, 1], by journal entry ``seq``.
 
     ``action`` is a verdict ("worked", "failed", "partial"), a mark ("useful", "useless"), "drift",
-    or another verb that changed it, such as "undo".
+    or a verb that changed the outcome besides, such as "undo".
     """
 
     seq: int
@@ -61,60 +59,87 @@ class OutcomeEntry:
     session: str | None = None
 
 
-def record_outcome(engine: Engine, id: str, verdict: Verdict, session: str | None) -> MemoryRecord:
-    """Add what the verdict is worth to a record's outcome; return the record."""
-    with engine.writing() as transaction:
-        _drift_due(engine, transaction, [id])
-        row, before = _find_judged(transaction, id)
-        if verdict == "failed":
-            _count_failure(transaction, session)
-        outcome = _round_outcome(before.outcome + VERDICT_STEPS[verdict])
-        more_changes = {} if session is None else {"session": session}
-        after = _set_outcome(transaction, row, before, outcome, verdict, more_changes)
-    return engine.current(after)
+class OutcomeVerbs(Memories):
+    """The verbs on outcomes: ``record_outcome``, the marks, ``outcomes`` and ``drift``."""
 
+    def record_outcome(self, id: str, outcome: Verdict, session: str | None = None) -> MemoryRecord:
+        """Note that following a memory "worked" (+0.2), "failed" (-0.3) or was "partial" (+0.05).
 
-def mark(engine: Engine, ids: Iterable[str], *, useful: bool) -> list[MemoryRecord]:
-    """Move the outcome of each record by ``MARK_STEP``, up or down; return the records."""
-    wanted, action = list(dict.fromkeys(ids)), "useful" if useful else "useless"
-    with engine.writing() as transaction:
-        _drift_due(engine, transaction, wanted)
-        found = [_find_judged(transaction, id) for id in wanted]
-        marked = [
-            _set_outcome(
-                transaction, row, before, _marked_outcome(before.outcome, useful), action, {}
+        The verdict moves the memory's ``outcome``, within [-1, 1]. A memory below -0.5 is archived
+        until the outcome is back at -0.5. The fourth failure within an hour from one *session*, in
+        any process, raises ``RateLimitError``; callers without a session share one count. An *id*
+        that ``get`` does not return raises ``NotFoundError``.
+        """
+        verdict = fields.one_of("outcome", outcome, VERDICTS)
+        named = None if session is None else fields.label("session", session)
+        name = fields.identifier("id", id)
+        with self._engine.writing() as transaction:
+            _drift_due(self._engine, transaction, [name])
+            row, before = _find_judged(transaction, name)
+            if verdict == "failed":
+                _count_failure(transaction, named)
+            moved = _round_outcome(before.outcome + VERDICT_STEPS[verdict])
+            details = {} if named is None else {"session": named}
+            after = _set_outcome(transaction, row, before, moved, verdict, details)
+        return self._engine.current(after)
+
+    def mark_useful(self, ids: str | Iterable[str]) -> list[MemoryRecord]:
+        """Mark memories as useful: +0.1 to each outcome, up to 0.5; return the records."""
+        return self._mark(ids, "useful", MARK_STEP)
+
+    def mark_useless(self, ids: str | Iterable[str]) -> list[MemoryRecord]:
+        """Mark memories as useless: -0.1 to each outcome, down to -0.5; return the records.
+
+        Marks alone never archive, and the number of marks has no limit.
+        """
+        return self._mark(ids, "useless", -MARK_STEP)
+
+    def outcomes(self, id: str) -> list[OutcomeEntry]:
+        """Return every change of a record's outcome, oldest first, in any state of the record.
+
+        An unknown *id* raises ``NotFoundError``; an erased record has no changes left.
+        """
+        name, backend = fields.identifier("id", id), self._engine.backend
+        self._engine.check_open()
+        if name not in backend.get([name]):
+            raise NotFoundError("record", name)
+        return [
+            OutcomeEntry(
+                entry.seq,
+                entry.at,
+                entry.action,
+                entry.changes["outcome"],
+                entry.changes.get("session"),
             )
-            for row, before in found
+            for entry in reversed(backend.log(None, name, None, 0))
+            if "outcome" in entry.changes and entry.action not in _ALL_FIELD_ACTIONS
         ]
-    return engine.all_current(marked)
 
+    def drift(self) -> int:
+        """Reset outcomes of memories unused for 30 days to 0; return the number of memories.
 
-def drift(engine: Engine) -> int:
-    """Reset outcomes of records unused for ``DRIFT_AFTER_SECONDS`` to 0; return the count."""
-    with engine.writing() as transaction:
-        return _drift_all(engine, transaction)
+        A use is a recall, a judgement or a change. A memory archived by a low outcome is live
+        again. Recording outcomes and marking also reset, once a day; recall never resets.
+        """
+        with self._engine.writing() as transaction:
+            return _drift_all(self._engine, transaction)
 
-
-def history(engine: Engine, id: str) -> list[OutcomeEntry]:
-    """Return every change of a record's outcome, oldest first."""
-    engine.check_open()
-    if id not in engine.backend.get([id]):
-        raise NotFoundError("record", id)
-    return [
-        OutcomeEntry(
-            entry.seq,
-            entry.at,
-            entry.action,
-            entry.changes["outcome"],
-            entry.changes.get("session"),
-        )
-        for entry in reversed(engine.backend.log(None, id, None, 0))
-        if "outcome" in entry.changes and entry.action not in _ALL_FIELD_ACTIONS
-    ]
+    def _mark(self, ids: str | Iterable[str], action: str, step: float) -> list[MemoryRecord]:
+        """Move the outcome of each record by *step*, but no further from 0 than the limit."""
+        wanted = list(dict.fromkeys(fields.ids(ids)))
+        further, limit = (max, min) if step > 0 else (min, max)
+        marked = []
+        with self._engine.writing() as transaction:
+            _drift_due(self._engine, transaction, wanted)
+            for row, before in [_find_judged(transaction, id) for id in wanted]:
+                moved = limit(before.outcome + step, math.copysign(MARK_LIMIT, step))
+                outcome = further(before.outcome, _round_outcome(moved))
+                marked.append(_set_outcome(transaction, row, before, outcome, action, {}))
+        return self._engine.all_current(marked)
 
 
 def _find_judged(transaction: Transaction, id: str) -> tuple[int, MemoryRecord]:
-    """Return a record that ``get`` returns, too, with its row."""
+    """Return the record *id*, if ``get`` returns the record, too, with the row."""
     row, record = transaction.writer.find([id]).get(id, (0, None))
     if record is None or record.state not in _JUDGED_STATES or record.expired(transaction.now):
         raise NotFoundError("record", id)
@@ -125,49 +150,41 @@ def _round_outcome(outcome: float) -> float:
     return round(min(max(outcome, -1.0), 1.0), _OUTCOME_DECIMALS) + 0.0  # never -0.0
 
 
-def _marked_outcome(outcome: float, useful: bool) -> float:
-    if useful:
-        return max(outcome, _round_outcome(min(outcome + MARK_STEP, MARK_LIMIT)))
-    return min(outcome, _round_outcome(max(outcome - MARK_STEP, -MARK_LIMIT)))
-
-
 def _set_outcome(
     transaction: Transaction,
     row: int,
     before: MemoryRecord,
     outcome: float,
     action: str,
-    more_changes: Mapping[str, Any],
+    details: Mapping[str, Any],
 ) -> MemoryRecord:
-    """Give a record an outcome and the state that goes with it."""
+    """Give a record an outcome, and the state that belongs to the outcome.
+
+    *details* are more changes for the journal.
+    """
     by_hand = before.state == "archived" and before.outcome >= LOWEST_LIVE
     if by_hand or (outcome < LOWEST_LIVE and is_chunked(transaction, before)):
-        outcome = max(outcome, LOWEST_LIVE)  # a text with a hole in it would be another
-    state = _state_for(transaction, before, outcome)
+        outcome = max(outcome, LOWEST_LIVE)  # to archive a chunk would leave a gap in the text
+    state = before.state
+    if state == "live" and outcome < LOWEST_LIVE:
+        state = "archived"
+    elif state == "archived" and before.outcome < LOWEST_LIVE <= outcome:
+        writer, key = transaction.writer, before.key
+        taken = key is not None and writer.by_key(before.namespace, key)
+        if not taken and not before.expired(transaction.now):
+            state = "live"
     after = replace(before, outcome=outcome, state=state, updated_at=transaction.now)
-    changes = {
-        "outcome": outcome,
-        **({} if state == before.state else {"state": state}),
-        **more_changes,
-    }
+    moved = {} if state == before.state else {"state": state}
+    changes = {"outcome": outcome, **moved, **details}
     transaction.change(row, before, after, {}, action, changes)
     return after
 
 
-def _state_for(transaction: Transaction, before: MemoryRecord, outcome: float) -> State:
-    if before.state == "live" and outcome < LOWEST_LIVE:
-        return "archived"
-    if before.state == "archived" and before.outcome < LOWEST_LIVE <= outcome:
-        held = before.key is not None and transaction.writer.by_key(before.namespace, before.key)
-        return before.state if held or before.expired(transaction.now) else "live"
-    return before.state
-
-
 def _count_failure(transaction: Transaction, session: str | None) -> None:
-    """Count a failure of *session*; refuse one too many within the hour.
+    """Count a failure of *session*; refuse a failure beyond the limit within the hour.
 
-    Sessions are told apart by digests: their names are only in entries that can be erased. A clock
-    that steps back far does not lock a session out.
+    Digests stand for sessions: the names are only in entries that can be erased. A clock that
+    steps back far does not lock a session out.
     """
     now, writer = transaction.now, transaction.writer
     failures: dict[str, list[float]] = {
@@ -178,19 +195,18 @@ def _count_failure(transaction: Transaction, session: str | None) -> None:
     name = hashlib.sha256(session.encode()).hexdigest()[:32] if session is not None else ""
     own = failures.setdefault(name, [])
     if len(own) >= MAX_FAILURES_PER_HOUR:
-        which = "outside any session" if session is None else f"of session {session!r}"
-        raise RateLimitError(
-            f"failures {which}", MAX_FAILURES_PER_HOUR, HOUR, min(own) + HOUR - now
-        )
+        whose = "outside any session" if session is None else f"of session {session!r}"
+        wait = min(own) + HOUR - now
+        raise RateLimitError(f"failures {whose}", MAX_FAILURES_PER_HOUR, HOUR, wait)
     own.append(now)
     writer.set(_FAILURES_FACT, json.dumps(failures))
 
 
 def _read_json_fact(writer: Writer, name: str, default: Any) -> Any:
-    """Return the JSON value of a fact, which is of the type of *default*, its value until then."""
-    noted = writer.fact(name)
+    """Return the JSON value of a fact, of *default*'s type; *default* for a missing fact."""
+    stored = writer.fact(name)
     try:
-        value = default if noted is None else json.loads(noted)
+        value = default if stored is None else json.loads(stored)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, type(default)):
@@ -199,9 +215,9 @@ def _read_json_fact(writer: Writer, name: str, default: Any) -> Any:
 
 
 def _drift_due(engine: Engine, transaction: Transaction, ids: list[str]) -> None:
-    """Let the records with *ids* drift, and once a day all others with them."""
-    swept: float = _read_json_fact(transaction.writer, _LAST_DRIFT_FACT, -math.inf)
-    if abs(transaction.now - swept) >= DAY:
+    """Let the records with *ids* drift, and once a day all records."""
+    last: float = _read_json_fact(transaction.writer, _LAST_DRIFT_FACT, -math.inf)
+    if abs(transaction.now - last) >= DAY:
         _drift_all(engine, transaction)
     else:
         _drift(engine, transaction, transaction.writer.find(ids).values())
@@ -218,58 +234,13 @@ def _drift_all(engine: Engine, transaction: Transaction) -> int:
 def _drift(
     engine: Engine, transaction: Transaction, found: Iterable[tuple[int, MemoryRecord]]
 ) -> int:
-    """Neutralise those of the records that are unused; an access not yet written is a use, too."""
+    """Reset the outcomes of unused records; an access not yet written is a use, too."""
     pending, since = engine.index.touches.unwritten(), transaction.now - DRIFT_AFTER_SECONDS
-    unused = [
-        (row, record)
-        for row, record in found
-        if record.state in _DRIFTING_STATES
-        and record.outcome
-        and max(record.updated_at, record.last_accessed_at or 0, pending.get(record.id, (0, 0))[1])
-        <= since
-    ]
-    for row, record in unused:
-        _set_outcome(transaction, row, record, 0.0, "drift", {})
-    return len(unused)
-
-
-class OutcomeVerbs(Memories):
-    """The verbs on outcomes: ``record_outcome``, the marks, ``outcomes`` and ``drift``."""
-
-    def record_outcome(self, id: str, outcome: Verdict, session: str | None = None) -> MemoryRecord:
-        """Say that following a memory "worked" (+0.2), "failed" (-0.3) or was "partial" (+0.05).
-
-        That moves its ``outcome``, within [-1, 1]; below -0.5 it is archived until it is back at
-        -0.5. The fourth failure that a *session* reports within an hour raises ``RateLimitError``,
-        from whichever process; all that name no session share one. An *id* that ``get`` does not
-        return raises ``NotFoundError``.
-        """
-        verdict = fields.one_of("outcome", outcome, VERDICTS)
-        named = None if session is None else fields.label("session", session)
-        return record_outcome(self._engine, fields.identifier("id", id), verdict, named)
-
-    def mark_useful(self, ids: str | Iterable[str]) -> list[MemoryRecord]:
-        """Say that memories were of use: +0.1 to the outcome of each, to 0.5 at most."""
-        return mark(self._engine, fields.ids(ids), useful=True)
-
-    def mark_useless(self, ids: str | Iterable[str]) -> list[MemoryRecord]:
-        """Say that memories were of no use: -0.1 to the outcome of each, to -0.5 at least.
-
-        So marks alone never archive, and there is no limit to them.
-        """
-        return mark(self._engine, fields.ids(ids), useful=False)
-
-    def outcomes(self, id: str) -> list[OutcomeEntry]:
-        """Return how a record's outcome came about, oldest first, whatever its state.
-
-        An unknown *id* raises ``NotFoundError``; of an erased record nothing is left to tell.
-        """
-        return history(self._engine, fields.identifier("id", id))
-
-    def drift(self) -> int:
-        """Bring outcomes of memories unused for 30 days back to 0; return how many that were.
-
-        Unused is what was neither recalled nor judged nor changed. What a low outcome had archived
-        is live again. Recording outcomes and marking does this, too, once a day; recall never does.
-        """
-        return drift(self._engine)
+    count = 0
+    for row, record in found:
+        accessed = record.last_accessed_at or 0, pending.get(record.id, (0, 0))[1]
+        unused = max(record.updated_at, *accessed) <= since
+        if unused and record.outcome and record.state in _DRIFTING_STATES:
+            _set_outcome(transaction, row, record, 0.0, "drift", {})
+            count += 1
+    return count

@@ -20,7 +20,7 @@ from ...model.filters import Filter, matches
 from ...model.namespaces import EVERYWHERE, Scope, covers
 from ...model.port import EMBEDDED, Entry, FullScan
 from ...model.records import Snapshot
-from ..links import LINKING
+from ..links import LINK_ACTIONS
 from .lines import Header, entry_line, header_line, record_line, snapshot_line, with_checksum
 
 
@@ -107,7 +107,7 @@ class _Selection:
             return entry
         if entry.id not in self._ids:
             return None
-        if entry.action in LINKING and (changes is None or changes["target"] not in self._ids):
+        if entry.action in LINK_ACTIONS and (changes is None or changes["target"] not in self._ids):
             return None  # the other end is left out, or erased
         if changes and "undoes" in changes:
             undone = bisect_right(self._kept, changes["undoes"])
