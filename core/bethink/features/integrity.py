@@ -22,69 +22,78 @@ from ..model.port import DIMENSION, EMBEDDED, Access, Entry, Inspection, Place, 
 from ..model.records import Integrity, MemoryRecord, Problem, ProblemKind, Repair, different
 from ..model.replay import record_of, replayed
 
-MOST: Final = 1000
-"""So many problems are told of at most by ``verify``."""
+MAX_PROBLEMS: Final = 1000
+"""The most problems that ``verify`` returns."""
 
-_AT_ONCE: Final = 64
-
-
-def verify(engine: Engine) -> Integrity:
-    """Check everything in the store, without a change."""
-    return Integrity(_found(engine, MOST))
+_BATCH_RECORDS: Final = 64
 
 
-def repair(engine: Engine) -> Repair:
-    """Make damaged derived data again, and nothing else.
+class IntegrityVerbs(Memories):
+    """The verbs ``verify`` and ``repair``."""
 
-    An early repair may have been the cause of further damage, so the rest is checked again.
-    """
-    before = left = _found(engine)
-    for mended in (_mend_indexes, _mend_dimension, _mend_vectors):
-        if mended(engine, left):
-            left = _found(engine)
-    still = frozenset(left)
-    return Repair(tuple(each for each in before if each not in still), left)
+    def verify(self) -> Integrity:
+        """Check everything in the file and report damage; nothing is changed.
+
+        Pages and tables, the journal's chain, every record against the journal, vectors, links,
+        snapshots, the saved index; with an integrity key all codes and the anchor. At most 1,000
+        problems are returned.
+        """
+        return Integrity(_find_problems(self._engine, MAX_PROBLEMS))
+
+    def repair(self) -> Repair:
+        """Make indexes and the embedder's vectors again, if ``verify`` finds damage.
+
+        Texts, fields, the journal and your own named vectors stay unchanged; the report lists
+        repaired and remaining problems.
+        """
+        before = left = _find_problems(self._engine)
+        # Early damage may have caused the rest, so each repair is followed by a new check.
+        for repaired in (_repair_lookup_indexes, _repair_dimension, _repair_vectors):
+            if repaired(self._engine, left):
+                left = _find_problems(self._engine)
+        remaining = frozenset(left)
+        return Repair(tuple(each for each in before if each not in remaining), left)
 
 
-def _found(engine: Engine, most: int | None = None) -> tuple[Problem, ...]:
+def _find_problems(engine: Engine, most: int | None = None) -> tuple[Problem, ...]:
     """Return all problems, or the first *most*."""
     engine.check_open()
     with engine.backend.inspect() as inspection:
         return tuple(islice(_problems(inspection, engine.known_dimension), most))
 
 
-def _mend_indexes(engine: Engine, found: Sequence[Problem]) -> bool:
+def _repair_lookup_indexes(engine: Engine, found: Sequence[Problem]) -> bool:
     """Let the backend build the lookup indexes again; return whether any was damaged."""
     if not any(problem.kind == "file" for problem in found):
         return False
     try:
         with engine.backend.write() as writer:
-            mended = writer.mend_indexes()
+            repaired = writer.mend_indexes()
     except CorruptStoreError:  # more than an index is damaged, or was changed without the key
         return False
-    if mended:
-        _index_anew(engine, engine.backend.namespaces(EVERYWHERE))
-    return mended
+    if repaired:
+        _rebuild_index(engine, engine.backend.namespaces(EVERYWHERE))
+    return repaired
 
 
-def _mend_dimension(engine: Engine, found: Sequence[Problem]) -> bool:
+def _repair_dimension(engine: Engine, found: Sequence[Problem]) -> bool:
     """Store the length of the embedder's vectors again, if the vectors have the stated length."""
     if not any((problem.kind, problem.where) == ("fact", DIMENSION) for problem in found):
         return False
     with engine.backend.inspect() as inspection:
         usual = inspection.usual_length(EMBEDDED)
-    told = engine.known_dimension()
-    if told is None or usual not in (told, None):
+    dimension = engine.known_dimension()
+    if dimension is None or usual not in (dimension, None):
         return False
     try:
-        engine.note_dimension(told)
+        engine.note_dimension(dimension)
     except CorruptStoreError:  # it was changed without the key
         return False
-    _index_anew(engine, engine.backend.namespaces(EVERYWHERE))
+    _rebuild_index(engine, engine.backend.namespaces(EVERYWHERE))
     return True
 
 
-def _mend_vectors(engine: Engine, found: Sequence[Problem]) -> bool:
+def _repair_vectors(engine: Engine, found: Sequence[Problem]) -> bool:
     """Make damaged vectors and saved segments again from texts; return whether any was damaged.
 
     Without the facts about the embedder, nothing is made.
@@ -94,20 +103,20 @@ def _mend_vectors(engine: Engine, found: Sequence[Problem]) -> bool:
     if lost or kinds.isdisjoint(("segment", "vector")):
         return False
     damaged = sorted({each.where for each in found if each.kind == "vector"})
-    for start in range(0, len(damaged), _AT_ONCE):
-        _embed_again(engine, damaged[start : start + _AT_ONCE])
-    _index_anew(engine)
+    for start in range(0, len(damaged), _BATCH_RECORDS):
+        _embed_records(engine, damaged[start : start + _BATCH_RECORDS])
+    _rebuild_index(engine)
     return True
 
 
-def _index_anew(engine: Engine, namespaces: Iterable[str] = ()) -> None:
+def _rebuild_index(engine: Engine, namespaces: Iterable[str] = ()) -> None:
     """Index the saved namespaces and *namespaces* again."""
     with engine.writing(guarded=False) as transaction:
         transaction.erased |= transaction.writer.discard().union(namespaces)
     engine.index.rebuild(transaction.erased)
 
 
-def _embed_again(engine: Engine, ids: list[str]) -> None:
+def _embed_records(engine: Engine, ids: list[str]) -> None:
     """Give the records among *ids*, erased records aside, new vectors of the store's embedder."""
     records = [each for each in engine.backend.get(ids).values() if each.state != "erased"]
     texts = {record.id: record.content for record in records}
@@ -122,126 +131,108 @@ def _embed_again(engine: Engine, ids: list[str]) -> None:
             transaction.change(row, record, after, {EMBEDDED: vectors[id]}, "repair", {})
 
 
-def _problems(inspection: Inspection, told: Callable[[], int | None]) -> Iterator[Problem]:
-    yield from inspection.damage(told)
-    left = Counter[Place]()
+def _problems(inspection: Inspection, dimension: Callable[[], int | None]) -> Iterator[Problem]:
+    """Yield the damage of the file, then the differences of records from the journal."""
+    yield from inspection.damage(dimension)
+    replayed_moves = Counter[Place]()
     try:
-        for life in inspection.traces():
+        for trace in inspection.traces():
             try:
-                retold = _Retold(life)
+                replay = _ReplayedRecord(trace)
             except (TypeError, ValueError):
-                yield Problem("record", life.id, "what the journal tells of it makes no sense")
+                yield Problem("record", trace.id, "what the journal tells of it makes no sense")
                 continue
-            yield from retold.problems
-            left.update(retold.left)
-        noted = inspection.moves()
+            yield from replay.problems
+            replayed_moves.update(replay.left)
+        stored_moves = inspection.moves()
     except StorageError as error:
         yield Problem("file", error.path or "", error.reason)
         return
-    for id, namespace, _ in (noted - left) | (left - noted):
+    for id, namespace, _ in (stored_moves - replayed_moves) | (replayed_moves - stored_moves):
         yield Problem("departure", id, f"that it left {namespace!r} is noted wrongly")
 
 
-class _Retold:
+class _ReplayedRecord:
     """A record as replayed from the journal, and the differences from the stored record.
 
     ``left`` are the former places of the record.
     """
 
-    def __init__(self, life: RecordTrace) -> None:
+    def __init__(self, trace: RecordTrace) -> None:
         self.problems: list[Problem] = []
         self.left = Counter[Place]()
-        self._life = life
+        self._trace = trace
         self._fields: dict[str, Any] = {}
         self._row: int | None = None
-        self._erased = max((s.seq for s in life.steps if s.action == "erase"), default=0)
-        events: list[Entry | Access] = [*life.steps, *life.accesses]
+        self._erased = max((s.seq for s in trace.steps if s.action == "erase"), default=0)
+        events: list[Entry | Access] = [*trace.steps, *trace.accesses]
         for event in sorted(events, key=lambda event: event.seq):
             if isinstance(event, Access):
-                self._count(event)
+                self._check_access(event)
             else:
-                self._take(event)
+                self._replay(event)
         self._compare()
 
-    def _say(self, what: str, kind: ProblemKind = "record", where: str = "") -> None:
-        self.problems.append(Problem(kind, where or self._life.id, what))
+    def _report(self, what: str, kind: ProblemKind = "record", where: str = "") -> None:
+        self.problems.append(Problem(kind, where or self._trace.id, what))
 
-    def _count(self, access: Access) -> None:
+    def _check_access(self, access: Access) -> None:
         if access.seq < self._erased or access.told is None:
-            self._say(f"no journal entry tells of its access noted for entry {access.seq}")
+            self._report(f"no journal entry tells of its access noted for entry {access.seq}")
             return
         times, at = access.told
         last = max(at, self._fields.get("last_accessed_at") or at)
         counted = self._fields.get("access_count", 0) + times, last
         if counted != (access.count, access.last):
-            where = f"{self._life.id}, entry {access.seq}"
-            self._say("it is noted wrongly", "access", where)
+            where = f"{self._trace.id}, entry {access.seq}"
+            self._report("it is noted wrongly", "access", where)
         self._fields["access_count"], self._fields["last_accessed_at"] = counted
 
-    def _take(self, step: Entry) -> None:
-        say = partial(self._say, kind="journal", where=f"entry {step.seq}")
+    def _replay(self, step: Entry) -> None:
+        report = partial(self._report, kind="journal", where=f"entry {step.seq}")
         if step.was != self._row:
-            say("it changed a row that there was not")
+            report("it changed a row that there was not")
         self._row = step.row
         if step.changes is None:
             if step.seq > self._erased:
-                say("what it told is gone, though its record was not erased")
+                report("what it told is gone, though its record was not erased")
             return
         if step.seq < self._erased:
-            say("it still tells what was erased")
+            report("it still tells what was erased")
         before = self._place()
         self._fields = replayed(self._fields, step.changes, step.at)
         if step.whole is not None and _record(self._fields) != _record(step.whole):
-            say("it tells its record in two ways")
+            report("it tells its record in two ways")
         if step.namespace != self._fields.get("namespace"):
-            say("it is in another namespace")
+            report("it is in another namespace")
         if before is not None and before != self._place():
             self.left[before] += 1
 
     def _place(self) -> Place | None:
         if "namespace" not in self._fields:
             return None
-        return self._life.id, self._fields["namespace"], self._fields.get("key")
+        return self._trace.id, self._fields["namespace"], self._fields.get("key")
 
     def _compare(self) -> None:
-        life, told = self._life, _record(self._fields)
-        if life.record is None:
-            self._say("it cannot be read")
-        elif told is None:
-            self._say("the journal does not tell all of it")
-        elif names := different(told, life.record):
-            self._say(f"{', '.join(names)}: not what the journal tells")
-        first = life.steps[0] if life.steps else None
-        if first is None or (first.seq, first.action) != (life.ordinal, "store"):
-            self._say("the entry that stored it is missing")
-        told_of = [*(step.seq for step in life.steps), *(each.seq for each in life.accesses)]
-        last = max(told_of, default=0)
-        if (life.row, life.revision) != (self._row, last):
-            self._say("its row or revision is not what the journal tells")
+        trace, replay = self._trace, _record(self._fields)
+        if trace.record is None:
+            self._report("it cannot be read")
+        elif replay is None:
+            self._report("the journal does not tell all of it")
+        elif names := different(replay, trace.record):
+            self._report(f"{', '.join(names)}: not what the journal tells")
+        first = trace.steps[0] if trace.steps else None
+        if first is None or (first.seq, first.action) != (trace.ordinal, "store"):
+            self._report("the entry that stored it is missing")
+        seqs = [*(step.seq for step in trace.steps), *(each.seq for each in trace.accesses)]
+        last = max(seqs, default=0)
+        if (trace.row, trace.revision) != (self._row, last):
+            self._report("its row or revision is not what the journal tells")
 
 
 def _record(fields: Any) -> MemoryRecord | None:
+    """Return the record with *fields*, None if a required field is missing."""
     try:
         return record_of(fields)
     except StorageError:
         return None
-
-
-class IntegrityVerbs(Memories):
-    """The verbs ``verify`` and ``repair``."""
-
-    def verify(self) -> Integrity:
-        """Check everything in the file and report damage; nothing is changed.
-
-        Pages and tables, the journal's chain, every record against the journal, vectors, links,
-        snapshots, the saved index; with an integrity key all codes and the anchor.
-        """
-        return verify(self._engine)
-
-    def repair(self) -> Repair:
-        """Make indexes and the embedder's vectors again, if ``verify`` finds damage.
-
-        Texts, fields, the journal and your own named vectors stay unchanged; the report lists
-        repaired and remaining problems.
-        """
-        return repair(self._engine)

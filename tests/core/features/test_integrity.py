@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, BethinkError, CorruptStoreError, HashEmbedder, MemoryStore, index
-from bethink.features.integrity import MOST, _Retold
+from bethink.features.integrity import MAX_PROBLEMS, _ReplayedRecord
 from bethink.model.port import Entry, RecordTrace
 from bethink.model.replay import record_of, replayed
 
@@ -244,7 +244,7 @@ def test_an_entry_that_tells_its_record_in_two_ways_is_named() -> None:
     for whole in (told, {**told, "content": "d"}):
         step = Entry(1, 1.0, "store", "a", "b", None, 1, told, {**whole, "updated_at": 1.0})
         life = RecordTrace("a", 1, 1, 1, record_of(replayed({}, told, 1.0)), (step,), ())
-        found.append([str(problem) for problem in _Retold(life).problems])
+        found.append([str(problem) for problem in _ReplayedRecord(life).problems])
     assert found == [[], ["journal entry 1: it tells its record in two ways"]]
 
 
@@ -410,9 +410,9 @@ def test_a_file_with_a_torn_page_is_named(sample: Path, name: str) -> None:
 @pytest.mark.slow
 def test_only_so_much_is_told(sample: Path) -> None:
     with opened(sample) as store:
-        store.store_many(str(n) for n in range(MOST))
+        store.store_many(str(n) for n in range(MAX_PROBLEMS))
         alter(sample, "UPDATE records SET importance = 0.7")
-        assert len(store.verify().problems) == MOST
+        assert len(store.verify().problems) == MAX_PROBLEMS
 
 
 def test_a_damaged_index_is_made_again(sample: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bethink import CallableEmbedder, HashEmbedder, MemoryStore
-from bethink.features.integrity import MOST
+from bethink.features.integrity import MAX_PROBLEMS
 from bethink.model.records import Repair
 
 KEY = b"sixteen bytes or more"
@@ -82,11 +82,11 @@ def test_what_was_erased_gets_no_vector_again(path: Path) -> None:
 @pytest.mark.slow
 def test_more_is_repaired_than_is_told_of(path: Path) -> None:
     with opened(path) as store:
-        store.store_many(f"memory {n}" for n in range(MOST + 1))
+        store.store_many(f"memory {n}" for n in range(MAX_PROBLEMS + 1))
         alter(path, "UPDATE vectors SET vector = x'00'")
-        assert len(store.verify().problems) == MOST
+        assert len(store.verify().problems) == MAX_PROBLEMS
         repaired = store.repair()
-        assert (len(repaired.mended), repaired.left) == (MOST + 1, ())
+        assert (len(repaired.mended), repaired.left) == (MAX_PROBLEMS + 1, ())
 
 
 def test_a_vector_is_made_again_whatever_the_id(path: Path) -> None:
