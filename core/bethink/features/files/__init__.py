@@ -1,17 +1,19 @@
-"""The files face: virtual text files in a store, to be viewed and edited by path.
+"""Virtual text files in a store, viewed and edited by path.
 
-A file is a record: its key is the path, its content the text, so ``recall`` finds it. An edit
-changes that record, a rename its key, and deleting forgets it; the journal keeps every version.
-What is written or appended is cut into pieces of some lines, each a record of its own: so a file
-may be of any length, an append costs what it adds, and ``recall`` finds the very lines.
-Folders are where files are: they come with the first file below them and go with the last.
+A file is a record with the path as key and the text as content, so ``recall`` finds the file. An
+edit changes the record, a rename changes the key, and deleting forgets the record; the journal
+keeps every version. Written and appended text is cut into chunks of some lines, each a separate
+record: a file has any length, an append costs as much as the added text, and ``recall`` finds the
+very lines. A folder exists as long as a file lies below.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
 from ...errors import (
@@ -27,8 +29,8 @@ from ...memory.memories import check_store
 from ...model import fields
 from ...model.namespaces import check_namespace
 from ...model.records import MemoryRecord
-from . import chunked_text, chunks
-from .chunks import is_chunked, path_of, records_by_key, refuse_gaps, start_byte
+from .chunked_text import ChunkedTexts, rechunk
+from .chunks import chunk_text, is_chunked, path_of, records_by_key, refuse_gaps, start_byte
 from .paths import ROOT, above, normalise_path
 
 if TYPE_CHECKING:
@@ -48,14 +50,14 @@ __all__ = [
 ]
 
 CONTEXT_LINES: Final = 2
-"""How many lines before and after a change an edit shows."""
+"""The number of unchanged lines shown before and after an edit."""
 
-_NUMBER_WIDTH: Final = 6
+_NUMBER_WIDTH: Final = 6  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A file or folder and its size in bytes of UTF-8; a folder has the size of all below it."""
+    """A file or folder with the size in bytes of UTF-8; a folder's size is the sum of all files."""
 
     path: str
     size: int
@@ -63,80 +65,78 @@ class FileEntry:
 
 
 class Files:
-    """The files in the *namespace* of a *store*; making one reads and writes nothing.
+    """The files in the *namespace* of a *store*; the constructor reads and writes nothing.
 
-    Every change is atomic and durable, between threads and processes too: nobody's edit is lost. A
-    path is normalised first (see ``paths``); a bad one raises ``ValidationError``, one where
-    nothing is ``NotFoundError``. A text that is given to ``create`` and the edits has at most
+    Every change is atomic and durable, among threads and processes too: no edit is lost. Every path
+    is normalised first (see ``paths``). A bad path raises ``ValidationError``, a missing file or
+    folder ``NotFoundError``. A text for ``create`` and the edits has at most
     ``fields.MAX_CONTENT`` characters.
 
-    A verb of the store that would take a piece out of the midst of a file, or change its length, is
-    refused with ``ValidationError``; erasing one is not. A file that lacks a piece since raises
-    ``HoleError`` instead of being read as another, and can be deleted.
+    A verb of the store that would remove a chunk from the middle of a file, or change a chunk's
+    length, raises ``ValidationError``; only ``erase`` is allowed. A file without an erased chunk
+    raises ``HoleError`` on reading, and can be deleted.
 
-    What was changed or deleted can be read ``as_of`` a moment before, and written again.
-    ``store.audit(path, namespace=files.namespace)`` tells when a file said what; of one in pieces
-    that is the first piece (see ``verbs.runs`` for the keys of the others).
+    A changed or deleted file can be read ``as_of`` an earlier moment, and written again.
+    ``store.audit(path, namespace=files.namespace)`` returns the versions of a file, for a chunked
+    file of the first chunk (``chunks`` explains the keys of later chunks).
     """
 
     def __init__(self, store: MemoryStore, namespace: str = "files") -> None:
         self.store = check_store(store)
         self.namespace = check_namespace(namespace)
-        self._engine = store._engine
+        self._texts = ChunkedTexts(store._engine, self.namespace)
 
     def as_of(self, when: When) -> Files:
-        """Return the files as they were at a moment, as in ``MemoryStore.as_of``, to be read."""
+        """Return the files of a moment, as in ``MemoryStore.as_of``, for reading only."""
         past = Files(self.store, self.namespace)
-        past._engine = self.store._engine_at(when)
+        past._texts = ChunkedTexts(self.store._engine_at(when), self.namespace)
         return past
 
     def read(self, path: str) -> str:
         """Return the text of a file."""
-        return "".join(map(chunks.chunk_text, self._parts(normalise_path(path))))
+        return "".join(map(chunk_text, self._chunks(normalise_path(path))))
 
     def read_range(self, path: str, start: int, end: int | None = None) -> str:
-        """Return what stands from byte *start* to before byte *end* (None: the end of the file).
+        """Return the text from byte *start* to before byte *end* (None: the end of the file).
 
-        Bytes are those of UTF-8; what is beyond the end is left out. A range that begins or ends
-        within a character raises ``UnicodeDecodeError``.
+        Bytes count in UTF-8; a range may reach beyond the end. A range that begins or ends inside a
+        character raises ``UnicodeDecodeError``.
         """
         first = fields.integer("start", start, 0)
         last = None if end is None else fields.integer("end", end, 0)
         data = b""
-        for part in self._parts(normalise_path(path), first, last):
-            begin = chunks.start_byte(part)
+        for chunk in self._chunks(normalise_path(path), first, last):
+            begin = start_byte(chunk)
             until = None if last is None else last - begin
-            data += chunks.chunk_text(part).encode()[max(0, first - begin) : until]
+            data += chunk_text(chunk).encode()[max(0, first - begin) : until]
         return data.decode()
 
     def view(self, path: str, lines: tuple[int, int | None] | None = None) -> str:
-        """Return the text of a file with line numbers; *lines* are as in ``numbered``."""
+        """Return the text of a file with line numbers; *lines* as in ``numbered``."""
         return numbered(self.read(path), lines)
 
     def exists(self, path: str) -> bool:
-        """Tell whether a file or folder is there; the root always is."""
+        """Return whether a file or folder exists; the root always exists."""
         name = normalise_path(path)
-        if name == ROOT or chunked_text.exists_or_remains(self._engine, self.namespace, name):
-            return True
-        return self._is_folder(name)
+        return name == ROOT or self._texts.exists_or_remains(name) or self._texts.is_folder(name)
 
     def list(self, path: str = ROOT, *, depth: int | None = 1) -> tuple[FileEntry, ...]:
-        """Return what is in a folder, sorted, down to *depth* levels (None: all).
+        """Return the files and folders in a folder, sorted, down to *depth* levels (None: all).
 
-        A folder stands before what is in it.
+        A folder stands before the files inside.
         """
         folder = normalise_path(path)
         levels = None if depth is None else fields.integer("depth", depth, 1)
-        sizes = chunked_text.sizes(self._engine, self.namespace, folder)
+        sizes = self._texts.sizes(folder)
         if not sizes and folder != ROOT:
             raise NotFoundError("folder", folder)
         return _list_entries(folder.removesuffix("/"), sizes, levels)
 
     def create(self, path: str, text: str) -> MemoryRecord:
-        """Make a new file, and the folders it is in; return its record.
+        """Make a new file, and the folders above; return the record.
 
-        *text* may be empty. Where a file or folder is already, or a file in the place of one of the
-        folders, it raises ``PathTakenError``.
+        *text* may be empty. A *path* where a file or folder exists, or below a file, raises
+        ``PathTakenError``.
         """
         name = _file_name(path)
         content = fields.text("text", text, fields.MAX_CONTENT)
@@ -146,136 +146,129 @@ class Files:
                 raise PathTakenError(name, "file")
             return [content]
 
-        return self._rewrite(name, change)
+        return self._texts.rewrite(name, change)
 
     def write(self, path: str, text: str) -> MemoryRecord:
-        """Have a file say *text*, of any length; make it, and its folders, if it is not there.
+        """Replace the text of a file by *text*, of any length; make a missing file and folders.
 
-        Return its first record. Only records from the first change on are written: text that the
-        file begins with stays.
+        Return the first record. Only records from the first difference on are written.
         """
         whole = fields.text("text", text, sys.maxsize)
-        return self._rewrite(_file_name(path), lambda known: chunked_text.rechunk(known, whole))
+        return self._texts.rewrite(_file_name(path), lambda known: rechunk(known, whole))
 
     def append(self, path: str, text: str) -> int:
-        """Add *text*, of any length, to the end of a file; return the byte where it begins.
+        """Add *text*, of any length, to the end of a file; return the byte where *text* begins.
 
-        The file, and its folders, are made if they are not there. It costs what is added, however
-        long the file is.
+        A missing file is made, with the folders. The cost grows with *text*, not with the file.
         """
         name, added = _file_name(path), fields.text("text", text, sys.maxsize)
-        return chunked_text.append(self._engine, self.namespace, name, added)
+        return self._texts.append(name, added)
 
     def str_replace(self, path: str, old: str, new: str) -> str:
-        """Replace *old*, which must occur exactly once; return the numbered lines around it.
+        """Replace *old*, which must occur exactly once; return the numbered lines around *new*.
 
-        Otherwise ``OccurrenceError`` tells on which lines *old* begins.
+        Otherwise ``OccurrenceError`` lists the lines where *old* begins.
         """
         name = _file_name(path)
         if not fields.text("old", old, fields.MAX_CONTENT):
             raise ValidationError("old must not be empty")
         fields.text("new", new, fields.MAX_CONTENT)
 
-        def replaced(text: str) -> tuple[str, int, int]:
-            places = _find_occurrences(text, old)
-            if len(places) != 1:
-                raise OccurrenceError(name, old, _line_numbers(text, places))
-            start = places[0]
-            made = text[:start] + new + text[start + len(old) :]
-            first = text.count("\n", 0, start) + 1
-            return made, first, first + new.count("\n")
+        def replace_once(text: str) -> tuple[str, int, int]:
+            starts = _find_occurrences(text, old)
+            breaks = (text.count("\n", *span) for span in pairwise([0, *starts]))
+            lines = tuple(1 + count for count in accumulate(breaks))
+            if len(starts) != 1:
+                raise OccurrenceError(name, old, lines)
+            replaced = text[: starts[0]] + new + text[starts[0] + len(old) :]
+            return replaced, lines[0], lines[0] + new.count("\n")
 
-        return self._edit(name, replaced)
+        return self._edit(name, replace_once)
 
     def insert(self, path: str, line: int, text: str) -> str:
-        """Insert *text* as whole lines after *line* (0: before the first); return those around it.
+        """Insert *text* as whole lines after *line* (0: before the first line).
 
-        Every line of the file then ends with a newline. A line the file does not have raises
-        ``LineRangeError``.
+        Return the numbered lines around *text*. Every line of the file then ends with a newline. A
+        *line* beyond the end raises ``LineRangeError``.
         """
         name = _file_name(path)
         _check_int("line", line)
         added = fields.text("text", text, fields.MAX_CONTENT).removesuffix("\n")
 
-        def inserted(before: str) -> tuple[str, int, int]:
+        def insert_lines(before: str) -> tuple[str, int, int]:
             lines = before.removesuffix("\n").split("\n") if before else []
             if not 0 <= line <= len(lines):
                 raise LineRangeError(line, 0, len(lines))
-            made = "".join(f"{each}\n" for each in [*lines[:line], added, *lines[line:]])
-            return made, line + 1, line + 1 + added.count("\n")
+            lines[line:line] = [added]
+            return "\n".join([*lines, ""]), line + 1, line + 1 + added.count("\n")
 
-        return self._edit(name, inserted)
+        return self._edit(name, insert_lines)
 
     def delete(self, path: str) -> int:
-        """Forget a file, or a folder with all below it; return how many files those were."""
+        """Forget a file, or a folder with all files below; return the number of files."""
         name = _checked_path(path)
-        if deleted := chunked_text.forget(self._engine, self.namespace, name):
+        if deleted := self._texts.forget(name):
             return deleted
         raise NotFoundError("file or folder", name)
 
     def rename(self, old: str, new: str) -> int:
-        """Move a file, or a folder with all below it; return how many files those were.
+        """Move a file, or a folder with all files below; return the number of files.
 
-        The records stay, with their ids. *new* must be free, as in ``create``.
+        The records keep ids. *new* must be free, as in ``create``.
         """
         source, target = _checked_path(old), _checked_path(new)
         if target.startswith(f"{source}/"):
             raise ValidationError(f"{source!r} cannot be moved into itself, to {target!r}")
-        if moved := chunked_text.rename(self._engine, self.namespace, source, target):
+        if moved := self._texts.rename(source, target):
             return moved
         raise NotFoundError("file or folder", source)
 
-    def _parts(self, name: str, start: int = 0, end: int | None = None) -> Sequence[MemoryRecord]:
-        found = chunked_text.read(self._engine, self.namespace, name, start, end)
+    def _chunks(self, name: str, start: int = 0, end: int | None = None) -> Sequence[MemoryRecord]:
+        found = self._texts.read(name, start, end)
         if not found:
             raise self._missing(name)
         return found
 
     def _missing(self, name: str) -> Exception:
-        """Return the error that says why there is no file called *name*."""
-        if name == ROOT or self._is_folder(name):
+        """Return the error for a missing file called *name*."""
+        if name == ROOT or self._texts.is_folder(name):
             return IsAFolderError(name)
         return NotFoundError("file", name)
 
-    def _edit(self, name: str, made: Callable[[str], tuple[str, int, int]]) -> str:
-        """Give a file the text *made* of it; return the lines around those it says it changed."""
-        shown = ""
+    def _edit(self, name: str, edit: Callable[[str], tuple[str, int, int]]) -> str:
+        """Apply *edit*, which returns the new text and the first and last changed line.
+
+        Return the numbered lines around the change.
+        """
+        around = ""
 
         def change(known: Sequence[str]) -> Sequence[str]:
-            nonlocal shown
+            nonlocal around
             if not known:
                 raise self._missing(name)
-            text, first, last = made("".join(known))
-            shown = numbered(text, (max(1, first - CONTEXT_LINES), last + CONTEXT_LINES))
-            return [text] if len(known) == 1 else chunked_text.rechunk(known, text)
+            text, first, last = edit("".join(known))
+            around = numbered(text, (max(1, first - CONTEXT_LINES), last + CONTEXT_LINES))
+            return [text] if len(known) == 1 else rechunk(known, text)
 
-        self._rewrite(name, change)
-        return shown
-
-    def _rewrite(self, name: str, change: Callable[[Sequence[str]], Sequence[str]]) -> MemoryRecord:
-        return chunked_text.rewrite(self._engine, self.namespace, name, change)
-
-    def _is_folder(self, name: str) -> bool:
-        return chunked_text.is_folder(self._engine, self.namespace, name)
+        self._texts.rewrite(name, change)
+        return around
 
 
 def numbered(text: str, lines: tuple[int, int | None] | None = None) -> str:
-    r"""Return *text* with the number of each line before it: six wide, then a tab.
+    r"""Return *text* with a number before each line: six characters wide, then a tab.
 
-    *lines*, first and last, choose a part; None or -1 is the end, and what is beyond it is left
-    out. Only ``\n`` ends a line, and one at the end of the text shows as an empty last line. A
-    first line that is not there raises ``LineRangeError``.
+    *lines*, the first and the last line, choose a part; a last line of None or -1 is the end, and
+    a last line beyond the end is allowed. Only ``\n`` ends a line; a ``\n`` at the end of the text
+    gives an empty last line. A first line beyond the end raises ``LineRangeError``.
     """
     every = text.split("\n")
     first, last = _line_range(lines, len(every))
-    chosen = every[first - 1 : last]
-    return "\n".join(
-        f"{number:>{_NUMBER_WIDTH}}\t{line}" for number, line in enumerate(chosen, first)
-    )
+    chosen = enumerate(every[first - 1 : last], first)
+    return "\n".join(f"{number:>{_NUMBER_WIDTH}}\t{line}" for number, line in chosen)
 
 
 def _line_range(lines: tuple[int, int | None] | None, count: int) -> tuple[int, int]:
-    """Return the first and last line that *lines* choose of *count*."""
+    """Return *lines*, checked, as the first and the last of *count* lines."""
     if lines is None:
         return 1, count
     if not isinstance(lines, tuple | list) or len(lines) != 2:
@@ -296,7 +289,7 @@ def _check_int(name: str, value: object) -> int:
 
 
 def _file_name(path: str) -> str:
-    """Return *path* normalised if it can name a file."""
+    """Return *path* normalised; refuse the path of a folder."""
     name = _checked_path(path)
     if path.endswith("/"):
         raise ValidationError(f"path {path!r} names a folder: it ends with '/'")
@@ -304,7 +297,7 @@ def _file_name(path: str) -> str:
 
 
 def _checked_path(path: str) -> str:
-    """Return *path* normalised if it is not the root."""
+    """Return *path* normalised; refuse the root."""
     name = normalise_path(path)
     if name == ROOT:
         raise ValidationError("the root folder can be neither a file nor moved or deleted")
@@ -312,26 +305,15 @@ def _checked_path(path: str) -> str:
 
 
 def _find_occurrences(text: str, old: str) -> list[int]:
-    """Return where *old* begins in *text*, without overlaps unless a second place is one."""
-    places, start = [], text.find(old)
-    while start >= 0:
-        places.append(start)
-        start = text.find(old, start + len(old))
-    if len(places) == 1 and (other := text.find(old, places[0] + 1)) >= 0:
-        places.append(other)
-    return places
-
-
-def _line_numbers(text: str, places: list[int]) -> tuple[int, ...]:
-    lines, line, seen = [], 1, 0
-    for place in places:
-        line, seen = line + text.count("\n", seen, place), place
-        lines.append(line)
-    return tuple(lines)
+    """Return the starts of *old* in *text*; overlaps count only beside a single occurrence."""
+    starts = [found.start() for found in re.finditer(re.escape(old), text)]
+    if len(starts) == 1 and (overlap := text.find(old, starts[0] + 1)) >= 0:
+        starts.append(overlap)
+    return starts
 
 
 def _list_entries(folder: str, sizes: dict[str, int], levels: int | None) -> tuple[FileEntry, ...]:
-    """Return the files of *sizes* and the folders they are in, as seen from *folder*."""
+    """Return the files of *sizes*, and the folders between *folder* and the files, sorted."""
     depth = folder.count("/")
     folders: dict[str, int] = {}
     for path, size in sizes.items():

@@ -1,9 +1,9 @@
-"""Paths of virtual files: one spelling each, and no way out.
+"""Paths of virtual files: one spelling for each path, and no way out of the root.
 
-A path is segments joined by "/", and begins with one: ``/notes/ann.md``. It never reaches a disk,
-yet it may be exported to one, or shown to a program that decodes it, so whatever could be read as a
-way up or out is refused and not repaired. Names that look the same are the same: they are composed
-(NFC). Case counts.
+A path is "/" and segments joined by "/": ``/notes/ann.md``. No path reaches a disk, but a file may
+be exported to a disk, or the path shown to a program that decodes the path. So any spelling that a
+program could read as a way up or out is refused, not repaired. Names are composed (NFC), so names
+that look alike are equal. Case counts.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\
 
 
 def normalise_path(path: str) -> str:
-    """Return the one spelling of *path*; a missing first "/" and one last "/" make no difference.
+    """Return the normal spelling of *path*; a missing first "/" or a last "/" makes no difference.
 
-    Raise ``ValidationError`` for "." and "..", empty segments, backslashes, control characters and
-    those that turn the direction of writing, spaces at the ends of a name, and all that becomes
-    such a path once percent-decoded, however often, or in compatible characters (NFKC).
+    Raise ``ValidationError`` for "." and "..", empty segments, backslashes, control characters,
+    characters that turn the direction of writing, and spaces at the ends of a name. The same goes
+    for the path percent-decoded, however often, and in compatible characters (NFKC).
     """
     given = unicodedata.normalize("NFC", fields.label("path", path))
     if given == ROOT:
@@ -39,7 +39,7 @@ def normalise_path(path: str) -> str:
 
 
 def above(path: str) -> list[str]:
-    """Return the folders that *path* is in, the root aside, from the top."""
+    """Return the folders above *path*, from the top, without the root."""
     parts = path.split("/")
     return ["/".join(parts[:end]) for end in range(2, len(parts))]
 
@@ -56,7 +56,7 @@ def _check_segment(path: str, segment: str) -> None:
 
 
 def _check_hidden(path: str, inner: str) -> None:
-    """Refuse a path that another program could read as a path of another shape."""
+    """Refuse a path that a decoding program could read as a path of a different shape."""
     decoded = inner
     while (once := unquote(decoded, errors="replace")) != decoded:
         decoded = once

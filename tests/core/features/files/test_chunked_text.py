@@ -12,7 +12,6 @@ from bethink import Files, MemoryStore
 from bethink.features.files.chunked_text import (
     MAX_CHUNK_CHARACTERS,
     rechunk,
-    rewrite,
     split_into_chunks,
 )
 
@@ -69,5 +68,5 @@ def test_a_text_that_was_made_anew_meanwhile_is_returned_as_it_is_now() -> None:
                 files.create("/a", "x")
             return known
 
-        head = rewrite(files._engine, files.namespace, "/a", change)
-        assert head == store.get(namespace=files.namespace, key="/a")
+        first = files._texts.rewrite("/a", change)
+        assert first == store.get(namespace=files.namespace, key="/a")
