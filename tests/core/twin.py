@@ -266,11 +266,11 @@ def keyword_scores(records: Sequence[MemoryRecord], query: Query) -> list[float]
     scores = lifted(handed_over(scores, records, threads), threads)
     scores = lowered(scores, records, threads)
     for at, (record, count) in enumerate(zip(records, counts, strict=True)):
-        if not query.of_replies and any(authored(name) in count for name in ASSISTANT):
+        if not query.about_replies and any(authored(name) in count for name in ASSISTANT):
             scores[at] *= UNASKED
-        if not query.of_replies and read(record).instructs and scores[at] > 0:
+        if not query.about_replies and read(record).instructs and scores[at] > 0:
             scores[at] += STANDING * (1 - scores[at])
-        if query.of_times and not read(record).tells_time:
+        if query.about_times and not read(record).tells_time:
             scores[at] *= UNASKED
     return scores
 

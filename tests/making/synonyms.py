@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from bethink.embedders.static import StaticEmbedder
 from bethink.embedders.static.wordpiece import vocabulary
-from bethink.text import STOP_WORDS, tells_time, terms
+from bethink.text import STOP_WORDS, mentions_time, terms
 from bethink.text.synonyms import FILE
 
 from .static_table import FIRST_WORD, WORDNET, Synset, checked, synsets
@@ -146,7 +146,7 @@ def words_by_term() -> Mapping[str, Sequence[str]]:
     for word in vocabulary()[FIRST_WORD:]:
         if len(word) >= _SHORTEST and word.isascii() and word.isalpha():
             (term,) = terms(word)
-            if not (term.rstrip("_") in silent or tells_time([term])):
+            if not (term.rstrip("_") in silent or mentions_time([term])):
                 found[term].append(word)
     return found
 

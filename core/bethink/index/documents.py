@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from ..model.records import MemoryRecord
-from ..text import date_words, ends_asking, instructs, telling, tells_time, terms
+from ..text import (
+    count_content_words,
+    date_words,
+    is_instruction,
+    is_question,
+    mentions_time,
+    terms,
+)
 from .keyword import authored
 
 BRIEF: Final = 30
@@ -53,10 +60,10 @@ def document(record: MemoryRecord) -> Document:
     return Document(
         date + author + content,
         words,
-        telling(content if said is record.content else terms(said)),
-        words <= BRIEF and ends_asking(said),
-        tells_time(content),
-        instructs(said),
+        count_content_words(content if said is record.content else terms(said)),
+        words <= BRIEF and is_question(said),
+        mentions_time(content),
+        is_instruction(said),
     )
 
 

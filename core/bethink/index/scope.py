@@ -220,13 +220,13 @@ class ScopeIndex:
         if weighed is None:
             return np.zeros(self.size)
         scores = self.threads.score(weighed)
-        if not query.of_replies:
+        if not query.about_replies:
             if self.keyword.signed:
                 scores[self.keyword.written(ASSISTANT)] *= UNASKED
             standing = columns["instructs"].nonzero()[0]
             if len(standing := standing[scores[standing] > 0]):
                 scores[standing] += STANDING * (1 - scores[standing])
-        if query.of_times:
+        if query.about_times:
             scores *= np.where(columns["tells_time"], 1.0, UNASKED)
         return scores
 

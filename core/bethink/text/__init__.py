@@ -1,8 +1,14 @@
-"""Text into words and search terms, and what else a text tells by itself."""
+"""Text into tokens, words and search terms, and facts that a text alone shows.
+
+Saved segments of the index hold terms, counts of words and flags of sentences. A change in the
+tokenizer, the stemmer, the stop words, the dates or the sentences therefore requires a higher
+``SEGMENT_FORMAT`` in ``model/port.py``. A change of stems or stop words also requires a new name of
+``HashEmbedder``, whose vectors files keep. Queries, synonyms and counts of tokens are never saved.
+"""
 
 from .dates import MONTHS, date_words, utc
 from .queries import Query, is_english, read_query
-from .sentences import ends_asking, instructs, telling, tells_time
+from .sentences import count_content_words, is_instruction, is_question, mentions_time
 from .stemming import stem
 from .stop_words import STOP_WORDS
 from .synonyms import Synonym
@@ -14,17 +20,17 @@ __all__ = [
     "STOP_WORDS",
     "Query",
     "Synonym",
+    "count_content_words",
     "date_words",
-    "ends_asking",
     "estimate_tokens",
-    "instructs",
     "is_english",
+    "is_instruction",
+    "is_question",
+    "mentions_time",
     "read_query",
     "rough_tokens",
     "stem",
     "stems",
-    "telling",
-    "tells_time",
     "terms",
     "utc",
     "word_set",

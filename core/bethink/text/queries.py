@@ -1,168 +1,156 @@
-"""A query into search terms, without the words that say nothing of what it is after.
+"""A query into search terms, without words that say nothing about the subject.
 
-The stop list is English, so a query that looks more like another language keeps its words.
+The stop list is English, so a query that looks foreign keeps all words. Queries are never saved: a
+change of this file needs no new ``SEGMENT_FORMAT``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from ..model.patterns import lazy_pattern
-from .dates import MONTHS
+from .dates import day_terms
 from .stop_words import STOP_WORDS
 from .synonyms import Synonym, synonyms
 from .tokenizer import (
     ELISIONS,
     HAN,
-    LONGEST_IDENTIFIER,
-    chunk_terms,
-    chunk_words,
-    chunks,
+    bigrams,
+    cached_if_short,
     is_unspaced,
-    pairs,
+    split,
+    token_terms,
+    token_words,
     word_set,
 )
 
 _ISO_DATE: Final = lazy_pattern(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 _SINGLE = lazy_pattern(f"[{HAN}]|^[\uac00-\ud7a3]")
 
-_ADDRESSING: Final = word_set("you your yours yourself we us our ours ourselves assistant ai")
-"""Words that speak to, or of, an assistant."""
+# Words that address an assistant, or name an assistant.
+_ADDRESS: Final = word_set("you your yours yourself we us our ours ourselves assistant ai")
 
 _VERBS: Final = "am|are|is|was|were|do|does|did|has|have|had|can|could|will|would|should"
-_AFTER_TIMES: Final = lazy_pattern(
+# English questions about a time, but not "when we met".
+_TIME_QUESTION: Final = lazy_pattern(
     rf"\bwhen(?:'[ds]| (?:{_VERBS}))\b"
     r"|\b(?:what|which) (?:time|date|day|week|month|year)\b|\bhow long\b"
 )
-"""English questions after a time, and not "when we met"."""
 
 # Function words of German, French, Spanish and Portuguese, Italian, Dutch and Swedish.
 _FOREIGN: Final = (
     word_set(
         "der die das den dem des ein eine einen einem einer ist sind und oder nicht ich wir ihr "
-        "sie es er mit von zu zum zur auf bei nach wie wo wer wann warum welche hat haben im aus"
-    )
-    | word_set(
+        "sie es er mit von zu zum zur auf bei nach wie wo wer wann warum welche hat haben im aus "
         "le la les un une du et est sont ou que qui quoi quel quelle quand comment pourquoi dans "
-        "pour pas sur avec je tu il elle nous vous mon ma mes au aux ce cette sa son ses"
-    )
-    | word_set(
+        "pour pas sur avec je tu il elle nous vous mon ma mes au aux ce cette sa son ses "
         "el los las una y o es son que quien cuando donde como por para con mi su sus del al en de "
-        "se lo os um uma e em da dos das na nos quem quando onde foi com seu sua minha meu"
+        "se lo os um uma e em da dos das na nos quem quando onde foi com seu sua minha meu "
+        "gli che chi di non sono per della nel dove mio mia alla del "
+        "het een van ik je wat waar wie wanneer hoe niet met zijn naar och inte jag vad var"
     )
-    | word_set("gli che chi di non sono per della nel dove mio mia alla del")
-    | word_set("het een van ik je wat waar wie wanneer hoe niet met zijn naar och inte jag vad var")
-) - STOP_WORDS
+    - STOP_WORDS
+)
 
-# Stop words that are words of these or other languages, too.
+# Stop words that are words of these or further languages, too.
 _SHARED: Final = word_set(
     "a am an as at be by do for had has have he i in is it me no of on or over so than then to us "
     "was we will"
 )
-_GOING_ON: Final = lazy_pattern(r"\b(?:am|is|was|be) (?:\w+ly )?\w+ing\b", re.ASCII)
+_CONTINUOUS_FORM: Final = lazy_pattern(r"\b(?:am|is|was|be) (?:\w+ly )?\w+ing\b", re.ASCII)
 
 
 class Query(NamedTuple):
-    """What a query is after: its distinct search ``terms``, in order.
+    """The distinct search ``terms`` of a query, in order, and facts about the query.
 
-    ``of_replies`` tells whether it may be after what an assistant said: it speaks to one, or is not
-    known to be English. ``of_times`` tells whether it asks, in English, when or how long.
-    ``synonyms`` are those of its terms, unless it looks like another language. With ``forms`` it
-    does, and its terms may have forms that the stems do not bring together.
+    ``about_replies``: the query may ask for an assistant's words, since the query addresses an
+    assistant or may not be English. ``about_times``: the query asks, in
+    English, when or how long. ``synonyms`` are the synonyms of the terms, none if the query looks
+    foreign. ``forms``: the query looks foreign, and the stemmer knows no foreign forms of words.
     """
 
     terms: Sequence[str]
-    of_replies: bool
-    of_times: bool = False
+    about_replies: bool
+    about_times: bool = False
     synonyms: Mapping[str, Sequence[Synonym]] = MappingProxyType({})
     forms: bool = False
 
 
-class _Said(NamedTuple):
-    """What a chunk of a query says, whatever stands around it.
+class _TokenFacts(NamedTuple):
+    """The facts about a token of a query, whatever the tokens around.
 
-    ``telling`` are the terms of words that no stop list has; ``leaning`` is greater than 0 for a
-    word of English, less for one of another language; ``addressing`` tells whether it speaks to an
-    assistant.
+    ``content`` are the terms of words outside the stop list. ``english`` is 1 for a stop word of
+    English, -1 for a foreign word, else 0. ``addressing``: the token addresses an assistant.
     """
 
     terms: Sequence[str]
-    telling: Sequence[str]
-    leaning: int
+    content: Sequence[str]
+    english: int
     addressing: bool = False
 
 
 def read_query(text: str) -> Query:
-    """Return what a query is after, without words that say nothing.
+    """Return the search terms of a query, without stop words, and facts about the query.
 
-    What only looks like a stop word ("May 2023", "the US") stays, and so does all if nothing is
-    left.
+    A name that only looks like a stop word ("May 2023", "the US") stays. A query of stop words
+    alone keeps all words.
     """
-    cut = chunks(text)
-    whole: list[str] = []
-    telling: list[str] = []
-    leaning, addressing = 0, False
-    for place, (every, some, leans, speaks) in enumerate(map(_read, cut)):
-        whole += every
-        telling += every if len(some) < len(every) and _is_name(cut, place) else some
-        leaning += leans
-        addressing = addressing or speaks
-    found = list(dict.fromkeys(telling if leaning >= 0 and telling else whole))
+    tokens = split(text)
+    every: list[str] = []
+    content: list[str] = []
+    english, addresses = 0, False
+    for place, (terms, kept, leaning, addressing) in enumerate(map(_token_facts, tokens)):
+        every += terms
+        content += terms if len(kept) < len(terms) and _is_name(tokens, place) else kept
+        english += leaning
+        addresses = addresses or addressing
+    found = list(dict.fromkeys(content if english >= 0 and content else every))
     return Query(
         found,
-        of_replies=leaning <= 0 or addressing,
-        of_times=_AFTER_TIMES.search(" ".join(cut).lower()) is not None,
-        synonyms={term: like for term in found if leaning >= 0 and (like := synonyms(term))},
-        forms=leaning < 0,
+        about_replies=english <= 0 or addresses,
+        about_times=_TIME_QUESTION.search(" ".join(tokens).lower()) is not None,
+        synonyms={term: like for term in found if english >= 0 and (like := synonyms(term))},
+        forms=english < 0,
     )
 
 
 def is_english(text: str) -> bool:
-    """Tell whether a text is surely English: by little words, or forms, that only English has."""
-    own = (_read(chunk).leaning for chunk in chunks(text) if chunk.lower() not in _SHARED)
-    return sum(own) + (_GOING_ON.search(text.lower()) is not None) > 0
+    """Return whether stop words or verb forms show that a text is surely English."""
+    found = (_token_facts(token).english for token in split(text) if token.lower() not in _SHARED)
+    return sum(found) + (_CONTINUOUS_FORM.search(text.lower()) is not None) > 0
 
 
-def _read(chunk: str) -> _Said:
-    return _known(chunk) if len(chunk) <= LONGEST_IDENTIFIER else _said(chunk)
+@cached_if_short
+def _token_facts(token: str) -> _TokenFacts:
+    if is_unspaced(token):
+        # Pairs alone would miss a text of one character; particles follow a Korean word, so only
+        # the first Hangul character counts.
+        parts = bigrams(token) + _SINGLE.findall(token)
+        return _TokenFacts(parts, parts, -1)
+    words, terms = token_words(token), token_terms(token)
+    if not token.isascii():
+        return _TokenFacts(terms, terms, -1)
+    # A memory has the date in words beside the text, so an ISO date asks for day and month, too.
+    date = _ISO_DATE.fullmatch(token)
+    day = day_terms(int(date[1]), int(date[2])) if date else []
+    content = [term for word, term in zip(words, terms, strict=True) if word not in STOP_WORDS]
+    head, elided, _ = token.lower().partition("'")
+    foreign = token.lower() in _FOREIGN or (elided and head in ELISIONS)
+    english = bool(words and words[0] in STOP_WORDS) - bool(foreign)
+    return _TokenFacts([*terms, *day], [*content, *day], english, not _ADDRESS.isdisjoint(words))
 
 
-def _said(chunk: str) -> _Said:
-    if is_unspaced(chunk):
-        parts = pairs(chunk) + _SINGLE.findall(chunk)
-        return _Said(parts, parts, -1)
-    words, terms = chunk_words(chunk), chunk_terms(chunk)
-    if not chunk.isascii():
-        return _Said(terms, terms, -1)
-    day = _day(chunk)
-    telling = [term for word, term in zip(words, terms, strict=True) if word not in STOP_WORDS]
-    head, elided, _ = chunk.lower().partition("'")
-    foreign = chunk.lower() in _FOREIGN or (elided and head in ELISIONS)
-    leaning = bool(words and words[0] in STOP_WORDS) - bool(foreign)
-    return _Said([*terms, *day], [*telling, *day], leaning, not _ADDRESSING.isdisjoint(words))
-
-
-def _day(chunk: str) -> list[str]:
-    """Spell the day and month of an ISO date as they stand beside a memory."""
-    found = _ISO_DATE.fullmatch(chunk)
-    return [str(int(found[2])), *chunk_terms(MONTHS[int(found[1]) - 1])] if found else []
-
-
-_known = lru_cache(maxsize=1 << 14)(_said)
-
-
-def _is_name(cut: Sequence[str], place: int) -> bool:
-    """Tell whether a chunk only looks like a stop word: the US, Will, and May as a month."""
-    chunk = cut[place]
-    if len(chunk) > 1 and chunk.isupper() and any(each != each.upper() for each in cut):
+def _is_name(tokens: Sequence[str], place: int) -> bool:
+    """Return whether a token only looks like a stop word: the US, Will, and May as a month."""
+    token = tokens[place]
+    if len(token) > 1 and token.isupper() and any(each != each.upper() for each in tokens):
         return True
-    if place > 0 and chunk in ("May", "Will"):
+    if place > 0 and token in ("May", "Will"):
         return True
-    if chunk.lower() != "may":
+    if token.lower() != "may":
         return False
-    before, after = (each.lower() for each in ["", *cut, ""][place : place + 3 : 2])
+    before, after = (each.lower() for each in ["", *tokens, ""][place : place + 3 : 2])
     return before == "in" or before[:1].isdigit() or after[:1].isdigit()

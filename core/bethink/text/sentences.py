@@ -1,4 +1,7 @@
-"""The kinds of sentences: questions, instructions, mentions of a time, and small talk."""
+"""The kinds of sentences: questions, instructions, mentions of a time, and small talk.
+
+The index saves the results: a change requires a higher ``SEGMENT_FORMAT``.
+"""
 
 from __future__ import annotations
 
@@ -21,35 +24,32 @@ _TIMES: Final = (
     "tuesday wednesday thursday friday saturday sunday"
 )
 _FIRST: Final = itemgetter(0)
-_PAST: Final = (
+# Verbs that make a story of "Always wanted …" and small talk of "Never mind".
+_STORY_VERBS: Final = (
     "been|felt|forgot|had|heard|knew|liked|lost|loved|met|mind|missed|needed|saw|seen|thought|told|"
     "tried|wanted|was|went|were|wished|worked"
 )
 _INSTRUCTION: Final = lazy_pattern(
     r"\W*(?:(?:please|also|and|so|ok|okay)\W+)*(?:always|never|from now on)\b"
-    rf"(?!\W+(?:{_PAST})\b)",
+    rf"(?!\W+(?:{_STORY_VERBS})\b)",
     re.IGNORECASE,
 )
 
 
-@cache
-def _time_terms() -> frozenset[str]:
-    """Return the terms of words for times, made on first use."""
-    return frozenset(terms(" ".join((_TIMES, *MONTHS))))
-
-
-@cache
-def _stop_terms() -> frozenset[str]:
-    """Return the terms of stop words, made on first use."""
-    return frozenset(terms(" ".join(STOP_WORDS)))
-
-
-def ends_asking(text: str) -> bool:
+def is_question(text: str) -> bool:
     """Return whether the text ends with a question mark, before quotes and brackets."""
     return text.rstrip(_CLOSING_MARKS).endswith(_QUESTION_MARKS)
 
 
-def tells_time(found: Collection[str]) -> bool:
+def is_instruction(text: str) -> bool:
+    """Return whether the text is a standing instruction in English: "Always …", "Never …".
+
+    "Always wanted to see Rome" and "Never mind" are no instructions.
+    """
+    return _INSTRUCTION.match(text) is not None
+
+
+def mentions_time(found: Collection[str]) -> bool:
     """Return whether search terms may name a time or a duration; words in English.
 
     A number may be a year, a day or an hour.
@@ -57,14 +57,16 @@ def tells_time(found: Collection[str]) -> bool:
     return not _time_terms().isdisjoint(found) or any(map(str.isdigit, map(_FIRST, found)))
 
 
-def telling(found: Iterable[str]) -> int:
+def count_content_words(found: Iterable[str]) -> int:
     """Return the number of distinct search terms, stop words aside."""
     return len(set(found) - _stop_terms())
 
 
-def instructs(text: str) -> bool:
-    """Return whether the text is a standing instruction in English: "Always …", "Never …".
+@cache
+def _time_terms() -> frozenset[str]:
+    return frozenset(terms(" ".join((_TIMES, *MONTHS))))
 
-    "Always wanted to see Rome" and "Never mind" are no instructions.
-    """
-    return _INSTRUCTION.match(text) is not None
+
+@cache
+def _stop_terms() -> frozenset[str]:
+    return frozenset(terms(" ".join(STOP_WORDS)))

@@ -1,8 +1,8 @@
-"""English words that may stand for one another: "kids" for "children", "doctor" for "physician".
+"""Exchangeable English words: "kids" for "children", "doctor" for "physician".
 
-``synonyms.txt`` beside it has a line for each search term, in alphabetical order: up to three other
-terms, the likest first, and how alike each is, in percent. ``embedders/static/make_synonyms.py``
-says how it was made.
+Each line of ``synonyms.txt`` is a search term, then up to three synonyms, the most similar first,
+each with a cosine in percent. Lines are in alphabetical order. ``tests/making/synonyms.py`` made
+the file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FILE: Final = Path(__file__).with_name("synonyms.txt")
 
 
 class Synonym(NamedTuple):
-    """A search term that may stand for another, and how alike they are: a cosine, from .6 to 1."""
+    """A search term that may stand for a term of a query, and the cosine of both, in [.6, 1]."""
 
     term: str
     likeness: float
@@ -24,14 +24,14 @@ class Synonym(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def synonyms(term: str) -> tuple[Synonym, ...]:
-    """Return the terms that may stand for *term*, the likest first."""
+    """Return the synonyms of *term*, the most similar first."""
     lines, head = _lines(), f"{term} "
     place = bisect_left(lines, head)
     if place == len(lines) or not lines[place].startswith(head):
         return ()
-    told = lines[place].split()[1:]
-    pairs = zip(told[::2], told[1::2], strict=True)
-    return tuple(Synonym(other, int(percent) / 100) for other, percent in pairs)
+    fields = lines[place].split()[1:]
+    pairs = zip(fields[::2], fields[1::2], strict=True)
+    return tuple(Synonym(word, int(percent) / 100) for word, percent in pairs)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""How many tokens a text has, about."""
+"""An estimate of a language model's count of tokens."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from .tokenizer import UNSPACED_RUN
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate what a language model's tokenizer makes of the text.
+    """Estimate the number of tokens that a language model makes of *text*.
 
-    A character of an unspaced script counts as one token, four UTF-8 bytes of anything else as one.
+    A character of an unspaced script counts 1, a UTF-8 byte of a spaced script .25.
     """
     return ceil(rough_tokens(text))
 
 
 def rough_tokens(text: str) -> float:
-    """Return ``estimate_tokens`` before it is rounded up; that of joined texts is the sum."""
+    """Return ``estimate_tokens`` before rounding up; the value of joined texts is the sum."""
     if text.isascii():
         return len(text) / 4
     spaced = UNSPACED_RUN.sub("", text)

@@ -1,38 +1,45 @@
-"""Text into words, words into search terms.
+"""Text into tokens, tokens into words, words into search terms.
 
-What is stored and what is asked both go through here, so that they meet:
+A token is a run of an unspaced script, or a word with everything joined to the word, such as
+``gen-itgc`` or ``don't``. Stored texts and queries take the same way, so both give equal terms:
 
-- Letters are compared without case, width or accents; composed and decomposed text are equal.
-- Scripts written without spaces (Chinese, Japanese, Korean, Thai …) become overlapping pairs of
-  characters, and after them the single Han and Hangul characters, once each: many are words. A
-  query has of a Korean word only the first, since particles follow.
-- Identifiers give their parts and the whole: ``gen-itgc``, ``gen_itgc`` and ``genItgc`` all give
+- Case, width and accents do not count; composed and decomposed text are equal.
+- Scripts without spaces (Chinese, Japanese, Korean, Thai …) give overlapping pairs of characters,
+  then each Han and Hangul character once, since many characters are words. A query takes only the
+  first character of a Korean word, since particles follow.
+- Identifiers give the parts and the whole: ``gen-itgc``, ``gen_itgc`` and ``genItgc`` all give
   ``gen``, ``itgc`` and ``genitgc``; for the same reason ``wi-fi`` meets ``wifi``.
 - Numbers stay whole: ``3.5``, ``1,000`` (as ``1000``), ``3.11.7``. The term of ``3rd`` is ``3``.
 - "Anna's" is ``anna`` and "I'll" is ``i`` (not ``ill``); "don't" is ``dont``, like no other word.
-- Words in Latin letters are stemmed as English is, and their first eight letters count; of words
-  in other letters the first four, in Arabic and Hebrew those after what is written to a word. So
-  most forms of a word meet, and a German compound meets its first part. Words with digits are left
-  as they are.
-- Persian words end where a non-joiner stands, as where others write a space.
-- What would meet a stop word by its stem is kept apart: "use" from "us", "one" from "on".
+- A word in Latin letters gives the first eight letters of the English stem, other alphabets give
+  the first four letters, Arabic and Hebrew after prefixes. So most forms of a word meet, and a
+  German compound meets the first part. Words with digits stay whole.
+- Persian words end at a non-joiner, where many writers put a space.
+- A word whose stem is a stop word is kept apart from the stop word: "use" from "us", "one" from
+  "on".
+
+The index saves terms: a change requires a higher ``SEGMENT_FORMAT``, and a new name of
+``HashEmbedder`` where stems change.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import chain
+from typing import TypeVar
 
 from ..model.patterns import lazy_pattern
 from .stemming import stem
 from .stop_words import STOP_WORDS
 
+_T = TypeVar("_T")
+
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a list that is written with spaces."""
+    """Return the words of *text*, a list separated by spaces, as a set."""
     return frozenset(text.split())
 
 
@@ -44,7 +51,7 @@ _UNSPACED = (
     "\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# Marks a search looks past: accents, the vowel points of Hebrew and Arabic, hamza, nukta.
+# Marks that a search ignores: accents, the vowel points of Hebrew and Arabic, hamza, nukta.
 _POINTS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640"
     "\u064b-\u0655\u0670\u093c"
@@ -55,19 +62,19 @@ _MARKS = (
     "\u0730-\u074a\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u0f71-\u0f84\u0f8d-\u0fbc"
 )
 _INVISIBLE = lazy_pattern("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]+")
-# Where a Persian word is joined of parts, which many write with a space between them.
+# The non-joiner between the parts of a Persian word; many writers put a space instead.
 _NON_JOINER = lazy_pattern("\u200c(?<=[\u0620-\u06ff]\u200c)")
 _APOSTROPHES_AND_HYPHENS = str.maketrans("\u2018\u2019\u02bc\u2032\u2010\u2011", "''''--")
 _PLAIN_LETTERS = str.maketrans("đłø\u0131", "dloi") | str.maketrans({"æ": "ae", "œ": "oe"})
-# Arabic and Persian letters that are written for one another, and two signs of one Hindi sound.
+# Arabic and Persian letters that writers exchange, and two signs of a Hindi sound.
 _PLAIN_LETTERS |= str.maketrans(
     "\u0629\u06c1\u06d5\u0649\u06cc\u06a9\u0901", "\u0647\u0647\u0647\u064a\u064a\u0643\u0902"
 )
 
 _LETTER = rf"(?:[^\W{_UNSPACED}]|[{_MARKS}])"
 _JOINT = r"(?:['-]|[.,](?<=\d[.,])(?=\d))"
-_CHUNKS = lazy_pattern(rf"[{_UNSPACED}]+|{_LETTER}+(?:{_JOINT}{_LETTER}+)*")
-_ASCII_CHUNKS = lazy_pattern(rf"\w+(?:{_JOINT}\w+)*", re.ASCII)
+_TOKENS = lazy_pattern(rf"[{_UNSPACED}]+|{_LETTER}+(?:{_JOINT}{_LETTER}+)*")
+_ASCII_TOKENS = lazy_pattern(rf"\w+(?:{_JOINT}\w+)*", re.ASCII)
 UNSPACED_RUN = lazy_pattern(f"[{_UNSPACED}]+")
 _POINT_RUN = lazy_pattern(f"[{_POINTS}]+")
 _OTHER_DIGIT = lazy_pattern(r"[^\D0-9]")
@@ -81,10 +88,10 @@ _THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBERS = lazy_pattern(r"\d+(?:\.\d+)+|\d+|[^\W\d]+")
 _ENCLITICS = word_set("s m re ve ll d")
 ELISIONS = word_set("l d j m n s t c qu un all dall dell nell sull")
-LONGEST_IDENTIFIER = 64
-_MOST_KNOWN = 1 << 16
+LONGEST_IDENTIFIER = 64  # characters; a longer token is no name, gets no parts and no cache
+_MAX_CACHED_TOKENS = 1 << 16
 
-_LATIN_LETTERS, _OTHER_LETTERS = 8, 4
+_LATIN_LETTERS, _OTHER_LETTERS = 8, 4  # of a stem that count
 _ARABIC_ARTICLE = lazy_pattern("^(?:[\u0648\u0628\u0643\u0641]?\u0627\u0644|\u0644\u0644)(?=..)")
 _ARABIC_PREFIX = lazy_pattern("^[\u0648\u0641\u0628\u0644](?=[\u0621-\u064a]{3,}$)")
 _HEBREW_PREFIXES = lazy_pattern(
@@ -95,118 +102,122 @@ _ORDINAL = lazy_pattern(r"\d+(?=(?:st|nd|rd|th)$)")
 
 
 def words(text: str) -> list[str]:
-    """Split text into folded words, in order."""
+    """Split *text* into folded words, in order."""
     found: list[str] = []
-    for chunk in chunks(text):
-        found += pairs(chunk) if is_unspaced(chunk) else chunk_words(chunk)
+    for token in split(text):
+        found += bigrams(token) if is_unspaced(token) else token_words(token)
     return found
 
 
 def stems(text: str) -> list[str]:
-    """Split text into its words, stemmed if they are plain English ones.
-
-    After them come the single Han and Hangul characters, each once.
-    """
-    return _gathered(text, _chunk_stems)
+    """Return the words of *text*, plain English words stemmed, then single Han and Hangul signs."""
+    return _collect(text, lambda token: map(_stem_ascii, token_words(token)))
 
 
 def terms(text: str) -> list[str]:
-    """Split text to be stored into search terms: its stems, cut."""
+    """Return the search terms of a text to be stored: truncated stems."""
     if text.isascii():
-        return list(chain.from_iterable(map(_known_terms.__getitem__, text.split())))
-    return _gathered(text, _known_terms.__getitem__)
+        # No token contains a space, and splitting at spaces is faster than the token regex.
+        return list(chain.from_iterable(map(_term_cache.__getitem__, text.split())))
+    return _collect(text, _term_cache.__getitem__)
 
 
-def chunks(text: str) -> list[str]:
-    """Cut text into runs of unspaced script and words with what is joined to them."""
+def split(text: str) -> list[str]:
+    """Split *text* into tokens."""
     if text.isascii():
-        return _ASCII_CHUNKS.findall(text)
+        return _ASCII_TOKENS.findall(text)
     text = _NON_JOINER.sub(" ", unicodedata.normalize("NFKC", text))
     text = _INVISIBLE.sub("", text)
-    return _CHUNKS.findall(text.translate(_APOSTROPHES_AND_HYPHENS))
+    return _TOKENS.findall(text.translate(_APOSTROPHES_AND_HYPHENS))
 
 
-def _gathered(text: str, split: Callable[[str], Sequence[str]]) -> list[str]:
-    """Return what *split* makes of the words of *text*; pairs and single characters of the rest."""
+def _collect(text: str, read: Callable[[str], Iterable[str]]) -> list[str]:
+    """Return *read* of each spaced token and the pairs of unspaced tokens; last, single signs."""
     found: list[str] = []
     singles: dict[str, None] = {}
-    plain = text.isascii()
-    for chunk in chunks(text):
-        if plain or not is_unspaced(chunk):
-            found += split(chunk)
-        else:
-            found += pairs(chunk)
-            if len(chunk) > 1:
-                singles.update(dict.fromkeys(_SINGLE.findall(chunk)))
+    for token in split(text):
+        if not is_unspaced(token):
+            found += read(token)
+            continue
+        found += bigrams(token)
+        if len(token) > 1:
+            singles |= dict.fromkeys(_SINGLE.findall(token))
     return [*found, *singles]
 
 
-def is_unspaced(chunk: str) -> bool:
-    """Tell whether a chunk is of a script written without spaces."""
-    return not chunk.isascii() and UNSPACED_RUN.match(chunk) is not None
+def is_unspaced(token: str) -> bool:
+    """Return whether a token is of a script written without spaces."""
+    return not token.isascii() and UNSPACED_RUN.match(token) is not None
 
 
-def pairs(run: str) -> list[str]:
-    """Return the overlapping pairs of characters of an unspaced run."""
+def bigrams(run: str) -> list[str]:
+    """Return the overlapping pairs of characters of an unspaced run, or a run of one character."""
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
-def chunk_words(chunk: str) -> tuple[str, ...]:
-    """Return the folded words of a chunk with spaces around it."""
-    return _known_words(chunk) if len(chunk) <= LONGEST_IDENTIFIER else _split(chunk)
+def cached_if_short(read: Callable[[str], _T]) -> Callable[[str], _T]:
+    """Cache the results of *read* for tokens of the length of names; text may be all one token."""
+    cached = lru_cache(maxsize=1 << 14)(read)
+    return lambda token: (cached if len(token) <= LONGEST_IDENTIFIER else read)(token)
 
 
-def _chunk_stems(chunk: str) -> tuple[str, ...]:
-    return tuple(map(_stemmed, chunk_words(chunk)))
+def _split_token(token: str) -> tuple[str, ...]:
+    """Return the folded parts of a spaced token and, of several parts, the whole."""
+    short = len(token) <= LONGEST_IDENTIFIER
+    humpless = token.islower() or token.istitle() or token.isupper()
+    if humpless and short and token.isascii() and token.isalpha():  # most tokens
+        return (token.lower(),)
+    parts = [_without_apostrophes(part) for part in _PARTS.split(token)]
+    found = [word for part in parts for word in _part_words(part)]
+    if len(parts) > 1 and short:
+        whole = _fold("".join(parts))
+        if whole not in found and not whole.isdigit() and not _SEPARATED.search(whole):
+            found.append(whole)
+    return tuple(filter(None, found))
 
 
-def _stemmed(word: str) -> str:
-    return stem(word) if word.isascii() and word.isalpha() else word
+token_words = cached_if_short(_split_token)
 
 
-def chunk_terms(chunk: str) -> tuple[str, ...]:
-    """Return the term for each of its words."""
-    return _known_terms[chunk]
+def token_terms(token: str) -> tuple[str, ...]:
+    """Return the search term of each word of a spaced token."""
+    return _term_cache[token]
 
 
-class _KnownTerms(dict[str, tuple[str, ...]]):
-    """The terms of chunks that were cut lately: to look one up takes half as long as to call.
+class _TermCache(dict[str, tuple[str, ...]]):
+    """Cache: token to search terms. A dict with ``__missing__`` costs half a call of `lru_cache`.
 
-    And of what stands between spaces, with commas and the like: no chunk goes over a space, and to
-    split at spaces is several times as fast as to look for chunks.
+    Keys are also whole pieces between spaces ("Oslo,"), since ``terms`` splits plain text there.
     """
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        chunks = _ASCII_CHUNKS.findall(piece) if piece.isascii() else [piece]
-        if chunks == [piece]:
-            found = _cut(piece)
+        tokens = _ASCII_TOKENS.findall(piece) if piece.isascii() else [piece]
+        if tokens == [piece]:
+            found = tuple(map(_term, _split_token(piece)))
         else:
-            found = tuple(chain.from_iterable(map(self.__getitem__, chunks)))
+            found = tuple(chain.from_iterable(map(self.__getitem__, tokens)))
         if len(piece) <= LONGEST_IDENTIFIER:
-            if len(self) >= _MOST_KNOWN:
+            if len(self) >= _MAX_CACHED_TOKENS:
                 self.clear()
             self[piece] = found
         return found
 
 
-def _cut(chunk: str) -> tuple[str, ...]:
-    return tuple(map(_term, _split(chunk)))
+_term_cache = _TermCache()
 
 
-def _is_plain(chunk: str) -> bool:
-    """Tell whether a chunk is one word of Latin letters without accents, as most are."""
-    alike = chunk.islower() or chunk.istitle() or chunk.isupper()
-    return alike and chunk.isascii() and chunk.isalpha() and len(chunk) <= LONGEST_IDENTIFIER
+def _stem_ascii(word: str) -> str:
+    return stem(word) if word.isascii() and word.isalpha() else word
 
 
 def _term(word: str) -> str:
-    """Return the term of a folded word, marked if it is a stop word and the word is none."""
-    term = _common_part(_stemmed(word))
+    """Return the search term of a folded word, with "_" if equal to a stop word by stemming."""
+    term = _truncate(_stem_ascii(word))
     return f"{term}_" if term in STOP_WORDS and word not in STOP_WORDS else term
 
 
-def _common_part(word: str) -> str:
-    """Cut a stem to what most forms of the word have in common."""
+def _truncate(word: str) -> str:
+    """Cut a stem to the part that most forms of the word share."""
     if word.isascii():
         if word.isalpha():
             return word[:_LATIN_LETTERS]
@@ -217,24 +228,8 @@ def _common_part(word: str) -> str:
     return _HEBREW_PREFIXES.sub("", word)[:_OTHER_LETTERS]
 
 
-def _split(chunk: str) -> tuple[str, ...]:
-    """Give the parts of a chunk and, if there are several, all of them in one."""
-    if _is_plain(chunk):
-        return (chunk.lower(),)
-    parts = [_without_apostrophes(part) for part in _PARTS.split(chunk)]
-    found = [word for part in parts for word in _part_words(part)]
-    if len(parts) > 1 and len(chunk) <= LONGEST_IDENTIFIER:
-        whole = _fold("".join(parts))
-        if whole not in found and not whole.isdigit() and not _SEPARATED.search(whole):
-            found.append(whole)
-    return tuple(filter(None, found))
-
-
-_known_words = lru_cache(maxsize=1 << 14)(_split)
-_known_terms = _KnownTerms()
-
-
 def _without_apostrophes(part: str) -> str:
+    """Remove an English ending ("'s") and a Romance article ("l'"), join what remains."""
     head, apostrophe, tail = part.rpartition("'")
     if apostrophe and tail.lower() in _ENCLITICS:
         part = head
@@ -245,24 +240,20 @@ def _without_apostrophes(part: str) -> str:
 
 
 def _part_words(part: str) -> list[str]:
+    """Return the words of a part: numbers apart from letters, camel case in humps and whole."""
     if "." in part or "," in part:
         return [_fold(number) for number in _NUMBERS.findall(_THOUSANDS.sub("", part))]
-    if len(part) > LONGEST_IDENTIFIER or part.islower() or part.isupper():
-        return [_fold(part)]
-    humps = [_fold(hump) for hump in _HUMPS.split(part) if len(hump) > 1]
     whole = _fold(part)
+    if len(part) > LONGEST_IDENTIFIER or part.islower() or part.isupper():
+        return [whole]
+    humps = [_fold(hump) for hump in _HUMPS.split(part) if len(hump) > 1]
     return [*humps, whole] if humps != [whole] else [whole]
 
 
 def _fold(word: str) -> str:
-    """Bring a word to the form in which it is compared."""
+    """Return the form of a word for comparisons: no case, width, accents or foreign digits."""
     if word.isascii():
         return word.lower()
     bare = _POINT_RUN.sub("", unicodedata.normalize("NFD", word.casefold()))
-    return _OTHER_DIGIT.sub(
-        _ascii_digit, unicodedata.normalize("NFKC", bare.translate(_PLAIN_LETTERS))
-    )
-
-
-def _ascii_digit(match: re.Match[str]) -> str:
-    return str(unicodedata.decimal(match[0]))
+    plain = unicodedata.normalize("NFKC", bare.translate(_PLAIN_LETTERS))
+    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), plain)

@@ -45,7 +45,7 @@ def loaded(rows: Sequence[Row], of: Scope = "a", **given: tuple[Segment, ...]) -
 
 def told(index: ScopeIndex) -> dict[int, float]:
     """Return the keyword score of every live row."""
-    found = index.keyword_scores(Query(["cat", "red"], of_replies=True))
+    found = index.keyword_scores(Query(["cat", "red"], about_replies=True))
     living = index.columns["alive"]
     return dict(zip(index.columns["row"][living].tolist(), found[living].tolist(), strict=True))
 
@@ -60,8 +60,8 @@ def test_what_is_written_one_by_one_is_as_if_loaded_at_once() -> None:
 
 def test_where_a_time_is_asked_for_what_tells_none_counts_less() -> None:
     index = loaded([row(1, "red cat of last Friday"), row(2, "red cat of Ann's aunt")])
-    query = Query(["cat", "red"], of_replies=True)
-    plain, timed = (index.keyword_scores(query._replace(of_times=asked)) for asked in (False, True))
+    query = Query(["cat", "red"], about_replies=True)
+    plain, timed = (index.keyword_scores(query._replace(about_times=on)) for on in (False, True))
     assert timed.tolist() == (plain * [1.0, UNASKED]).tolist()
 
 

@@ -114,7 +114,7 @@ def test_accented_words_are_never_english_stop_words() -> None:
 def test_a_question_in_english_is_after_replies_only_if_it_speaks_of_them(
     query: str, expected: bool
 ) -> None:
-    assert read_query(query).of_replies is expected
+    assert read_query(query).about_replies is expected
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_question_in_english_is_after_replies_only_if_it_speaks_of_them(
     ],
 )
 def test_a_question_in_english_may_be_after_a_time(query: str, expected: bool) -> None:
-    assert read_query(query).of_times is expected
+    assert read_query(query).about_times is expected
 
 
 def test_a_query_knows_the_synonyms_of_its_words() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink.text import stems, terms, words
-from bethink.text.tokenizer import LONGEST_IDENTIFIER, chunk_terms, chunks
+from bethink.text.tokenizer import LONGEST_IDENTIFIER, split, token_terms
 
 ANY_SCRIPT = st.text(
     st.characters(max_codepoint=0x3FF)
@@ -120,7 +120,7 @@ def test_terms_are_stems_of_plain_words_only() -> None:
 
 @given(st.text(st.characters(codec="ascii")))
 def test_terms_of_a_plain_text_are_those_of_its_chunks(text: str) -> None:
-    assert terms(text) == [term for chunk in chunks(text) for term in chunk_terms(chunk)]
+    assert terms(text) == [term for chunk in split(text) for term in token_terms(chunk)]
 
 
 @pytest.mark.parametrize(
