@@ -9,9 +9,10 @@ from .features.outcomes import Verdict
 from .features.packing import Budget, Packed, TokenCounter, pack
 from .features.turns import Turn, add_turns, turn_key
 from .memory.memories import Where, check_store
-from .memory.ranking import DAY, Scored, Signals, Truths
+from .memory.ranking import DAY, Scored, Signals
 from .memory.ranking import checked as checked_ranking
 from .memory.search import Mode
+from .model.arrays import Truths
 from .model.fields import (
     MAX_CONTENT,
     MAX_LABEL,

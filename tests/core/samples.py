@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bethink.model.port import Backend, Row, Segment, Vector
+from bethink.model.arrays import Vector
+from bethink.model.port import Backend, Row, Segment
 from bethink.model.records import MemoryRecord
 
 NAMESPACES = ("a", "a/b", "a/b/c", "a-b", "a.b", "a0", "ab", "b", "a/é")

@@ -29,7 +29,7 @@ from bethink import index as resident
 from bethink.index import bm25, keyword, scope, vectors
 from bethink.memory import search
 from bethink.memory.ranking import Scored, Signals
-from bethink.model.port import Vector
+from bethink.model.arrays import Vector
 
 from .kernels import KERNELS, NUMPY, SIMSIMD
 from .twin import Answer, Asked, Twin, assert_same

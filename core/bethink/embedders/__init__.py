@@ -4,11 +4,11 @@ An embedder is any object with a ``name``, a ``dimension`` and ``embed``. `Stati
 `HashEmbedder` need nothing and are always available.
 """
 
+from ..model.arrays import Matrix
 from .base import (
     CallableEmbedder,
     Embedder,
     LazyEmbedder,
-    Matrix,
     checked,
     checked_rows,
     imported,

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DimensionError, MissingExtraError, ValidationError
+from ..model.arrays import Matrix
 from ..model.fields import function, integer, label, number
-
-Matrix = npt.NDArray[np.float32]
 
 
 @runtime_checkable

@@ -11,9 +11,10 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
+from ..model.arrays import Matrix
 from ..model.fields import integer
 from ..text import STOP_WORDS, stem, stems
-from .base import Embedder, Matrix, checked_texts, normalised
+from .base import Embedder, checked_texts, normalised
 
 _BLOCK = 512
 _PARTS_WEIGHT = 0.5

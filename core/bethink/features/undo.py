@@ -11,7 +11,8 @@ from ..memory.engine import Transaction
 from ..memory.memories import Memories
 from ..memory.writing import check_key_free, comes_after, successor_of
 from ..model import fields
-from ..model.port import EMBEDDED, Backend, Vector
+from ..model.arrays import Vector
+from ..model.port import EMBEDDED, Backend
 from ..model.records import LogEntry, MemoryRecord, State, different, embedded_text
 from ..model.replay import SILENT, RecordAt, records_at, said_differently
 from .files import refuse_gaps

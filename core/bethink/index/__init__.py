@@ -22,21 +22,17 @@ from ..model.namespaces import EVERYWHERE, Scope, Subtree
 from ..model.port import Backend, Changes, Row
 from ..model.records import MemoryRecord
 from .access_buffer import AccessBuffer
-from .columns import Column
 from .documents import document
 from .keyword import FANOUT, SEAL
 from .recent_rows import RecentRows
 from .scope import Accessed, ScopeIndex
 from .scope_lru import MAX_RESIDENT, ScopeLRU
-from .vectors import DECIMALS, Floats, Positions, Scan, cosines, directions
+from .vectors import DECIMALS, Scan, cosines, directions
 
 __all__ = [
     "DECIMALS",
     "MAX_RESIDENT",
     "Accessed",
-    "Column",
-    "Floats",
-    "Positions",
     "ResidentIndex",
     "Scan",
     "ScopeIndex",

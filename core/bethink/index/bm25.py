@@ -13,13 +13,10 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ..model.arrays import Column, Floats
 from ..text import Synonym
-from .columns import Column
 from .keyword import KeywordIndex, Postings, authored
-
-Floats = npt.NDArray[np.float64]
 
 K1: Final = 1.2
 B: Final = 0.75

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from ..model.arrays import Column
 from ..model.port import Row
 from ..model.records import MemoryRecord
-
-Column = npt.NDArray[Any]
 
 ROOM: Final = 16
 NEVER: Final = -np.inf

@@ -8,11 +8,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ..model.arrays import Column, Truths
 from ..model.filters import Filter, matches, sees_accesses
 from ..model.records import MemoryRecord
-from .columns import Column, grown
-
-Truths = npt.NDArray[np.bool_]
+from .columns import grown
 
 KEPT: Final = 8
 """So many filters are kept: each costs every write a little."""

@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from .columns import Column
+from ..model.arrays import Column
 
 SEAL: Final = 4096
 FANOUT: Final = 8

@@ -10,13 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from .columns import Column, Columns
+from ..model.arrays import Column, Floats, Positions
+from .columns import Columns
 
 Value = TypeVar("Value")
-Floats = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.int64]
 
 AHEAD: Final = 24
 """Once a share of 1 / AHEAD had to be read, all are worth reading."""

@@ -13,24 +13,22 @@ from sys import getsizeof
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from ..model.arrays import Column, Floats, Positions, Rows, Truths, Vector
 from ..model.filters import Filter
 from ..model.namespaces import Scope, covers
-from ..model.port import EMBEDDED, Loading, Row, Rows, Segment, Vector
+from ..model.port import EMBEDDED, Loading, Row, Segment
 from ..model.records import MemoryRecord
 from ..text import Query
-from .bm25 import Bm25, Floats
-from .columns import FOREVER, NEVER, ROOM, Column, Columns, numbers, table
+from .bm25 import Bm25
+from .columns import FOREVER, NEVER, ROOM, Columns, numbers, table
 from .documents import ASSISTANT, STANDING, UNASKED, Document, document
-from .filter_cache import FilterCache, Truths
+from .filter_cache import FilterCache
 from .keyword import SEAL, Block, KeywordIndex
 from .record_cache import RecordCache
 from .segments import STORED, Piece, pack, unpack
 from .threads import Threads
 from .vectors import VectorColumn
-
-Positions = npt.NDArray[np.int64]
 
 Accessed: TypeAlias = tuple[MemoryRecord, int, float | None]
 """A record shared with other answers, the number of accesses, and the time of the last."""

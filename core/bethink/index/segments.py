@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .columns import MUTABLE, Column
+from ..model.arrays import Column
+from .columns import MUTABLE
 from .keyword import Block
 
 STORED = (

@@ -14,8 +14,9 @@ from typing import Final
 
 import numpy as np
 
-from .bm25 import Floats, TermScores
-from .columns import Column, Columns
+from ..model.arrays import Column, Floats
+from .bm25 import TermScores
+from .columns import Columns
 
 LEND_ONWARD: Final = 0.5
 LEND_BACK: Final = 0.4

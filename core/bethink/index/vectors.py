@@ -14,15 +14,10 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ..model.port import Vector
-from .columns import ROOM, Column, Columns
+from ..model.arrays import Column, Floats, Matrix, Positions, Vector
+from .columns import ROOM, Columns
 from .record_cache import VectorCache
-
-Floats = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.int64]
-Matrix = npt.NDArray[np.float32]
 
 KEPT: Final = 1 << 25
 """How many bytes of exact vectors are kept."""

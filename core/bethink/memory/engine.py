@@ -11,13 +11,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..embedders import Embedder, Matrix, checked_rows
+from ..embedders import Embedder, checked_rows
 from ..errors import CorruptStoreError, EmbedderMismatchError, NotAnchoredError, StoreClosedError
 from ..index import MAX_RESIDENT, ResidentIndex
+from ..model.arrays import Matrix, Vector
 from ..model.fields import identifier, integer, number
 from ..model.filters import Filter, sees_accesses
 from ..model.ids import IdFactory
-from ..model.port import DIMENSION, EMBEDDED, Backend, Changes, Row, Vector, Writer
+from ..model.port import DIMENSION, EMBEDDED, Backend, Changes, Row, Writer
 from ..model.records import RECORD_FIELDS, MemoryRecord, Snapshot, embedded_text
 
 _MAX_TIME: Final = 1e12  # seconds, before and after 1970

@@ -13,14 +13,11 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import ValidationError
+from ..model.arrays import Floats, Truths
 from ..model.fields import number
 from ..model.namespaces import Scope
-
-Floats = npt.NDArray[np.float64]
-Truths = npt.NDArray[np.bool_]
 
 DAY: Final = 86_400.0
 

@@ -12,9 +12,10 @@ import numpy as np
 from ..embedders import Embedder
 from ..errors import CorruptStoreError, DimensionError, ValidationError
 from ..index import Accessed, ScopeIndex
+from ..model.arrays import Rows, Vector
 from ..model.filters import Filter, expired
 from ..model.namespaces import Scope, covers
-from ..model.port import EMBEDDED, Backend, Rows, Vector
+from ..model.port import EMBEDDED, Backend
 from ..model.records import Listed, MemoryRecord, RecallResult, WhyNot, with_accesses
 from ..text import read_query
 from .engine import Engine

@@ -14,17 +14,15 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..index import Scan, ScopeIndex, cosines
+from ..model.arrays import Floats, Positions, Rows, Truths, Vector
 from ..model.filters import Compare, Filter
-from ..model.port import Rows, Vector
 from ..model.records import Explanation
 from ..text import Query
-from .ranking import Floats, HasUpperBound, Ranking, Scored, Signals, Truths
+from .ranking import HasUpperBound, Ranking, Scored, Signals
 
 Mode = Literal["hybrid", "keyword", "semantic"]
-Positions = npt.NDArray[np.int64]
 
 
 class VectorQuery(NamedTuple):

@@ -11,11 +11,12 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from ..errors import NotFoundError, ValidationError
+from ..model.arrays import Vector
 from ..model.fields import check_held
 from ..model.filters import Compare, Filter, constant
 from ..model.journal import non_empty_fields
 from ..model.namespaces import EVERYWHERE, Scope
-from ..model.port import EMBEDDED, Vector, Writer
+from ..model.port import EMBEDDED, Writer
 from ..model.records import (
     LIVE,
     LOWEST_LIVE,

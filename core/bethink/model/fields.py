@@ -11,11 +11,10 @@ from datetime import datetime
 from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import CorruptStoreError, ValidationError
+from .arrays import Vector
 
-Vector = npt.NDArray[np.float32]
 Choice = TypeVar("Choice", bound=str)
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -18,15 +18,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from ..model.filters import Filter
 from ..model.namespaces import Scope
 from ..model.records import LIVE, LogEntry, MemoryRecord, Problem, Snapshot, State
-
-Vector = npt.NDArray[np.float32]
-Rows = npt.NDArray[np.int64]
+from .arrays import Rows, Vector
 
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""

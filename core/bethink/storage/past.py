@@ -18,20 +18,10 @@ from types import MappingProxyType
 import numpy as np
 
 from ..errors import ValidationError
+from ..model.arrays import Rows, Vector
 from ..model.filters import Filter, matches
 from ..model.namespaces import Scope, covers
-from ..model.port import (
-    EMBEDDED,
-    Backend,
-    Changes,
-    Inspection,
-    Loading,
-    Row,
-    Rows,
-    Segment,
-    Vector,
-    Writer,
-)
+from ..model.port import EMBEDDED, Backend, Changes, Inspection, Loading, Row, Segment, Writer
 from ..model.records import LogEntry, MemoryRecord, State, embedded_text
 from ..model.replay import RecordAt, records_at
 

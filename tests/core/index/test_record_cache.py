@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.index.columns import Column
 from bethink.index.record_cache import AHEAD, RecordCache, VectorCache
+from bethink.model.arrays import Column
 
 
 class Shelf:

@@ -12,9 +12,10 @@ from bethink import EVERYWHERE, MemoryRecord, Subtree
 from bethink.index import keyword, scope
 from bethink.index.documents import UNASKED
 from bethink.index.scope import ScopeIndex
+from bethink.model.arrays import Vector
 from bethink.model.filters import Compare, Filter
 from bethink.model.namespaces import Scope
-from bethink.model.port import EMBEDDED, Loading, Row, Segment, Vector
+from bethink.model.port import EMBEDDED, Loading, Row, Segment
 from bethink.model.records import with_accesses
 from bethink.text import Query
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bethink.index import vectors
-from bethink.index.vectors import Positions, VectorColumn, cosines, directions
+from bethink.index.vectors import VectorColumn, cosines, directions
+from bethink.model.arrays import Matrix, Positions
 
 from ..kernels import KERNELS
-
-Matrix = npt.NDArray[np.float32]
 
 values = st.floats(-(2.0**59), 2.0**59, width=32, allow_subnormal=False) | st.sampled_from(
     [0.0, 2.0**-120, 1.0, -1.0]

@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 
 from bethink.errors import ValidationError
+from bethink.model.arrays import Vector
 from bethink.model.journal import non_empty_fields
 from bethink.model.namespaces import EVERYWHERE, Subtree
-from bethink.model.port import EMBEDDED, Backend, Current, Link, Vector
+from bethink.model.port import EMBEDDED, Backend, Current, Link
 from bethink.model.records import Snapshot
 
 from ..samples import EVERY_FIELD, erase, insert, move, patch, record, segment, touch, vector

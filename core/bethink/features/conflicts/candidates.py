@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from ...model.arrays import Floats, Positions
 from ..statements import ParsedRecord
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Places: TypeAlias = npt.NDArray[np.int64]
-Truths: TypeAlias = npt.NDArray[np.bool_]
 
 NEIGHBOURS: Final = 32
 LOOKED_AT: Final = 4096
@@ -70,7 +66,7 @@ class _Words:
         self._last = np.zeros(len(bags), dtype=np.int64)
         self._totals = np.bincount(owners, weights[words], minlength=len(bags))
 
-    def nearest(self, place: int, neighbours: int, most: float) -> Places:
+    def nearest(self, place: int, neighbours: int, most: float) -> Positions:
         """Return the places of the readings most similar to *place*; of equals the nearest.
 
         Words are used up to *most* places together, rounded up.
@@ -84,10 +80,10 @@ class _Words:
         others, shared = self._counted(np.concatenate(where))
         if len(others) > neighbours + 1:
             others = others[self._best(place, others, shared, neighbours + 1)]
-        found: Places = others[others != place][:neighbours]
+        found: Positions = others[others != place][:neighbours]
         return found
 
-    def _counted(self, found: Places) -> tuple[Places, Floats]:
+    def _counted(self, found: Positions) -> tuple[Positions, Floats]:
         """Return the distinct places in *found*, each with the sum of the weights.
 
         Counting in columns takes a third less time than sorting.
@@ -101,12 +97,12 @@ class _Words:
         self._sums[places] = 0
         return places, sums.astype(np.float64)
 
-    def _best(self, place: int, others: Places, shared: Floats, most: int) -> Places:
+    def _best(self, place: int, others: Positions, shared: Floats, most: int) -> Positions:
         own, total = self._totals[place], self._totals[others]
         likeness = shared * shared * shared / (np.minimum(total, own) * total * own)
         rough = likeness.astype(np.float32)  # half as long to part, and in the same order
         passed = (rough >= np.partition(rough, -most)[-most]).nonzero()[0]
         others = others[passed]
         order = np.lexsort((others, np.abs(others - place), -likeness[passed]))
-        best: Places = passed[order[:most]]
+        best: Positions = passed[order[:most]]
         return best

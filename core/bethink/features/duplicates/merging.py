@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ...memory.engine import Transaction
-from ...model.port import EMBEDDED, Vector
+from ...model.arrays import Vector
+from ...model.port import EMBEDDED
 from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, different
 from ..statements import read
 

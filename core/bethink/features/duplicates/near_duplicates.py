@@ -15,10 +15,11 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from ...errors import SimilarMemoryError
-from ...index import Positions, Scan, ScopeIndex, directions, document
+from ...index import Scan, ScopeIndex, directions, document
 from ...memory.engine import Engine, Transaction
 from ...memory.writing import OnSimilar
-from ...model.port import EMBEDDED, Vector
+from ...model.arrays import Positions, Vector
+from ...model.port import EMBEDDED
 from ...model.records import MemoryRecord
 from ..statements import SAME, ParsedRecord, read
 from .merging import absorb

@@ -15,10 +15,11 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from ...index import DECIMALS, Floats, Positions, cosines, directions
+from ...index import DECIMALS, cosines, directions
 from ...memory.engine import Engine
+from ...model.arrays import Floats, Positions, Vector
 from ...model.patterns import lazy_pattern
-from ...model.port import EMBEDDED, Vector
+from ...model.port import EMBEDDED
 from ...text import stem
 from ..statements import (
     BEING,

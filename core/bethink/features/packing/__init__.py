@@ -24,10 +24,11 @@ from ...memory.memories import Memories, RecallOptions, recall_request
 from ...memory.ranking import Ranking
 from ...memory.reading import Request, answered, touch_rows
 from ...model import fields
+from ...model.arrays import Ints
 from ...model.records import LazyResults, MemoryRecord, RecallResult
 from ...text import rough_tokens
 from ..duplicates import repeats
-from .knapsack import Ints, best_subset
+from .knapsack import best_subset
 from .layout import Layout, context_block, new_nonce
 
 __all__ = ["Budget", "Packed", "PackingVerbs", "TokenCounter", "context_block", "pack"]

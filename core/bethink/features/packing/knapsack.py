@@ -11,18 +11,16 @@ from bisect import bisect_left
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
+from ...model.arrays import Floats, Ints, Truths
+
 # Per group: the setup weight, bits for "open the group", and per item: number, weight, bits.
 Rows: TypeAlias = list[tuple[int, bytes, list[tuple[int, int, bytes]]]]
 
 _COLUMNS: Final = 1 << 14  # capacities in an exact table: 500 items take about 15 ms and 1 MB
 
 
-def best_subset(values: Floats, weights: Ints, groups: Ints, setups: Ints, capacity: int) -> Flags:
+def best_subset(values: Floats, weights: Ints, groups: Ints, setups: Ints, capacity: int) -> Truths:
     """Return one flag per item: True for the items of the greatest total value in *capacity*.
 
     Item i has a value above 0, a weight of at least 0, and belongs to group ``groups[i]`` with the
@@ -85,11 +83,11 @@ def _table(values: Floats, weights: Ints, members: list[Ints], setups: Ints, col
     return rows
 
 
-def _packed(flags: Flags) -> bytes:
+def _packed(flags: Truths) -> bytes:
     return np.packbits(flags, bitorder="little").tobytes()
 
 
-def _traced(rows: Rows, column: int, count: int) -> Flags:
+def _traced(rows: Rows, column: int, count: int) -> Truths:
     """Return one flag per item of *count*: whether the best subset for capacity *column* has it."""
     taken = np.zeros(count, dtype=np.bool_)
     for setup, opened, bits in reversed(rows):

@@ -9,7 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from ...memory.ranking import DAY, Floats, Scored, Signals
+from ...memory.ranking import DAY, Scored, Signals
+from ...model.arrays import Floats
 from ...model.fields import number
 from .categories import CATEGORIES, guess_category, query_intent
 

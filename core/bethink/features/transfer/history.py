@@ -11,8 +11,9 @@ import numpy as np
 from ...errors import ValidationError
 from ...memory.engine import Engine
 from ...model import fields
+from ...model.arrays import Vector
 from ...model.journal import is_well_formed
-from ...model.port import EMBEDDED, Vector, Writer
+from ...model.port import EMBEDDED, Writer
 from ...model.records import MemoryRecord
 from .lines import FIELDS, Lines, checked_fields, decode_vector, record_of
 

@@ -19,8 +19,9 @@ import numpy as np
 
 from ...errors import CorruptStoreError, NotABethinkFileError, SchemaTooNewError, ValidationError
 from ...model import fields
+from ...model.arrays import Vector
 from ...model.journal import non_empty_fields
-from ...model.port import Entry, Vector
+from ...model.port import Entry
 from ...model.records import RECORD_FIELDS, MemoryRecord, Snapshot
 
 FORMAT: Final = "bethink export"

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from ...errors import DimensionError
 from ...model import fields
+from ...model.arrays import Floats
 from ...model.forks import watch
 from .interface import Memory, MemoryItem, ScoredRecord
 
-Floats = npt.NDArray[np.float64]
 Numbers = Sequence[float] | npt.NDArray[np.floating[Any]]
 
 _MISSING: Final = object()

@@ -14,9 +14,10 @@ from types import MappingProxyType
 import numpy as np
 
 from ...errors import StorageError
+from ...model.arrays import Rows, Vector
 from ...model.filters import Filter, lasting, matches
 from ...model.namespaces import EVERYWHERE, Scope
-from ...model.port import EMBEDDED, Changes, Loading, Row, Rows, Segment, Vector
+from ...model.port import EMBEDDED, Changes, Loading, Row, Segment
 from ...model.records import LogEntry, MemoryRecord, State
 from ..anchors import Anchor
 from .authenticator import NO_AUTH

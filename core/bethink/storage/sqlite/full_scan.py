@@ -12,7 +12,8 @@ from operator import attrgetter, itemgetter
 from typing import Final
 
 from ...errors import CorruptStoreError
-from ...model.port import Entry, Row, Vector
+from ...model.arrays import Vector
+from ...model.port import Entry, Row
 from ...model.records import Snapshot
 from .authenticator import Authenticator
 from .reading import read_head, read_rows, read_snapshots

@@ -10,8 +10,9 @@ from contextlib import closing, contextmanager
 from typing import Any, Final
 
 from ...errors import CorruptStoreError
+from ...model.arrays import Vector
 from ...model.namespaces import Scope
-from ...model.port import Current, Entry, Link, RecordHistory, Vector
+from ...model.port import Current, Entry, Link, RecordHistory
 from ...model.records import LogEntry, Snapshot
 from .authenticator import Authenticator
 from .connection import Connections

@@ -7,7 +7,8 @@ from contextlib import closing
 from typing import Final
 
 from ...errors import CorruptStoreError
-from ...model.port import EMBEDDED, Entry, Row, Vector
+from ...model.arrays import Vector
+from ...model.port import EMBEDDED, Entry, Row
 from ...model.records import Snapshot
 from .authenticator import Authenticator
 from .rows import RowTypes, to_vector

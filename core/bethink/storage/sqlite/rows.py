@@ -10,10 +10,11 @@ from typing import Any, Final
 import numpy as np
 
 from ...errors import CorruptStoreError
+from ...model.arrays import Vector
 from ...model.fields import to_json
 from ...model.journal import FULL_RECORD, is_well_formed
 from ...model.namespaces import Scope, Subtree, below
-from ...model.port import Entry, Vector
+from ...model.port import Entry
 from ...model.records import RECORD_FIELDS, MemoryRecord, new_record
 
 FIELDS: Final = MemoryRecord.__slots__

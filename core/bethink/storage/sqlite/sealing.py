@@ -21,8 +21,9 @@ from ...errors import (
     TamperedError,
     ValidationError,
 )
+from ...model.arrays import Vector
 from ...model.journal import non_empty_fields
-from ...model.port import Row, Vector
+from ...model.port import Row
 from ...model.records import MemoryRecord, Problem
 from ..anchors import Anchor
 from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code

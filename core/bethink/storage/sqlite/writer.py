@@ -10,11 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from ...errors import DimensionError, ValidationError
+from ...model.arrays import Vector
 from ...model.fields import to_json
 from ...model.filters import Filter, matches
 from ...model.journal import FULL_RECORD, START, chain_hash, digest, non_empty_fields
 from ...model.namespaces import Scope
-from ...model.port import EMBEDDED, Row, Vector
+from ...model.port import EMBEDDED, Row
 from ...model.records import LIVE, MemoryRecord, State
 from .authenticator import NO_AUTH, Authenticator
 from .erasing import ERASED, blank

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink.features.packing.knapsack import Flags, Floats, Ints, best_subset
+from bethink.features.packing.knapsack import best_subset
+from bethink.model.arrays import Floats, Ints, Truths
 
 Instance = tuple[Floats, Ints, Ints, Ints, int]
 
 
-def load(taken: Flags, weights: Ints, groups: Ints, setups: Ints) -> int:
+def load(taken: Truths, weights: Ints, groups: Ints, setups: Ints) -> int:
     return int(weights[taken].sum() + setups[np.unique(groups[taken])].sum())
 
 
