@@ -60,7 +60,7 @@ def _merged(engine: Engine, replay: HistoryReplay) -> Merged:
         with closing(open_backend(path, "normal")) as backend:
             with backend.write() as writer:
                 replay.run(writer)
-            return merge.merge(engine, merge.ForeignStore.of(backend, engine.clock()))
+            return merge.merge(engine, merge.ForeignStore.load(backend, engine.clock()))
 
 
 @contextmanager

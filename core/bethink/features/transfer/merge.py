@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,8 +31,6 @@ from .merge_conflicts import key_conflicts, last_changed_at
 _MERGED_STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived")
 _LATER_CHANGE_FIELDS: Final = tuple(name for name, each in RECORD_FIELDS.items() if not each.local)
 """The fields that the later of two changes of a record decides."""
-
-Current: TypeAlias = Callable[[MemoryRecord], MemoryRecord]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +52,38 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class ForeignStore:
-    """The rows and links of a second store, and the embedder of the vectors.
+    """The visible rows and the links of a second store, and the embedder of the vectors.
 
-    ``told`` is the time when each live record with a key last changed the text or value. ``gone``
-    are the ids of records that the second store hides.
+    ``changed_at`` is the time when each live record with a key last changed the text or value.
+    ``hidden`` are the ids of the other records.
     """
 
     rows: Sequence[Row]
-    gone: Sequence[str]
+    hidden: Sequence[str]
     links: Sequence[Link]
     embedder: str | None
-    told: Mapping[str, float]
+    changed_at: Mapping[str, float]
 
     @classmethod
-    def of(
-        cls, backend: Backend, now: float, current: Current = lambda record: record
+    def load(
+        cls,
+        backend: Backend,
+        now: float,
+        current: Callable[[MemoryRecord], MemoryRecord] = lambda record: record,
     ) -> ForeignStore:
         """Read all visible records of *backend*; *current* adds pending accesses."""
         rows: list[Row] = []
-        gone: list[str] = []
+        hidden: list[str] = []
         with backend.journal_reader.full_scan() as everything:
             for row in everything.records():
                 if row.record.state in _MERGED_STATES and not row.record.expired(now):
                     rows.append(replace(row, record=current(row.record)))
                 else:
-                    gone.append(row.record.id)
+                    hidden.append(row.record.id)
         links = backend.journal_reader.links([row.record.id for row in rows], backend.head())
         keyed = [row.record for row in rows if row.record.state == "live" and row.record.key]
-        told = {record.id: last_changed_at(backend, record) for record in keyed}
-        return cls(rows, gone, links, backend.fact("embedder"), told)
+        changed_at = {record.id: last_changed_at(backend, record) for record in keyed}
+        return cls(rows, hidden, links, backend.fact("embedder"), changed_at)
 
 
 def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged:
@@ -91,7 +92,7 @@ def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged
     if isinstance(other, Engine):
         other.check_open()
         _check_other(engine, other.backend.location, itself=other is engine)
-        return merge(engine, ForeignStore.of(other.backend, engine.clock(), other.current))
+        return merge(engine, ForeignStore.load(other.backend, engine.clock(), other.current))
     if not isinstance(other, str | os.PathLike):
         kind = type(other).__name__
         raise ValidationError(f"merge_from needs a store or the path of one, not {kind}")
@@ -102,7 +103,7 @@ def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged
         raise StorageError(path, "it is empty, so no store")
     _check_other(engine, path)
     with closing(open_backend(path)) as backend:
-        return merge(engine, ForeignStore.of(backend, engine.clock()))
+        return merge(engine, ForeignStore.load(backend, engine.clock()))
 
 
 def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None:
@@ -112,166 +113,161 @@ def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None
         raise ValidationError("a store cannot be merged with itself")
 
 
-def merge(engine: Engine, incoming: ForeignStore) -> Merged:
-    """Merge *incoming*, all or nothing."""
-    rows = _embedded(engine, incoming)
+def merge(engine: Engine, foreign: ForeignStore) -> Merged:
+    """Merge *foreign*, all or nothing."""
+    rows = foreign.rows
+    if rows and foreign.embedder != engine.embedder.name:
+        own = engine.embed([row.record for row in rows])
+        rows = [
+            replace(row, vectors={**row.vectors, EMBEDDED: vector})
+            for row, vector in zip(rows, own, strict=True)
+        ]
+    # The search for near-duplicates takes long, so all that can be found before is found before
+    # the transaction.
     known = engine.backend.get([row.record.id for row in rows])
-    fresh = [row for row in rows if row.record.state == "live" and row.record.id not in known]
+    new = [row for row in rows if row.record.state == "live" and row.record.id not in known]
     absent = np.zeros(engine.dimension(), np.float32)
-    vectors = [row.vectors.get(EMBEDDED, absent) for row in fresh]
-    nearest = DuplicateSearch(engine, [row.record for row in fresh], vectors)
-    with engine.writing(
-        closing=True, guarded=False
-    ) as transaction:  # so that accesses are compared with all
-        joined = _Merge(transaction, engine.backend, nearest, incoming).take(rows)
+    vectors = [row.vectors.get(EMBEDDED, absent) for row in new]
+    duplicates = DuplicateSearch(engine, [row.record for row in new], vectors)
+    # *closing* writes all pending accesses first, so that accesses are compared with all of ours.
+    with engine.writing(closing=True, guarded=False) as transaction:
+        merged = _Merge(transaction, engine.backend, duplicates, foreign).run(rows)
     engine.index.save()
-    return joined
-
-
-def _embedded(engine: Engine, incoming: ForeignStore) -> list[Row]:
-    """Return the rows with vectors of this store's embedder."""
-    if not incoming.rows or incoming.embedder == engine.embedder.name:
-        return list(incoming.rows)
-    made = engine.embed([row.record for row in incoming.rows])
-    return [
-        replace(row, vectors={**row.vectors, EMBEDDED: vector})
-        for row, vector in zip(incoming.rows, made, strict=True)
-    ]
+    return merged
 
 
 class _Merge:
-    """Incoming records in the form to write, and the counts of the result."""
+    """One merge in one transaction: the ids of foreign records here, and the counts so far."""
 
     def __init__(
         self,
         transaction: Transaction,
         backend: Backend,
-        nearest: DuplicateSearch,
-        incoming: ForeignStore,
+        duplicates: DuplicateSearch,
+        foreign: ForeignStore,
     ) -> None:
         self._transaction = transaction
         self._backend = backend
-        self._incoming = incoming
+        self._foreign = foreign
         self._writer = transaction.writer
-        self._nearest = nearest
-        nearest.begin(transaction)
-        self._ids: dict[str, str] = {}
-        self._own: dict[str, str] = {}
-        self._told: dict[str, float] = {}
+        self._duplicates = duplicates
+        duplicates.begin(transaction)
+        self._ids: dict[str, str] = {}  # foreign id -> id here
+        self._originals: dict[str, str] = {}  # derived id -> id that it was derived from
+        self._changed_at: dict[str, float] = {}
         self._successors: dict[str, str | None] = {}
-        self._outdated: dict[str, str] = {}
+        self._outdated: dict[str, str] = {}  # id here -> id of the winner of the key conflict
         self._counts = dict.fromkeys(("added", "same", "absorbed", "outdated", "erased"), 0)
 
-    def take(self, rows: Sequence[Row]) -> Merged:
+    def run(self, rows: Sequence[Row]) -> Merged:
         """Write *rows* and the links; return the result."""
-        for id, (_, ours) in self._writer.find(self._incoming.gone).items():
-            self._own[_derived_id(id, ours)] = (
-                id  # by which it is kept there if it says another text
-            )
+        # If an earlier merge gave our record of a hidden foreign id a derived id over there, the
+        # derived id leads back to our record.
+        for id, (_, ours) in self._writer.find(self._foreign.hidden).items():
+            self._originals[_derived_id(id, ours)] = id
         self._ids = {row.record.id: self._id_here(row.record) for row in rows}
-        if self._own:  # some may be known there by an id that was made for them
+        if self._originals:  # the first pass found more originals
             self._ids = {row.record.id: self._id_here(row.record) for row in rows}
-        self._told = {self._ids[id]: at for id, at in self._incoming.told.items()}
-        named = [replace(row, record=self._named(row.record)) for row in rows]
-        self._successors = {row.record.id: row.record.superseded_by for row in named}
-        self._settle([row.record for row in named])
-        for row in named:
-            self._take(row)
-        for link in self._incoming.links:
+        self._changed_at = {self._ids[id]: at for id, at in self._foreign.changed_at.items()}
+        local = [replace(row, record=self._with_local_ids(row.record)) for row in rows]
+        self._successors = {row.record.id: row.record.superseded_by for row in local}
+        # A text of several chunks wins or loses as a whole, so keys are settled before any record
+        # is written.
+        self._settle_keys([row.record for row in local])
+        for row in local:
+            found = self._writer.find([row.record.id]).get(row.record.id)
+            if found is None:
+                self._counts["added"] += 1
+                self._add(row)
+            elif found[1].state == "erased":
+                self._counts["erased"] += 1
+            else:
+                self._counts["same"] += 1
+                self._reconcile(*found, row.record)
+        for link in self._foreign.links:
             self._link(link)
         renamed = {theirs: ours for theirs, ours in self._ids.items() if theirs != ours}
         return Merged(**self._counts, renamed=renamed)
 
     def _id_here(self, record: MemoryRecord) -> str:
-        """Return the id of *record* here: the own id, unless a different text has the id."""
-        id = self._own.get(record.id, record.id)
+        """Return the id of *record* here: the foreign id, unless a different text has the id."""
+        id = self._originals.get(record.id, record.id)
         while found := self._writer.find([id]).get(id):
             if found[1].state == "erased" or _text_fields(found[1]) == _text_fields(record):
                 break
-            self._own[_derived_id(id, found[1])] = id
+            self._originals[_derived_id(id, found[1])] = id
             id = _derived_id(id, record)
         return id
 
-    def _named(self, record: MemoryRecord) -> MemoryRecord:
-        """Return *record* with the ids of the record and the successor in this store."""
+    def _with_local_ids(self, record: MemoryRecord) -> MemoryRecord:
         by = record.superseded_by
         return replace(record, id=self._ids[record.id], superseded_by=by and self._ids.get(by, by))
 
-    def _settle(self, records: Sequence[MemoryRecord]) -> None:
-        """Let the later texts win where both stores have different texts for a key or path."""
-        back: dict[str, Any] = {"state": "live", "superseded_by": None}
-        for each in key_conflicts(self._transaction, self._backend, records, self._told):
-            self._outdated |= {record.id: each.head.id for record in each.outdated}
+    def _settle_keys(self, records: Sequence[MemoryRecord]) -> None:
+        """Let the later text win where both stores have different texts for a key or path."""
+        live: dict[str, Any] = {"state": "live", "superseded_by": None}
+        for each in key_conflicts(self._transaction, self._backend, records, self._changed_at):
+            self._outdated |= {record.id: each.winner.id for record in each.outdated}
             for row, record in each.superseded:
-                supersede(self._transaction, row, record, each.head.id)
+                supersede(self._transaction, row, record, each.winner.id)
             for row, record in each.revived:
-                after = replace(record, **back, updated_at=self._transaction.now)
-                self._transaction.change(row, record, after, {}, "merge", back)
+                after = replace(record, **live, updated_at=self._transaction.now)
+                self._transaction.change(row, record, after, {}, "merge", live)
 
-    def _take(self, row: Row) -> None:
+    def _add(self, row: Row) -> None:
+        """Add a new record, as it is, as superseded, or beside a near-duplicate."""
         record = row.record
-        found = self._writer.find([record.id]).get(record.id)
-        if found is None:
-            self._add(row, record)
-        elif found[1].state == "erased":
-            self._counts["erased"] += 1
-        else:
-            self._counts["same"] += 1
-            self._reconcile(*found, record)
-
-    def _add(self, row: Row, record: MemoryRecord) -> None:
-        self._counts["added"] += 1
         if record.state == "live":
             by = self._outdated.get(record.id)
-            found = None if by else self._nearest.to(self._transaction, read(record))
+            found = None if by else self._duplicates.to(self._transaction, read(record))
             if found is not None:
                 self._counts["absorbed"] += 1
-                self._add_beside(found, row, record)
+                self._add_near_duplicate(found, row)
                 return
-            if by := by or self._held_by(record):
+            if by := by or self._keep_holder(record):
                 self._counts["outdated"] += 1
                 record = replace(record, state="superseded", superseded_by=by)
         self._transaction.add(record, row.vectors, non_empty_fields(record))
 
-    def _add_beside(self, found: Found, row: Row, record: MemoryRecord) -> None:
-        """Add a near-duplicate *record* of the record *found*: the fuller absorbs the second.
+    def _add_near_duplicate(self, found: Found, row: Row) -> None:
+        """Add a near-duplicate of the record *found*: the fuller record absorbs the second.
 
         No text changes, so both records stay known by their texts.
         """
-        place, kept, _ = found
-        # Whether the other store had the record supersede the very one that is kept here.
-        counted = leads_to(self._successors.get(kept.id), record.id, self._successors.get)
-        if is_fuller(record, kept):  # undoing it brings back what is superseded just before
-            supersede(self._transaction, place, kept, record.id)
-            at = max(record.updated_at, self._transaction.now)  # their clock may be ahead
-            record = replace(combined(record, kept, counted=counted), updated_at=at)
+        at_row, ours, _ = found
+        record = row.record
+        # If our record superseded the new record over there, the accesses are counted already.
+        counted = leads_to(self._successors.get(ours.id), record.id, self._successors.get)
+        if is_fuller(record, ours):
+            # The supersession comes right before: ``undo`` looks for supersessions there.
+            supersede(self._transaction, at_row, ours, record.id)
+            at = max(record.updated_at, self._transaction.now)  # the foreign clock may be ahead
+            record = replace(combined(record, ours, counted=counted), updated_at=at)
             self._transaction.add(record, row.vectors, non_empty_fields(record))
-            self._nearest.add(read(record))
+            self._duplicates.add(read(record))
         else:
-            gone = replace(record, state="superseded", superseded_by=kept.id)
+            gone = replace(record, state="superseded", superseded_by=ours.id)
             self._transaction.add(gone, row.vectors, non_empty_fields(gone))
-            self._nearest.absorb(self._transaction, found, read(record), counted=counted)
+            self._duplicates.absorb(self._transaction, found, read(record), counted=counted)
 
-    def _held_by(self, record: MemoryRecord) -> str | None:
-        """Give the key to the later of two facts; return the holder's id if the holder stays."""
-        if record.key is None:
+    def _keep_holder(self, record: MemoryRecord) -> str | None:
+        """Return the id of a later holder of *record*'s key here; supersede an earlier holder."""
+        holder = record.key and self._writer.by_key(record.namespace, record.key)
+        if not holder:
             return None
-        row, holder = self._writer.by_key(record.namespace, record.key) or (0, None)
-        if holder is None:
-            return None
-        later = last_changed_at(self._backend, holder) >= self._told.get(
-            record.id, record.occurred_at
-        )
-        if later and not holder.expired(self._transaction.now):
-            return holder.id
-        supersede(self._transaction, row, holder, record.id)
+        row, ours = holder
+        theirs_at = self._changed_at.get(record.id, record.occurred_at)
+        later = last_changed_at(self._backend, ours) >= theirs_at
+        if later and not ours.expired(self._transaction.now):
+            return ours.id
+        supersede(self._transaction, row, ours, record.id)
         return None
 
     def _reconcile(self, row: int, ours: MemoryRecord, theirs: MemoryRecord) -> None:
         """Update a record of both stores: the later change counts, and the most accesses.
 
-        A record superseded in the second store is superseded here, unless by a record that it
-        supersedes here; otherwise the state stays.
+        A record superseded in the second store is superseded here, unless the successor is
+        superseded by the record here; otherwise the state stays.
         """
         accessed = [at for at in (ours.last_accessed_at, theirs.last_accessed_at) if at is not None]
         after = replace(
@@ -283,25 +279,25 @@ class _Merge:
             later = {name: getattr(theirs, name) for name in _LATER_CHANGE_FIELDS}
             if ours.state == "live":
                 later["outcome"] = max(theirs.outcome, LOWEST_LIVE)
-            if ours.state == "live" and self._is_superseded(theirs):
-                later |= {"state": theirs.state, "superseded_by": theirs.superseded_by}
+                by = theirs.superseded_by
+                # Each store may have superseded the other's record: a circle would hide both.
+                if theirs.state == "superseded" and not comes_after(
+                    self._transaction, by, theirs.id
+                ):
+                    later |= {"state": "superseded", "superseded_by": by}
             after = replace(after, **later)
         changes = {name: getattr(after, name) for name in different(ours, after)}
         if changes:
             at = self._transaction.now
-            if theirs.updated_at > at:  # their clock is ahead, and this is no earlier change
+            if theirs.updated_at > at:
+                # The foreign clock is ahead: with an earlier time, the next merge would change the
+                # record again.
                 at = changes["updated_at"] = theirs.updated_at
             after = replace(after, updated_at=at)
             self._transaction.change(row, ours, after, {}, "merge", changes)
 
-    def _is_superseded(self, theirs: MemoryRecord) -> bool:
-        """Return whether *theirs* is superseded, by no record that *theirs* supersedes here."""
-        return theirs.state == "superseded" and not comes_after(
-            self._transaction, theirs.superseded_by, theirs.id
-        )
-
     def _link(self, link: Link) -> None:
-        """Create the links of the second store between the records here."""
+        """Create a link of the second store between the records here."""
         source, target = self._ids.get(link.source), self._ids.get(link.target)
         if source is None or target is None or self._writer.linked(source, link.kind, target):
             return
@@ -316,5 +312,5 @@ def _text_fields(record: MemoryRecord) -> tuple[object, ...]:
 
 def _derived_id(id: str, record: MemoryRecord) -> str:
     """Return the new id of a different text with *id*, always equal for equal texts."""
-    said = fields.to_json([id, *_text_fields(record)])
-    return f"{id[:17]}{hashlib.sha256(said.encode()).hexdigest()[:15]}"
+    text = fields.to_json([id, *_text_fields(record)])
+    return f"{id[:17]}{hashlib.sha256(text.encode()).hexdigest()[:15]}"

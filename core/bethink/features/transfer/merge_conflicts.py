@@ -18,14 +18,12 @@ from ..statements import read
 
 _Found: TypeAlias = tuple[int, MemoryRecord]
 _TEXT_FIELDS: Final = frozenset(("content", "value"))
-_MAX_ENTRIES: Final = (
-    64  # entries: who changed nothing but a mark for so long is told when it occurred
-)
+_MAX_ENTRIES: Final = 64  # journal entries of a record; beyond, the occurrence counts
 
 
 def last_changed_at(backend: Backend, record: MemoryRecord) -> float:
     """Return the time of the last change of *record*'s text or value, or of the occurrence."""
-    for entry in backend.log(_MAX_ENTRIES, record.id, None, 0):
+    for entry in backend.log(_MAX_ENTRIES, record.id, None, 0):  # newest first
         if entry.action == "store":
             break
         if not _TEXT_FIELDS.isdisjoint(entry.changes):
@@ -34,12 +32,12 @@ def last_changed_at(backend: Backend, record: MemoryRecord) -> float:
 
 
 class KeyConflict(NamedTuple):
-    """The outcome of a key conflict for the records of both texts, and the ``head`` of the text.
+    """The outcome of a key conflict: ``winner`` is the first record of the text that stays.
 
-    Incoming records may be ``outdated``; records here may be ``superseded`` or ``revived``.
+    Foreign records may be ``outdated``; records here may be ``superseded`` or ``revived``.
     """
 
-    head: MemoryRecord
+    winner: MemoryRecord
     outdated: Sequence[MemoryRecord] = ()
     superseded: Sequence[_Found] = ()
     revived: Sequence[_Found] = ()
@@ -48,34 +46,37 @@ class KeyConflict(NamedTuple):
 def key_conflicts(
     transaction: Transaction,
     backend: Backend,
-    incoming: Iterable[MemoryRecord],
-    told: Mapping[str, float],
+    foreign: Iterable[MemoryRecord],
+    changed_at: Mapping[str, float],
 ) -> Iterator[KeyConflict]:
-    """Yield the outcome for each text that *incoming* and this store have in different versions.
+    """Yield the outcome for each text that *foreign* and this store have in different versions.
 
-    *told* is the time of each incoming record's last change. A text that continues the second text
-    is no conflict, nor is a fact that the fact here absorbed; a text forgotten here stays
+    *changed_at* is the time of each foreign record's last change. A text that continues the second
+    text is no conflict, nor is a fact that the fact here absorbed; a text forgotten here stays
     forgotten.
     """
-    for theirs in _texts(incoming).values():
-        parts = records_by_key(transaction, theirs[0].namespace, path_of(theirs[0]))
+    for theirs in _texts(foreign).values():
+        present = records_by_key(transaction, theirs[0].namespace, path_of(theirs[0]))
         known = transaction.writer.find([each.id for each in theirs])
         gone = [found for found in known.values() if found[1].state != "live"]
-        here = [each for _, each in parts.values()]
-        ids, own = {each.id for each in theirs}, {each.id for each in here}
-        alone = len(theirs) == 1 and len(here) < 2
-        if ids <= own or (not gone and (alone or own <= ids)):
+        ours = [record for _, record in present.values()]
+        their_ids, our_ids = {each.id for each in theirs}, {each.id for each in ours}
+        unchunked = len(theirs) == 1 and len(ours) < 2
+        # Equal chunks with equal ids are the common beginning. One text continues the second if
+        # the ids of one are a part of the ids of the second.
+        if their_ids <= our_ids or (not gone and (unchunked or our_ids <= their_ids)):
             continue
-        if alone and any(say_the_same(read(theirs[0]), read(each), 1.0) for each in here):
-            continue  # the fact here has taken it in
-        fresh = [each for each in theirs if each.id not in known]
-        latest = max((last_changed_at(backend, each) for each in here), default=math.inf)
-        whole = all(each.state != "erased" for _, each in gone)
-        if whole and max(told[each.id] for each in theirs) > latest:
-            ours = [(row, each) for row, each in parts.values() if each.id not in ids]
-            yield KeyConflict(theirs[0], superseded=ours, revived=gone)
+        if unchunked and any(say_the_same(read(theirs[0]), read(each), 1.0) for each in ours):
+            continue  # absorbed by an earlier merge
+        latest = max((last_changed_at(backend, each) for each in ours), default=math.inf)
+        # An erased chunk cannot come back, so their text could only come back with a gap.
+        complete = all(record.state != "erased" for _, record in gone)
+        if complete and max(changed_at[each.id] for each in theirs) > latest:
+            losers = [pair for pair in present.values() if pair[1].id not in their_ids]
+            yield KeyConflict(theirs[0], superseded=losers, revived=gone)
         else:
-            yield KeyConflict(here[0] if here else theirs[0], outdated=fresh)
+            new = [each for each in theirs if each.id not in known]
+            yield KeyConflict(ours[0] if ours else theirs[0], outdated=new)
 
 
 def _texts(records: Iterable[MemoryRecord]) -> dict[tuple[str, str], Sequence[MemoryRecord]]:
@@ -84,4 +85,4 @@ def _texts(records: Iterable[MemoryRecord]) -> dict[tuple[str, str], Sequence[Me
     for record in records:
         if record.state == "live" and record.key is not None:
             texts.setdefault((record.namespace, path_of(record)), []).append(record)
-    return {place: sorted(parts, key=start_byte) for place, parts in texts.items()}
+    return {place: sorted(chunks, key=start_byte) for place, chunks in texts.items()}
