@@ -9,10 +9,10 @@ from .base import (
     CallableEmbedder,
     Embedder,
     LazyEmbedder,
-    checked,
-    checked_rows,
-    imported,
-    normalised,
+    check_embedder,
+    check_rows,
+    import_extra,
+    normalise,
 )
 from .hashing import HashEmbedder
 from .registry import embedder_for
@@ -25,13 +25,12 @@ __all__ = [
     "Embedder",
     "HashEmbedder",
     "LazyEmbedder",
-    "Matrix",
     "StaticEmbedder",
-    "checked",
-    "checked_rows",
+    "check_embedder",
+    "check_rows",
     "embedder_for",
-    "imported",
-    "normalised",
+    "import_extra",
+    "normalise",
     "vocabulary",
     "word_pieces",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -13,6 +14,8 @@ import numpy.typing as npt
 from ..errors import DimensionError, MissingExtraError, ValidationError
 from ..model.arrays import Matrix
 from ..model.fields import function, integer, label, number
+
+_loading = threading.Lock()
 
 
 @runtime_checkable
@@ -37,7 +40,7 @@ class Embedder(Protocol):
         """Embed the texts as rows of shape (n, dimension): L2-normalised, zero for empty text."""
 
 
-def normalised(matrix: npt.ArrayLike) -> Matrix:
+def normalise(matrix: npt.ArrayLike) -> Matrix:
     """Scale each row to length 1, as float32; a zero row stays zero."""
     rows = np.asarray(matrix, dtype=np.float64)
     peaks = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
@@ -46,7 +49,7 @@ def normalised(matrix: npt.ArrayLike) -> Matrix:
     return (rows / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
 
 
-def checked_texts(texts: Sequence[str]) -> Sequence[str]:
+def check_texts(texts: Sequence[str]) -> Sequence[str]:
     """Return *texts* if a list of strings; refuse a single string."""
     if isinstance(texts, str):
         raise ValidationError("texts must be a list of strings, not one string")
@@ -56,7 +59,7 @@ def checked_texts(texts: Sequence[str]) -> Sequence[str]:
     return texts
 
 
-def checked(embedder: Embedder) -> Embedder:
+def check_embedder(embedder: Embedder) -> Embedder:
     """Return *embedder* if valid; no model is loaded."""
     embeds = callable(getattr(embedder, "embed", None)) and not isinstance(embedder, type)
     if not embeds:
@@ -70,9 +73,9 @@ def checked(embedder: Embedder) -> Embedder:
     return embedder
 
 
-def checked_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> Matrix:
+def check_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> Matrix:
     """Return an embedder's result as float32 rows; refuse wrong shapes and values."""
-    rows = _single(vectors)
+    rows = _as_float32(vectors)
     if rows.ndim != 2 or len(rows) != count or rows.shape[1] == 0:
         raise ValidationError(f"the embedder returned shape {rows.shape} for {count} texts")
     if dimension is not None and rows.shape[1] != dimension:
@@ -82,9 +85,9 @@ def checked_rows(vectors: npt.ArrayLike, count: int, dimension: int | None) -> M
     return rows
 
 
-def _single(vectors: npt.ArrayLike) -> Matrix:
+def _as_float32(vectors: npt.ArrayLike) -> Matrix:
     if type(vectors) is np.ndarray and vectors.dtype == np.float32:
-        return vectors
+        return vectors  # errstate costs more than all other checks
     try:
         with np.errstate(over="ignore"):
             return np.asarray(vectors, dtype=np.float32)
@@ -92,8 +95,8 @@ def _single(vectors: npt.ArrayLike) -> Matrix:
         raise ValidationError("the embedder returned something else than rows of numbers") from None
 
 
-def imported(module: str, extra: str) -> Any:
-    """Return *module*, of a package that comes with *extra*."""
+def import_extra(module: str, extra: str) -> Any:
+    """Import and return *module*; without the package, raise an error that names *extra*."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
@@ -106,12 +109,16 @@ class LazyEmbedder(Embedder):
     """The common part of embedders with a model.
 
     Blank text never reaches the model: the row is zero. An unknown dimension is measured by
-    embedding one word.
+    embedding a word. A model in memory is loaded at the first text, and stays out of pickles.
     """
 
     def __init__(self, name: str, dimension: int | None) -> None:
         self._name = name
         self._dimension = None if dimension is None else integer("dimension", dimension, 1)
+        self._loaded: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_loaded": None}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r})"
@@ -128,19 +135,29 @@ class LazyEmbedder(Embedder):
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed the texts as rows of length one; blank texts as zeros."""
-        texts = checked_texts(texts)
-        told = [row for row, text in enumerate(texts) if text.strip()]
-        if not told:
+        texts = check_texts(texts)
+        filled = [row for row, text in enumerate(texts) if text.strip()]
+        if not filled:
             return np.zeros((len(texts), self.dimension), np.float32)
-        found = self._rows([texts[row] for row in told])
-        matrix = np.zeros((len(texts), found.shape[1]), np.float32)
-        matrix[told] = found
+        vectors = self._rows([texts[row] for row in filled])
+        matrix = np.zeros((len(texts), vectors.shape[1]), np.float32)
+        matrix[filled] = vectors
         return matrix
 
     def _rows(self, texts: list[str]) -> Matrix:
-        rows = checked_rows(self._compute(texts), len(texts), self._dimension)
+        rows = check_rows(self._compute(texts), len(texts), self._dimension)
         self._dimension = rows.shape[1]
-        return normalised(rows)
+        return normalise(rows)
+
+    def _model(self) -> Any:
+        """Return the model; a single thread loads the model, on first use."""
+        with _loading:
+            if self._loaded is None:
+                self._loaded = self._load()
+        return self._loaded
+
+    def _load(self) -> Any:
+        """Load the model of an embedder that keeps a model in memory."""
 
     @abstractmethod
     def _compute(self, texts: list[str]) -> npt.ArrayLike:

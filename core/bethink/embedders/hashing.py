@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..model.arrays import Matrix
 from ..model.fields import integer
 from ..text import STOP_WORDS, stem, stems
-from .base import Embedder, checked_texts, normalised
+from .base import Embedder, check_texts, normalise
 
 _BLOCK = 512
 _PARTS_WEIGHT = 0.5
@@ -29,7 +29,7 @@ def _stop_stems() -> frozenset[str]:
 class HashEmbedder(Embedder):
     """Hash stems and pieces of words to signed dimensions: no model, no download, always the same.
 
-    It sees shared words and shared spelling, not shared meaning.
+    The vectors compare words and spelling, not meaning.
     """
 
     floor = 0.3  # of two texts without a common word, 1 pair in 3,000 comes out above
@@ -53,7 +53,7 @@ class HashEmbedder(Embedder):
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed the texts; a text without any word gives a zero row."""
-        texts = checked_texts(texts)
+        texts = check_texts(texts)
         blocks = [self._block(texts[i : i + _BLOCK]) for i in range(0, len(texts), _BLOCK)]
         return np.concatenate(blocks) if blocks else np.zeros((0, self._dimension), np.float32)
 
@@ -63,7 +63,7 @@ class HashEmbedder(Embedder):
         rows: list[int] = []
         weights: list[float] = []
         for row, text in enumerate(texts):
-            for term, count in Counter(_telling_terms(text)).items():
+            for term, count in Counter(_content_stems(text)).items():
                 place, value = _features(term, self._dimension)
                 places.append(place)
                 values.append(value)
@@ -77,17 +77,17 @@ class HashEmbedder(Embedder):
             np.concatenate(values) * np.repeat(weights, sizes),
             minlength=len(texts) * self._dimension,
         )
-        return normalised(total.reshape(len(texts), self._dimension))
+        return normalise(total.reshape(len(texts), self._dimension))
 
 
-def _telling_terms(text: str) -> list[str]:
+def _content_stems(text: str) -> list[str]:
     every = stems(text)
-    return [term for term in every if term not in _stop_stems()] or every
+    return [each for each in every if each not in _stop_stems()] or every
 
 
 @lru_cache(maxsize=1 << 15)
 def _features(term: str, dimension: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Give the dimensions a term falls on and its signed weight there."""
+    """Return the dimensions that a term falls on, and the signed weight in each dimension."""
     padded = f"<{term}>"
     parts = [padded[i : i + n] for n in (3, 4) for i in range(len(padded) - n + 1)]
     if len(term) < 3 or term[0].isdigit():  # pairs of characters and numbers count as a whole only

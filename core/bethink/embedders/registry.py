@@ -1,4 +1,4 @@
-"""The embedder of a store: the given one, its file's, or the default."""
+"""The embedder of a store: the embedder given, the embedder of the file, or the default."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def embedder_for(
 ) -> Embedder:
     """Return the embedder for a file whose vectors the embedder named *stored* made.
 
-    *makers* are embedders that need no arguments. Raise ``EmbedderMismatchError`` if *given*, or
-    every embedder that can be made, has another name.
+    *makers* make embedders without arguments. Raise ``EmbedderMismatchError`` if *given*, or every
+    embedder of *makers*, has a different name.
     """
     if stored is None:
         return StaticEmbedder() if given is None else given
@@ -32,8 +32,7 @@ def embedder_for(
 def embedder_from_name(
     name: str, makers: Iterable[Callable[[], Embedder]] = (StaticEmbedder,)
 ) -> Embedder | None:
-    """Return the embedder that *name* alone suffices to make, None if there is none."""
+    """Return an embedder named *name* with default arguments, None without such a maker."""
     if match := re.fullmatch("hash-([1-9][0-9]{0,4})", name):
         return HashEmbedder(int(match[1]))
-    made = (make() for make in makers)
-    return next((embedder for embedder in made if embedder.name == name), None)
+    return next((made for make in makers if (made := make()).name == name), None)

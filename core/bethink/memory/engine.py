@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..embedders import Embedder, checked_rows
+from ..embedders import Embedder, check_rows
 from ..errors import CorruptStoreError, EmbedderMismatchError, NotAnchoredError, StoreClosedError
 from ..index import MAX_RESIDENT, ResidentIndex
 from ..model.arrays import Matrix, Vector
@@ -254,7 +254,7 @@ class Engine:
         """Return the embedder's vectors of *texts*, a matrix; refuse wrong shapes and numbers."""
         if not self._bound:
             self._check_embedder(self.backend.fact("embedder"))
-        return checked_rows(self.embedder.embed(texts), len(texts), self.dimension())
+        return check_rows(self.embedder.embed(texts), len(texts), self.dimension())
 
     def current(self, record: MemoryRecord) -> MemoryRecord:
         """Return *record*, fresh from the backend, with accesses that are not written yet."""

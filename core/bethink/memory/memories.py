@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Final, Literal, Self, TypedDict, TypeVar, Unpa
 import numpy as np
 import numpy.typing as npt
 
-from ..embedders import Embedder, StaticEmbedder, embedder_for
-from ..embedders import checked as checked_embedder
+from ..embedders import Embedder, StaticEmbedder, check_embedder, embedder_for
 from ..index import MAX_RESIDENT
 from ..model import fields
 from ..model.filters import parse
@@ -184,7 +183,7 @@ class Memories(View):
     ) -> None:
         self.ranking: Ranking = WeightedSum() if ranking is None else checked_ranking(ranking)
         most = fields.limit("max_resident", max_resident)
-        given = None if embedder is None else checked_embedder(embedder)
+        given = None if embedder is None else check_embedder(embedder)
         make_id = fields.function("new_id", IdFactory(clock) if new_id is None else new_id)
         tell_time = fields.function("clock", clock)
         with opening:

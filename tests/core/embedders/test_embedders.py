@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from bethink import MemoryStore
 from bethink.embedders import CallableEmbedder, Embedder, HashEmbedder
-from bethink.embedders.base import normalised
+from bethink.embedders.base import normalise
 from bethink.errors import DimensionError, EmbedderError, ValidationError
 from bethink.features.models import OpenAIEmbedder, SentenceTransformerEmbedder
 
@@ -122,10 +122,10 @@ def test_an_embedder_needs_a_name_that_a_file_can_keep(name: str) -> None:
 
 
 def test_normalised_rows_survive_tiny_and_huge_numbers() -> None:
-    rows = normalised([[3.0, 4.0], [0.0, 0.0], [3e-30, 4e-30], [3e30, 4e30]])
+    rows = normalise([[3.0, 4.0], [0.0, 0.0], [3e-30, 4e-30], [3e30, 4e30]])
     assert rows.dtype == np.float32
     assert rows == pytest.approx(np.array([[0.6, 0.8], [0, 0], [0.6, 0.8], [0.6, 0.8]]))
-    assert normalised(np.zeros((0, 3))).shape == (0, 3)
+    assert normalise(np.zeros((0, 3))).shape == (0, 3)
 
 
 def test_callable_finds_out_its_dimension_when_asked() -> None:

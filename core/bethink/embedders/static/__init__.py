@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from ..base import Embedder, checked_texts, normalised
+from ..base import Embedder, check_texts, normalise
 from .wordpiece import WordPieces, vocabulary
 
 FILE: Final = Path(__file__).with_name("table.npy")
@@ -55,12 +55,12 @@ class StaticEmbedder(Embedder):
         """Embed the texts; a text without any word of the vocabulary gives a zero row."""
         codes, scale = _table()
         cut, silent = word_pieces(), _silent()
-        sums = np.zeros((len(checked_texts(texts)), DIMENSION), np.float32)
+        sums = np.zeros((len(check_texts(texts)), DIMENSION), np.float32)
         for text, total in zip(texts, sums, strict=True):
             if not silent.issuperset(pieces := cut(text[:_LONGEST])):
                 found = np.array(pieces)
                 np.add.reduce(codes[found] * scale[found], axis=0, out=total)
-        return normalised(sums)
+        return normalise(sums)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""OpenAIEmbedder: OpenAI, or any server that speaks its protocol."""
+"""OpenAIEmbedder: OpenAI, or any server with the protocol of OpenAI."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from ...embedders import LazyEmbedder, checked_rows
+from ...embedders import LazyEmbedder, check_rows
 from ...errors import EmbedderError, ValidationError
 from ...model.fields import integer
 
@@ -24,7 +24,7 @@ _OPENAI_DIMENSIONS = {
 
 
 class OpenAIEmbedder(LazyEmbedder):
-    """Ask OpenAI, or any server that speaks its ``/v1/embeddings``.
+    """Ask OpenAI, or any server with the route ``/v1/embeddings`` of OpenAI.
 
     *base_url* and *api_key* fall back to ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``, read at each
     call. *dimension* shortens the vectors, where the model can. A server that is busy or down is
@@ -47,7 +47,7 @@ class OpenAIEmbedder(LazyEmbedder):
         name = f"openai/{model}" if dimension is None else f"openai/{model}-{dimension}"
         known = _OPENAI_DIMENSIONS.get(model)
         super().__init__(name, known if dimension is None else dimension)
-        self._model = model
+        self._model_name = model
         self._shortened = dimension
         self._base_url = base_url
         self._api_key = api_key
@@ -57,7 +57,7 @@ class OpenAIEmbedder(LazyEmbedder):
         self._backoff = backoff
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_api_key": None}
+        return super().__getstate__() | {"_api_key": None}
 
     def _compute(self, texts: list[str]) -> npt.ArrayLike:
         size = self._batch_size
@@ -65,7 +65,7 @@ class OpenAIEmbedder(LazyEmbedder):
         for start in range(0, len(texts), size):
             batch = texts[start : start + size]
             found = self._parsed(self._answer(self._request(batch)))
-            vectors += checked_rows(found, len(batch), self._dimension).tolist()
+            vectors += check_rows(found, len(batch), self._dimension).tolist()
         return vectors
 
     def _request(self, texts: list[str]) -> Request:
@@ -74,7 +74,8 @@ class OpenAIEmbedder(LazyEmbedder):
         base = self._base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
         if not base.startswith(("http://", "https://")):
             raise ValidationError("base_url must start with http:// or https://")
-        body: dict[str, Any] = {"model": self._model, "input": texts, "encoding_format": "float"}
+        body: dict[str, Any] = {"input": texts, "encoding_format": "float"}
+        body["model"] = self._model_name
         if self._shortened:
             body["dimensions"] = self._shortened
         request = Request(f"{base.rstrip('/')}/embeddings", json.dumps(body).encode())

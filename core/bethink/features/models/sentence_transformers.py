@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy.typing as npt
 
-from ...embedders import LazyEmbedder, imported
-
-_loading = threading.Lock()
+from ...embedders import LazyEmbedder, import_extra
 
 
 class SentenceTransformerEmbedder(LazyEmbedder):
-    """Use a sentence-transformers model; *options* go to ``SentenceTransformer`` as they are."""
+    """Use a sentence-transformers model; *options* go to ``SentenceTransformer``."""
 
     def __init__(self, model: str = "all-MiniLM-L6-v2", **options: Any) -> None:
         super().__init__(f"sentence-transformers/{model}", None)
         self._model_name = model
         self._options = options
-        self._model: Any = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_model": None}
+    def _load(self) -> Any:
+        package = import_extra("sentence_transformers", "sentence-transformers")
+        return package.SentenceTransformer(self._model_name, **self._options)
 
     def _compute(self, texts: list[str]) -> npt.ArrayLike:
-        with _loading:
-            if self._model is None:
-                package = imported("sentence_transformers", "sentence-transformers")
-                self._model = package.SentenceTransformer(self._model_name, **self._options)
-        vectors: npt.ArrayLike = self._model.encode(texts, show_progress_bar=False)
+        vectors: npt.ArrayLike = self._model().encode(texts, show_progress_bar=False)
         return vectors

@@ -101,8 +101,8 @@ def test_a_missing_package_names_the_pip_line(module: str) -> None:
     code = (
         f"import sys; sys.modules[{module!r}] = None\n"
         "from bethink.errors import MissingExtraError\n"
-        "from bethink.embedders.base import imported\n"
-        f"try: imported({module!r}, 'minilm')\n"
+        "from bethink.embedders.base import import_extra\n"
+        f"try: import_extra({module!r}, 'minilm')\n"
         "except MissingExtraError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
