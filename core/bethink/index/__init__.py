@@ -19,15 +19,17 @@ import numpy as np
 
 from ..errors import StorageError
 from ..model.namespaces import EVERYWHERE, Scope, Subtree
-from ..model.port import Backend, Changes, Row
+from ..model.port import Backend, Changes, Loading, Row
 from ..model.records import MemoryRecord
 from .access_buffer import AccessBuffer
 from .documents import document
 from .keyword import FANOUT, SEAL
+from .reader import ScopeReader
 from .recent_rows import RecentRows
 from .scope import Accessed, ScopeIndex
 from .scope_lru import MAX_RESIDENT, ScopeLRU
-from .vectors import DECIMALS, Scan, cosines, directions
+from .unit_vectors import DECIMALS, cosines, directions
+from .vectors import Scan
 
 __all__ = [
     "DECIMALS",
@@ -84,7 +86,9 @@ class ResidentIndex:
         self._catch_up()
         index = self._residents.used(scope)
         if index is None:
-            index = ScopeIndex.of(scope, self._dimension(), self._backend.load(scope))
+            index = ScopeIndex.of(
+                ScopeReader(self._backend, scope), self._dimension(), self._backend.load(scope)
+            )
             if isinstance(scope, str):
                 self._held.forget(self._held.of(scope))
             pending = self.touches.unwritten(index.loaded_at)
@@ -96,6 +100,9 @@ class ResidentIndex:
             self._unsaved |= index.unsettled
         self._make_room()
         return index
+
+    def _built(self, scope: Scope, loading: Loading) -> ScopeIndex:
+        return ScopeIndex.of(ScopeReader(self._backend, scope), self._dimension(), loading)
 
     def apply(self, changes: Changes) -> None:
         """Add the process's own commit; commits in between are caught up with later."""
@@ -165,7 +172,7 @@ class ResidentIndex:
             loading = self._backend.load(namespace, loose=_AT_ONCE, held=self._held.rows)
             whole = len(loading.loose) - (0 if closing else len(loading.loose) % SEAL)
             indexed = replace(loading, loose=loading.loose[:whole])
-            index = ScopeIndex.of(namespace, self._dimension(), indexed)
+            index = self._built(namespace, indexed)
             saved = self._save(index, closing=closing)
             if whole:
                 last = indexed.loose[-1].row

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
-
-import numpy as np
-import numpy.typing as npt
 
 from ..model.arrays import Column, Truths
 from ..model.filters import Filter, matches, sees_accesses
 from ..model.records import MemoryRecord
 from .columns import grown
 
-KEPT: Final = 8
-"""So many filters are kept: each costs every write a little."""
-
-_LONGEST: Final = 1000  # as it is spelled; a longer one is hardly asked for twice
+MAX_FILTERS: Final = 8  # each costs every write a little
+MAX_FILTER_CHARACTERS: Final = 1000  # of its repr; a longer filter is hardly used twice
 
 
 class FilterCache:
@@ -30,21 +25,24 @@ class FilterCache:
         """The bytes in use."""
         return sum(column.nbytes for _, column in self._columns.values())
 
-    def of(self, where: Filter, size: int, look: Callable[[], npt.NDArray[np.int64]]) -> Truths:
-        """Return the positions among *size* that pass *where*; *look* finds the rows on first use.
-
-        A filter on accesses is looked up every time: accesses change without notice to the cache.
-        """
+    def get(self, where: Filter, size: int) -> Truths | None:
+        """Return the positions among *size* that pass *where*, None if not in the cache."""
         name = repr(where)  # equal filters may differ in meaning, as 1 and True do
-        _, column = self._columns.pop(name, (where, None))
-        if column is None:
-            column = np.zeros(size, dtype=bool)
-            column[look()] = True
-        if len(name) <= _LONGEST and not sees_accesses(where):
-            if len(self._columns) >= KEPT:
+        if name not in self._columns:
+            return None
+        self._columns[name] = found = self._columns.pop(name)  # the most recent is the last
+        return found[1][:size]
+
+    def add(self, where: Filter, passing: Truths) -> None:
+        """Keep *passing*, by position, for the next use of *where*, in place of the oldest filter.
+
+        A filter on accesses is not kept: accesses change without notice to the cache.
+        """
+        name = repr(where)
+        if len(name) <= MAX_FILTER_CHARACTERS and not sees_accesses(where):
+            if len(self._columns) >= MAX_FILTERS:
                 del self._columns[next(iter(self._columns))]
-            self._columns[name] = where, column
-        return column[:size]
+            self._columns[name] = where, passing
 
     def append(self, records: Sequence[MemoryRecord], start: int) -> None:
         """Take in the records at the positions from *start* on."""

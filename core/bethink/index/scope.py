@@ -7,25 +7,25 @@ rows are removed once they are the majority.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from sys import getsizeof
 from typing import Final, TypeAlias
 
 import numpy as np
 
-from ..model.arrays import Column, Floats, Positions, Rows, Truths, Vector
+from ..model.arrays import Column, Floats, Positions, Rows, Truths
 from ..model.filters import Filter
 from ..model.namespaces import Scope, covers
 from ..model.port import EMBEDDED, Loading, Row, Segment
 from ..model.records import MemoryRecord
 from ..text import Query
 from .bm25 import Bm25
+from .caches import RecordCache, VectorCache
 from .columns import FOREVER, NEVER, ROOM, Columns, numbers, table
 from .documents import ASSISTANT, STANDING, UNASKED, Document, document
 from .filter_cache import FilterCache
 from .keyword import SEAL, Block, KeywordIndex
-from .record_cache import RecordCache
+from .reader import ScopeReader
 from .segments import STORED, Piece, pack, unpack
 from .threads import Threads
 from .vectors import VectorColumn
@@ -39,26 +39,27 @@ BULK = 256
 MANY_DEAD = SEAL // 2
 """From so many dead rows on, dead rows are removed once they outnumber the live rows."""
 
-KEPT: Final = 1 << 24
-"""How many bytes of records are kept."""
-
 _VECTORS: Final = 256  # so many at once stay in the processor's cache while they are quantised
-_BYTES: Final = 4096  # of the objects around the arrays; measured
-_RECORD_BYTES: Final = 1200  # of a record beside its texts; measured
+_OBJECT_BYTES: Final = 4096  # of the objects around the arrays; measured
 
 
 class ScopeIndex:
-    """All that recall needs to know about the live memories of *scope*."""
+    """All that recall needs to know about the live memories of a scope.
 
-    def __init__(self, scope: Scope, dimension: int, room: int = ROOM) -> None:
-        self.scope = scope
+    Vectors, records and filters that are not in memory come from *reader*.
+    """
+
+    def __init__(self, reader: ScopeReader, dimension: int, room: int = ROOM) -> None:
+        self.reader = reader
+        self.scope = reader.scope
         self.columns = Columns(room)
         self.keyword = KeywordIndex()
         self.threads = Threads(self.columns)
         self.vectors: dict[str, VectorColumn] = {EMBEDDED: VectorColumn(dimension, room)}
-        self._passing = FilterCache()
+        self._filters = FilterCache()
         self.namespaces: dict[str, int] = {}
-        self._records = RecordCache[MemoryRecord](KEPT, _weight)
+        self._records = RecordCache(reader, self.columns)
+        self._exact = {EMBEDDED: VectorCache(reader, self.columns, EMBEDDED, dimension)}
         self.loaded_at = 0  # this position of the journal
         self.live = 0
         self.total = 0
@@ -67,11 +68,11 @@ class ScopeIndex:
         self._order: Rows = np.empty(0, dtype=np.int64)
 
     @classmethod
-    def of(cls, scope: Scope, dimension: int, loading: Loading) -> ScopeIndex:
+    def of(cls, reader: ScopeReader, dimension: int, loading: Loading) -> ScopeIndex:
         """Build the index from a backend's ``Loading``."""
         pieces = [(segment, unpack(segment.data)) for segment in loading.segments]
         held = sum(piece.block.size for _, piece in pieces) + len(loading.loose)
-        index = cls(scope, dimension, held + held // 8 + ROOM)
+        index = cls(reader, dimension, held + held // 8 + ROOM)
         index.loaded_at = loading.head
         loading = replace(loading, segments=())  # so that each is freed once it is taken in
         for _ in range(len(pieces)):
@@ -95,8 +96,9 @@ class ScopeIndex:
     def nbytes(self) -> int:
         """The approximate bytes in use."""
         found = self.columns.nbytes + self.keyword.nbytes + self.threads.nbytes
-        found += sum(column.nbytes for column in self.vectors.values()) + self._passing.nbytes
-        return _BYTES + found + self._order.nbytes + self._records.nbytes
+        found += self._filters.nbytes + self._records.nbytes + self._order.nbytes + _OBJECT_BYTES
+        found += sum(column.nbytes for column in self.vectors.values())
+        return found + sum(cache.nbytes for cache in self._exact.values())
 
     @property
     def unsettled(self) -> bool:
@@ -113,48 +115,24 @@ class ScopeIndex:
         early = _places(row[:base], wanted, self._order)
         return np.where(late >= 0, base + late, early)
 
-    def accessed(
-        self,
-        positions: Sequence[int] | Positions,
-        read: Callable[[Sequence[int]], Mapping[int, MemoryRecord]],
-    ) -> dict[int, Accessed]:
+    def accessed(self, positions: Positions) -> dict[int, Accessed]:
         """Return the records at *positions*, by place among *positions*, with all accesses.
 
-        A record that is gone is left out. Records that *read* returned, by row, are kept.
+        A record that is gone is left out.
         """
-        wanted, columns = np.asarray(positions, dtype=np.int64), self.columns
         rows, counts, lasts = (
-            columns[name][wanted].tolist() for name in ("row", "accesses", "accessed")
+            self.columns[name][positions].tolist() for name in ("row", "accesses", "accessed")
         )
-        held = self._records.of(
-            rows, read, self.live, lambda: columns["row"][self._living()].tolist()
-        )
+        records = self._records.get(rows)
         return {
-            place: (held[row], int(count), None if last == NEVER else last)
+            place: (records[row], int(count), None if last == NEVER else last)
             for place, (row, count, last) in enumerate(zip(rows, counts, lasts, strict=True))
-            if row in held
+            if row in records
         }
 
-    def directions(
-        self,
-        name: str,
-        positions: Positions,
-        fetch: Callable[[Sequence[int], str], Mapping[int, Vector]],
-    ) -> Floats:
-        """Return the vectors called *name* of *positions*, at length one.
-
-        Vectors that *fetch* returned, by row, are kept.
-        """
-        column = self.vectors[name]
-
-        def read(places: Positions) -> list[Vector | None]:
-            rows = self.columns["row"][places].tolist()
-            return list(map(fetch(rows, name).get, rows))
-
-        return column.exactly(positions, read, self.live, self._living)
-
-    def _living(self) -> Positions:
-        return np.flatnonzero(self.columns["alive"])
+    def directions(self, name: str, positions: Positions) -> Floats:
+        """Return the vectors called *name* of *positions*, at length one."""
+        return self._exact[name].get(positions)
 
     def apply(self, live: Iterable[Row], gone: Iterable[int]) -> None:
         """Add or change rows of the scope, and remove rows that are *gone*.
@@ -193,16 +171,17 @@ class ScopeIndex:
         self.mortal |= record.expires_at is not None
         for name, value in numbers(record).items():
             self.columns[name][position] = value
-        self._passing.patch(position, record)
+        self._filters.patch(position, record)
 
-    def passing(self, where: Filter, matching: Callable[[Filter], Rows]) -> Truths:
-        """Return the positions that pass *where*; *matching* finds the rows on first use."""
-
-        def look() -> Positions:
-            places = self.positions(matching(where))
-            return places[places >= 0]
-
-        return self._passing.of(where, self.size, look)
+    def passing(self, where: Filter) -> Truths:
+        """Return the positions that pass *where*, as booleans."""
+        found = self._filters.get(where, self.size)
+        if found is None:
+            places = self.positions(self.reader.matching(where))
+            found = np.zeros(self.size, dtype=bool)
+            found[places[places >= 0]] = True
+            self._filters.add(where, found)
+        return found
 
     def within(self, scope: Scope, positions: Positions) -> Truths:
         """Return the *positions* that are in *scope*, as booleans."""
@@ -228,16 +207,15 @@ class ScopeIndex:
             scores *= np.where(columns["tells_time"], 1.0, UNASKED)
         return scores
 
-    def vector_column(
-        self, name: str, dimension: int, fetch: Callable[[Sequence[int], str], dict[int, Vector]]
-    ) -> VectorColumn:
-        """Return the vectors called *name*, read with *fetch* on first use."""
+    def vector_column(self, name: str, dimension: int) -> VectorColumn:
+        """Return the vectors called *name*, read from the file on first use."""
         column = self.vectors.get(name)
         if column is None or column.dimension != dimension:
             column, rows = VectorColumn(dimension), self.columns["row"].tolist()
-            found = fetch(rows, name)
+            found = self.reader.vectors(rows, name)
             column.append(list(map(found.get, rows)))
             self.vectors[name] = column
+            self._exact[name] = VectorCache(self.reader, self.columns, name, dimension)
         return column
 
     def unsaved(self, head: int, touched: Mapping[int, MemoryRecord]) -> list[tuple[int, Segment]]:
@@ -313,7 +291,7 @@ class ScopeIndex:
             thread=[self._thread(row.record) for row in rows],
             namespace=[self._namespace(row.record.namespace) for row in rows],
         )
-        self._passing.append([row.record for row in rows], self.size - len(rows))
+        self._filters.append([row.record for row in rows], self.size - len(rows))
         for name, column in self.vectors.items():
             for start in range(0, len(rows), _VECTORS):
                 column.append([row.vectors.get(name) for row in rows[start : start + _VECTORS]])
@@ -371,21 +349,17 @@ class ScopeIndex:
         kept[-1] |= not self.live
         self.keyword.keep(kept)
         self.columns.keep(kept)
-        self._passing.keep(kept)
+        self._filters.keep(kept)
         for column in self.vectors.values():
             column.keep(kept)
+        for cache in self._exact.values():
+            cache.keep(kept)
         names, self.columns["thread"][:] = self._threads_of(self.columns["thread"])
         self.threads = Threads(self.columns)
         for name in names:
             self.threads.code(name)
         self._index_rows()
         self._link()
-
-
-def _weight(record: MemoryRecord) -> int:
-    """Return about how many bytes a record takes."""
-    told = len(str(record.metadata)) + len(str(record.value)) + len(str(record.tags))
-    return _RECORD_BYTES + getsizeof(record.content) + told
 
 
 def _places(rows: Rows, wanted: Rows, order: Positions | None = None) -> Positions:

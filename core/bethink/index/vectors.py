@@ -9,21 +9,15 @@ the codes directly; without simsimd numpy does, block by block as float32.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ..model.arrays import Column, Floats, Matrix, Positions, Vector
+from ..model.arrays import Column, Floats, Positions, Vector
 from .columns import ROOM, Columns
-from .record_cache import VectorCache
-
-KEPT: Final = 1 << 25
-"""How many bytes of exact vectors are kept."""
-
-DECIMALS: Final = 12
-"""Decimals of a cosine, so that a right angle is exactly 0."""
+from .unit_vectors import stacked
 
 _ROUNDING: Final = 5e-6
 _BLOCK: Final = 2048  # as float32 it stays in the processor's cache
@@ -64,50 +58,28 @@ class VectorColumn:
         self.error = 0.0
         self._kernel = _kernel()
         self._columns = Columns(room, {"codes": (np.int8, (dimension,)), "scale": np.float64})
-        self._exact = VectorCache(dimension, KEPT)
 
     @property
     def nbytes(self) -> int:
         """The bytes in use."""
-        return self._columns.nbytes + self._exact.nbytes
+        return self._columns.nbytes
 
     def keep(self, kept: Column) -> None:
         """Remove the positions that are False in *kept* (bool by position)."""
         self._columns.keep(kept)
-        self._exact.keep(kept)
 
     def append(self, vectors: Collection[Vector | None]) -> None:
         """Append *vectors*, of any length each."""
-        self.adopt(*_quantised(*_stacked(vectors, self.dimension)))
+        self.adopt(*_quantised(*stacked(vectors, self.dimension)))
 
     def adopt(self, codes: Column, scale: Column, error: float) -> None:
         """Append quantised rows; *error* is the longest remainder among the rows."""
         self._columns.append(len(codes), codes=codes, scale=scale)
-        self._exact.append(len(codes))
         self.error = max(self.error, error)
 
     def quantised(self, start: int, end: int) -> tuple[Column, Column, float]:
         """Return codes (int8) and scales of the positions from *start* to *end*, and the error."""
         return self._columns["codes"][start:end], self._columns["scale"][start:end], self.error
-
-    def exactly(
-        self,
-        positions: Positions,
-        read: Callable[[Positions], Collection[Vector | None]],
-        count: int,
-        every: Callable[[], Positions],
-    ) -> Floats:
-        """Return the vectors of *positions* as `directions`, read with *read* if absent.
-
-        *every* returns all *count* positions that may be requested.
-        """
-
-        def towards(missing: Positions) -> Floats:
-            exact, length = _stacked(read(missing), self.dimension)
-            exact /= length[:, None]
-            return exact
-
-        return self._exact.of(positions, towards, count, every)
 
     def scan(self, query: Floats, among: Positions | None = None) -> Scan:
         """Compare every position, or at least the positions *among*, with the unit vector *query*.
@@ -174,38 +146,6 @@ def _products(codes: Column, query: Floats) -> Floats:
     return products.astype(np.float64)
 
 
-def _stacked(vectors: Collection[Vector | None], dimension: int) -> tuple[Floats, Floats]:
-    """Return the vectors as rows, zero for a missing vector or wrong length, and the lengths.
-
-    A vector with a number that is not finite is damaged, and counts as missing.
-    """
-    exact = np.zeros((len(vectors), dimension))
-    for position, vector in enumerate(vectors):
-        if vector is not None and len(vector) == dimension:
-            exact[position] = vector
-    length = _lengths(exact)
-    if not np.isfinite(length).all():
-        damaged = ~np.isfinite(length)
-        exact[damaged], length[damaged] = 0.0, 1.0
-    return exact, length
-
-
-def directions(vectors: Matrix) -> Floats:
-    """Return the rows of *vectors* in float64 and at length one; a row of zeros stays."""
-    exact = vectors.astype(np.float64)
-    exact /= _lengths(exact)[:, None]
-    return exact
-
-
-def cosines(directions: Floats, query: Floats) -> Floats:
-    """Return the cosine of each row, of length one, with the unit vector *query*.
-
-    Cosines are rounded to ``DECIMALS``.
-    """
-    similar: Floats = np.einsum("ij,j->i", directions, query)
-    return similar.round(DECIMALS, out=similar)
-
-
 def _quantised(exact: Floats, length: Floats) -> tuple[Column, Column, float]:
     """Return codes and scales of the rows at *length* one, and the longest remainder.
 
@@ -217,10 +157,3 @@ def _quantised(exact: Floats, length: Floats) -> tuple[Column, Column, float]:
     exact -= codes * steps
     error = float((np.sqrt(np.einsum("ij,ij->i", exact, exact)) / length).max(initial=0))
     return codes.astype(np.int8), scale / length, error
-
-
-def _lengths(exact: Floats) -> Floats:
-    """Return the length of each row, 1 for a row of zeros."""
-    lengths: Floats = np.sqrt(np.einsum("ij,ij->i", exact, exact))
-    lengths[lengths == 0] = 1.0
-    return lengths

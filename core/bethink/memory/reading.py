@@ -12,10 +12,10 @@ import numpy as np
 from ..embedders import Embedder
 from ..errors import CorruptStoreError, DimensionError, ValidationError
 from ..index import Accessed, ScopeIndex
-from ..model.arrays import Rows, Vector
+from ..model.arrays import Vector
 from ..model.filters import Filter, expired
 from ..model.namespaces import Scope, covers
-from ..model.port import EMBEDDED, Backend
+from ..model.port import EMBEDDED
 from ..model.records import Listed, MemoryRecord, RecallResult, WhyNot, with_accesses
 from ..text import read_query
 from .engine import Engine
@@ -164,10 +164,10 @@ def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
     with engine.index.lock:
         for tries in range(_TRIES):
             index = engine.index.open(request.scope)
-            reader = _Reader(engine.backend, index, again=tries > 0)
-            search = _search(reader, _question(reader, request, probe, now), ranking)
-            answer = _answer(reader, search.found(), request.k)
-            if not (reader.overtaken and engine.index.behind):
+            index.reader.start(again=tries > 0)
+            search = Search(index, _question(index, request, probe, now), ranking)
+            answer = _answer(index, search.found(), request.k)
+            if not (index.reader.overtaken and engine.index.behind):
                 break
         if request.touch:
             touch_rows(engine, answer.rows(range(len(answer.places))))
@@ -196,12 +196,10 @@ def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyN
                 break  # else another process changed it just now
         else:
             raise CorruptStoreError(engine.backend.location)
-        reader = _Reader(engine.backend, index)
-        question = _question(reader, request, probe, now)
+        question = _question(index, request, probe, now)
         if question.allowed is not None and place not in question.allowed:
             return WhyNot(id, "filtered", detail="it does not pass where")
-        search = _search(reader, question._replace(k=index.size + 1), ranking)
-        standing = search.standing(row)
+        standing = Search(index, question._replace(k=index.size + 1), ranking).standing(row)
         tied = engine.backend.by_row(standing.tied).values()
     return _placed(id, request, standing, sum(other.id < id for other in tied))
 
@@ -241,44 +239,15 @@ def _begun(engine: Engine, request: Request) -> tuple[VectorQuery | None, float]
     return _probe(engine, request), engine.clock() if request.now is None else request.now
 
 
-class _Reader:
-    """The reads of a recall from the file beside *index*, while other processes may write.
-
-    ``overtaken`` tells whether a write may show. A filter looked up *again* does not set the flag:
-    the look-up may take so long that a write comes in every time.
-    """
-
-    def __init__(self, backend: Backend, index: ScopeIndex, *, again: bool = False) -> None:
-        self.index = index
-        self.overtaken = False
-        self._backend = backend
-        self._again = again
-
-    def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
-        """Return the vectors called *name* of *rows*."""
-        found = self._backend.vectors(rows, name)
-        self.overtaken |= len(found) < len(rows)
-        return found
-
-    def records(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
-        """Return the records of *rows*."""
-        found = self._backend.by_row(rows)
-        self.overtaken |= sum(each.state == "live" for each in found.values()) < len(rows)
-        return found
-
-    def matching(self, where: Filter) -> Rows:
-        """Return the rows that pass *where*."""
-        self.overtaken |= not self._again
-        return self._backend.matching(self.index.scope, where)
-
-
-def _question(reader: _Reader, request: Request, probe: VectorQuery | None, now: float) -> Question:
+def _question(
+    index: ScopeIndex, request: Request, probe: VectorQuery | None, now: float
+) -> Question:
     words = read_query(request.query if request.query and request.mode != "semantic" else "")
     if request.mode == "keyword":
         words = words._replace(synonyms={})
     allowed = None
     if request.where is not None:
-        allowed = reader.index.passing(request.where, reader.matching).nonzero()[0]
+        allowed = index.passing(request.where).nonzero()[0]
     return Question(
         query=request.query,
         words=words,
@@ -289,10 +258,6 @@ def _question(reader: _Reader, request: Request, probe: VectorQuery | None, now:
         min_similarity=request.min_similarity,
         allowed=allowed,
     )
-
-
-def _search(reader: _Reader, question: Question, ranking: Ranking) -> Search:
-    return Search(reader.index, question, ranking, reader.vectors, reader.matching)
 
 
 def _probe(engine: Engine, request: Request) -> VectorQuery | None:
@@ -322,9 +287,9 @@ def _unit_probe(
     return VectorQuery(name, query / length, share, floor, zero) if length else None
 
 
-def _answer(reader: _Reader, found: Found, k: int) -> Answer:
+def _answer(index: ScopeIndex, found: Found, k: int) -> Answer:
     """Load the *found* records, order ties by id, and keep *k*."""
-    accessed, scores = reader.index.accessed(found.positions, reader.records), found.scores
+    accessed, scores = index.accessed(found.positions), found.scores
     places = list(accessed)
     if len(set(scores)) < len(scores):
         places.sort(key=lambda place: (-scores[place], accessed[place][0].id))

@@ -16,8 +16,8 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from ..index import Scan, ScopeIndex, cosines
-from ..model.arrays import Floats, Positions, Rows, Truths, Vector
-from ..model.filters import Compare, Filter
+from ..model.arrays import Floats, Positions, Truths
+from ..model.filters import Compare
 from ..model.records import Explanation
 from ..text import Query
 from .ranking import HasUpperBound, Ranking, Scored, Signals
@@ -126,26 +126,18 @@ class Placement:
     tied: Sequence[int]
 
 
-Fetch = Callable[[Sequence[int], str], dict[int, Vector]]
-Matching = Callable[[Filter], Rows]
-
-
 class Search:
-    """One search of *index*; *fetch* reads vectors, *matching* the rows that pass a filter."""
+    """One search of *index*."""
 
     def __init__(
         self,
         index: ScopeIndex,
         question: Question,
         ranking: Ranking,
-        fetch: Fetch,
-        matching: Matching,
     ) -> None:
         self._index = index
         self._question = question
         self._ranking = ranking
-        self._fetch = fetch
-        self._matching = matching
         self._probe = question.probe
         self._worded = self._keyword = index.keyword_scores(question.words)
         self._scan: Scan | None = None
@@ -231,7 +223,7 @@ class Search:
     def _look_among(self, allowed: Positions | None) -> None:
         """Remove all similarity from the positions that may not be returned."""
         if (probe := self._probe) is not None:
-            column = self._index.vector_column(probe.name, len(probe.query), self._fetch)
+            column = self._index.vector_column(probe.name, len(probe.query))
             self._scan = column.scan(probe.query, allowed)
         barred = self._barred(allowed)
         self._keyword = self._worded if barred is None else np.where(barred, 0.0, self._worded)
@@ -322,7 +314,7 @@ class Search:
         if (probe := self._probe) is None:
             return np.zeros(len(positions))
         self._survivors += len(positions)
-        return cosines(self._index.directions(probe.name, positions, self._fetch), probe.query)
+        return cosines(self._index.directions(probe.name, positions), probe.query)
 
     def _evidence(self, positions: Positions, cosine: Floats) -> Signals:
         """Return the signals of *positions*, with *cosine* as an upper bound."""
@@ -345,7 +337,7 @@ class Search:
         )
 
     def _of_category(self, name: str) -> Truths:
-        return self._index.passing(Compare(("category",), "$eq", name), self._matching)
+        return self._index.passing(Compare(("category",), "$eq", name))
 
     def _settled(self, positions: Positions, guess: Floats) -> _Ranked:
         """Compute exact cosines until no bound is left that could reach the top k.

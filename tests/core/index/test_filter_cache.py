@@ -25,16 +25,13 @@ def spelled(where: dict[str, Any]) -> Filter:
 def asked(
     filters: FilterCache, where: dict[str, Any], found: list[int], size: int
 ) -> list[int] | None:
-    """Return who passes; None if that had to be looked up, which tells *found*."""
-    looked = []
-
-    def look() -> np.ndarray[Any, np.dtype[np.int64]]:
-        looked.append(True)
-        return np.array(found, dtype=np.int64)
-
-    told: list[int] = filters.of(spelled(where), size, look).nonzero()[0].tolist()
-    assert not looked or told == found
-    return None if looked else told
+    """Return who passes; None if that was not known, and is now *found*."""
+    passing = filters.get(spelled(where), size)
+    if passing is not None:
+        told: list[int] = passing.nonzero()[0].tolist()
+        return told
+    filters.add(spelled(where), np.isin(np.arange(size), found))
+    return None
 
 
 def test_what_is_appended_and_patched_is_known() -> None:
@@ -58,7 +55,7 @@ def test_one_is_not_true() -> None:
 
 
 def test_only_the_filters_asked_for_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filter_cache, "KEPT", 2)
+    monkeypatch.setattr(filter_cache, "MAX_FILTERS", 2)
     filters, (a, b, c) = FilterCache(), ({"author": name} for name in "abc")
     for where in (a, b):
         asked(filters, where, [0], 1)

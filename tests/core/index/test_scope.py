@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +12,13 @@ from bethink import EVERYWHERE, MemoryRecord, Subtree
 from bethink.index import keyword, scope
 from bethink.index.documents import UNASKED
 from bethink.index.scope import ScopeIndex
-from bethink.model.arrays import Vector
 from bethink.model.filters import Compare, Filter
 from bethink.model.namespaces import Scope
 from bethink.model.port import EMBEDDED, Loading, Row, Segment
 from bethink.model.records import with_accesses
 from bethink.text import Query
+
+from .shelf import Shelf
 
 TEXTS = ("red cat", "red dog", "a long story of a cat", "blue ferry", "cat", "dog")
 
@@ -40,8 +41,12 @@ ROWS = [row(number) for number in range(1, 12)]
 
 
 def loaded(rows: Sequence[Row], of: Scope = "a", **given: tuple[Segment, ...]) -> ScopeIndex:
+    return opened(Shelf(rows, of), rows, **given)
+
+
+def opened(shelf: Shelf, rows: Sequence[Row], **given: tuple[Segment, ...]) -> ScopeIndex:
     alive: dict[str, frozenset[int]] = {}
-    return ScopeIndex.of(of, 2, Loading(0, given.get("segments", ()), alive, tuple(rows), ()))
+    return ScopeIndex.of(shelf, 2, Loading(0, given.get("segments", ()), alive, tuple(rows), ()))
 
 
 def told(index: ScopeIndex) -> dict[int, float]:
@@ -126,44 +131,34 @@ def saved(index: ScopeIndex) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
-def counted(
-    index: ScopeIndex,
-    positions: Sequence[int],
-    read: Callable[[Sequence[int]], dict[int, MemoryRecord]],
-) -> dict[int, MemoryRecord]:
-    found = index.accessed(positions, read)
+def recalled(index: ScopeIndex, *positions: int) -> dict[int, MemoryRecord]:
+    found = index.accessed(np.array(positions))
     return {positions[place]: with_accesses(*each) for place, each in found.items()}
 
 
 def test_records_are_read_once_and_tell_every_access() -> None:
-    index, asked = loaded(ROWS[:3]), list[list[int]]()
-    held = {each.row: each.record for each in ROWS[:3]}
-
-    def read(rows: Sequence[int]) -> dict[int, MemoryRecord]:
-        asked.append(list(rows))
-        return {number: held[number] for number in rows if number in held}
-
-    assert counted(index, [0, 1], read) == {0: held[1], 1: held[2]}
+    shelf = Shelf(ROWS[:3])
+    index = opened(shelf, ROWS[:3])
+    one, two, three = (each.record for each in ROWS[:3])
+    assert recalled(index, 0, 1) == {0: one, 1: two}
     index.touch([2], 1, at=9.0)
-    used = replace(held[2], access_count=1, last_accessed_at=9.0)
-    assert counted(index, [2, 1], read) == {1: used, 2: held[3]}
-    assert asked == [[1, 2], [3]]
-    held[1] = replace(held[1], importance=0.9)
-    index.apply([replace(ROWS[0], record=held[1])], [3])
-    del held[3]
-    assert counted(index, [0, 1, 2], read) == {0: held[1], 1: used}
-    assert sorted(number for rows in asked[2:] for number in rows) == [1, 3]
+    used = replace(two, access_count=1, last_accessed_at=9.0)
+    assert recalled(index, 2, 1) == {1: used, 2: three}
+    assert shelf.read == [[1, 2], [3]]
+    shelf.rows[1] = replace(ROWS[0], record=replace(one, importance=0.9))
+    index.apply([shelf.rows[1]], [3])
+    del shelf.rows[3]
+    assert recalled(index, 0, 1, 2) == {0: shelf.rows[1].record, 1: used}
+    assert sorted(number for rows in shelf.read[2:] for number in rows) == [1, 3]
 
 
 def test_whoever_gets_a_record_may_change_what_it_holds() -> None:
-    index = loaded(ROWS[:1])
     told = replace(ROWS[0].record, metadata={"a": [{"b": 1}]}, value=["c"])
-    mine = counted(index, [0], lambda _: {1: told})[0]
+    index = opened(Shelf([replace(ROWS[0], record=told)]), ROWS[:1])
+    mine = recalled(index, 0)[0]
     mine.metadata["a"][0]["b"] = 2
     mine.value.append("d")
-    assert counted(index, [0], lambda _: {}) == {
-        0: replace(told, metadata={"a": [{"b": 1}]}, value=["c"])
-    }
+    assert recalled(index, 0) == {0: replace(told, metadata={"a": [{"b": 1}]}, value=["c"])}
 
 
 def test_what_is_saved_is_as_if_loaded_at_once() -> None:
@@ -185,7 +180,7 @@ def test_what_is_saved_is_as_if_loaded_at_once() -> None:
 def test_what_died_since_it_was_saved_stays_dead() -> None:
     index = loaded(ROWS[:6])
     loading = Loading(0, saved(index), {"a": frozenset({1, 2, 4})}, (row(12),), ())
-    again = ScopeIndex.of("a", 2, loading)
+    again = ScopeIndex.of(Shelf(), 2, loading)
     assert told(again) == pytest.approx(told(loaded([row(n) for n in (1, 2, 4, 12)])))
 
 
@@ -193,7 +188,7 @@ def test_what_was_patched_since_it_was_saved_is_patched() -> None:
     index = loaded(ROWS[:6])
     patched = replace(ROWS[1], record=replace(ROWS[1].record, importance=0.9))
     other = replace(row(50), record=replace(row(50).record, importance=0.1))
-    again = ScopeIndex.of("a", 2, Loading(0, saved(index), {}, (), (patched, other)))
+    again = ScopeIndex.of(Shelf(), 2, Loading(0, saved(index), {}, (), (patched, other)))
     assert again.columns["importance"].tolist() == [0.5, 0.9, 0.5, 0.5, 0.5, 0.5]
 
 
@@ -231,20 +226,17 @@ def test_nothing_is_saved_after_a_block_that_came_too_late() -> None:
 
 
 def test_named_vectors_are_read_on_first_use_and_kept_current() -> None:
-    index, asked = loaded(ROWS[:2]), list[str]()
-
-    def fetch(rows: Sequence[int], name: str) -> dict[int, np.ndarray]:
-        asked.append(name)
-        return {1: np.array([3, 4], np.float32)}
-
-    assert index.vector_column("v", 2, fetch)._columns.size == 2
+    first = replace(ROWS[0], vectors={"v": np.array([3, 4], np.float32)})
+    shelf = Shelf([first, replace(ROWS[1], vectors={})])
+    index = opened(shelf, ROWS[:2])
+    assert index.vector_column("v", 2)._columns.size == 2
     index.apply([ROWS[2]], [])
-    column = index.vector_column("v", 2, fetch)
-    assert (column._columns.size, asked) == (3, ["v"])
+    column = index.vector_column("v", 2)
+    assert (column._columns.size, shelf.read) == (3, [[1, 2]])
     near = column.scan(np.array([0.6, 0.8]))
     cosines = [1.0, 0.0, (3 * 0.6 + 0.8) / 10**0.5]
     assert near.raw * near.unit == pytest.approx(cosines, abs=near.margin)
-    assert index.vector_column("v", 5, fetch).dimension == 5
+    assert index.vector_column("v", 5).dimension == 5
 
 
 @pytest.fixture
@@ -298,7 +290,7 @@ def test_leaving_out_the_dead_keeps_threads_and_namespaces_apart() -> None:
 def test_the_dead_of_segments_are_left_out_on_loading() -> None:
     segments = saved(loaded(ROWS[:9]))
     loading = Loading(0, segments, {"a": frozenset({2, 9})}, (row(12),), ())
-    index = ScopeIndex.of("a", 2, loading)
+    index = ScopeIndex.of(Shelf(), 2, loading)
     assert index.columns["row"].tolist() == [2, 9, 12]
     assert told(index) == pytest.approx(told(loaded([row(2), row(9), row(12)])))
     ((_, segment),) = index.unsaved(2, {})
@@ -323,15 +315,13 @@ def test_a_filter_is_looked_up_once_and_then_known_of_what_comes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(scope, "MANY_DEAD", 3)
-    index, asked = loaded(ROWS[:4]), []
     gotcha = Compare(("category",), "$eq", "gotcha")
-
-    def matching(where: Filter) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        asked.append(where)
-        return np.array([2, 4, 99])
+    rows = [row(number) for number in (2, 4, 99)]
+    shelf = Shelf(replace(one, record=replace(one.record, category="gotcha")) for one in rows)
+    index = opened(shelf, ROWS[:4])
 
     def of(where: Filter) -> list[int]:
-        told: list[int] = index.columns["row"][index.passing(where, matching)].tolist()
+        told: list[int] = index.columns["row"][index.passing(where)].tolist()
         return told
 
     assert of(gotcha) == [2, 4]
@@ -342,7 +332,7 @@ def test_a_filter_is_looked_up_once_and_then_known_of_what_comes(
     index.apply([], [1, 3, 4])
     assert index.size == 2
     assert of(gotcha) == [2, 6]
-    assert asked == [gotcha]
+    assert shelf.filters == [gotcha]
 
 
 def test_a_segment_is_let_go_as_soon_as_it_is_taken_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,7 +356,7 @@ def test_a_segment_is_let_go_as_soon_as_it_is_taken_in(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(keyword, "FANOUT", 9)
     monkeypatch.setattr(ScopeIndex, "_adopt", noting)
-    index = ScopeIndex.of("a", 2, loading())
+    index = ScopeIndex.of(Shelf(), 2, loading())
     assert (index.live, noted) == (9, [0, 1, 2])
 
 
@@ -395,25 +385,16 @@ def test_each_memory_knows_its_namespace(asked: Scope, expected: list[int]) -> N
 
 
 def test_a_small_scope_is_soon_read_in_full() -> None:
-    index = loaded(ROWS)
+    shelf = Shelf(ROWS)
+    index = opened(shelf, ROWS)
     index.apply([], [4])
-    there, read = {each.row: each for each in ROWS}, list[list[int]]()
-
-    def records(rows: Sequence[int]) -> dict[int, MemoryRecord]:
-        read.append(list(rows))
-        return {number: there[number].record for number in rows}
-
-    def vectors(rows: Sequence[int], name: str) -> dict[int, Vector]:
-        read.append(list(rows))
-        return {number: there[number].vectors[name] for number in rows}
-
     for position in (0, 1, 2, 5):
-        assert counted(index, [position], records)[position].id == str(position + 1)
+        assert recalled(index, position)[position].id == str(position + 1)
     rest = [3, 5, 6, 7, 8, 9, 10, 11]
-    assert read == [[1], [2], rest]
-    index.vector_column("v", 2, vectors)
-    read.clear()
+    assert shelf.read == [[1], [2], rest]
+    index.vector_column("v", 2)
+    shelf.read.clear()
     for position in (0, 1, 2, 5):
-        towards = index.directions("v", np.array([position]), vectors)[0]
+        towards = index.directions("v", np.array([position]))[0]
         assert towards[0] / towards[1] == pytest.approx(position + 1)
-    assert read == [[1], [2], rest]
+    assert shelf.read == [[1], [2], rest]

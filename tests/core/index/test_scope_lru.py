@@ -4,13 +4,15 @@ from bethink.index.scope import ScopeIndex
 from bethink.index.scope_lru import ScopeLRU
 from bethink.model.namespaces import Scope
 
-EMPTY = ScopeIndex("a", 8).nbytes
+from .shelf import Shelf
+
+EMPTY = ScopeIndex(Shelf(), 8).nbytes
 
 
 def filled(most: int | None, *scopes: Scope) -> ScopeLRU:
     residents = ScopeLRU(most)
     for scope in scopes:
-        residents.add(ScopeIndex(scope, 8))
+        residents.add(ScopeIndex(Shelf(scope=scope), 8))
     return residents
 
 
@@ -36,7 +38,7 @@ def test_the_one_used_last_always_stays() -> None:
 
 def test_a_new_one_is_counted_at_once() -> None:
     residents = filled(3 * EMPTY, "a")
-    residents.add(ScopeIndex("b", 8, room=10 * EMPTY))
+    residents.add(ScopeIndex(Shelf(scope="b"), 8, room=10 * EMPTY))
     assert gone(residents) == ["a"]
 
 

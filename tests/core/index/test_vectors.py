@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bethink.index import vectors
-from bethink.index.vectors import VectorColumn, cosines, directions
-from bethink.model.arrays import Matrix, Positions
+from bethink.index.unit_vectors import cosines, directions, unit_rows
+from bethink.index.vectors import VectorColumn
+from bethink.model.arrays import Matrix
 
 from ..kernels import KERNELS
 
@@ -151,8 +152,7 @@ def test_a_damaged_vector_is_like_nothing_and_leaves_the_others(name: str, wrong
     scanned.append(damaged)
     near, margin = scan(scanned, np.array([1.0, 0.0]))
     assert near == pytest.approx([1.0, 0.0, 0.0], abs=margin)
-    exact = scanned.exactly(np.arange(3), lambda asked: damaged[asked], 1000, lambda: np.arange(3))
-    assert exact.tolist() == [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    assert unit_rows(damaged, 2).tolist() == [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
 
 
 def test_a_right_angle_is_exactly_zero() -> None:
@@ -189,25 +189,3 @@ def test_what_is_kept_is_compared_as_before(name: str) -> None:
     assert part.nbytes < whole.nbytes / 5
     part.append(matrix[:1])
     assert scan(part, query)[0][-1] == pytest.approx(1.0, abs=0.02)
-
-
-def test_exact_vectors_are_directions_read_once() -> None:
-    column, asked = VectorColumn(2), list[list[int]]()
-    column.append(np.ones((8, 2), np.float32))
-
-    def read(positions: Positions) -> Matrix:
-        asked.append(positions.tolist())
-        return np.array(
-            [[position, 1] if position else [0, 0] for position in positions], np.float32
-        )
-
-    def exactly(*positions: int) -> list[list[float]]:
-        found = column.exactly(np.array(positions), read, 1000, lambda: np.arange(8))
-        return [list(row) for row in found]
-
-    empty = column.nbytes
-    three, four = directions(np.array([[3, 1], [4, 1]], np.float32)).tolist()
-    assert exactly(3, 0) == [three, [0, 0]]
-    assert exactly(0, 4, 3) == [[0, 0], four, three]
-    assert asked == [[3, 0], [4]]
-    assert column.nbytes > empty

@@ -13,7 +13,6 @@ from typing import Any, Final
 from ...errors import HoleError, PathTakenError, ValidationError
 from ...memory.engine import Engine, Transaction
 from ...memory.writing import add, build_record, retire, revise, unexpired
-from ...model.arrays import Vector
 from ...model.namespaces import below
 from ...model.port import EMBEDDED
 from ...model.records import MemoryRecord, checked

@@ -1,0 +1,49 @@
+"""The reads of a scope from the file: what the index does not hold is read on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..model.arrays import Rows, Vector
+from ..model.filters import Filter
+from ..model.namespaces import Scope
+from ..model.port import Backend
+from ..model.records import MemoryRecord
+
+
+class ScopeReader:
+    """Reads of *scope* from *backend*, while other processes may write.
+
+    ``overtaken`` tells whether a write may show in the reads since ``start``.
+    """
+
+    def __init__(self, backend: Backend, scope: Scope) -> None:
+        self.scope = scope
+        self.overtaken = False
+        self._backend = backend
+        self._again = False
+
+    def start(self, *, again: bool) -> None:
+        """Begin the reads of one recall.
+
+        A filter looked up *again* does not count as overtaken: the look-up may take so long that a
+        write comes in every time.
+        """
+        self.overtaken, self._again = False, again
+
+    def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
+        """Return the vectors called *name* of *rows*."""
+        found = self._backend.vectors(rows, name)
+        self.overtaken |= len(found) < len(rows)
+        return found
+
+    def records(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
+        """Return the records of *rows*."""
+        found = self._backend.by_row(rows)
+        self.overtaken |= sum(each.state == "live" for each in found.values()) < len(rows)
+        return found
+
+    def matching(self, where: Filter) -> Rows:
+        """Return the rows that pass *where*."""
+        self.overtaken |= not self._again
+        return self._backend.matching(self.scope, where)
