@@ -29,7 +29,7 @@ _INDEXED: Final = frozenset(name for name, each in RECORD_FIELDS.items() if each
 _TEXT_FIELDS: Final = frozenset(name for name, each in RECORD_FIELDS.items() if each.keyed)
 
 
-@dataclass
+@dataclass(slots=True)
 class Transaction:
     """One write: each method is a mutation with a journal entry; all commit together."""
 
@@ -220,35 +220,38 @@ class Engine:
         index takes the changes in.
         """
         self.check_open()
-        touches = {}
+        touches, buffer = {}, self.index.touches
         try:
             with self.backend.write() as writer:
-                bound = self._bind(writer)
+                bound = self._bound or self._bind(writer)
                 transaction = Transaction(writer, self.clock(), writer.head())
-                due = None if closing else transaction.now
-                touches = self.index.touches.take(transaction.base, due)
-                transaction.touch(touches)
+                if buffer:
+                    touches = buffer.take(transaction.base, None if closing else transaction.now)
+                    transaction.touch(touches)
                 yield transaction
                 if guarded:
                     for check in self.guards:
                         check(transaction)
                 changes = transaction.changes()
         except NotAnchoredError:  # but written
-            self.index.touches.written(touches)
+            buffer.written(touches)
             raise
         except BaseException:
-            self.index.touches.put_back(touches)
+            buffer.put_back(touches)
             raise
         self._bound = bound
-        self.index.touches.written(touches)
+        if touches:
+            buffer.written(touches)
         self.index.apply(changes)
 
     def embed(self, records: Sequence[MemoryRecord]) -> list[Vector]:
         """Return one vector for each record; a record without content gets zeros."""
-        wanted = [embedded_text(record) for record in records if record.content]
-        vectors = iter(self.vectors(wanted) if wanted else ())
-        absent = np.zeros(self.dimension(), np.float32)
-        return [next(vectors) if record.content else absent for record in records]
+        texts = [embedded_text(record) for record in records if record.content]
+        vectors = self.vectors(texts) if texts else ()
+        if len(texts) == len(records):
+            return list(vectors)
+        made, absent = iter(vectors), np.zeros(self.dimension(), np.float32)
+        return [next(made) if record.content else absent for record in records]
 
     def vectors(self, texts: Sequence[str]) -> Matrix:
         """Return the embedder's vectors of *texts*, a matrix; refuse wrong shapes and numbers."""
@@ -312,8 +315,6 @@ class Engine:
 
         Return whether the embedder is noted.
         """
-        if self._bound:
-            return True
         stored = writer.fact("embedder")
         self._check_embedder(stored)
         if stored is None and writer.fact(DIMENSION) is not None:  # it was lost

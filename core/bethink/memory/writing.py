@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from ..errors import NotFoundError, ValidationError
 from ..model.arrays import Vector
-from ..model.fields import check_held
+from ..model.fields import check_held, content
 from ..model.filters import Compare, Filter, constant
 from ..model.journal import non_empty_fields
 from ..model.namespaces import EVERYWHERE, Scope
@@ -373,21 +373,18 @@ def build_record(
     Fields in *common* are checked already.
     """
     if isinstance(item, str):
-        item = {"content": item}
-    elif not isinstance(item, Mapping):
+        fields = {"namespace": "default", **common, "content": content("content", item)}
+    elif isinstance(item, Mapping):
+        fields = {"content": "", "namespace": "default", **common, **checked(item)}
+    else:
         raise ValidationError(f"an item must be a str or a mapping, not {type(item).__name__}")
-    fields = {"content": "", "namespace": "default", **common, **checked(item)}
     named, old = fields.pop("vectors", {}), fields.pop("supersedes", None)
-    id, occurred_at = fields.pop("id", None), fields.pop("occurred_at", None)
     check_held(fields["content"], fields.get("value"))
-    record = new_record(
-        id=id or new_id(),
-        created_at=now,
-        updated_at=now,
-        occurred_at=now if occurred_at is None else occurred_at,
-        **fields,
-    )
-    return record, named, old
+    fields["id"] = fields.get("id") or new_id()
+    fields["created_at"] = fields["updated_at"] = now
+    if fields.get("occurred_at") is None:
+        fields["occurred_at"] = now
+    return new_record(**fields), named, old
 
 
 def add(

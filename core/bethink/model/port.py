@@ -46,7 +46,7 @@ class Row:
     vectors: Mapping[str, Vector]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Changes:
     """The changes from journal position *base* (exclusive) to *head*.
 

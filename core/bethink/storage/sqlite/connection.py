@@ -14,16 +14,16 @@ from typing import Any, Final, Literal
 
 from ...errors import StorageError, StoreBusyError, StoreClosedError
 from ...model.forks import opening
-from .opening import MEMORY, connect, explained, prepare
+from .opening import MEMORY, Connection, connect, explained, prepare
 from .schema import Renewal, migrate
-from .write_queue import Turnstile, waited
+from .write_queue import Turnstile, run_unlocked, waited
 
 Durability = Literal["full", "normal"]
 
 BUSY_SECONDS: Final = 30.0
 _TOGETHER: Final = 64
 _COMES_SOON: Final = 0.05
-_MOMENT: Final = 50  # milliseconds
+_MOMENT: Final = 0.05
 _PAUSE: Final = 0.005
 _STILL_READ: Final = (
     "what was erased is out of everyone's reach, but its bytes are still in the file's log, "
@@ -92,7 +92,7 @@ class Connections:
             raise
         self._asleep = False
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> Connection:
         self._check_there()  # or it would be made anew, for all to read
         return connect(self.path, self._synchronous, BUSY_SECONDS)
 
@@ -113,22 +113,13 @@ class Connections:
         self._waiting = 0
         self._group: _Group | None = None
 
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> _Writing:
         """Hold the write transaction; what the body did is committed at the end or undone.
 
         Threads that wait for their turn meanwhile are let into the same transaction, and one commit
         serves them all; each returns once it is done. A body that fails undoes only its own work.
         """
-        with explained(self.path):
-            group = self._join()
-            try:
-                yield self._writer
-            except BaseException:
-                self._leave(group, undo=True)
-                raise
-            self._leave(group)
-            self._await(group)
+        return _Writing(self)
 
     def _join(self) -> _Group:
         """Enter the open transaction, or begin one."""
@@ -154,6 +145,7 @@ class Connections:
 
     def _begun(self) -> _Group:
         try:
+            self._writer.wait_for_locks(0)  # the turnstile is fairer than SQLite
             self._turnstile.begin(self._writer)
             self._check_there()
             return _Group()
@@ -203,7 +195,7 @@ class Connections:
     def _commit(self, group: _Group) -> None:
         self._group, failure = None, None
         try:
-            self._writer.execute("COMMIT")
+            run_unlocked(self._writer, "COMMIT", time.monotonic() + BUSY_SECONDS, _PAUSE)
         except BaseException as error:
             failure = error
             if self._writer.in_transaction:
@@ -234,10 +226,12 @@ class Connections:
             _locked(lock)
         try:
             self._wake()
+            connection = self._writer if free else self._reader
+            connection.wait_for_locks(BUSY_SECONDS)
         except BaseException:
             lock.release()
             raise
-        return self._writer if free else self._reader, lock
+        return connection, lock
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -277,21 +271,19 @@ class Connections:
         deadline = time.monotonic() + patience
         with explained(self.path):
             with self._alone() as writer:
+                writer.wait_for_locks(0)
                 self._turnstile.begin(writer, "VACUUM")
             if not waited(self._log_emptied, deadline, _PAUSE):
                 raise StoreBusyError(self.path, _STILL_READ)
 
     def _log_emptied(self) -> bool:
         with self._alone() as writer:
-            writer.execute(f"PRAGMA busy_timeout = {_MOMENT}")  # it keeps other writers waiting
-            try:
-                blocked, *_ = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            finally:
-                writer.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
+            writer.wait_for_locks(_MOMENT)  # it keeps other writers waiting
+            blocked, *_ = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not blocked
 
     @contextmanager
-    def _alone(self) -> Iterator[sqlite3.Connection]:
+    def _alone(self) -> Iterator[Connection]:
         """Hold all connections to the file, with no transaction open."""
         with self._lasting_lock, self._write_lock, self._read_lock:
             self._wake()
@@ -346,12 +338,40 @@ class Connections:
                     self._open()
 
 
-class _Reading(explained):
-    """What ``Connections.reading`` returns: a plain class, for it is entered for every read."""
+class _Using(explained):
+    """Use a connection of *connections*: a plain class, for it is entered at every call."""
 
     def __init__(self, connections: Connections) -> None:
         super().__init__(connections.path)
         self._connections = connections
+
+
+class _Writing(_Using):
+    """What ``Connections.writing`` returns."""
+
+    def __enter__(self) -> sqlite3.Connection:  # type: ignore[override]
+        try:
+            self._group = self._connections._join()
+        except BaseException as error:
+            super().__exit__(type(error), error, None)
+            raise
+        return self._connections._writer
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        try:
+            self._connections._leave(self._group, undo=error is not None)
+            if error is None:
+                self._connections._await(self._group)
+        except BaseException as failed:
+            super().__exit__(type(failed), failed, None)
+            raise
+        super().__exit__(kind, error, trace)
+
+
+class _Reading(_Using):
+    """What ``Connections.reading`` returns."""
 
     def __enter__(self) -> sqlite3.Connection:  # type: ignore[override]
         try:

@@ -41,16 +41,29 @@ def prepare(path: str) -> None:
                 raise  # if a crash cut a checkpoint short, the log mends it
 
 
-def connect(path: str, synchronous: str, patience: float) -> sqlite3.Connection:
-    """Return a connection in autocommit mode that waits *patience* seconds for locks."""
+class Connection(sqlite3.Connection):
+    """A connection in autocommit mode; ``wait_for_locks`` says how long."""
+
+    _waits: float | None = None
+
+    def wait_for_locks(self, seconds: float) -> None:
+        """From now on, wait so long for locks of other connections."""
+        if self._waits != seconds:
+            self.execute(f"PRAGMA busy_timeout = {int(1000 * seconds)}")
+            self._waits = seconds
+
+
+def connect(path: str, synchronous: str, patience: float) -> Connection:
+    """Return a connection that waits *patience* seconds for locks."""
     connection = sqlite3.connect(
         path,
-        timeout=patience,
         isolation_level=None,
         check_same_thread=False,
         cached_statements=256,
+        factory=Connection,
     )
     try:
+        connection.wait_for_locks(patience)
         version_of(connection, path)
         # SQLite's busy handler does not cover this step.
         run_unlocked(connection, "PRAGMA journal_mode = WAL", time.monotonic() + patience, _PAUSE)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from operator import attrgetter
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter, is_, itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import CorruptStoreError
 from ...model.arrays import Vector
 from ...model.fields import to_json
-from ...model.journal import FULL_RECORD, is_well_formed
+from ...model.journal import FULL_RECORD, is_well_formed, non_empty_fields
 from ...model.namespaces import Scope, Subtree, below
 from ...model.port import Entry
 from ...model.records import RECORD_FIELDS, MemoryRecord, new_record
@@ -22,6 +22,10 @@ COLUMNS: Final = ", ".join(FIELDS)
 ENTRY_COLUMNS: Final = "seq, at, action, id, namespace, was, row, changes"
 _VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
 _values = attrgetter(*FIELDS)
+_all_but_id_and_content = itemgetter(
+    *(place for place, name in enumerate(FIELDS) if name not in ("id", "content"))
+)
+_BLANK: Final = "\0"  # no namespace holds a NUL
 _MANY: Final = 50
 _SINGLE: Final = np.dtype("<f4")
 
@@ -73,6 +77,24 @@ def to_values(record: MemoryRecord) -> list[Any]:
     return values
 
 
+def entry_texts(
+    records: Iterable[MemoryRecord], columns: Iterable[Sequence[object]]
+) -> Iterator[str]:
+    """Yield the JSON of each new record for the journal; *columns* are those of ``to_values``.
+
+    Most values of a record are the same objects as in the record before: they are encoded only
+    once. Equal objects will not do, since 0.0 and -0.0 differ in JSON.
+    """
+    last: tuple[object, ...] | None = None
+    for record, values in zip(records, columns, strict=True):
+        others = _all_but_id_and_content(values)
+        if last is None or not all(map(is_, others, last)):
+            template = to_json({**non_empty_fields(record), "id": _BLANK, "content": _BLANK})
+            before, between, after = template.split(to_json(_BLANK), 2)
+            last = others
+        yield f"{before}{to_json(record.id)}{between}{to_json(record.content)}{after}"
+
+
 def to_record(values: Sequence[Any]) -> MemoryRecord:
     """Return the record of a row with columns in the order of ``FIELDS``."""
     columns = list(_RECORD(values))
@@ -107,9 +129,13 @@ def to_entry(values: Sequence[Any]) -> Entry:
     return Entry._make((*_ENTRY(values[:-1]), *to_changes(values[-1])))
 
 
-def to_blob(vector: Vector) -> bytes:
-    """Return the vector as little-endian float32 bytes."""
-    return vector.astype(_SINGLE, copy=False).tobytes()
+def to_blob(vector: Vector) -> bytearray:
+    """Return the vector as little-endian float32 bytes.
+
+    A ``bytearray``, since ``sqlite3`` looks for an adapter of ``bytes``: that takes longer than the
+    copy.
+    """
+    return bytearray(vector.astype(_SINGLE, copy=False))
 
 
 def to_vector(blob: bytes) -> Vector:

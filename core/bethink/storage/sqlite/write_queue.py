@@ -39,15 +39,14 @@ class Turnstile:
         self._patience = patience
 
     def begin(self, connection: sqlite3.Connection, statement: str = "BEGIN IMMEDIATE") -> None:
-        """Run *statement*, which takes the write lock, when it is this process's turn."""
-        connection.execute("PRAGMA busy_timeout = 0")
-        try:
-            if os.path.exists(self._line) or not _ran(connection, statement):
-                deadline = time.monotonic() + self._patience
-                with self._turn(deadline - self._patience / 2):
-                    run_unlocked(connection, statement, deadline, _PAUSE)
-        finally:
-            connection.execute(f"PRAGMA busy_timeout = {int(1000 * self._patience)}")
+        """Run *statement*, which takes the write lock, when it is this process's turn.
+
+        *connection* must not wait for locks itself.
+        """
+        if os.path.exists(self._line) or not _ran(connection, statement):
+            deadline = time.monotonic() + self._patience
+            with self._turn(deadline - self._patience / 2):
+                run_unlocked(connection, statement, deadline, _PAUSE)
 
     def remove(self) -> None:
         """Remove the file; a process that still waits in line only loses its place."""

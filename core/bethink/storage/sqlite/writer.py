@@ -26,6 +26,7 @@ from .rows import (
     HOLDS_KEY,
     JSON_LIST,
     RowTypes,
+    entry_texts,
     spanning,
     to_blob,
     to_values,
@@ -40,7 +41,7 @@ _UPDATE: Final = (
 )
 _RECORD: Final = (
     f"INSERT INTO records (row, ordinal, revision, {COLUMNS}) "
-    f"VALUES ({', '.join('?' * (3 + len(FIELDS)))})"
+    f"VALUES (?1, ?1, ?1{', ?' * len(FIELDS)})"
 )
 _ACCESSED: Final = (
     "SELECT row, ordinal, id, access_count, last_accessed_at FROM records "
@@ -143,10 +144,12 @@ class SQLiteWriter:
     def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         """Add a record; an id that exists is refused."""
         row = self._head + 1
-        added = Row(row, row, record, vectors)
-        self._insert_records([added])
+        try:
+            self._connection.execute(_RECORD, (row, *to_values(record)))
+        except sqlite3.IntegrityError as error:
+            raise ValidationError(self._taken(record.id)) from error
         self._attach(row, vectors)
-        return added
+        return Row(row, row, record, vectors)
 
     def insert_all(
         self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
@@ -156,7 +159,14 @@ class SQLiteWriter:
             Row(row, row, record, own)
             for row, (record, own) in enumerate(zip(records, vectors, strict=True), self._head + 1)
         ]
-        self._insert_records(rows)
+        columns = list(map(to_values, records))
+        before = self._connection.total_changes
+        numbered = ((each.row, *own) for each, own in zip(rows, columns, strict=True))
+        try:
+            self._connection.executemany(_RECORD, numbered)
+        except sqlite3.IntegrityError as error:
+            refused = rows[self._connection.total_changes - before]
+            raise ValidationError(self._taken(refused.record.id)) from error
         self._connection.executemany(
             _VECTOR,
             (
@@ -171,17 +181,8 @@ class SQLiteWriter:
                 self._attach(each.row, named)
         if rows:
             self._note_time(at)
-        self._connection.executemany(_ENTRY, self._entries(rows, at))
+        self._connection.executemany(_ENTRY, self._entries(rows, columns, at))
         return rows
-
-    def _insert_records(self, rows: Sequence[Row]) -> None:
-        before = self._connection.total_changes
-        columns = ((each.row, each.row, each.row, *to_values(each.record)) for each in rows)
-        try:
-            self._connection.executemany(_RECORD, columns)
-        except sqlite3.IntegrityError as error:
-            refused = rows[self._connection.total_changes - before]
-            raise ValidationError(self._taken(refused.record.id)) from error
 
     def _taken(self, id: str) -> str:
         found = self._connection.execute("SELECT state FROM records WHERE id = ?", (id,)).fetchone()
@@ -189,13 +190,16 @@ class SQLiteWriter:
             return f"a record with id {id!r} exists already; use update"
         return f"a record with id {id!r} exists already, but is {found[0]}; use another id"
 
-    def _entries(self, rows: Sequence[Row], at: float) -> Iterator[tuple[object, ...]]:
-        """Yield the journal entries of new *rows*."""
+    def _entries(
+        self, rows: Sequence[Row], columns: Sequence[Sequence[object]], at: float
+    ) -> Iterator[tuple[object, ...]]:
+        """Yield the journal entries of new *rows*, whose records have these *columns*."""
         salts = os.urandom(_SALT * len(rows))
-        for number, each in enumerate(rows):
+        texts = entry_texts((each.record for each in rows), columns)
+        for number, (each, text) in enumerate(zip(rows, texts, strict=True)):
             salt = salts[number * _SALT : (number + 1) * _SALT]
-            columns = (each.row, at, "store", each.record.id, each.record.namespace, None, each.row)
-            yield self._chained(columns, salt, to_json(non_empty_fields(each.record)))
+            place = (each.row, at, "store", each.record.id, each.record.namespace, None, each.row)
+            yield self._chained(place, salt, text)
 
     def patch(self, row: int, record: MemoryRecord) -> None:
         """Change fields that are not indexed, keeping the row."""
@@ -334,8 +338,8 @@ class SQLiteWriter:
         """Return all columns of the next entry, from now on the last; *columns* are the first."""
         digested = digest(salt, text or "")
         self._head, self._link = columns[0], chain_hash(self._link, columns, digested)
-        kept = (None, None) if text is None else (salt, text)
-        return (*columns, digested, self._link, *kept)
+        kept = (None, None) if text is None else (bytearray(salt), text)
+        return (*columns, bytearray(digested), bytearray(self._link), *kept)  # see ``to_blob``
 
     def snapshot(self, name: str, at: float) -> None:
         """Name the last journal position, *at* this time; refuse a name that is taken."""
