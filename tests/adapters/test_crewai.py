@@ -124,6 +124,13 @@ class TestRecords:
         storage.save([record("second", "/b", id="r", embedding=Y)])
         assert [(r.content, r.scope, s) for r, s in storage.search(Y)] == [("second", "/b", 1.0)]
 
+    def test_a_deleted_record_is_saved_again_beside_others(self, storage: CrewStorage) -> None:
+        storage.save([record("deleted", id="r"), record("old", id="k")])
+        storage.delete(record_ids=["r"])
+        storage.save([record("back", id="r"), record("new", id="n"), record("newer", id="k")])
+        held = {each.id: each.content for each in storage.list_records()}
+        assert held == {"r": "back", "n": "new", "k": "newer"}
+
     def test_a_failing_save_brings_nothing_back(self, storage: CrewStorage) -> None:
         storage.save([record("deleted", id="r"), record("kept")])
         storage.delete(record_ids=["r"])

@@ -367,6 +367,14 @@ def test_a_store_that_was_given_stays_open(store: MemoryStore) -> None:
     assert store.count() == 0
 
 
+def test_a_store_that_was_opened_is_closed(tmp_path: Path) -> None:
+    saver = BethinkSaver(tmp_path / "agent.db")
+    saver.close()
+    saver.close()
+    with pytest.raises(StoreClosedError):
+        saver.store.count()
+
+
 def test_a_closed_store_is_loud(store: MemoryStore) -> None:
     graph = graph_of(BethinkSaver(store), reply=reply)
     store.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
@@ -44,6 +45,7 @@ def cosine(left: str, right: str) -> float:
         ("Kubernetes 1.29", "ku ##ber ##net ##es 1 . 29"),
         ("Crème brûlée", "cr ##eme br ##ule ##e"),
         ("don't", "don ' t"),
+        ("one\u2014two \u00abx\u00bb \u0301", "one \u2014 two \u00ab x \u00bb"),
         ("naïve\u200b\x00 co-op\u2028x\ty", "naive co - op x y"),
         ("図書館", "[UNK] 書 [UNK]"),
         ("한국", "ᄒ ##ᅡ ##ᆫ ##ᄀ ##ᅮ ##ᆨ"),
@@ -70,9 +72,45 @@ def test_pieces_put_together_are_the_words_again(text: str) -> None:
 def test_pieces_of_more_words_than_are_kept_stay_right() -> None:
     cut = WordPieces(vocabulary())
     before = cut("remember the milk")
-    for number in range(70_000):
-        cut(f"{number:x}")
+    cut(" ".join(f"x{number}" for number in range((1 << 16) - 3)))
+    assert len(cut) == 1 << 16
+    assert cut("one more") == WordPieces(vocabulary())("one more")
+    assert len(cut) == 2
     assert cut("remember the milk") == before
+
+
+IDEOGRAPHS = (
+    "\u3400\u4dbf \u4e00\u9fff \uf900\ufaff \U00020000\U0002a6df \U0002a700\U0002b73f "
+    "\U0002b740\U0002b81f \U0002b920\U0002ceaf \U0002f800\U0002fa1f"
+)
+"""The first and the last character of each block of BERT's ideographs."""
+OUTSIDE = (
+    "\u33ff \u4dc0 \ua000 \ufb00 \U0002a6e0 \U0002a6ff \U0002b820 \U0002b91f \U0002ceb0 "
+    "\U0002f7ff \U0002fa20"
+)
+"""The neighbours of the blocks, as far as they are no punctuation."""
+
+
+@pytest.mark.parametrize("character", IDEOGRAPHS.replace(" ", ""))
+def test_an_ideograph_is_a_word_of_its_own(character: str) -> None:
+    (_, word, _) = split(f"a{character}b")
+    assert word == unicodedata.normalize("NFD", character)
+
+
+@pytest.mark.parametrize("character", OUTSIDE.split())
+def test_what_is_no_ideograph_is_part_of_a_word(character: str) -> None:
+    assert len(split(f"a{character}b")) == 1
+
+
+def test_the_longest_word_that_is_spelled_has_a_hundred_letters() -> None:
+    assert pieces("a" * 100) != ["[UNK]"]
+    assert pieces("a" * 101) == ["[UNK]"]
+
+
+def test_a_mark_of_unreadable_bytes_leaves_the_word_whole() -> None:
+    assert split("mi\ufffdlk \ufffd") == ["milk", ""]
+    whole, marked = StaticEmbedder().embed(["the milk", "the mi\ufffdlk"])
+    assert np.array_equal(whole, marked)
 
 
 def test_the_table_is_the_one_the_vectors_are_named_after() -> None:

@@ -57,6 +57,36 @@ def test_an_access_shows_at_once_everywhere(store: MemoryStore, clock: Clock) ->
     assert [(one.access_count, one.last_accessed_at) for one in found if one] == [(2, 1010.0)] * 4
 
 
+ACCESSED = {"access_count": {"$gte": 1}}
+BESIDE = {
+    "alone": ACCESSED,
+    "beside another": {"author": "Ann", **ACCESSED},
+    "before another": {**ACCESSED, "author": "Ann"},
+    "in a list": {"$and": [{"author": "Ann"}, ACCESSED]},
+    "as a choice": {"$or": [{"author": "Eve"}, ACCESSED]},
+    "negated": {"$not": {"access_count": 0}},
+    "by time": {"author": "Ann", "last_accessed_at": {"$gte": 0.0}},
+}
+
+
+@pytest.mark.parametrize("where", BESIDE.values(), ids=BESIDE)
+def test_a_filter_on_accesses_sees_the_latest(store: MemoryStore, where: dict[str, Any]) -> None:
+    cat, dog = store.store_many(["a red cat", "a red dog"], author="Ann")
+
+    def found() -> tuple[list[str], int, list[str]]:
+        hits = store.recall("red", where=where, touch=False)
+        listed = [each.id for each in store.all(where=where)]
+        return [hit.memory.id for hit in hits], store.count(where=where), listed
+
+    assert found() == ([], 0, [])
+    store.touch(cat.id)
+    assert found() == ([cat.id], 1, [cat.id])
+    store.touch(dog.id)
+    assert found()[1:] == (2, [cat.id, dog.id])
+    store.touch(cat.id)
+    assert store.forget(where=where) == 2
+
+
 def test_recall_counts_as_an_access_of_what_it_returns(store: MemoryStore, clock: Clock) -> None:
     cat, dog = store.store_many(["a red cat", "a red dog"])
     clock.now += 5

@@ -151,25 +151,6 @@ def test_a_file_that_is_opened_twice_stays_locked(path: Path) -> None:
     assert contents(path) == {"one", "two"}
 
 
-def test_a_file_stays_locked_until_the_last_of_its_stores_is_closed(path: Path) -> None:
-    def go_on(say: Say) -> None:
-        first, second = MemoryStore(path), MemoryStore(path)
-        first.close()
-        first.close()
-        MemoryStore(path).close()
-        second.store("one")
-        ask(say)
-        second.store("two")
-        ask(say)
-
-    with Child(go_on) as child:
-        child.wait_for_question()
-        MemoryStore(path).close()
-        child.answer()
-        child.wait_for_question()
-    assert contents(path) == {"one", "two"}
-
-
 @contextmanager
 def busy(store: MemoryStore) -> Iterator[None]:
     """Write, recall and list in threads all the while."""
