@@ -217,6 +217,7 @@ def test_document_holds_every_measure(document: dict[str, list[dict[str, object]
     assert {row["embedder"] for row in document["figures"]} == {"shared", "own"}
 
 
+@pytest.mark.slow
 def test_document_has_the_promised_shape(document: dict[str, list[dict[str, object]]]) -> None:
     assert list(json.loads(json.dumps(document))) == [
         "machine",
@@ -242,6 +243,7 @@ def test_document_has_the_promised_shape(document: dict[str, list[dict[str, obje
     }
 
 
+@pytest.mark.slow
 def test_document_tells_how_many_vectors_an_answer_takes(
     document: dict[str, list[dict[str, Any]]],
 ) -> None:
@@ -255,6 +257,7 @@ def test_survivors_are_held_against_their_goal(most: int, met: bool) -> None:
     assert (row["median"], row["p95"], row["met"]) == (18, most, met)
 
 
+@pytest.mark.slow
 def test_json_has_a_line_for_every_row(document: dict[str, list[dict[str, object]]]) -> None:
     text = as_json(document)
     assert json.loads(text) == document
@@ -286,6 +289,7 @@ def test_the_largest_sizes_are_measured_with_shared_vectors_only(
     assert {(row["size"], row["embedder"]) for row in found["figures"]} == {(60, "shared")}
 
 
+@pytest.mark.slow
 def test_saved_figures_are_told_again_without_measuring(
     document: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -309,6 +313,7 @@ def test_durations_have_two_or_three_digits(seconds: float, told: str) -> None:
     assert duration(seconds) == told
 
 
+@pytest.mark.slow
 def test_tables_name_every_measure_and_ratio(document: dict[str, list[dict[str, object]]]) -> None:
     text = as_text(document)
     assert "60 memories, shared embedder" in text

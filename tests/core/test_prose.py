@@ -35,6 +35,7 @@ def share(found: list[str]) -> float:
     return sum(POINTERS.fullmatch(word) is not None for word in found) / max(1, len(found))
 
 
+@pytest.mark.slow
 def test_docstrings_of_the_core_have_nouns() -> None:
     paths = sorted((ROOT / "core").glob("**/*.py"))
     found = [word for path in paths for prose in docstrings(path) for word in words(prose)]

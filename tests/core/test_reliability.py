@@ -572,13 +572,11 @@ def test_processes_that_make_a_file_at_once_make_it_once(tmp_path: Path) -> None
 @forks
 def test_processes_lose_nothing_of_each_other(path: Path) -> None:
     names, steps = [f"process{n}" for n in range(16)], 12
+    with opened(path) as store:
+        store.store("all touch this", id="touched", namespace="touched")
 
     def run(name: str) -> State:
-        with MemoryStore(path, embedder=Words()) as store:
-            if name == names[0]:
-                store.store("all touch this", id="touched", namespace="touched")
-            while store.get("touched") is None:
-                assert store.count() == 0
+        with opened(path) as store:
             return live(store, name, steps)
 
     states = dict(zip(names, together([partial(run, name) for name in names]), strict=True))

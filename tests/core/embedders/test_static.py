@@ -26,9 +26,11 @@ HERE = Path(bethink.embedders.static.__file__).parent
 TABLE = "1ab209597a6b59c4433dd581555d035995bff37ea7469971b9eb064431f07fa9"
 
 
+NAMES = vocabulary()
+
+
 def pieces(text: str) -> list[str]:
-    names = vocabulary()
-    return [names[number] for number in word_pieces()(text)]
+    return [NAMES[number] for number in word_pieces()(text)]
 
 
 def cosine(left: str, right: str) -> float:
@@ -62,9 +64,8 @@ def test_texts_are_cut_as_bert_cuts_them(text: str, expected: str) -> None:
 @pytest.mark.slow
 @given(st.text())
 def test_pieces_put_together_are_the_words_again(text: str) -> None:
-    names = WordPieces(vocabulary())
     for word in split(text):
-        cut = [vocabulary()[number] for number in names(word)]
+        cut = pieces(word)
         assert cut in ([], ["[UNK]"]) or "".join(p.removeprefix("##") for p in cut) == word
 
 

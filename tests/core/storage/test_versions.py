@@ -128,6 +128,7 @@ def test_a_file_of_version_1_answers_as_ever(
         assert making.answers(store) == ANSWERS
 
 
+@pytest.mark.slow
 def test_a_new_field_leaves_old_files_as_they_were(old: Path, name: str, newer: Path) -> None:
     problems, answers = run(newer, old, name)
     assert (problems, without_mood(answers), version(old)) == ([], ANSWERS, 2)
@@ -150,6 +151,7 @@ def test_a_new_field_leaves_old_files_as_they_were(old: Path, name: str, newer: 
     assert written == [True, ["new"], ["new"], [None, "calm"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["keyed"], indirect=True)
 @pytest.mark.parametrize("change", ["content = 'forged'", "importance = 0.9, code = zeroblob(32)"])
 def test_what_was_forged_before_an_upgrade_is_found_after(
@@ -168,6 +170,7 @@ def test_what_was_forged_before_an_upgrade_is_found_after(
     assert "record 'cat' was changed" in run(newer, old, name, read)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["keyed"], indirect=True)
 @pytest.mark.parametrize(
     ("sql", "told"),
@@ -193,6 +196,7 @@ def test_a_file_that_was_changed_is_not_upgraded(
     assert version(old) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["keyed"], indirect=True)
 @pytest.mark.parametrize(
     "sql",
@@ -218,6 +222,7 @@ def test_what_is_forged_after_an_upgrade_is_found(
     assert {"cat", "seal"} & set(run(newer, old, name, code))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["keyed"], indirect=True)
 def test_only_the_key_upgrades(old: Path, newer: Path) -> None:
     code = (
@@ -229,6 +234,7 @@ def test_only_the_key_upgrades(old: Path, newer: Path) -> None:
     assert version(old) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["keyed"], indirect=True)
 def test_an_upgrade_cut_short_is_made_again(old: Path, name: str, newer: Path) -> None:
     cut = (
@@ -241,6 +247,7 @@ def test_an_upgrade_cut_short_is_made_again(old: Path, name: str, newer: Path) -
     assert (problems, without_mood(answers), version(old)) == ([], ANSWERS, 2)
 
 
+@pytest.mark.slow
 def test_a_new_file_of_version_2_is_whole(tmp_path: Path, newer: Path) -> None:
     code = (
         "with opened(path, KEY) as store:\n    store.store('one', id='one')\n"

@@ -144,6 +144,7 @@ def test_stems_are_whole() -> None:
     assert stems("Infrastructures серверы 猫が") == ["infrastructur", "серверы", "猫が", "猫"]
 
 
+@pytest.mark.slow
 @given(ANY_SCRIPT)
 def test_composed_and_decomposed_text_give_the_same_terms(text: str) -> None:
     forms = [unicodedata.normalize(form, text) for form in ("NFC", "NFD", "NFKC", "NFKD")]

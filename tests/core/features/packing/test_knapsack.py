@@ -77,6 +77,7 @@ def test_no_subset_that_fits_has_a_greater_value(instance: Instance) -> None:
     assert values[taken].sum() == pytest.approx(best_by_trying(*instance), abs=1e-12)
 
 
+@pytest.mark.slow
 @given(instances(16), st.integers(1, 9) | st.sampled_from((1 << 18, 10**9)))
 def test_weights_of_a_common_unit_lose_nothing(instance: Instance, unit: int) -> None:
     values, weights, groups, setups, capacity = instance
