@@ -128,8 +128,7 @@ class TestRecords:
         storage.save([record("deleted", id="r"), record("old", id="k")])
         storage.delete(record_ids=["r"])
         storage.save([record("back", id="r"), record("new", id="n"), record("newer", id="k")])
-        held = {each.id: each.content for each in storage.list_records()}
-        assert held == {"r": "back", "n": "new", "k": "newer"}
+        assert sorted(contents(storage.list_records())) == ["back", "new", "newer"]
 
     def test_a_failing_save_brings_nothing_back(self, storage: CrewStorage) -> None:
         storage.save([record("deleted", id="r"), record("kept")])
