@@ -28,7 +28,9 @@ if TYPE_CHECKING:
         PathTakenError,
         RateLimitError,
         SchemaTooNewError,
+        ScreenedError,
         SimilarMemoryError,
+        SourceError,
         StorageError,
         StoreBusyError,
         StoreClosedError,
@@ -136,10 +138,12 @@ __all__ = [
     "Repair",
     "SchemaTooNewError",
     "ScoredRecord",
+    "ScreenedError",
     "SentenceTransformerEmbedder",
     "ShortTermMemory",
     "SimilarMemoryError",
     "Snapshot",
+    "SourceError",
     "StaticEmbedder",
     "StorageError",
     "StoreBusyError",
@@ -164,8 +168,8 @@ _NAMES_BY_MODULE = {
         "BethinkError CorruptStoreError DimensionError EmbedderError EmbedderMismatchError "
         "HoleError IntegrityKeyError IsAFolderError LineRangeError MissingExtraError "
         "NotABethinkFileError NotAnchoredError NotFoundError OccurrenceError PathTakenError "
-        "RateLimitError SchemaTooNewError SimilarMemoryError StorageError StoreBusyError "
-        "StoreClosedError TamperedError ValidationError"
+        "RateLimitError SchemaTooNewError ScreenedError SimilarMemoryError SourceError "
+        "StorageError StoreBusyError StoreClosedError TamperedError ValidationError"
     ),
     "features.conflicts": "Conflict",
     "features.duplicates": "Consolidated",

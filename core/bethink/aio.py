@@ -15,6 +15,7 @@ from .features.files import Files
 from .features.links import LinkReader
 from .features.transfer import Merged
 from .features.working import KeyedMemory
+from .memory.engine import Screen
 from .memory.history import When
 from .memory.memories import View
 from .store import MemoryStore, Past
@@ -122,6 +123,12 @@ class AsyncMemoryStore(_AsyncView):
         wrapped = cls.__new__(cls)
         wrapped.sync = store
         return wrapped
+
+    def for_source(self, source: str, *, screen: Screen | None = None) -> AsyncMemoryStore:
+        """Return a handle of the store for what comes from *source*."""
+        return AsyncMemoryStore.wrap(self.sync.for_source(source, screen=screen))
+
+    update_wrapper(for_source, MemoryStore.for_source)
 
     store = _async_write(MemoryStore.store)
     store_many = _async_write(MemoryStore.store_many)

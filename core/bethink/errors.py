@@ -10,7 +10,9 @@ keeps those values as attributes, and survives pickling (so it crosses process p
     │   ├── IsAFolderError                      a file is wanted, and that is a folder
     │   ├── HoleError                           a file has lost a part of its text
     │   ├── OccurrenceError                     a text to replace does not occur exactly once
-    │   └── LineRangeError                      a file has no such line
+    │   ├── LineRangeError                      a file has no such line
+    │   ├── SourceError                         a handle of one source changes another source
+    │   └── ScreenedError                       the store's screen refused a memory
     ├── NotFoundError (LookupError)             no such record
     ├── EmbedderMismatchError (ValueError)      the file was made with another embedder
     ├── IntegrityKeyError (ValueError)          the file has no key, another one, or needs one
@@ -119,6 +121,26 @@ class LineRangeError(ValidationError):
         self.line = line
         self.first = first
         self.last = last
+
+
+class SourceError(ValidationError):
+    """Refuse a change of a record of the source *found* by a handle for the source *own*."""
+
+    def __init__(self, id: str, found: str | None, own: str) -> None:
+        message = f"record {id!r} has the source {found!r}; a handle for {own!r} cannot change it"
+        super().__init__(message, id, found, own)
+        self.id = id
+        self.found = found
+        self.own = own
+
+
+class ScreenedError(ValidationError):
+    """Refuse a memory that the store's screen does not let pass; *content* is the text."""
+
+    def __init__(self, content: str) -> None:
+        shown = content if len(content) <= 80 else f"{content[:79]}…"
+        super().__init__(f"the screen refused {shown!r}", content)
+        self.content = content
 
 
 class NotFoundError(BethinkError, LookupError):

@@ -53,6 +53,9 @@ class MemoryStore(
     a file put back to an earlier state is refused. A file keeps the key of the first opening; a
     different key, or none, raises ``IntegrityKeyError``.
 
+    *screen*, a function of a new or changed record, returns the text to store, or None to refuse
+    the record with ``ScreenedError``. Imports and merged stores are not screened.
+
     A store may be used from many threads and its file by many processes. After ``close`` every verb
     raises ``StoreClosedError``; a wrong argument raises ``ValidationError`` before anything is
     written.

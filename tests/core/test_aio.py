@@ -21,7 +21,7 @@ from bethink.features.outcomes import DRIFT_AFTER_SECONDS
 VERBS = [
     name
     for name, verb in inspect.getmembers(MemoryStore, inspect.isfunction)
-    if not name.startswith("_")
+    if not name.startswith("_") and name != "for_source"  # makes a handle without any input
 ]
 
 

@@ -5,15 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from ..embedders import Embedder, check_rows
-from ..errors import CorruptStoreError, EmbedderMismatchError, NotAnchoredError, StoreClosedError
+from ..errors import (
+    CorruptStoreError,
+    EmbedderMismatchError,
+    NotAnchoredError,
+    ScreenedError,
+    SourceError,
+    StoreClosedError,
+)
 from ..index import MAX_RESIDENT, ResidentIndex
+from ..model import fields
 from ..model.arrays import Matrix, Vector
 from ..model.fields import identifier, integer, number
 from ..model.filters import Filter, sees_accesses
@@ -29,6 +38,10 @@ _INDEXED: Final = frozenset(name for name, each in RECORD_FIELDS.items() if each
 _TEXT_FIELDS: Final = frozenset(name for name, each in RECORD_FIELDS.items() if each.keyed)
 
 
+Screen: TypeAlias = Callable[[MemoryRecord], str | None]
+"""Returns the text to store for a new or changed record; None refuses the record."""
+
+
 @dataclass(slots=True)
 class Transaction:
     """One write: each method is a mutation with a journal entry; all commit together."""
@@ -40,6 +53,8 @@ class Transaction:
     live: dict[int, Row] = field(default_factory=dict)
     namespaces: set[str] = field(default_factory=set)
     erased: set[str] = field(default_factory=set)
+    source: str | None = None
+    """The only source whose records may be written or changed, if not None."""
     keys: set[tuple[str, str]] = field(default_factory=set)
     """Namespaces and keys whose text, value or record changed; for the guards."""
 
@@ -47,6 +62,7 @@ class Transaction:
         self, record: MemoryRecord, vectors: Mapping[str, Vector], changes: Mapping[str, Any]
     ) -> None:
         """Insert a new record."""
+        self._check_source(record)
         row = self.writer.insert(record, vectors)
         self._note_key(record)
         if record.state == "live":
@@ -57,6 +73,9 @@ class Transaction:
         self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]]
     ) -> None:
         """Insert new live records."""
+        if self.source is not None:
+            for record in records:
+                self._check_source(record)
         rows = self.writer.insert_all(records, vectors, self.now)
         self.live.update((row.row, row) for row in rows)
         self.rows.update(row.row for row in rows)
@@ -78,6 +97,8 @@ class Transaction:
         A live record moves to a new row if an indexed field changes, if the record was not live
         before, or with *new_row*. Vectors that are not given are kept.
         """
+        self._check_source(before)
+        self._check_source(after)
         if not _TEXT_FIELDS.isdisjoint(changes):
             self._note_key(before)
             self._note_key(after)
@@ -95,8 +116,11 @@ class Transaction:
             self._note(left)
         self.writer.journal(action, self.now, after, row, left.row, changes)
 
-    def erase(self, row: int, tombstone: MemoryRecord, changes: Mapping[str, Any]) -> None:
-        """Replace a record by a *tombstone*."""
+    def erase(
+        self, row: int, record: MemoryRecord, tombstone: MemoryRecord, changes: Mapping[str, Any]
+    ) -> None:
+        """Replace the *record* by a *tombstone*."""
+        self._check_source(record)
         self.erased |= self.writer.erase(row, tombstone)
         self._drop(row, tombstone.namespace)
         self.writer.journal("erase", self.now, tombstone, row, row, changes)
@@ -111,6 +135,7 @@ class Transaction:
         undoes: int | None = None,
     ) -> None:
         """Link *source* to the record *target*, or remove the link; the records do not change."""
+        self._check_source(source)
         self.writer.link(source.id, kind, target, holds=holds)
         changes = {"kind": kind, "target": target, **({} if undoes is None else {"undoes": undoes})}
         action = "relate" if holds else "unrelate"
@@ -146,6 +171,11 @@ class Transaction:
         if record.key is not None:
             self.keys.add((record.namespace, record.key))
 
+    def _check_source(self, record: MemoryRecord) -> None:
+        """Refuse a record of a foreign source."""
+        if self.source is not None and record.source != self.source:
+            raise SourceError(record.id, record.source, self.source)
+
     def _drop(self, row: int, namespace: str) -> None:
         self.rows.add(row)
         self.live.pop(row, None)
@@ -180,7 +210,29 @@ class Engine:
         self._bound = backend.fact("embedder") is not None
         self._closed = False
         self._present = self if present is None else present
+        self.source: str | None = None
+        self.screen: Screen | None = None
         self._closing = threading.Lock()
+
+    def for_source(self, source: str, screen: Screen | None) -> Engine:
+        """Return an engine on the same parts whose writes all have *source* and pass *screen*."""
+        engine = copy(self)
+        engine.source = source
+        engine.screen = self.screen if screen is None else screen
+        return engine
+
+    def admit(self, record: MemoryRecord) -> MemoryRecord:
+        """Return *record* as the store takes it: of the engine's source, and screened."""
+        if self.source is not None and record.source is None:
+            record = replace(record, source=self.source)
+        if self.screen is not None:
+            content = self.screen(record)
+            if content is None:
+                raise ScreenedError(record.content)
+            if content != record.content:
+                record = replace(record, content=fields.content("what the screen returns", content))
+                fields.check_held(record.content, record.value)
+        return record
 
     def new_ids(self, count: int) -> Callable[[], str]:
         """Return a function that returns one of *count* new ids a call."""
@@ -224,7 +276,7 @@ class Engine:
         try:
             with self.backend.write() as writer:
                 bound = self._bound or self._bind(writer)
-                transaction = Transaction(writer, self.clock(), writer.head())
+                transaction = Transaction(writer, self.clock(), writer.head(), source=self.source)
                 if buffer:
                     touches = buffer.take(transaction.base, None if closing else transaction.now)
                     transaction.touch(touches)
@@ -300,6 +352,8 @@ class Engine:
 
     def close(self) -> None:
         """Write pending accesses, save the index, release the backend."""
+        if self._present is not self:
+            return
         with self._closing:
             if self._closed:
                 return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, Final, Literal, Self, TypedDict, TypeVar, Unpack, get_args
 
@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..embedders import Embedder, StaticEmbedder, check_embedder, embedder_for
+from ..errors import SourceError
 from ..index import MAX_RESIDENT
 from ..model import fields
-from ..model.filters import parse
+from ..model.filters import All, Filter, parse
 from ..model.forks import opening, watch
 from ..model.ids import IdFactory
 from ..model.namespaces import EVERYWHERE, Scope, Subtree, check_namespace, check_scope
@@ -33,7 +34,7 @@ from ..model.records import (
 from ..model.replay import Moment
 from ..storage import Anchor, open_backend
 from . import history, reading, writing
-from .engine import Engine, Transaction
+from .engine import Engine, Screen, Transaction
 from .history import Diff, Moments, Version, When
 from .ranking import Ranking, WeightedSum
 from .ranking import checked as checked_ranking
@@ -55,6 +56,7 @@ class RecallOptions(TypedDict, total=False):
     where: Where
     min_score: float
     min_similarity: float
+    trusted: Collection[str | None] | None
     now: float | None
     vector: NamedVector | None
 
@@ -70,6 +72,7 @@ def recall_request(
     where: Where = None,
     min_score: float = 0.0,
     min_similarity: float = 0.0,
+    trusted: Collection[str | None] | None = None,
     now: float | None = None,
     vector: NamedVector | None = None,
     **unknown: object,
@@ -82,13 +85,25 @@ def recall_request(
         k=fields.integer("k", k, 0),
         scope=check_scope(namespace),
         mode=fields.one_of("mode", mode, ("hybrid", "keyword", "semantic")),
-        where=parse(where),
+        where=_only_trusted(parse(where), trusted),
         min_score=fields.number("min_score", min_score, -1e9, 1e9),
         min_similarity=fields.number("min_similarity", min_similarity, 0.0, 1.0),
         now=None if now is None else fields.timestamp("now", now),
         touch=touch,
         vector=None if vector is None else fields.named_vector(vector),
     )
+
+
+def _only_trusted(where: Filter | None, trusted: Collection[str | None] | None) -> Filter | None:
+    """Return *where* for the records of the sources *trusted* only."""
+    if trusted is None:
+        return where
+    if isinstance(trusted, str) or not isinstance(trusted, Collection):
+        fields.fail(f"trusted must be a list of sources, not {type(trusted).__name__}")
+    named = [fields.label("trusted", source) for source in trusted if source is not None]
+    unnamed = [{"source": None}] if len(named) < len(trusted) else []
+    sources = parse({"$or": [{"source": {"$in": named}}, *unnamed]})
+    return sources if where is None or sources is None else All((where, sources))
 
 
 class View:
@@ -180,17 +195,20 @@ class Memories(View):
         max_resident: int | None = MAX_RESIDENT,
         integrity_key: bytes | None = None,
         anchor: str | os.PathLike[str] | Anchor | None = None,
+        screen: Screen | None = None,
     ) -> None:
         self.ranking: Ranking = WeightedSum() if ranking is None else checked_ranking(ranking)
         most = fields.limit("max_resident", max_resident)
         given = None if embedder is None else check_embedder(embedder)
         make_id = fields.function("new_id", IdFactory(clock) if new_id is None else new_id)
         tell_time = fields.function("clock", clock)
+        check_screen(screen)
         with opening:
             backend = open_backend(location, durability, integrity_key, anchor)
             try:
                 chosen = embedder_for(backend.fact("embedder"), given, self._embedders)
                 self._engine = Engine(backend, chosen, tell_time, make_id, most, self._guards)
+                self._engine.screen = screen
                 watch(self._engine)
             except BaseException:
                 backend.close()
@@ -199,6 +217,22 @@ class Memories(View):
         self.location = backend.location
         self.embedder = chosen
         self.clock = self._engine.clock
+
+    def for_source(self, source: str, *, screen: Screen | None = None) -> Self:
+        """Return a handle of the store for what comes from *source*; the store stays open.
+
+        Every memory that the handle writes has the *source*; an item with a different source raises
+        ``SourceError``. So does every change of a memory of a different source: superseding,
+        updating, merging, forgetting, erasing, linking. The handle reads all memories, and makes no
+        handles for other sources. *screen* takes the place of the store's screen.
+        """
+        own = fields.label("source", source)
+        if self._engine.source not in (None, own):
+            raise SourceError("*", self._engine.source, own)
+        handle = object.__new__(type(self))
+        vars(handle).update(vars(self))
+        handle._engine = self._engine.for_source(own, check_screen(screen))
+        return handle
 
     def store(
         self, content: str, *, on_similar: OnSimilar = "keep", **given: Unpack[Fields]
@@ -336,6 +370,7 @@ class Memories(View):
         where: Where = None,
         min_score: float = 0.0,
         min_similarity: float = 0.0,
+        trusted: Collection[str | None] | None = None,
         now: float | None = None,
         touch: bool = True,
         vector: NamedVector | None = None,
@@ -346,10 +381,11 @@ class Memories(View):
 
         A memory needs a similarity above *min_similarity* and a score of at least *min_score*, so
         an unrelated query returns no memory. *mode* "keyword" leaves out vectors and synonyms,
-        "semantic" leaves out words. *vector*, a name and numbers, compares with the named vectors
-        instead of the embedder's vectors; *query* may then be None. Age and expiry are judged at
-        *now*, in Unix seconds. With *touch* the returned memories count as accessed. *ranking*
-        replaces the store's ranking for one call.
+        "semantic" leaves out words. *trusted*, a list of sources, leaves out memories of every
+        other source; None in the list stands for memories without a source. *vector*, a name and
+        numbers, compares with the named vectors instead of the embedder's vectors; *query* may then
+        be None. Age and expiry are judged at *now*, in Unix seconds. With *touch* the returned
+        memories count as accessed. *ranking* replaces the store's ranking for one call.
 
         *as_of*, a moment as in ``as_of``, returns the memories and scores that the store would
         have returned at the moment. *now* is then the moment, and no access is counted.
@@ -363,6 +399,7 @@ class Memories(View):
             where=where,
             min_score=min_score,
             min_similarity=min_similarity,
+            trusted=trusted,
             now=now,
             vector=vector,
         )
@@ -514,6 +551,11 @@ def _similar_scopes(backend: Backend, scope: Scope | None) -> list[Scope]:
             similar[place if isinstance(scope, str) and not after else Subtree(place)] = None
     known = similar and backend.log(1, None, scope, 0)
     return [] if known else list(similar)[:_MAX_HINTS]
+
+
+def check_screen(screen: Screen | None) -> Screen | None:
+    """Return *screen*, refused unless a function or None."""
+    return None if screen is None else fields.function("screen", screen)
 
 
 def check_store(store: StoreT) -> StoreT:

@@ -81,6 +81,8 @@ def store_many(
     common = checked(shared)
     now = engine.clock()  # before the embedding; the journal's time is read inside the transaction
     built = _build_records(engine, _listed(items), common, now)
+    if engine.source is not None or engine.screen is not None:
+        built = [(engine.admit(record), named, old) for record, named, old in built]
     records = [record for record, *_ in built]
     if len({record.id for record in records}) < len(records):
         raise ValidationError("two items have the same id")
@@ -146,6 +148,9 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
     while True:  # until no one else changes the text while it is being embedded
         known = _live(engine.backend.get([id]).get(id), id)
         after = _after(known, fields, known.updated_at)
+        if not _HELD.isdisjoint(fields):
+            after = engine.admit(after)
+            fields["content"] = after.content
         vectors = dict(named)
         if not _EMBEDDED_FIELDS.isdisjoint(different(known, after)):
             vectors[EMBEDDED] = engine.embed([after])[0]
@@ -180,11 +185,11 @@ def modify(
         if value is UNCHANGED:
             return None
         if before is not None and not before.content:
-            after = replace(before, value=value, updated_at=transaction.now)
+            after = engine.admit(replace(before, value=value, updated_at=transaction.now))
             transaction.change(row, before, after, {}, "update", {"value": value}, new_row=new_row)
             return after
         id, now = engine.new_id(), transaction.now
-        record = MemoryRecord(id, namespace, "", now, now, now, key=key, value=value)
+        record = engine.admit(MemoryRecord(id, namespace, "", now, now, now, key=key, value=value))
         add(transaction, record, {})
     return record
 
@@ -501,7 +506,7 @@ def erase(
         erased = [pair for pair in found if pair[1].state != "erased"]
         for row, record in erased:
             tombstone = _tombstone(record, transaction.now)
-            transaction.erase(row, tombstone, non_empty_fields(tombstone))
+            transaction.erase(row, record, tombstone, non_empty_fields(tombstone))
     engine.index.rebuild(transaction.erased)
     engine.backend.scrub()
     return len(erased)

@@ -73,6 +73,8 @@ class DuplicateSearch:
             other, similarity = found
             row, kept = transaction.writer.find([other.record.id])[other.record.id]
             shows = kept.id != old and kept.state == "live" and not kept.expired(transaction.now)
+            # What a handle of one source says must not change what another source said.
+            shows = shows and transaction.source in (None, kept.source)
             if shows and say_the_same(reading, read(kept), similarity):
                 return row, kept, similarity
             self._known.forget(kept.id)

@@ -207,7 +207,8 @@ class ChunkedTexts:
 
     def _build_draft(self, key: str, text: str) -> MemoryRecord:
         given = {**_text_fields(text), "namespace": self._namespace, "key": key}
-        return build_record(given, {}, self._engine.clock(), self._engine.new_id)[0]
+        draft, *_ = build_record(given, {}, self._engine.clock(), self._engine.new_id)
+        return self._engine.admit(draft)
 
     def _find_chunks(self, path: str, start: int, end: int | None = None) -> list[MemoryRecord]:
         """Return the chunks for ``read``; the last chunk alone if the first chunk is missing."""
