@@ -25,6 +25,7 @@ __all__ = [
     "Embedder",
     "HashEmbedder",
     "LazyEmbedder",
+    "Matrix",
     "StaticEmbedder",
     "check_embedder",
     "check_rows",
