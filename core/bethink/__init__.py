@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         TamperedError,
         ValidationError,
     )
-    from .features.conflicts import Conflict
     from .features.duplicates import Consolidated
     from .features.files import FileEntry, Files
     from .features.links import Relation
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
         guess_category,
         query_intent,
     )
+    from .features.statements import Conflict
     from .features.transfer import Merged
     from .features.working import (
         KeyedMemory,
@@ -171,7 +171,6 @@ _NAMES_BY_MODULE = {
         "RateLimitError SchemaTooNewError ScreenedError SimilarMemoryError SourceError "
         "StorageError StoreBusyError StoreClosedError TamperedError ValidationError"
     ),
-    "features.conflicts": "Conflict",
     "features.duplicates": "Consolidated",
     "features.files": "FileEntry Files",
     "features.links": "Relation",
@@ -180,6 +179,7 @@ _NAMES_BY_MODULE = {
     "features.outcomes": "OutcomeEntry",
     "features.packing": "Packed context_block",
     "features.rankings": "CATEGORIES DecayProduct FiveSignal guess_category query_intent",
+    "features.statements": "Conflict",
     "features.transfer": "Merged",
     "features.working": "KeyedMemory LongTermMemory Memory MemoryItem ScoredRecord ShortTermMemory",
     "memory.history": "Change Diff Version",

@@ -228,6 +228,20 @@ def test_a_public_name_loads_only_the_modules_it_needs(name: str, unused: tuple[
     assert modules_after(f"from bethink import {name}").isdisjoint(unused)
 
 
+def test_a_first_store_and_recall_load_nothing_that_only_further_verbs_need() -> None:
+    use = "from bethink import MemoryStore; m = MemoryStore(); m.store('a'); m.recall('a')"
+    unused = {
+        *("asyncio", "hypothesis", "secrets", "tempfile", "unittest"),
+        *("bethink.aio", "bethink.bench", "bethink.testing"),
+        *("bethink.features.statements", "bethink.features.conflicts.candidates"),
+        *("bethink.features.duplicates.similarity", "bethink.features.duplicates.repetition"),
+        *("bethink.features.transfer.merge", "bethink.features.transfer.importer"),
+        *("bethink.features.models.openai", "bethink.features.rankings"),
+    }
+    assert (modules_after(use) - modules_after("import numpy")).isdisjoint(unused)
+    assert all(name in MODULES for name in unused if name.startswith("bethink"))
+
+
 def test_importing_every_public_name_compiles_no_expression_of_the_languages() -> None:
     """Count the expressions compiled in the modules whose tables are large."""
     code = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ...errors import ValidationError
 from ...memory import reading
@@ -16,11 +16,11 @@ from ...model import fields
 from ...model.filters import parse
 from ...model.namespaces import Scope, check_scope
 from ...model.records import MemoryRecord
-from ..duplicates import similarities
-from ..statements import Conflict, ParsedRecord, Tier, find_conflict, read
-from .candidates import candidate_pairs
 
-__all__ = ["Conflict", "ConflictVerbs", "Tier"]
+if TYPE_CHECKING:
+    from ..statements import Conflict, ParsedRecord, Tier
+
+__all__ = ["ConflictVerbs"]
 
 TIERS: Final[tuple[Tier, ...]] = ("likely", "possible")
 
@@ -76,7 +76,9 @@ def find_conflicts(
 
     Records of different namespaces never conflict.
     """
-    spaces = defaultdict[str, list[ParsedRecord]](list)
+    from ..statements import read
+
+    spaces: defaultdict[str, list[ParsedRecord]] = defaultdict(list)
     for record in records:
         if record.content:
             spaces[record.namespace].append(read(record))
@@ -100,6 +102,9 @@ def resolve_conflict(engine: Engine, keep: str, drop: Iterable[str], reason: str
 
 
 def _within(readings: Sequence[ParsedRecord]) -> Iterator[Conflict]:
+    from ..statements import find_conflict
+    from .candidates import candidate_pairs
+
     for one, other in candidate_pairs(readings):
         if (found := find_conflict(readings[one], readings[other])) is not None:
             yield found
@@ -107,6 +112,9 @@ def _within(readings: Sequence[ParsedRecord]) -> Iterator[Conflict]:
 
 def _with_similarity(engine: Engine, found: Sequence[Conflict]) -> list[Conflict]:
     """Return the conflicts with the cosines of the vectors, 0 without vectors."""
+    from ..duplicates import similarities
+    from ..statements import Conflict
+
     alike = similarities(engine, [(each.older.id, each.newer.id) for each in found])
     return [
         Conflict(each.older, each.newer, each.tier, {**each.signals, "similarity": similarity})

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...memory.memories import Memories, Where
 from ...memory.writing import ON_SIMILAR, DuplicateFinder, OnSimilar
 from ...model import fields
 from ...model.filters import parse
+from ...model.lazy_names import lazy_names
 from ...model.namespaces import Scope, check_scope
-from .consolidation import Consolidated, consolidate
-from .merging import combined, is_fuller
-from .near_duplicates import DuplicateSearch, Found, WriteFinder
-from .repetition import repeats
-from .similarity import say_the_same, similarities
+
+if TYPE_CHECKING:
+    from .consolidation import Consolidated
+    from .merging import combined, is_fuller
+    from .near_duplicates import DuplicateSearch, Found
+    from .repetition import repeats
+    from .similarity import say_the_same, similarities
 
 __all__ = [
     "Consolidated",
@@ -24,6 +29,16 @@ __all__ = [
     "say_the_same",
     "similarities",
 ]
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "consolidation": "Consolidated",
+        "merging": "combined is_fuller",
+        "near_duplicates": "DuplicateSearch Found",
+        "repetition": "repeats",
+        "similarity": "say_the_same similarities",
+    },
+)
 
 
 class DuplicateVerbs(Memories):
@@ -40,8 +55,14 @@ class DuplicateVerbs(Memories):
         the merge. A difference in a number, date, denial, key, value, author or day keeps memories
         apart. Turns of a conversation (records with a ``thread``) stay apart, too.
         """
+        from .consolidation import consolidate
+
         return consolidate(self._engine, check_scope(namespace), parse(where))
 
     def _duplicate_finder(self, on_similar: OnSimilar) -> DuplicateFinder | None:
         chosen = fields.one_of("on_similar", on_similar, ON_SIMILAR)
-        return None if chosen == "keep" else WriteFinder(self._engine, chosen)
+        if chosen == "keep":
+            return None
+        from .near_duplicates import WriteFinder
+
+        return WriteFinder(self._engine, chosen)

@@ -3,8 +3,21 @@
 Making an embedder imports nothing, loads nothing and opens no socket; the first text does.
 """
 
-from .minilm import MiniLMEmbedder
-from .openai import OpenAIEmbedder
-from .sentence_transformers import SentenceTransformerEmbedder
+from typing import TYPE_CHECKING
+
+from ...model.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .minilm import MiniLMEmbedder
+    from .openai import OpenAIEmbedder
+    from .sentence_transformers import SentenceTransformerEmbedder
 
 __all__ = ["MiniLMEmbedder", "OpenAIEmbedder", "SentenceTransformerEmbedder"]
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "minilm": "MiniLMEmbedder",
+        "openai": "OpenAIEmbedder",
+        "sentence_transformers": "SentenceTransformerEmbedder",
+    },
+)

@@ -27,7 +27,6 @@ from ...model import fields
 from ...model.arrays import Ints
 from ...model.records import LazyResults, MemoryRecord, RecallResult
 from ...text import rough_tokens
-from ..duplicates import repeats
 from .knapsack import best_subset
 from .layout import Layout, context_block, new_nonce
 
@@ -196,6 +195,8 @@ class _Packing:
         eligible[:best] = False
         eligible[best] = True
         places: list[int] = eligible.nonzero()[0].tolist()
+        from ..duplicates import repeats
+
         repeated = repeats(self._records[place] for place in places)
         # Records with different keys are no repetitions, but a reader sees equal lines.
         shown = list(zip(self._layout.groups, self._layout.lines, strict=True))

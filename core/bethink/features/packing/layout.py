@@ -8,7 +8,6 @@ more than a name, such as that of a category called "thread 7", is quoted.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Final
@@ -43,6 +42,8 @@ def new_nonce() -> str:
     Tokenizers cut digits into threes or ones, but letters at whim, and a block should not grow by
     chance.
     """
+    import secrets
+
     return f"{secrets.randbelow(10**18):018d}"
 
 

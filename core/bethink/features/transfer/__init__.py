@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from ...memory.memories import Memories, Where
 from ...model import fields
 from ...model.filters import parse
+from ...model.lazy_names import lazy_names
 from ...model.namespaces import EVERYWHERE, Scope, check_scope
-from .exporter import Target, dump
-from .importer import Source, load
 from .lines import LONGEST_LINE
-from .merge import Merged, merge_from
+
+if TYPE_CHECKING:
+    from .exporter import Target
+    from .importer import Source
+    from .merge import Merged
 
 __all__ = ["LONGEST_LINE", "Merged", "Source", "Target", "TransferVerbs"]
+__getattr__ = lazy_names(__name__, {"exporter": "Target", "importer": "Source", "merge": "Merged"})
 
 
 class TransferVerbs(Memories):
@@ -26,6 +31,8 @@ class TransferVerbs(Memories):
         file open for writing. *namespace* and *where* export the store as if only the passing
         records had ever been stored.
         """
+        from .exporter import dump
+
         return dump(self._engine, target, check_scope(namespace), parse(where))
 
     def import_(self, source: Source, *, max_line: int = LONGEST_LINE) -> Merged:
@@ -36,6 +43,8 @@ class TransferVerbs(Memories):
         made again. A foreign file raises ``NotABethinkFileError``. A damaged file, or a line of
         more than *max_line* bytes, raises ``CorruptStoreError`` with the number of the line.
         """
+        from .importer import load
+
         return load(self._engine, source, fields.integer("max_line", max_line, 1))
 
     def merge_from(self, other: Memories | str | os.PathLike[str]) -> Merged:
@@ -50,4 +59,6 @@ class TransferVerbs(Memories):
         ``Files`` with one path, the later supersedes the earlier. Merging again adds nothing.
         Vectors of a different embedder are made again.
         """
+        from .merge import merge_from
+
         return merge_from(self._engine, other._engine if isinstance(other, Memories) else other)
