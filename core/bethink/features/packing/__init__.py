@@ -1,4 +1,4 @@
-"""Pack recalled memories into a token budget: the greatest sum of scores, as one prompt block.
+"""Pack recalled memories into a token budget: the greatest sum of score³, as one prompt block.
 
 The budget is a promise. The caller's token counter counts the finished block as a whole, and the
 count never exceeds the budget. The choice of memories is a knapsack over lines and headings, each
@@ -38,6 +38,7 @@ _MAX_TOKENS: Final = 2**50  # of a budget or count: larger numbers are cut, floa
 _SMALLEST_STEP: Final = 2.0**-20  # tokens: token counts of lines are rounded up to whole steps
 _STEP_BITS: Final = 50  # bits of a budget in steps: a huge budget has larger steps
 _MAX_SOLUTIONS: Final = 4  # of the knapsack per block, for counters that do not add up
+_EXPONENT: Final = 3  # of a score in the value of a line: relevance comes before number
 _set = object.__setattr__
 
 
@@ -120,8 +121,9 @@ class Budget:
 def pack(
     results: Iterable[RecallResult], budget: Budget, *, nonce: Callable[[], str] = new_nonce
 ) -> Packed:
-    """Return the block within *budget* that holds the greatest sum of scores.
+    """Return the block within *budget* that holds the greatest sum of score³.
 
+    The cube keeps many short results of low scores from displacing a longer result of a high score.
     The best of *results* that fits alone is always in the block. A result with a score of 0 or less
     is in the block only as the best. The order of *results* does not matter. *nonce* is passed on
     to ``context_block``.
@@ -157,7 +159,8 @@ class _Packing:
         budget: Budget,
     ) -> None:
         self._records, self._layout, self._budget = records, layout, budget
-        self._scores = np.array(scores, dtype=np.float64)
+        positive = np.array(scores, dtype=np.float64).clip(0.0)
+        self._values = (positive / (positive.max(initial=0.0) or 1.0)) ** _EXPONENT
         self._last: tuple[frozenset[int], tuple[str, float]] = frozenset(), ("", 0.0)
 
     def chosen(self) -> frozenset[int]:
@@ -189,9 +192,9 @@ class _Packing:
         self._groups = np.array(layout.groups, dtype=np.int64)
 
     def _candidates(self, best: int) -> Ints:
-        """Return the places worth a line beside *best*: fitting, of a positive score and new."""
+        """Return the places worth a line beside *best*: fitting, of a positive value and new."""
         alone = self._line_costs + self._heading_costs[self._groups]
-        eligible = (alone <= self._room(0.0)) & (self._scores > 0.0)
+        eligible = (alone <= self._room(0.0)) & (self._values > 0.0)
         eligible[:best] = False
         eligible[best] = True
         places: list[int] = eligible.nonzero()[0].tolist()
@@ -222,7 +225,7 @@ class _Packing:
             _, counted = self.block(chosen)
             left = self._budget.tokens - counted
             if left >= 0:
-                fitting = max(fitting, chosen, key=self._score)
+                fitting = max(fitting, chosen, key=self._value)
             else:
                 too_large = chosen
             error = self._sum_of_pieces(chosen) - counted
@@ -241,12 +244,12 @@ class _Packing:
         return frozenset(order)
 
     def _solution(self, room: int) -> frozenset[int]:
-        """Return the best place and the candidates of the greatest total score in *room* steps."""
+        """Return the best place and the candidates of the greatest total value in *room* steps."""
         headings, group = self._heading_costs.copy(), self._groups[self._best]
         left = room - int(self._line_costs[self._best] + headings[group])
         headings[group] = 0  # paid by the best record
         taken = best_subset(
-            self._scores[self._others],
+            self._values[self._others],
             self._line_costs[self._others],
             self._groups[self._others],
             headings,
@@ -265,8 +268,8 @@ class _Packing:
         steps = self._line_costs[places].sum() + self._heading_costs[groups].sum()
         return self._frame_tokens + float(steps) * self._budget.step
 
-    def _score(self, chosen: frozenset[int]) -> float:
-        return math.fsum(self._scores[list(chosen)].tolist())
+    def _value(self, chosen: frozenset[int]) -> float:
+        return math.fsum(self._values[list(chosen)].tolist())
 
 
 class PackingVerbs(Memories):
@@ -284,13 +287,14 @@ class PackingVerbs(Memories):
         as_of: When | None = None,
         **options: Unpack[RecallOptions],
     ) -> Packed:
-        """Recall *k* memories and put the best of them into one block of text for a prompt.
+        """Recall *k* memories and put the best memories into one block of text for a prompt.
 
         The block as a whole has at most *budget_tokens*, as *count_tokens* counts them (default:
-        ``estimate_tokens``); within that its memories have the greatest sum of scores. The best
-        memory that fits is in it, what only repeats another is not. The text is fenced, so that a
-        memory cannot pass for an instruction. With *touch* the memories in it count as accessed;
-        the other arguments are those of ``recall``.
+        ``estimate_tokens``); within the budget, the memories have the greatest sum of score³:
+        a relevant memory outweighs several vague memories. The best memory that fits is in the
+        block, a repetition is not. A fence keeps memories from passing for instructions. With
+        *touch* the memories in the block count as accessed; the other arguments are those of
+        ``recall``.
         """
         budget = Budget(budget_tokens, count_tokens)
         request = recall_request(query, k, touch and as_of is None, **options)
@@ -298,7 +302,7 @@ class PackingVerbs(Memories):
 
 
 def pack_recalled(engine: Engine, ranking: Ranking, request: Request, budget: Budget) -> Packed:
-    """Put the best of the answer to *request* into one block; only what is in it is touched."""
+    """Put the best of the answer to *request* into one block; touch the records in the block."""
     answer = answered(engine, ranking, request._replace(touch=False))
     block = best_block(answer.records, answer.scores, budget)
     if request.touch:

@@ -137,6 +137,19 @@ def test_a_capacity_beyond_the_table_loses_a_thousandth_at_most(
     assert instance[0][taken].sum() >= 0.999 * best_by_table(*instance)
 
 
+@pytest.mark.parametrize("kind", VALUES)
+def test_thousands_of_items_lose_next_to_nothing(kind: str) -> None:
+    random = np.random.default_rng(7)
+    weights = np.maximum(random.lognormal(np.log(701), 0.6, 8000), 1).astype(np.int64)
+    values, groups = VALUES[kind](weights, random), np.zeros(8000, dtype=np.int64)
+    capacity = int(weights.sum()) // 3
+    taken = best_subset(values, weights, groups, np.array([0]), capacity)
+    assert weights[taken].sum() <= capacity
+    order = np.argsort(-values / weights)
+    fractional = np.interp(capacity, weights[order].cumsum(), values[order].cumsum())
+    assert values[taken].sum() >= 0.999 * fractional
+
+
 def test_two_items_that_fill_a_capacity_beyond_the_table_are_both_taken() -> None:
     values, weights = np.array([1.0, 1.0, 0.5]), np.array([50_004, 49_996, 3])
     groups, setups = np.zeros(3, dtype=np.int64), np.array([0])

@@ -111,7 +111,7 @@ def test_the_best_that_fits_alone_is_in(counter: Counter, hits: Hits, tokens: in
 )
 @settings(max_examples=60)
 @given(hits=recalled(7), tokens=st.integers(40, 600))
-def test_no_other_choice_with_the_best_has_a_greater_score(
+def test_no_other_choice_with_the_best_has_a_greater_sum_of_cubed_scores(
     counter: Counter | None, cut: int, hits: Hits, tokens: int
 ) -> None:
     tokens //= cut
@@ -121,12 +121,27 @@ def test_no_other_choice_with_the_best_has_a_greater_score(
     best, count = packed.results[0], counter or estimate_tokens
     others = [each for each in hits if each.score <= best.score and each is not best]
     fitting = (
-        math.fsum(each.score for each in chosen)
+        math.fsum(each.score**3 for each in chosen)
         for size in range(len(others) + 1)
         for some in combinations(others, size)
         if count(context_block(chosen := [best, *some], nonce=lambda: "0" * 18)) <= tokens
     )
-    assert math.fsum(each.score for each in packed.results) == pytest.approx(max(fitting))
+    assert math.fsum(each.score**3 for each in packed.results) == pytest.approx(max(fitting))
+
+
+def test_a_relevant_memory_outweighs_several_short_vague_memories() -> None:
+    best, relevant = hit(0, "cat", 0.9), hit(1, "a full answer " * 7, 0.6)
+    vague = [hit(number, f"vague note number {number}", 0.25) for number in range(2, 5)]
+    text = context_block([best, relevant], nonce=lambda: "0" * 18)
+    room = estimate_tokens(text)
+    assert estimate_tokens(context_block([best, *vague], nonce=lambda: "0" * 18)) <= room
+    assert packed_into([best, relevant, *vague], room).results == (best, relevant)
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1.0, 1e120])
+def test_the_scale_of_the_scores_does_not_matter(scale: float) -> None:
+    hits = [hit(number, f"cat number {number}", scale / (1 + number)) for number in range(20)]
+    assert packed_into(hits, 80).results == tuple(hits[:6])
 
 
 @pytest.mark.slow
