@@ -5,7 +5,12 @@
     runner = Runner(app_name="app", agent=agent, session_service=sessions, memory_service=memory)
     ...
     session = await sessions.get_session(app_name="app", user_id="ann", session_id="monday")
-    await memory.add_session_to_memory(session)    # as often as you like: what is there stays once
+    await memory.add_session_to_memory(session)    # as often as you like: known events stay once
+    await memory.erase_user(app_name="app", user_id="ann")    # no byte stays
+
+Words are remembered, whoever said the words: no thoughts, calls, pictures or partial events. Turns
+that a session rewinds are forgotten. After a run that failed, the session holds the user's words,
+and so does the memory.
 
 Runs on google-adk 2.0 to 2.13.
 """
@@ -13,7 +18,7 @@ Runs on google-adk 2.0 to 2.13.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
@@ -23,6 +28,7 @@ from bethink import MemoryRecord, MemoryStore, segment
 from bethink.adapting import (
     MAX_CONTENT,
     MAX_LABEL,
+    add_turns,
     check_namespace,
     check_store,
     finish_in_thread,
@@ -30,10 +36,9 @@ from bethink.adapting import (
     number,
 )
 
-from .shared.extras import needs
-from .shared.remembering import remember_new
 from .shared.subclassing import on_base
 from .shared.texts import askable, storable
+from .shared.turns import thread_name, turn
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -47,33 +52,40 @@ else:
 
 
 class MemoryService(_Base):
-    """What the users of ADK apps said and were told, each in a namespace of their own.
+    """What the users of ADK apps said and were told, each user in a namespace below *namespace*.
 
-    A search returns the best *k* memories that score at least *min_score*. An entry's id is that of
-    the event it came from; what was deleted is not taken in again. The *store* stays open.
+    A search returns the best *k* memories that score at least *min_score*. An entry's id is the id
+    of the event. Deleting a memory forgets the memory; with *erase*, no byte of the memory stays.
+    Deleted events are not taken in again. The *store* stays open.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make one that passes for ADK's own."""
-        with needs("google-adk", "google-adk"):
-            from google.adk.memory.base_memory_service import BaseMemoryService
+        """Make an instance of ADK's own base class."""
+        from google.adk.memory.base_memory_service import BaseMemoryService
 
         return object.__new__(on_base(cls, BaseMemoryService))
 
     def __init__(
-        self, store: MemoryStore, *, namespace: str = "adk", k: int = 10, min_score: float = 0.0
+        self,
+        store: MemoryStore,
+        *,
+        namespace: str = "adk",
+        k: int = 10,
+        min_score: float = 0.0,
+        erase: bool = False,
     ) -> None:
         self.store = check_store(store)
         self.namespace = check_namespace(namespace)
         self.k = integer("k", k, 1)
         self.min_score = number("min_score", min_score, -1e9, 1e9)
+        self.erase = erase
 
     def namespace_of(self, app_name: str, user_id: str) -> str:
-        """Return where the memories of a user of an app are; no two share one."""
+        """Return the namespace of a user of an app; no two users share a namespace."""
         return f"{self.namespace}/{segment(app_name)}/{segment(user_id)}"
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Take in what a session has that is not known yet."""
+        """Remember the words of a session that are not known yet, and forget rewound turns."""
         await self.add_events_to_memory(
             app_name=session.app_name,
             user_id=session.user_id,
@@ -90,16 +102,38 @@ class MemoryService(_Base):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Take in those of *events* that say something, aloud too, and are not known yet."""
-        place = self.namespace_of(app_name, user_id)
-        shared = {"metadata": dict(custom_metadata or {})} | _thread(session_id)
-        items = [
-            _told(content, author) | {"key": event.id, "occurred_at": event.timestamp} | shared
-            for event in events
-            for content, author in [_spoken(event)]
-            if _text(content)
+        """Remember the words of *events*, written or spoken, that are not known yet.
+
+        Partial events are left out, and a later state of an event supersedes an earlier state.
+        Events that were rewound are left out, and forgotten if known.
+        """
+        place, thread = self.namespace_of(app_name, user_id), thread_name(session_id)
+        metadata = dict(custom_metadata or {})
+        turns = [
+            turn(
+                text,
+                author,
+                event.id or None,
+                occurred_at=event.timestamp,
+                metadata=metadata,
+                value={"event": event.id, "invocation": event.invocation_id},
+            )
+            for event in _without_rewound(events)
+            for author, text in [_said(event)]
+            if text
         ]
-        await finish_in_thread(remember_new, self.store, items, place)
+
+        def write() -> None:
+            new = turns
+            if thread is None:  # the events of a session may come again without the session
+                ids = {"value.event": {"$in": [each.id for each in turns if each.id]}}
+                known = self.store.all(namespace=place, where=ids)
+                came = {_value(record)["event"] for record in known}
+                new = [each for each in turns if each.id not in came]
+            add_turns(self.store, new, namespace=place, thread=thread)
+            self._forget_rewound(events, place, thread)
+
+        await finish_in_thread(write)
 
     async def add_memory(
         self,
@@ -109,24 +143,27 @@ class MemoryService(_Base):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Remember *memories*; one whose id is known takes the place of the earlier one.
+        """Remember the texts of *memories*; a known id supersedes the earlier memory.
 
-        A timestamp that is not ISO 8601 counts as none.
+        A timestamp that is not ISO 8601 counts as none. A memory without text is left out.
         """
         items = []
         for entry in memories:
-            metadata = {**(custom_metadata or {}), **entry.custom_metadata}
-            item = _told(entry.content, entry.author) | {"metadata": metadata}
+            content = storable(_text(entry.content), MAX_CONTENT)
+            item: dict[str, Any] = {"content": content, "key": entry.id or uuid4().hex}
+            item["metadata"] = {**(custom_metadata or {}), **entry.custom_metadata}
+            if entry.author:
+                item["author"] = storable(entry.author, MAX_LABEL)
             with suppress(ValueError, OverflowError):  # ISO 8601 is preferred, no more
                 item["occurred_at"] = datetime.fromisoformat(entry.timestamp or "").astimezone(UTC)
-            items.append(item | {"key": entry.id or uuid4().hex})
+            items += [item] if content else []
         place = self.namespace_of(app_name, user_id)
         await finish_in_thread(self.store.store_many, items, namespace=place)
 
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
-        """Return what of a user's memories is relevant to *query*, best first."""
+        """Return the memories of a user that are relevant to *query*, best first."""
         from google.adk.memory.base_memory_service import SearchMemoryResponse
 
         found = await asyncio.to_thread(
@@ -141,65 +178,85 @@ class MemoryService(_Base):
     async def delete_memory(
         self, *, app_name: str, user_id: str, memory_id: str | None = None
     ) -> None:
-        """Forget the memory with the id that a search gave; an unknown one is no error."""
+        """Forget, or with ``erase`` erase, the memory with the id that a search gave.
+
+        An unknown id is no error.
+        """
+        if not memory_id:
+            return
+        ids = ({"key": memory_id}, {"value.event": memory_id}, {"key": None, "id": memory_id})
+        delete = self.store.erase if self.erase else self.store.forget
         place = self.namespace_of(app_name, user_id)
-        if memory_id:
-            where = {"$or": [{"key": memory_id}, {"key": None, "id": memory_id}]}
-            await finish_in_thread(self.store.forget, namespace=place, where=where)
+        await finish_in_thread(delete, namespace=place, where={"$or": list(ids)})
+
+    async def erase_user(self, *, app_name: str, user_id: str) -> int:
+        """Erase all memories of a user of an app, without a byte left; return the number."""
+        place = self.namespace_of(app_name, user_id)
+        return await finish_in_thread(self.store.erase, namespace=place)
+
+    def _forget_rewound(self, events: Sequence[Event], namespace: str, thread: str | None) -> None:
+        """Forget the known turns between each rewind among *events* and the invocation named."""
+        for event in events:
+            if invocation := _rewinds_to(event):
+                where = {"thread": thread, "occurred_at": {"$lte": event.timestamp}}
+                known = self.store.all(namespace=namespace, where=where)
+                came = [_value(record).get("invocation") for record in known]
+                if invocation in came:
+                    gone = known[came.index(invocation) :]
+                    self.store.forget([record.id for record in gone])
 
 
-def _spoken(event: Event) -> tuple[Content | None, str]:
-    """Return what *event* says, be it in the words that were heard, and who says it."""
-    from google.genai.types import Content, Part
+def _without_rewound(events: Sequence[Event]) -> Iterator[Event]:
+    """Yield the complete events that no later event rewinds, oldest first."""
+    live: list[Event] = []
+    for event in events:
+        if invocation := _rewinds_to(event):
+            came = [each.invocation_id for each in live]
+            if invocation in came:
+                del live[came.index(invocation) :]
+        elif not event.partial:
+            live.append(event)
+    yield from live
 
-    if event.content or event.partial:
-        return event.content, event.author
+
+def _rewinds_to(event: Event) -> str | None:
+    """Return the id of the first invocation that *event* rewinds, None for other events."""
+    return getattr(event.actions, "rewind_before_invocation_id", None)
+
+
+def _said(event: Event) -> tuple[str, str]:
+    """Return the author of *event* and the words, written or heard; "" without words."""
+    if event.content:
+        return event.author, _text(event.content)
     if (heard := event.input_transcription) and heard.text:
-        return Content(role="user", parts=[Part(text=heard.text)]), "user"
+        return "user", heard.text.strip()
     if (heard := event.output_transcription) and heard.text:
-        return Content(role="model", parts=[Part(text=heard.text)]), event.author
-    return None, event.author
-
-
-def _told(content: Content | None, author: str | None) -> dict[str, Any]:
-    """Return what is said, by whom, as arguments of ``MemoryStore.store``."""
-    item = {
-        "content": storable(_text(content), MAX_CONTENT),
-        "value": content and content.model_dump(mode="json", exclude_none=True),
-    }
-    return item | ({"author": storable(author, MAX_LABEL)} if author else {})
-
-
-def _thread(session_id: str | None) -> dict[str, str]:
-    return {"thread": storable(session_id, MAX_LABEL)} if session_id else {}
+        return event.author, heard.text.strip()
+    return event.author, ""
 
 
 def _text(content: Content | None) -> str:
-    """Return the text of *content*, without what the model only thought."""
+    """Return the text of *content*, without thoughts."""
     parts = (content.parts if content else None) or []
     texts = (part.text for part in parts if part.text and not part.thought)
     return "\n".join(texts).strip()
 
 
+def _value(record: MemoryRecord) -> Mapping[str, Any]:
+    return record.value if isinstance(record.value, Mapping) else {}
+
+
 def _entry(record: MemoryRecord) -> MemoryEntry:
     from google.adk.memory.memory_entry import MemoryEntry
+    from google.genai.types import Content, Part
 
+    event = _value(record).get("event")
+    named = record.id if (record.key or "").startswith("turn:") else record.key or record.id
+    role = "user" if record.author == "user" else "model"
     return MemoryEntry(
-        id=record.key or record.id,
-        content=_content(record),
+        id=event or named,
+        content=Content(role=role, parts=[Part(text=record.content)]),
         author=record.author,
         timestamp=datetime.fromtimestamp(record.occurred_at, UTC).isoformat(),
         custom_metadata=record.metadata,
     )
-
-
-def _content(record: MemoryRecord) -> Content:
-    """Return what was said; its text where that was changed since, or somebody else stored it."""
-    from google.genai.types import Content, Part
-    from pydantic import ValidationError
-
-    with suppress(ValidationError):
-        content = Content.model_validate(record.value)
-        if storable(_text(content), MAX_CONTENT) == record.content:
-            return content
-    return Content(parts=[Part(text=record.content)])

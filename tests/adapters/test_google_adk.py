@@ -16,6 +16,7 @@ pytest.importorskip("google.adk.memory")
 
 from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
 from google.adk.memory.base_memory_service import BaseMemoryService
 from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.models import BaseLlm
@@ -34,6 +35,9 @@ from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, ca
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
+needs_rewinds = pytest.mark.skipif(
+    "rewind_before_invocation_id" not in EventActions.model_fields, reason="rewinds came later"
+)
 EXAMPLE = Path(__file__).parents[2] / "examples" / "google_adk_agent.py"
 
 
@@ -50,6 +54,8 @@ class Scripted(BaseLlm):
         parts = [part for content in llm_request.contents for part in content.parts or []]
         told = str(llm_request.config.system_instruction)  # where ADK 2.0 shows memories
         self._prompts.append("\n".join([told, *(part.text or "" for part in parts)]))
+        if self.reply == "!":
+            raise RuntimeError("no network")
         yield LlmResponse(content=Content(role="model", parts=[Part(text=self.reply)]))
 
 
@@ -207,13 +213,107 @@ def test_a_memory_whose_time_is_no_iso_time_is_remembered(store: MemoryStore) ->
     assert len(found(service, "oat milk")) == 3
 
 
-def test_pictures_beside_a_text_come_back(store: MemoryStore) -> None:
+def test_a_search_returns_words_alone(store: MemoryStore) -> None:
     event = said("My parrot.")
     assert event.content
     assert event.content.parts
-    event.content.parts.append(Part.from_bytes(data=b"\x89PNG", mime_type="image/png"))
+    event.content.parts += [
+        Part(text="She asks about parrots.", thought=True),
+        Part(function_call=FunctionCall(name="parrots", args={})),
+        Part.from_bytes(data=b"\x89PNG" * 10_000, mime_type="image/png"),
+    ]
     (entry,) = found(taken_in(store, session(event)), "parrot")
-    assert entry.content == event.content
+    assert entry.content == Content(role="user", parts=[Part(text="My parrot.")])
+    assert len(repr(store.all(namespace=EVERYWHERE))) < 2_000
+
+
+def test_partial_events_are_no_memories_and_a_later_state_supersedes(store: MemoryStore) -> None:
+    service = MemoryService(store)
+    for text, partial in (
+        *(("The", True), ("The parrot", None), ("The parrot eats mango.", False)),
+        ("The parrot eats mango.", False),
+    ):
+        event = said(text, "e1", author="helper", partial=partial)
+        add = service.add_events_to_memory(
+            app_name="app", user_id="ann", events=[event], session_id="s1"
+        )
+        asyncio.run(add)
+    assert texts(found(service, "parrot")) == ["The parrot eats mango."]
+    assert store.count(namespace=EVERYWHERE, where={}) == 1
+
+
+def test_one_event_id_in_two_sessions_is_two_memories(store: MemoryStore) -> None:
+    one, other = session(said("My cat.")), session(said("My dog."), id="s2")
+    assert len(found(taken_in(store, one, other), "my cat dog")) == 2
+
+
+@pytest.mark.parametrize("id", ["", " ", "\n", "用户", "x" * 3000])
+def test_any_text_is_the_id_of_an_event_and_of_a_session(store: MemoryStore, id: str) -> None:
+    talk = session(said("My cat.", id), said("My dog.", id + "2" if id else ""), id=id)
+    service = taken_in(store, talk, talk)
+    assert sorted(texts(found(service, "my cat dog"))) == ["My cat.", "My dog."]
+
+
+def rewound(to: str, at: float) -> Event:
+    actions = EventActions(rewind_before_invocation_id=to)
+    return Event(id="r", author="user", timestamp=at, invocation_id="rewinding", actions=actions)
+
+
+@needs_rewinds
+@pytest.mark.parametrize("whole", [True, False])
+def test_rewound_turns_are_forgotten(store: MemoryStore, whole: bool) -> None:
+    def turn(number: int, text: str) -> Event:
+        event = said(text, f"e{number}", at=float(number))
+        event.invocation_id = f"i{number}"
+        return event
+
+    first, second = turn(1, "My cat."), turn(2, "My dog.")
+    service = taken_in(store, session(first, second))
+    again = [rewound("i2", 3.0), turn(4, "My bird.")]
+    new = [first, second, *again] if whole else again
+    for _ in range(2):
+        asyncio.run(service.add_session_to_memory(session(*new)))
+    assert sorted(texts(found(service, "my cat dog bird"))) == ["My bird.", "My cat."]
+
+
+@needs_rewinds
+def test_a_turn_that_the_runner_rewound_is_forgotten(store: MemoryStore) -> None:
+    memory, sessions = MemoryService(store), InMemorySessionService()
+    agent = LlmAgent(name="helper", model=Scripted(reply="Noted."))
+    runner = Runner(app_name="app", agent=agent, session_service=sessions, memory_service=memory)
+
+    async def talk() -> None:
+        for text in ("My cat is grey.", "My dog is black."):
+            await runner.run_debug(text, user_id="ann", session_id="s", quiet=True)
+        where: Any = {"app_name": "app", "user_id": "ann", "session_id": "s"}
+        held = await sessions.get_session(**where)
+        assert held
+        await memory.add_session_to_memory(held)
+        last = [event for event in held.events if event.author == "user"][-1]
+        await runner.rewind_async(
+            user_id="ann", session_id="s", rewind_before_invocation_id=last.invocation_id
+        )
+        held = await sessions.get_session(**where)
+        assert held
+        await memory.add_session_to_memory(held)
+
+    asyncio.run(talk())
+    kept = store.all(namespace=EVERYWHERE)
+    assert [record.content for record in kept] == ["My cat is grey.", "Noted."]
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_deleting_forgets_or_erases_as_the_service_is_told(tmp_path: Path, erase: bool) -> None:
+    path = tmp_path / "memory.db"
+    talk = session(said("My pin is 4711."))
+    with MemoryStore(path) as store:
+        service = MemoryService(store, erase=erase)
+        asyncio.run(service.add_session_to_memory(talk))
+        delete = service.delete_memory(app_name="app", user_id="ann", memory_id="e1")
+        asyncio.run(delete)
+        asyncio.run(service.add_session_to_memory(talk))
+        assert found(service, "pin") == []
+    assert (b"4711" in path.read_bytes()) is not erase
 
 
 def test_what_others_store_about_a_user_is_found_by_its_text(store: MemoryStore) -> None:
@@ -356,17 +456,19 @@ class TestContract(AdapterContract):
             memory_service=MemoryService(store),
         )
 
-        async def turn() -> Session:
+        async def turn() -> None:
             talk = await sessions.create_session(app_name="app", user_id=user)
             message = Content(role="user", parts=[Part(text=text)])
-            async for _ in runner.run_async(user_id=user, session_id=talk.id, new_message=message):
-                pass
-            done = await sessions.get_session(app_name="app", user_id=user, session_id=talk.id)
-            assert done is not None
-            return done
+            try:
+                async for _ in runner.run_async(
+                    user_id=user, session_id=talk.id, new_message=message
+                ):
+                    pass
+            finally:
+                done = await sessions.get_session(app_name="app", user_id=user, session_id=talk.id)
+                self.__dict__.setdefault("talks", {}).setdefault(user, []).append(done)
 
-        talk = asyncio.run(turn())
-        self.__dict__.setdefault("talks", {}).setdefault(user, []).append(talk)
+        asyncio.run(turn())
         return model._prompts[-1]
 
     def ingest(self, store: MemoryStore, user: str) -> None:
@@ -379,6 +481,15 @@ class TestContract(AdapterContract):
 
     def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
         return texts(found(MemoryService(store), query, user=user))
+
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return asyncio.run(MemoryService(store).erase_user(app_name="app", user_id=user))
+
+    def run_failing(self, store: MemoryStore, user: str, text: str) -> bool:
+        with pytest.raises(RuntimeError, match="no network"):
+            self.run(store, user, text, "!")
+        self.ingest(store, user)
+        return True
 
     def framework_history(self, store: MemoryStore, user: str) -> str:
         return "\n".join(talk.model_dump_json() for talk in self.__dict__["talks"][user])

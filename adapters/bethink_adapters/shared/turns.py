@@ -1,0 +1,35 @@
+"""Turns and conversations of a framework as a store can hold them, whatever the framework gives."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+from urllib.parse import quote
+
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, Turn
+
+from .texts import storable
+
+_DIGEST_DIGITS = 32
+
+
+def turn(
+    text: str, author: str, id: str | None = None, *, is_answer: bool = False, **fields: Any
+) -> Turn:
+    """Return a ``Turn`` with *text* and *author* cut to the limits, and *fields* of the record."""
+    speaker = storable(author, MAX_LABEL)
+    return Turn(storable(text, MAX_CONTENT), speaker, id, is_answer, fields)
+
+
+def thread_name(conversation: str | None) -> str | None:
+    """Return the thread of the *conversation*: any text has a name, no two texts have one name."""
+    if conversation is None:
+        return None
+    is_plain = conversation.strip() and conversation.isprintable() and "%" not in conversation
+    name = conversation if is_plain else quote(conversation, " ", errors="surrogatepass")
+    if not name.strip():
+        name = name.replace(" ", "%20") or "%"
+    if len(name) <= MAX_LABEL:
+        return name
+    digest = sha256(conversation.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_DIGITS]
+    return f"{name[: MAX_LABEL - _DIGEST_DIGITS - 1]}%{digest}"
