@@ -122,10 +122,10 @@ class Recalling(RuleBasedStateMachine):
             (scope, "MANY_DEAD", 1),
             (bm25, "FEW", 3),
             (vectors, "_kernel", self.kernel),
-            (search, "_LARGE", 4),
-            (search, "_SAMPLE", 4),
-            (search, "_HEAVY", 1),
-            (search, "_LIGHT", 1.0),
+            (search, "_PREFILTER_FROM", 4),
+            (search, "_SAMPLE_SIZE", 4),
+            (search, "_FIRST_POSITIONS", 1),
+            (search, "_MAX_STRONG_SHARE", 1.0),
         ):
             self.patch.setattr(module, name, small)
         self.now, self.numbers, self.steps = NOW, count(1), count()

@@ -73,14 +73,14 @@ def test_what_is_left_unscored_would_not_have_made_it(
 ) -> None:
     monkeypatch.setattr(vectors, "_kernel", kernel)
     for name, small in {
-        "_LARGEST_GROUP": 16,
-        "_MANY": 16,
-        "_LARGE": 64,
-        "_SAMPLE": 32,
-        "_HEAVY": 8,
+        "_MAX_GROUP_SIZE": 16,
+        "_PRUNE_FROM": 16,
+        "_PREFILTER_FROM": 64,
+        "_SAMPLE_SIZE": 32,
+        "_FIRST_POSITIONS": 8,
     }.items():
         monkeypatch.setattr(search, name, small)
-    monkeypatch.setattr(search, "_LIGHT", 1.0)
+    monkeypatch.setattr(search, "_MAX_STRONG_SHARE", 1.0)
     dice = random.Random(5)
     with opened(embedder=embedder(8), ranking=ranking) as store:
         store.store_many(
@@ -156,7 +156,7 @@ class Told(Calibrated):
 def test_what_only_seems_related_hides_nothing(
     ranking: Ranking | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "_MANY", 16)
+    monkeypatch.setattr(search, "_PRUNE_FROM", 16)
     asked = Asked("cat one two three four five six seven eight", k=1, now=NOW, ranking=ranking)
     with opened(embedder=Told(3)) as store:
         store.store_many([*["far"] * 300, *["near"] * 300])
@@ -175,7 +175,7 @@ def test_what_has_decayed_too_far_is_not_looked_at(monkeypatch: pytest.MonkeyPat
         return scan(column, query, among)
 
     monkeypatch.setattr(vectors.VectorColumn, "scan", seen)
-    monkeypatch.setattr(search, "_LARGE", 1024)
+    monkeypatch.setattr(search, "_PREFILTER_FROM", 1024)
     dice = random.Random(3)
     with opened(embedder=HashEmbedder(16)) as store:
         store.store_many(
@@ -196,7 +196,7 @@ def test_what_has_decayed_too_far_is_not_looked_at(monkeypatch: pytest.MonkeyPat
 def test_where_the_heaviest_are_no_answer_all_are_looked_at(
     mode: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "_LARGE", 1024)
+    monkeypatch.setattr(search, "_PREFILTER_FROM", 1024)
     with opened(embedder=HashEmbedder(16)) as store:
         store.store_many(
             {"content": "cat" if number > 3000 else "dog", "occurred_at": NOW - number * DAY / 10}

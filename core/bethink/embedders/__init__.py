@@ -4,7 +4,6 @@ An embedder is any object with a ``name``, a ``dimension`` and ``embed``. `Stati
 `HashEmbedder` need nothing and are always available.
 """
 
-from ..model.arrays import Matrix
 from .base import (
     CallableEmbedder,
     Embedder,

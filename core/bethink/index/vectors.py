@@ -39,7 +39,7 @@ class Scan(NamedTuple):
     unit: float
     margin: float
 
-    def most(self, positions: Positions) -> Floats:
+    def bounds(self, positions: Positions) -> Floats:
         """Return an upper bound of the cosine of *positions*."""
         bound: Floats = self.raw[positions] * self.unit
         bound += self.margin

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from ..embedders import Embedder
 from ..errors import CorruptStoreError, DimensionError, ValidationError
 from ..index import Accessed, ScopeIndex
 from ..model.arrays import Vector
@@ -20,12 +19,12 @@ from ..model.records import Listed, MemoryRecord, RecallResult, WhyNot, with_acc
 from ..text import read_query
 from .engine import Engine
 from .ranking import Ranking
-from .search import Found, Mode, Placement, Question, Search, VectorQuery
+from .search import Mode, Placement, Question, Search, TopK, VectorQuery
 
 DEFAULT_SHARE: Final = 0.4
 """The vector's share of hybrid similarity for an embedder without a ``share``; measured."""
 
-_TRIES: Final = 64
+_MAX_ATTEMPTS: Final = 64
 """The most attempts of a recall while other processes change the rows being read."""
 
 
@@ -47,16 +46,16 @@ class Request(NamedTuple):
 def by_id(engine: Engine, id: str) -> MemoryRecord | None:
     """Return the record with *id* unless it is unknown, forgotten, erased or expired."""
     engine.check_open()
-    return _shown(engine, engine.backend.get([id]).get(id))
+    return _visible(engine, engine.backend.get([id]).get(id))
 
 
 def by_key(engine: Engine, namespace: str, key: str) -> MemoryRecord | None:
     """Return the live record with *key* in *namespace*."""
     engine.check_open()
-    return _shown(engine, engine.backend.by_key(namespace, key))
+    return _visible(engine, engine.backend.by_key(namespace, key))
 
 
-def _shown(engine: Engine, record: MemoryRecord | None) -> MemoryRecord | None:
+def _visible(engine: Engine, record: MemoryRecord | None) -> MemoryRecord | None:
     """Return *record* with the latest accesses, None if gone by now."""
     if record is None or record.state in ("forgotten", "erased"):
         return None
@@ -129,7 +128,7 @@ class Answer(NamedTuple):
     Other answers share the records, and accesses are not counted in them.
     """
 
-    found: Found
+    found: TopK
     places: list[int]
     accessed: Mapping[int, Accessed]
 
@@ -160,13 +159,13 @@ class Answer(NamedTuple):
 
 def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
     """Return the answer to *request*."""
-    probe, now = _begun(engine, request)
+    question = _question(engine, request)
     with engine.index.lock:
-        for tries in range(_TRIES):
+        for attempt in range(_MAX_ATTEMPTS):
             index = engine.index.open(request.scope)
-            index.reader.start(again=tries > 0)
-            search = Search(index, _question(index, request, probe, now), ranking)
-            answer = _answer(index, search.found(), request.k)
+            index.reader.start(again=attempt > 0)
+            search = Search(index, _filtered(question, index, request.where), ranking)
+            answer = _answer(index, search.top_k(), request.k)
             if not (index.reader.overtaken and engine.index.behind):
                 break
         if request.touch:
@@ -182,29 +181,29 @@ def touch_rows(engine: Engine, found: Sequence[tuple[int, MemoryRecord]]) -> Non
 
 def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyNot:
     """Return the reason that keeps the record *id* out of the answer to *request*."""
-    probe, now = _begun(engine, request)
+    question = _question(engine, request)
     with engine.index.lock:
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             record, row = engine.backend.get([id]).get(id), engine.backend.rows_of([id]).get(id)
             if record is None or row is None:
                 return WhyNot(id, "unknown")
             index = engine.index.open(request.scope)
-            if (hidden := _hidden(record, request.scope, now)) is not None:
+            if (hidden := _why_hidden(record, request.scope, question.now)) is not None:
                 return hidden
             place = index.positions([row])[0]
             if place >= 0 and index.columns["alive"][place]:
                 break  # else another process changed it just now
         else:
             raise CorruptStoreError(engine.backend.location)
-        question = _question(index, request, probe, now)
+        question = _filtered(question, index, request.where)
         if question.allowed is not None and place not in question.allowed:
             return WhyNot(id, "filtered", detail="it does not pass where")
-        standing = Search(index, question._replace(k=index.size + 1), ranking).standing(row)
-        tied = engine.backend.by_row(standing.tied).values()
-    return _placed(id, request, standing, sum(other.id < id for other in tied))
+        placement = Search(index, question._replace(k=index.size + 1), ranking).placement(row)
+        tied = engine.backend.by_row(placement.tied).values()
+    return _explain_placement(id, request, placement, sum(other.id < id for other in tied))
 
 
-def _hidden(record: MemoryRecord, scope: Scope, now: float) -> WhyNot | None:
+def _why_hidden(record: MemoryRecord, scope: Scope, now: float) -> WhyNot | None:
     """Return the reason that hides *record* from every query, if any."""
     if record.state != "live":
         by = f"by {record.superseded_by}" if record.superseded_by else ""
@@ -216,78 +215,75 @@ def _hidden(record: MemoryRecord, scope: Scope, now: float) -> WhyNot | None:
     return None
 
 
-def _placed(id: str, request: Request, standing: Placement, tied: int) -> WhyNot:
+def _explain_placement(id: str, request: Request, placement: Placement, tied: int) -> WhyNot:
     """Return the reason for a ranked record, with *tied* equal scores of smaller ids before."""
-    explanation, similarity = standing.explanation, standing.similarity
-    told = partial(WhyNot, id, score=explanation.score, explanation=explanation)
+    explanation, similarity = placement.explanation, placement.similarity
+    why = partial(WhyNot, id, score=explanation.score, explanation=explanation)
     if similarity <= 0:
         return WhyNot(id, "no likeness", detail="neither words nor vectors are alike enough")
     if similarity <= request.min_similarity:
         bar = f"a similarity of {similarity:.3f}, not above {request.min_similarity:g}"
-        return told("below min_similarity", detail=bar)
+        return why("below min_similarity", detail=bar)
     if not explanation.score >= request.min_score:  # nor is a score that is no number
-        return told("below min_score", detail=f"min_score is {request.min_score:g}")
-    rank = standing.ahead + tied + 1
-    return told("returned" if rank <= request.k else "outranked", rank, detail=f"k is {request.k}")
+        return why("below min_score", detail=f"min_score is {request.min_score:g}")
+    rank = placement.ahead + tied + 1
+    return why("returned" if rank <= request.k else "outranked", rank, detail=f"k is {request.k}")
 
 
-def _begun(engine: Engine, request: Request) -> tuple[VectorQuery | None, float]:
-    """Return the vector side of *request*, and the moment."""
+def _question(engine: Engine, request: Request) -> Question:
+    """Return the question of *request*, asked now, without the limits of a filter."""
     engine.settle(request.where)
     if request.query is None and request.vector is None:
         raise ValidationError("recall needs a query or a vector")
-    return _probe(engine, request), engine.clock() if request.now is None else request.now
-
-
-def _question(
-    index: ScopeIndex, request: Request, probe: VectorQuery | None, now: float
-) -> Question:
+    vector = _vector_query(engine, request)
     words = read_query(request.query if request.query and request.mode != "semantic" else "")
-    if request.mode == "keyword":
-        words = words._replace(synonyms={})
-    allowed = None
-    if request.where is not None:
-        allowed = index.passing(request.where).nonzero()[0]
     return Question(
         query=request.query,
-        words=words,
-        probe=probe,
+        words=words._replace(synonyms={}) if request.mode == "keyword" else words,
+        vector=vector,
         k=request.k,
-        now=now,
+        now=engine.clock() if request.now is None else request.now,
         min_score=request.min_score,
         min_similarity=request.min_similarity,
-        allowed=allowed,
     )
 
 
-def _probe(engine: Engine, request: Request) -> VectorQuery | None:
-    """Return the vector side of *request*; None without a vector to compare."""
-    alone = request.query is None or request.mode == "semantic"
+def _filtered(question: Question, index: ScopeIndex, where: Filter | None) -> Question:
+    """Return *question* about the positions that pass *where*."""
+    if where is None:
+        return question
+    return question._replace(allowed=index.passing(where).nonzero()[0])
+
+
+def _vector_query(engine: Engine, request: Request) -> VectorQuery | None:
+    """Return the vector side of *request*; None without a vector to compare.
+
+    A given vector is not calibrated: a cosine of 0 is worth nothing.
+    """
     if request.vector is not None:
         name, vector = request.vector
         stored = engine.backend.dimension(name)
         if stored is not None and stored != len(vector):
             raise DimensionError(stored, len(vector), name)
-        used = stored is not None and request.mode != "keyword"
-        return _unit_probe(name, vector, None, alone) if used else None
-    if request.query is None or request.mode == "keyword" or not request.query.strip():
+        if stored is None or request.mode == "keyword":
+            return None
+        embedder = None
+    elif request.query is None or request.mode == "keyword" or not request.query.strip():
         return None
-    return _unit_probe(EMBEDDED, engine.vectors([request.query])[0], engine.embedder, alone)
+    else:
+        name, vector = EMBEDDED, engine.vectors([request.query])[0]
+        embedder = engine.embedder
+    unit = vector.astype(np.float64)
+    if not (length := math.sqrt(unit @ unit)):
+        return None
+    unit /= length
+    alone = request.query is None or request.mode == "semantic"
+    weight = 1.0 if alone else getattr(embedder, "share", DEFAULT_SHARE)
+    min_cosine = getattr(embedder, "floor", 0.0)
+    return VectorQuery(name, unit, weight, min_cosine, getattr(embedder, "zero", min_cosine))
 
 
-def _unit_probe(
-    name: str, vector: Vector, embedder: Embedder | None, alone: bool
-) -> VectorQuery | None:
-    """Return the vector query for *vector*, calibrated by *embedder* (None: not at all)."""
-    query = vector.astype(np.float64)
-    length = math.sqrt(query @ query)
-    floor = getattr(embedder, "floor", 0.0)
-    share = 1.0 if alone else getattr(embedder, "share", DEFAULT_SHARE)
-    zero = getattr(embedder, "zero", floor)
-    return VectorQuery(name, query / length, share, floor, zero) if length else None
-
-
-def _answer(index: ScopeIndex, found: Found, k: int) -> Answer:
+def _answer(index: ScopeIndex, found: TopK, k: int) -> Answer:
     """Load the *found* records, order ties by id, and keep *k*."""
     accessed, scores = index.accessed(found.positions), found.scores
     places = list(accessed)

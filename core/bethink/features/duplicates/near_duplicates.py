@@ -164,7 +164,7 @@ def _near(index: ScopeIndex, record: MemoryRecord, scan: Scan) -> Positions:
     if figures := [term for term in document(record).terms if term[0].isdigit()]:
         having = index.keyword.having(frozenset(figures))
         near = np.intersect1d(near, having, assume_unique=True)
-    return near[np.argsort(-scan.most(near), kind="stable")][:NEAREST]
+    return near[np.argsort(-scan.bounds(near), kind="stable")][:NEAREST]
 
 
 def _alike(index: ScopeIndex, record: MemoryRecord) -> Positions:
