@@ -1,6 +1,6 @@
 """Make ``table.npy``, by hand, with the sources in one folder.
 
-    OPENBLAS_NUM_THREADS=1 python -m bethink.embedders.static.make FOLDER
+    OPENBLAS_NUM_THREADS=1 python -m tests.making.static_table FOLDER
 
 ``tox run -e static-table`` fetches the sources and does that. The table is written to the folder,
 and must be the one beside this file.

@@ -1,13 +1,12 @@
 """Make ``text/synonyms.txt`` from ``table.npy``, by hand, with WordNet in a folder.
 
-    python -m bethink.embedders.static.make_synonyms FOLDER
+    python -m tests.making.synonyms FOLDER
 
-``tox run -e static-table`` makes both anew and compares them.
+``tox run -e static-table`` makes table and synonyms anew and compares both.
 
-The words are those of the vocabulary that tell no time, put together by search term. Those whose
-vectors in the table are nearest stand for one another, unless both are numbers, or WordNet knows
-that they mean the opposite, or knows neither in lower case: then they are names, and no name stands
-for another.
+The words of the vocabulary, without words for times, are grouped by search term. Terms with near
+vectors in the table are synonyms, unless both are numbers, or WordNet knows the terms as opposites,
+or knows neither in lower case: such terms are names, and no name is a synonym.
 """
 
 from __future__ import annotations
