@@ -23,7 +23,15 @@ from typing import Any, ClassVar
 
 import pytest
 
-from bethink import EVERYWHERE, Files, MemoryRecord, MemoryStore, RecallResult, StoreClosedError
+from bethink import (
+    EVERYWHERE,
+    Files,
+    MemoryRecord,
+    MemoryStore,
+    RecallResult,
+    StoreClosedError,
+    segment,
+)
 
 FACT = "The spare key lies under the cobalt flowerpot."
 QUESTION = "Where does the spare key lie?"
@@ -33,6 +41,11 @@ LOOKALIKES = (
     *("ann", "Ann", "ann ", "ann/b", "ann%2Fb", "annb", "", "/", "//", ".", "..", "ann/..", "%"),
     *("*", "default", "\u00c4nn", "A\u0308nn", "\uff41nn", "用户", "🦊", "\x00", "\n", "\udc80"),
 )
+
+
+def place(user: str) -> str:
+    """Return the namespace of *user* in the tests of adapters."""
+    return f"users/{segment(user)}"
 
 
 class GatedStore(MemoryStore):

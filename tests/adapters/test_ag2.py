@@ -20,10 +20,11 @@ from ag2.assembly import AssemblyPolicy
 from ag2.config import LLMClient, ModelConfig
 from ag2.events import ModelMessage, ModelResponse, ToolCallEvent, ToolCallsEvent
 
-from bethink import EVERYWHERE, MemoryStore, Subtree, ValidationError, segment
+from bethink import EVERYWHERE, MemoryStore, Subtree, ValidationError
 from bethink_adapters.ag2 import RecallPolicy, remembering
 
-from .contract import FACT, QUESTION, AdapterContract, GatedStore, cancel_at_gate
+from ..stored import said
+from .contract import FACT, QUESTION, AdapterContract, GatedStore, cancel_at_gate, place
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ag2_agent.py"
 
@@ -66,10 +67,6 @@ def read(events: Sequence[Any]) -> list[str]:
     """Return the texts of requests and answers as the model reads them."""
     parts = [part for event in events for part in getattr(event, "parts", [event])]
     return [part.content for part in parts if getattr(part, "content", None)]
-
-
-def told(store: MemoryStore, namespace: str = "default") -> list[tuple[str | None, str]]:
-    return [(each.author, each.content) for each in store.all(namespace=namespace)]
 
 
 def ask(agent: Agent, *questions: str) -> Any:
@@ -160,7 +157,7 @@ def test_a_new_agent_knows_what_an_earlier_one_heard(store: MemoryStore) -> None
 def test_what_is_asked_and_answered_is_remembered_with_its_stream(store: MemoryStore) -> None:
     agent = Agent("helper", config=Scripted("Hi Ann.", "Fine."), middleware=[remembering(store)])
     reply = ask(agent, "I am Ann.", "I like tea.")
-    assert told(store) == [
+    assert said(store) == [
         *(("user", "I am Ann."), ("assistant", "Hi Ann.")),
         *(("user", "I like tea."), ("assistant", "Fine.")),
     ]
@@ -169,7 +166,7 @@ def test_what_is_asked_and_answered_is_remembered_with_its_stream(store: MemoryS
 
 def test_a_question_with_a_blank_answer_is_remembered(store: MemoryStore) -> None:
     ask(Agent("helper", config=Scripted(" "), middleware=[remembering(store)]), "I am Ann.")
-    assert told(store) == [("user", "I am Ann.")]
+    assert said(store) == [("user", "I am Ann.")]
 
 
 def test_a_turn_that_fails_is_not_remembered(store: MemoryStore) -> None:
@@ -203,10 +200,6 @@ def test_a_path_is_no_store() -> None:
     for taking in (RecallPolicy, remembering):
         with pytest.raises(ValidationError, match="must be a MemoryStore, not str"):
             taking(path)
-
-
-def place(user: str) -> str:
-    return f"users/{segment(user)}"
 
 
 class TestContract(AdapterContract):

@@ -38,6 +38,7 @@ from .contract import (
     SlowStore,
     cancel_at_gate,
     cancel_in_write,
+    place,
 )
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "agent_framework_chat.py"
@@ -284,10 +285,6 @@ def test_wrong_settings_are_refused(store: MemoryStore) -> None:
         MemoryRecall(store, remember="")
     with pytest.raises(ValidationError):
         MemoryHistory(store, namespace="")
-
-
-def place(user: str) -> str:
-    return f"users/{segment(user)}"
 
 
 class TestContract(AdapterContract):

@@ -29,6 +29,7 @@ from bethink import EVERYWHERE, MemoryStore, StoreClosedError, ValidationError, 
 from bethink.features.packing.layout import INTRODUCTION
 from bethink_adapters.agno import MemoryLearning
 
+from ..stored import contents
 from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
 
 in_memory: Any = InMemoryDb  # it has no types
@@ -82,10 +83,6 @@ def prompt(memory: MemoryLearning, text: str, user: str | None = "ann") -> list[
     return model.prompts[-1]
 
 
-def contents(store: MemoryStore) -> list[str]:
-    return [record.content for record in store.all(namespace=EVERYWHERE)]
-
-
 @pytest.fixture(autouse=True)
 def agno_logs(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Agno's logger hands nothing on to others, so it is listened to itself."""
@@ -112,7 +109,7 @@ def test_an_answer_is_remembered_with_the_next_turn(store: MemoryStore) -> None:
     memory = MemoryLearning(store)
     agent, _ = agent_with(memory, "Hello Ann.", add_history_to_context=True)
     agent.run("I am Ann.", user_id="ann", session_id="s")
-    assert contents(store) == ["I am Ann."]
+    assert contents(store, EVERYWHERE) == ["I am Ann."]
     asyncio.run(agent.arun("Who am I?", user_id="ann", session_id="s"))
     told = [(each.content, each.author, each.thread) for each in store.all(namespace="agno/ann")]
     assert told == [
@@ -129,7 +126,7 @@ def test_what_is_not_for_the_memory_is_not_remembered(store: MemoryStore) -> Non
         agent, model = agent_with(MemoryLearning(store), additional_input=[example])
         agent.run("I am Ann.", user_id="ann", session_id="s")
         assert ("user", "I live in Oslo.") in model.prompts[-1]
-    assert contents(store) == ["I am Ann."]
+    assert contents(store, EVERYWHERE) == ["I am Ann."]
 
 
 def test_the_hook_remembers_the_last_answer_once(store: MemoryStore) -> None:
@@ -145,7 +142,7 @@ def test_the_hook_remembers_the_last_answer_once(store: MemoryStore) -> None:
     for text in ("I am Ann.", "Who am I?"):
         agent.run(text, user_id="ann", session_id="s")
     agent.background_executor.shutdown()
-    assert sorted(contents(store)) == ["Hello Ann.", "I am Ann.", "Who am I?"]
+    assert sorted(contents(store, EVERYWHERE)) == ["Hello Ann.", "I am Ann.", "Who am I?"]
 
 
 def test_a_session_recalls_its_own_words_only_when_asked_to(store: MemoryStore) -> None:
@@ -177,7 +174,7 @@ def test_what_is_said_again_adds_nothing(store: MemoryStore) -> None:
     memory.was_updated = True
     memory.process(said, user_id=None)
     assert not memory.was_updated
-    assert contents(store) == []
+    assert contents(store, EVERYWHERE) == []
 
 
 def test_what_is_said_by_two_threads_at_once_is_remembered_once() -> None:
@@ -209,7 +206,7 @@ def test_what_a_cancelled_call_remembers_does_not_overtake_what_follows(by_tool:
 
     with SlowStore() as slow:
         asyncio.run(forgetting(slow))
-        assert contents(slow) == []
+        assert contents(slow, EVERYWHERE) == []
 
 
 def test_only_words_of_people_and_models_are_remembered(store: MemoryStore) -> None:
@@ -223,7 +220,7 @@ def test_only_words_of_people_and_models_are_remembered(store: MemoryStore) -> N
         {"role": "assistant", "content": {"answer": 42}},
     ]
     MemoryLearning(store).process(said, user_id="ann")
-    assert contents(store) == ["Look:\na cat"]
+    assert contents(store, EVERYWHERE) == ["Look:\na cat"]
 
 
 def test_a_run_without_a_user_remembers_nothing_unless_all_share(
@@ -232,7 +229,7 @@ def test_a_run_without_a_user_remembers_nothing_unless_all_share(
     store.store("Tea is at four.", namespace="agno")
     assert len(prompt(MemoryLearning(store), "When is tea?", None)) == 1
     assert caplog.text.count("without a user_id") == 1
-    assert contents(store) == ["Tea is at four."]
+    assert contents(store, EVERYWHERE) == ["Tea is at four."]
     assert len(prompt(MemoryLearning(store, per_user=False), "When is tea?", None)) == 2
     assert store.count(namespace="agno") == 2
 

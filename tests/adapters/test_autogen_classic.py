@@ -18,10 +18,11 @@ pytest.importorskip("autogen.agentchat")
 
 from autogen import ConversableAgent, GroupChat, GroupChatManager
 
-from bethink import EVERYWHERE, MemoryStore, Subtree, ValidationError, segment
+from bethink import EVERYWHERE, MemoryStore, Subtree, ValidationError
 from bethink_adapters.autogen.classic import MemoryCapability
 
-from .contract import FACT, QUESTION, AdapterContract, GatedStore, cancel_at_gate
+from ..stored import said
+from .contract import FACT, QUESTION, AdapterContract, GatedStore, cancel_at_gate, place
 
 # AG2 0.9 is older than the pydantic it runs on.
 pytestmark = pytest.mark.filterwarnings("ignore:The `copy` method is deprecated")
@@ -79,10 +80,6 @@ class Agent:
     def history(self) -> str:
         kept = [self.agent.chat_messages[self.user], self.user.chat_messages[self.agent]]
         return json.dumps(kept[0])
-
-
-def told(store: MemoryStore, namespace: str = "default") -> list[tuple[str | None, str]]:
-    return [(each.author, each.content) for each in store.all(namespace=namespace)]
 
 
 # -- what the model sees
@@ -174,7 +171,7 @@ def test_speakers_of_a_group_share_what_is_remembered(store: MemoryStore) -> Non
     manager = GroupChatManager(chat, llm_config=False)
     one.user.initiate_chat(manager, message=QUESTION, silent=True)
     assert all("cobalt flowerpot" in str(agent.prompts[-1]) for agent in (one, other))
-    assert told(store)[1:] == [
+    assert said(store)[1:] == [
         ("ann", QUESTION),
         ("helper", "Under a pot."),
         ("other", "Which pot?"),
@@ -196,7 +193,7 @@ def test_what_agents_write_by_themselves_is_no_question(store: MemoryStore, note
     prompt = agent.ask(note, "There.")
     places = [at for at, message in enumerate(prompt) if "cobalt" in str(message["content"])]
     assert places == [1]
-    assert note not in [text for _, text in told(store)]
+    assert note not in [text for _, text in said(store)]
 
 
 # -- what is remembered
@@ -206,7 +203,7 @@ def test_what_is_heard_and_said_is_remembered_with_its_author(store: MemoryStore
     agent = Agent(MemoryCapability(store, thread="monday"))
     agent.ask("I am Ann.", "Hello Ann.")
     agent.ask("I like tea.", "Fine.")
-    assert told(store) == [
+    assert said(store) == [
         *(("ann", "I am Ann."), ("helper", "Hello Ann.")),
         *(("ann", "I like tea."), ("helper", "Fine.")),
     ]
@@ -218,7 +215,7 @@ def test_what_was_forgotten_stays_forgotten_in_a_chat_that_goes_on(store: Memory
     agent.ask("I am Ann.", "Hello Ann.")
     store.forget(namespace="default")
     agent.ask("I like tea.", "Fine.")
-    assert told(store) == [("ann", "I like tea."), ("helper", "Fine.")]
+    assert said(store) == [("ann", "I like tea."), ("helper", "Fine.")]
 
 
 def test_calls_and_results_of_tools_are_not_remembered(store: MemoryStore) -> None:
@@ -227,7 +224,7 @@ def test_calls_and_results_of_tools_are_not_remembered(store: MemoryStore) -> No
     result = {"role": "tool", "content": "nothing", "tool_call_id": "1"}
     for message in (call, result, "Nothing \udc80"):
         assert memory.sent(agent.agent, message, agent.user, True) is message
-    assert told(store) == [("helper", "Nothing \N{REPLACEMENT CHARACTER}")]
+    assert said(store) == [("helper", "Nothing \N{REPLACEMENT CHARACTER}")]
 
 
 def test_an_agent_that_only_recalls_writes_nothing(store: MemoryStore) -> None:
@@ -253,10 +250,6 @@ def test_wrong_settings_are_refused(store: MemoryStore) -> None:
     for each in [*wrong, {"budget_tokens": -1}, {"count_tokens": 3}]:
         with pytest.raises(ValidationError):
             MemoryCapability(store, **each)
-
-
-def place(user: str) -> str:
-    return f"users/{segment(user)}"
 
 
 class TestContract(AdapterContract):

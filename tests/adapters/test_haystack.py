@@ -31,7 +31,7 @@ from haystack.errors import FilterError
 from haystack.tools.tool import Tool
 from haystack.utils.filters import document_matches_filter
 
-from bethink import EVERYWHERE, MemoryStore, StoreClosedError, Subtree, ValidationError, segment
+from bethink import EVERYWHERE, MemoryStore, StoreClosedError, Subtree, ValidationError
 from bethink.features.packing.layout import INTRODUCTION
 from bethink_adapters.haystack import (
     BethinkDocumentStore,
@@ -49,6 +49,7 @@ from .contract import (
     SlowStore,
     cancel_at_gate,
     cancel_in_write,
+    place,
 )
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "haystack_agent.py"
@@ -502,10 +503,6 @@ def state_of(*messages: ChatMessage, **context: Any) -> State:
     state.set("messages", list(messages))
     state.set("hook_context", context)
     return state
-
-
-def place(user: str) -> str:
-    return f"users/{segment(user)}"
 
 
 class TestContract(AdapterContract):

@@ -37,6 +37,7 @@ from .contract import (
     SlowStore,
     cancel_at_gate,
     cancel_in_write,
+    place,
 )
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "llama_index_chat.py"
@@ -476,10 +477,6 @@ def test_both_chat_stores_read_the_same_messages(chats: BethinkDBChatStore) -> N
     old.add_message("s", said("c")[0])
     assert texts(old.get_messages("s")) == ["a", "b", "c"]
     assert kept(chats) == ["b", "c"]
-
-
-def place(user: str) -> str:
-    return f"users/{segment(user)}"
 
 
 @takes_any_store

@@ -20,7 +20,7 @@ from agents import Agent, RunConfig, Runner, function_tool
 from agents.memory import Session, SessionSettings
 from agents.testing import ScriptedModel, assistant_message, function_call
 
-from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError, segment
+from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError
 from bethink.features.packing.layout import INTRODUCTION
 from bethink_adapters.openai_agents import MemorySession, recall_filter
 
@@ -31,6 +31,7 @@ from .contract import (
     SlowStore,
     cancel_at_gate,
     cancel_in_write,
+    place,
 )
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "openai_agents_chat.py"
@@ -241,10 +242,6 @@ def test_wrong_settings_are_refused_at_once(store: MemoryStore) -> None:
         recall_filter(store, k=0)
     with pytest.raises(ValidationError):
         recall_filter(store, budget_tokens=-1)
-
-
-def place(user: str) -> str:
-    return f"users/{segment(user)}"
 
 
 class TestContract(AdapterContract):

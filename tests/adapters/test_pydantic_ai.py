@@ -35,11 +35,11 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from bethink import MemoryStore, MissingExtraError, Subtree, ValidationError, segment
+from bethink import MemoryStore, MissingExtraError, Subtree, ValidationError
 from bethink.features.packing.layout import INTRODUCTION
 from bethink_adapters.pydantic_ai import MemoryConversations, MemoryRecall, memory_tools
 
-from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
+from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write, place
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pydantic_ai_agent.py"
 
@@ -247,9 +247,9 @@ def test_a_run_without_a_namespace_reads_no_other(store: MemoryStore) -> None:
 
 
 def test_several_may_serve_one_agent(store: MemoryStore) -> None:
-    for place in ("mine", "ours"):
-        store.store(f"The pizza is {place}.", namespace=place)
-    two = [MemoryRecall(store, namespace=place) for place in ("mine", "ours")]
+    for name in ("mine", "ours"):
+        store.store(f"The pizza is {name}.", namespace=name)
+    two = [MemoryRecall(store, namespace=name) for name in ("mine", "ours")]
     assert len(shown("Which pizza?", *two)) == 3
 
 
@@ -338,10 +338,6 @@ def test_what_a_cancelled_tool_writes_does_not_overtake_what_follows() -> None:
     with SlowStore() as slow:
         asyncio.run(forgetting(slow))
         assert slow.count() == 0
-
-
-def place(user: str) -> str:
-    return f"users/{segment(user)}"
 
 
 def use(store: MemoryStore, user: str, tool: str, argument: str) -> str:

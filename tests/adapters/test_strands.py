@@ -18,10 +18,11 @@ from strands import Agent
 from strands.memory import AddMessagesContext, MemoryManager
 from strands.models.model import Model
 
-from bethink import EVERYWHERE, MemoryStore, Subtree, ValidationError, segment
+from bethink import EVERYWHERE, MemoryStore, Subtree, ValidationError
 from bethink_adapters.strands import StrandsStore
 
-from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
+from ..stored import contents
+from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write, place
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "strands_agent.py"
 
@@ -59,10 +60,6 @@ def agent_with(memory: StrandsStore, reply: str = "Noted.") -> tuple[Agent, Scri
 
 def said(*texts: str) -> list[Any]:
     return [{"role": "user", "content": [{"text": text}]} for text in texts]
-
-
-def contents(store: MemoryStore, namespace: str = "default") -> list[str]:
-    return [record.content for record in store.all(namespace=namespace)]
 
 
 def test_a_new_agent_knows_what_an_earlier_one_heard(store: MemoryStore) -> None:
@@ -196,10 +193,6 @@ def test_a_path_is_no_store() -> None:
     path: Any = "agent.db"
     with pytest.raises(ValidationError, match="must be a MemoryStore, not str"):
         StrandsStore(path)
-
-
-def place(user: str) -> str:
-    return f"users/{segment(user)}"
 
 
 class TestContract(AdapterContract):

@@ -16,8 +16,9 @@ from bethink.index.columns import Columns
 from bethink.index.filter_cache import FilterCache
 from bethink.index.keyword import KeywordIndex
 
+from ..stored import assert_unlocked
 from .storage.replay import assert_journal_is_state
-from .test_reliability import NOW, SCOPES, assert_unlocked, connections_of, opened, settle
+from .test_reliability import NOW, SCOPES, connections_of, opened, settle
 
 
 @pytest.fixture

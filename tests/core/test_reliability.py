@@ -33,6 +33,7 @@ from bethink.storage.sqlite import SQLiteBackend
 from bethink.storage.sqlite import connection as connections
 from bethink.storage.sqlite.connection import Connections
 
+from ..stored import assert_unlocked
 from .storage.processes import Child, Say, ask, forks, together
 from .storage.replay import assert_journal_is_state, unverified
 from .storage.scripts import State, script, state_of
@@ -69,13 +70,6 @@ class Words(HashEmbedder):
 
 def opened(location: str | Path, **given: Any) -> MemoryStore:
     return MemoryStore(location, embedder=Words(), durability="normal", **given)
-
-
-def assert_unlocked(path: Path) -> None:
-    """Another program could write at once: no transaction is open."""
-    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
 
 
 def settle(store: MemoryStore) -> None:

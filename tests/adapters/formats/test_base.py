@@ -9,13 +9,11 @@ from bethink.model.fields import MAX_CONTENT
 from bethink_adapters.formats import Found, Item, Link, Skipped, import_from
 from bethink_adapters.formats.base import name_of, noted, own_namespace
 
+from ...stored import contents
+
 
 def said(content: object, name: str, **fields: object) -> Item:
     return Item(f"line {name}", {"content": content, "source": f"test:{name}", **fields})
-
-
-def contents(store: MemoryStore, namespace: str = "default") -> list[str]:
-    return [record.content for record in store.all(namespace=namespace)]
 
 
 THREE = [said("one", "1"), said("two", "2"), said("three", "3")]

@@ -12,6 +12,8 @@ import pytest
 from bethink import MemoryStore
 from bethink_adapters.formats import import_from, read_chatgpt
 
+from ...stored import contents
+
 
 def node(
     id: str, parent: str | None, text: object, role: str = "user", **more: Any
@@ -31,10 +33,6 @@ def written(folder: Path, *talks: object) -> Path:
     path = folder / "conversations.json"
     path.write_text(json.dumps(talks))
     return path
-
-
-def contents(store: MemoryStore) -> list[str]:
-    return [record.content for record in store.all()]
 
 
 ROOT = {"id": "r", "message": None, "parent": None, "children": ["u1"]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,9 @@ import pytest
 
 from bethink import MemoryStore
 from bethink_adapters.formats import import_from, read_claude
+
+from ...stored import contents
+from .test_chatgpt import written
 
 TOP = "00000000-0000-4000-8000-000000000000"
 
@@ -21,16 +23,6 @@ def message(id: str, text: str, sender: str = "human", **more: Any) -> dict[str,
 
 def talk(*messages: object, **more: Any) -> dict[str, Any]:
     return {"uuid": "c1", "name": "Pizza", "chat_messages": messages, **more}
-
-
-def written(folder: Path, *talks: object) -> Path:
-    path = folder / "conversations.json"
-    path.write_text(json.dumps(talks))
-    return path
-
-
-def contents(store: MemoryStore) -> list[str]:
-    return [record.content for record in store.all()]
 
 
 def test_turns_keep_who_said_them_when_and_where(tmp_path: Path, store: MemoryStore) -> None:

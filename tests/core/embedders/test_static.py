@@ -86,8 +86,8 @@ IDEOGRAPHS = (
 )
 """The first and the last character of each block of BERT's ideographs."""
 OUTSIDE = (
-    "\u33ff \u4dc0 \ua000 \ufb00 \U0002a6e0 \U0002a6ff \U0002b820 \U0002b91f \U0002ceb0 "
-    "\U0002f7ff \U0002fa20"
+    "\u33ff \u4dc0 \u4dff \ua000 \ufb00 \U0002a6e0 \U0002a6ff \U0002b820 \U0002b91f \U0002ceb0 "
+    "\U0001ffff \U0002f7ff \U0002fa20"
 )
 """The neighbours of the blocks, as far as they are no punctuation."""
 

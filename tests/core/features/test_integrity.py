@@ -21,6 +21,7 @@ from bethink.features.integrity import MAX_PROBLEMS, _ReplayedRecord
 from bethink.model.port import Entry, RecordTrace
 from bethink.model.replay import record_of, replayed
 
+from ...stored import alter
 from ..clock import Clock
 
 KEY = b"sixteen bytes or more"
@@ -34,13 +35,6 @@ FISH = 16
 def opened(path: Path | str, key: bytes | None = None, **options: Any) -> MemoryStore:
     options = {"embedder": EMBEDDER, "clock": Clock(5e9), "durability": "normal", **options}
     return MemoryStore(path, integrity_key=key, **options)
-
-
-def alter(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
 
 
 def live_through_everything(store: MemoryStore, clock: Clock) -> None:

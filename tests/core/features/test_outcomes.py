@@ -27,6 +27,7 @@ from bethink import (
 )
 from bethink.features.outcomes import DAY, DRIFT_AFTER_SECONDS, HOUR, VERDICTS
 
+from ...stored import outcome
 from ..clock import Clock
 from ..storage.processes import forks, together
 from ..storage.replay import replayed, table, unverified
@@ -51,12 +52,6 @@ def opened(path: Path | str, clock: Callable[[], float]) -> MemoryStore:
 
 def remembered(store: MemoryStore, content: str = "retry the upload with a token") -> str:
     return store.store(content).id
-
-
-def outcome(store: MemoryStore, id: str) -> float:
-    record = store.get(id)
-    assert record is not None
-    return record.outcome
 
 
 def state(store: MemoryStore, id: str) -> str:

@@ -14,6 +14,7 @@ import pytest
 from bethink import MemoryStore, ValidationError
 from bethink.model.journal import START, chain_hash, digest
 
+from ...stored import alter
 from ..storage.replay import assert_journal_is_state, unverified
 
 
@@ -22,12 +23,6 @@ def store(path: Path) -> Iterator[MemoryStore]:
     ticks = itertools.count(1000)
     with MemoryStore(path, clock=lambda: next(ticks) + 0.1, durability="normal") as store:
         yield store
-
-
-def alter(path: Path, sql: str) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(sql)
-        connection.commit()
 
 
 def live_through_everything(store: MemoryStore) -> None:

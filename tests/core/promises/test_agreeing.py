@@ -12,12 +12,10 @@ from bethink import MemoryStore, SimilarMemoryError, ValidationError
 from bethink.features import conflicts
 from bethink.features.duplicates import similarity
 
+from ...stored import contents
+
 LIMIT = "The limit of the public interface is {} requests per minute for each registered client"
 KITCHEN = "The kitchen of the office is painted green"
-
-
-def contents(store: MemoryStore) -> list[str]:
-    return [record.content for record in store.all()]
 
 
 def test_a_restatement_is_offered_for_merging_and_another_value_never(store: MemoryStore) -> None:

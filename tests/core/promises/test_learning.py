@@ -9,6 +9,8 @@ import pytest
 from bethink import MemoryStore, RateLimitError
 from bethink.testing import FrozenClock
 
+from ...stored import outcome
+
 DAY = 86_400.0
 
 
@@ -21,12 +23,6 @@ def clock() -> FrozenClock:
 def store(clock: FrozenClock) -> Iterator[MemoryStore]:
     with MemoryStore(clock=clock) as store:
         yield store
-
-
-def outcome(store: MemoryStore, id: str) -> float:
-    record = store.get(id)
-    assert record is not None
-    return record.outcome
 
 
 @pytest.mark.slow

@@ -22,11 +22,6 @@ from .replay import assert_journal_is_state, unverified
 pytestmark = forks
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
 def contents(path: Path) -> set[str]:
     with MemoryStore(path) as store:
         assert_journal_is_state(store)

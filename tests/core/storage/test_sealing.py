@@ -27,6 +27,7 @@ from bethink import (
 )
 from bethink.storage.sqlite import connection as connections
 
+from ...stored import alter
 from ..clock import Clock
 from .processes import Child, Say, forks
 
@@ -49,13 +50,6 @@ class MemoryAnchor:
 def keyed(path: Path, **options: Any) -> MemoryStore:
     options = {"integrity_key": KEY, "embedder": HashEmbedder(16), **options}
     return MemoryStore(path, durability="normal", **options)
-
-
-def alter(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
 
 
 @pytest.fixture

@@ -32,11 +32,6 @@ EMBEDDER = HashEmbedder(64)
 Answers = list[list[tuple[str, float]]]
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seal, save and read in blocks of a few rows, and pieces of few bytes, instead of many."""

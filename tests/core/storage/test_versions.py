@@ -21,6 +21,8 @@ import bethink
 from bethink import MemoryRecord
 from bethink.storage.sqlite import schema
 
+from ...stored import alter
+
 TESTS = Path(__file__).parents[2]
 DATA = TESTS / "data"
 MAKING = TESTS / "making"
@@ -95,12 +97,6 @@ def run(core: Path, path: Path, name: str, code: str = ANSWER, status: int = 0) 
     )
     assert done.returncode == status, done.stderr
     return json.loads(done.stdout) if done.stdout else None
-
-
-def alter(path: Path, sql: str) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(sql)
-        connection.commit()
 
 
 def version(path: Path) -> int:

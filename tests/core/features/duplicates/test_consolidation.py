@@ -14,6 +14,7 @@ from bethink.features.duplicates import consolidation
 from bethink.features.duplicates.similarity import cosine, say_the_same
 from bethink.features.statements import read
 
+from ....stored import contents
 from ...clock import Clock
 
 TEXT = "The kitchen of the office is painted green"
@@ -25,10 +26,6 @@ LIMIT = "The limit of the public interface is {} requests per minute for each re
 def store(clock: Clock) -> Iterator[MemoryStore]:
     with MemoryStore(clock=clock) as store:
         yield store
-
-
-def contents(store: MemoryStore) -> list[str]:
-    return [record.content for record in store.all(namespace=EVERYWHERE)]
 
 
 def test_of_those_that_repeat_each_other_the_fullest_stays(store: MemoryStore) -> None:
@@ -72,7 +69,7 @@ def test_a_value_is_never_lost(store: MemoryStore) -> None:
     store.store_many([LIMIT.format(100), LIMIT.format(200), LIMIT.format(100)])
     (merged,) = store.consolidate()
     assert len(merged.others) == 1
-    assert contents(store) == [LIMIT.format(100), LIMIT.format(200)]
+    assert contents(store, EVERYWHERE) == [LIMIT.format(100), LIMIT.format(200)]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +87,7 @@ def test_what_differs_in_a_detail_stays(one: str, other: str) -> None:
     with MemoryStore(embedder=near) as store:
         store.store_many([one, other])
         assert store.consolidate() == []
-        assert contents(store) == [one, other]
+        assert contents(store, EVERYWHERE) == [one, other]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +145,7 @@ def test_undoing_brings_back_only_what_was_merged(store: MemoryStore) -> None:
     store.resolve(kept.id, dropped.id)
     store.consolidate()
     store.undo(store.log(limit=1)[0].seq)
-    assert contents(store) == [TEXT, TEXT]
+    assert contents(store, EVERYWHERE) == [TEXT, TEXT]
 
 
 def test_two_that_nearly_failed_do_not_fail_together(store: MemoryStore) -> None:

@@ -14,17 +14,13 @@ from bethink import Files, HashEmbedder, MemoryStore, NotFoundError, PathTakenEr
 
 from ...storage.processes import Child, forks
 from ...storage.replay import assert_journal_is_state
+from .test_files import texts
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> Iterator[Files]:
     with MemoryStore(tmp_path / "memory.db", durability="normal") as store:
         yield Files(store)
-
-
-def texts(files: Files) -> dict[str, str]:
-    entries = files.list(depth=None)
-    return {entry.path: files.read(entry.path) for entry in entries if not entry.is_folder}
 
 
 def test_threads_lose_no_line(files: Files) -> None:

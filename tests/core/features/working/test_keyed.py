@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ from hypothesis import strategies as st
 
 from bethink import (
     KeyedMemory,
-    Memory,
     MemoryItem,
     MemoryStore,
     StoreBusyError,
@@ -24,9 +21,11 @@ from bethink import (
 )
 from bethink.features.working import keyed as keyed_module
 
+from ....stored import assert_unlocked
 from ...clock import Clock
 from ...storage.processes import Child, forks
 from ...storage.replay import assert_journal_is_state, unverified
+from .test_working import keys
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -34,28 +33,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )  # fmt: skip
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[MemoryStore]:
-    with MemoryStore(path, durability="normal", clock=lambda: 7.0) as store:
-        yield store
-
-
-@pytest.fixture
-def keyed(store: MemoryStore) -> KeyedMemory:
-    return KeyedMemory(store)
-
-
-def keys(memory: Memory) -> list[str]:
-    return [item.key for item in memory.recent(99)]
-
-
-def assert_unlocked(path: Path) -> None:
-    """Another program could write at once: no transaction is open."""
-    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,18 +26,6 @@ from bethink import (
 
 from ...storage.processes import Child, forks, together
 from ...storage.replay import assert_journal_is_state, unverified
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[MemoryStore]:
-    with MemoryStore(path, durability="normal", clock=lambda: 7.0) as store:
-        yield store
-
-
-@pytest.fixture
-def keyed(store: MemoryStore) -> KeyedMemory:
-    return KeyedMemory(store)
-
 
 KINDS: dict[str, Callable[[MemoryStore], Memory]] = {
     "short": lambda store: ShortTermMemory(),
