@@ -226,14 +226,14 @@ def test_a_pack_is_the_best_there_is(store: MemoryStore) -> None:
     for budget in (250, 400, 550, 700):
         packed = store.pack("whale and boat", budget_tokens=budget, count_tokens=size, touch=False)
         fitting = [
-            sum(hit.score for hit in some)
+            sum(hit.score**3 for hit in some)
             for number in range(9)
             for some in combinations(hits, number)
             if size(context_block(some, nonce=lambda: "0" * 18)) <= budget
             and (hits[0] in some or not some)
         ]
         best = max(fitting)
-        assert sum(hit.score for hit in packed.results) == pytest.approx(best, abs=1e-9)
+        assert sum(hit.score**3 for hit in packed.results) == pytest.approx(best, abs=1e-9)
 
 
 def test_the_best_hit_is_packed_whenever_it_fits(store: MemoryStore) -> None:

@@ -7,6 +7,7 @@ heading is printed once above many lines. No instance takes longer than the tabl
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import partial
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -88,17 +89,14 @@ def _solved(sack: Knapsack) -> Truths:
         for item in items:
             improve(inside, inside + sack.values[item], item, int(weights[item]))
         improve(best, inside, _SETUP, int(setups[items[0]]))
-
-    def too_heavy(column: int) -> bool:
-        return sack.left(_traced(rows, column, len(weights))) < 0
-
-    # Most errors cancel out, so look for a later column than `low` that fits, too.
-    column = low + bisect_left(range(low + 1, high + 1), True, key=too_heavy)
-    return _traced(rows, column, len(weights))
+    # Column `low` fits. Most errors cancel out, so look for the last column that fits, too.
+    subset = partial(_traced, rows, len(weights))
+    columns = range(low + 1, high + 1)
+    return subset(low + bisect_left(columns, True, key=lambda at: sack.left(subset(at)) < 0))
 
 
-def _traced(rows: _Rows, column: int, count: int) -> Truths:
-    """Return one flag per item of *count*: whether the best subset for capacity *column* has it."""
+def _traced(rows: _Rows, count: int, column: int) -> Truths:
+    """Return one flag per item of *count* for the best subset of the capacity *column*."""
     taken, inside = np.zeros(count, dtype=np.bool_), False
     for item, weight, better in reversed(rows):
         left = column - weight
