@@ -36,6 +36,7 @@ from bethink.adapting import (
     number,
 )
 
+from .shared.extras import needs
 from .shared.subclassing import on_base
 from .shared.texts import askable, storable
 from .shared.turns import thread_name, turn
@@ -61,7 +62,8 @@ class MemoryService(_Base):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make an instance of ADK's own base class."""
-        from google.adk.memory.base_memory_service import BaseMemoryService
+        with needs("google-adk", "google-adk"):
+            from google.adk.memory.base_memory_service import BaseMemoryService
 
         return object.__new__(on_base(cls, BaseMemoryService))
 
