@@ -7,10 +7,10 @@ from typing import Any, cast
 
 
 class _LazyPattern:
-    """A regular expression that compiles on the first access to one of the methods.
+    """A regular expression that compiles on the first access to a method.
 
-    A method found once is an attribute of the instance: later calls cost no more than those of a
-    compiled expression. Two threads that come first at once both compile, with equal results.
+    The instance keeps each method as an attribute, so later calls cost no more than calls of a
+    compiled expression. Two threads may both compile at first, with equal results.
     """
 
     def __init__(self, pattern: str, flags: int) -> None:
@@ -24,5 +24,5 @@ class _LazyPattern:
 
 
 def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a stand-in for ``re.compile(pattern, flags)``, to call methods of and nothing else."""
+    """Return a stand-in for ``re.compile(pattern, flags)`` with the methods and nothing else."""
     return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
