@@ -50,8 +50,9 @@ class MemoryStore(
     With an *integrity_key*, at least 16 secret bytes, every write carries an authentication code,
     and a record changed without the key raises ``TamperedError`` instead of being returned. An
     *anchor*, an ``Anchor`` or a path that no intruder can write, keeps the last journal position:
-    a file put back to an earlier state is refused. A file keeps the key of the first opening; a
-    different key, or none, raises ``IntegrityKeyError``.
+    a file put back to an earlier state is refused. With an anchor every write is synced. A file
+    keeps the key of the first opening; a different key, or none, raises ``IntegrityKeyError``, and
+    so does a missing anchor, unless False gives the anchor up.
 
     *screen*, a function of a new or changed record, returns the text to store, or None to refuse
     the record with ``ScreenedError``. Imports and merged stores are not screened.

@@ -194,7 +194,7 @@ class Memories(View):
         new_id: Callable[[], str] | None = None,
         max_resident: int | None = MAX_RESIDENT,
         integrity_key: bytes | None = None,
-        anchor: str | os.PathLike[str] | Anchor | None = None,
+        anchor: str | os.PathLike[str] | Anchor | Literal[False] | None = None,
         screen: Screen | None = None,
     ) -> None:
         self.ranking: Ranking = WeightedSum() if ranking is None else checked_ranking(ranking)

@@ -21,18 +21,18 @@ def open_backend(
     location: str | os.PathLike[str],
     durability: Literal["full", "normal"] = "full",
     integrity_key: bytes | None = None,
-    anchor: str | os.PathLike[str] | Anchor | None = None,
+    anchor: str | os.PathLike[str] | Anchor | Literal[False] | None = None,
 ) -> Backend:
     """Open the backend that *location*, a path or a URL, asks for.
 
-    With *integrity_key* what it holds is authenticated, and compared with *anchor*. Raises
+    With *integrity_key* the content is authenticated, and compared with *anchor*; False gives up
+    the file's anchor. With an anchor every write is synced, whatever the *durability*. Raises
     ``ValidationError`` for a location it cannot read, ``StorageError`` for a file that cannot be
-    used, ``IntegrityKeyError`` for a file with another key.
+    used, ``IntegrityKeyError`` for a file with another key, or with an anchor that is not given.
     """
     from ..storage.sqlite import SQLiteBackend
 
-    if durability not in ("full", "normal"):
-        raise ValidationError(f"durability must be 'full' or 'normal', not {durability!r}")
+    fields.one_of("durability", durability, ("full", "normal"))
     if not isinstance(location, str | os.PathLike):
         kind = type(location).__name__
         raise ValidationError(f"location must be a path, a URL or ':memory:', not {kind}")
@@ -43,13 +43,13 @@ def open_backend(
     path = path.removeprefix("sqlite:///")
     if "://" in path:
         raise ValidationError(f"no backend for {path!r}; use a path, sqlite:///path or ':memory:'")
-    if not isinstance(anchor, str | os.PathLike | Anchor | None):
+    if anchor is not False and not isinstance(anchor, str | os.PathLike | Anchor | None):
         raise ValidationError(f"anchor must be a path or an Anchor, not {type(anchor).__name__}")
     if isinstance(anchor, str | os.PathLike):
-        anchor = FileAnchor(anchor, durable=durability == "full")
+        anchor = FileAnchor(anchor)
     return SQLiteBackend(
         fields.path("location", path or os.curdir),
-        durability=durability,
+        durability=durability if anchor in (None, False) else "full",  # or the anchor may lead
         integrity_key=None if integrity_key is None else _checked_key(integrity_key),
         anchor=anchor,
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from ..errors import StorageError
 
@@ -19,6 +19,9 @@ try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
+
+
+_MAX_LINE: Final = 4096  # characters; a line has less than 250
 
 
 @runtime_checkable
@@ -45,7 +48,10 @@ class FileAnchor:
     def read(self) -> str | None:
         """Return the line, None if none was ever written."""
         try:
-            return self.path.read_text(encoding="utf-8").strip() or None
+            if self.path.exists() and not self.path.is_file():
+                raise StorageError(str(self.path), "is no file, so no anchor")
+            with self.path.open(encoding="utf-8") as file:
+                return file.read(_MAX_LINE).strip() or None
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:

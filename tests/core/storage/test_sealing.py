@@ -395,7 +395,7 @@ def test_a_file_put_back_to_an_earlier_state_is_refused(anchored: Anchored) -> N
     shutil.copy(copy, path)
     with pytest.raises(TamperedError, match="earlier state"):
         keyed(path, anchor=anchor)
-    with keyed(path) as store:
+    with keyed(path, anchor=False) as store:
         store.store("Another")
     with pytest.raises(TamperedError, match="earlier state"):
         keyed(path, anchor=anchor)
@@ -420,9 +420,10 @@ def test_an_anchor_that_lags_behind_is_brought_up_to_date(
     anchored: Anchored,
 ) -> None:
     path, anchor, _ = anchored
-    with keyed(path) as store:
-        store.store("Without the anchor")
     before = anchor.line
+    with keyed(path, anchor=anchor) as store:
+        store.store("Lost to the anchor")
+    anchor.line = before
     keyed(path, anchor=anchor).close()
     assert anchor.line is not None
     assert before is not None
@@ -449,7 +450,7 @@ def test_an_anchor_that_was_lost_is_begun_anew_only_on_purpose(
     path, *_ = anchored
     with pytest.raises(TamperedError, match="empty"):
         keyed(path, anchor=MemoryAnchor())
-    keyed(path).close()
+    keyed(path, anchor=False).close()
     again = MemoryAnchor()
     keyed(path, anchor=again).close()
     assert again.line

@@ -101,7 +101,7 @@ def test_every_connection_has_the_settings(
 
 
 def test_another_durability_is_refused(path: Path) -> None:
-    with pytest.raises(ValidationError, match="'full' or 'normal'"):
+    with pytest.raises(ValidationError, match="one of 'full', 'normal'"):
         open_backend(path, "off")  # type: ignore[arg-type]
     assert not path.exists()
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
@@ -50,7 +51,7 @@ class SQLiteBackend:
         *,
         durability: Durability = "full",
         integrity_key: bytes | None = None,
-        anchor: Anchor | None = None,
+        anchor: Anchor | Literal[False] | None = None,
     ) -> None:
         renewal = partial(renewed_codes, key=integrity_key)
         self._connections = Connections(location, durability, renewal)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from typing import Any, Final, Literal
 
-from ...errors import StorageError, StoreBusyError, StoreClosedError
+from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClosedError
 from ...model.forks import opening
 from .opening import MEMORY, Connection, connect, explained, prepare
 from .schema import Renewal, migrate
@@ -30,7 +30,8 @@ _STILL_READ: Final = (
     "because another connection keeps reading an older state; once it has ended, erase again "
     "(even nothing) to remove them"
 )
-_opened: Final[Counter[tuple[int, int]]] = Counter()
+_Identity = tuple[int, int]
+_opened: Final[Counter[_Identity]] = Counter()
 """How many stores of this process have a file open, by device and inode."""
 
 
@@ -70,12 +71,13 @@ class Connections:
         self.path = path if path == ":memory:" else os.path.abspath(path)
         self._synchronous = durability.upper()
         self._closed = False
+        self._size = 0
         with opening, explained(path):
             self._place = os.path.realpath(self.path)  # beside which SQLite keeps the log
-            self._file = None if path == MEMORY else _identity(path)
+            self._file = None if path == MEMORY else self._named()
             if path != MEMORY and not (self._file and _opened[self._file]):
                 prepare(path)
-                self._file = _identity(path)
+                self._file = self._named()
             self._renew_locks()
             self._turnstile = Turnstile(self.path, BUSY_SECONDS)
             self._open()
@@ -97,12 +99,33 @@ class Connections:
         return connect(self.path, self._synchronous, BUSY_SECONDS)
 
     def _check_there(self) -> None:
-        """Refuse to go on when the file is no longer where others would find what is written."""
+        """Refuse to go on when the file is no longer where others would find what is written.
+
+        The file may not be cut short either: what is written would be lost with the rest.
+        """
         if not self._file:
             return
-        here = _identity(self._place, follow=False) == self._file
-        if not here or (self.path != self._place and _identity(self.path) != self._file):
+        here, size = _identity(self._place, follow=False)
+        if here != self._file or (self.path != self._place and self._named() != self._file):
             raise StorageError(self.path, "is gone, or another file is in its place")
+        if size < self._size and not self._is_whole(size):
+            raise CorruptStoreError(self.path, f"it was cut short, to {size} bytes")
+        self._size = size
+
+    def _named(self) -> _Identity | None:
+        """Return the identity of the file that the path names now."""
+        return _identity(self.path)[0]
+
+    def _is_whole(self, size: int) -> bool:
+        """Return whether a smaller file has all pages: another process may have erased records."""
+        if not size:
+            return False
+        try:
+            with closing(connect(self.path, self._synchronous, BUSY_SECONDS)) as fresh:
+                checked = fresh.execute("PRAGMA quick_check(1)").fetchone()
+        except (sqlite3.Error, StorageError):
+            return False
+        return bool(checked == ("ok",))
 
     def _renew_locks(self) -> None:
         self._lasting_lock = threading.RLock()  # what an interrupted call left locked
@@ -273,6 +296,7 @@ class Connections:
             with self._alone() as writer:
                 writer.wait_for_locks(0)
                 self._turnstile.begin(writer, "VACUUM")
+                self._size = 0  # unknown until the log is emptied
             if not waited(self._log_emptied, deadline, _PAUSE):
                 raise StoreBusyError(self.path, _STILL_READ)
 
@@ -398,10 +422,10 @@ def _locked(lock: threading.RLock, *, blocking: bool = True) -> bool:
         raise
 
 
-def _identity(path: str, *, follow: bool = True) -> tuple[int, int] | None:
-    """Return what names the file whatever its path, None if there is none."""
+def _identity(path: str, *, follow: bool = True) -> tuple[_Identity | None, int]:
+    """Return what names the file whatever its path, None if there is none, and the bytes in it."""
     try:
         found = os.stat(path, follow_symlinks=follow)
     except OSError:
-        return None
-    return found.st_dev, found.st_ino
+        return None, 0
+    return (found.st_dev, found.st_ino), found.st_size

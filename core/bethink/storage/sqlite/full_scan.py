@@ -43,8 +43,10 @@ class SQLiteFullScan:
 
     def records(self) -> Iterator[Row]:
         """Yield every record, in any state, in order of insertion."""
-        ordered = self._connection.execute("SELECT row FROM records ORDER BY ordinal")
-        rows = array("q", (row for (row,) in ordered))
+        with closing(
+            self._connection.execute("SELECT row FROM records ORDER BY ordinal")
+        ) as ordered:
+            rows = array("q", (row for (row,) in ordered))
         for start in range(0, len(rows), _AT_ONCE):
             some = json.dumps(rows[start : start + _AT_ONCE].tolist())
             found = read_rows(self._connection, self._codes, f"row IN {JSON_LIST}", some)

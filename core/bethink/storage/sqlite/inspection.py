@@ -200,8 +200,8 @@ class SQLiteInspection:
                 steps |= {seq} if at < before else set()
                 before = at
             previous, last = linked if isinstance(linked, bytes) else START, seq
-        noted = {seq for (seq,) in self._connection.execute("SELECT seq FROM clock_steps")}
-        for seq in sorted(steps ^ noted):
+        noted = self._connection.execute("SELECT seq FROM clock_steps").fetchall()
+        for seq in sorted(steps.symmetric_difference(seq for (seq,) in noted)):
             yield Problem("journal", f"entry {seq}", "whether its clock went back is noted wrongly")
 
     def _forged(
@@ -219,7 +219,7 @@ class SQLiteInspection:
 
     def _snapshots(self) -> Iterator[Problem]:
         """Yield snapshots that are not as the journal tells; it may not tell of the oldest."""
-        found = self._connection.execute("SELECT name, seq, at FROM snapshots")
+        found = self._connection.execute("SELECT name, seq, at FROM snapshots").fetchall()
         kept = {name: tuple(place) for name, *place in found}
         entries = self._connection.execute(
             "SELECT seq, at, changes FROM journal WHERE action = 'snapshot' ORDER BY seq"
@@ -265,7 +265,7 @@ class SQLiteInspection:
             "SELECT '' WHERE EXISTS (SELECT 1 FROM vectors) UNION SELECT name FROM named_vectors"
         )
         facts = "SELECT substr(name, 11), value FROM facts WHERE name LIKE 'dimension:%'"
-        missing = dict.fromkeys(name for (name,) in self._connection.execute(names))
+        missing = dict.fromkeys(name for (name,) in self._connection.execute(names).fetchall())
         return {**missing, **dict(self._connection.execute(facts))}
 
     def _vectors(self, told: Callable[[], int | None]) -> Iterator[Problem]:

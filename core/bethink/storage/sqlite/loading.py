@@ -39,7 +39,7 @@ def load(
             f"SELECT count(*) FROM records WHERE {inside}", given
         ).fetchone()
         if old != sum(segment.count for segment in segments):
-            found = connection.execute(f"SELECT row FROM records WHERE {inside}", given)
+            found = connection.execute(f"SELECT row FROM records WHERE {inside}", given).fetchall()
             alive[namespace] = frozenset(row for (row,) in found)
         patched = f"{inside} AND revision > ? AND revision <> row"
         by_patch = "INDEXED BY records_patched"

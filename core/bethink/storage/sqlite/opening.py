@@ -37,8 +37,11 @@ def prepare(path: str) -> None:
             if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
                 version_of(connection, path)
         except sqlite3.DatabaseError as error:
-            if "malformed" not in str(error):
-                raise  # if a crash cut a checkpoint short, the log mends it
+            # If a crash cut a checkpoint short, the log mends the pages; if a crash tore the first
+            # page, SQLite restores the page from the rollback journal on the first read.
+            torn = os.path.exists(f"{os.path.realpath(path)}-journal")
+            if "malformed" not in str(error) and not torn:
+                raise
 
 
 class Connection(sqlite3.Connection):
@@ -97,13 +100,13 @@ def _translated(path: str, error: BaseException) -> StorageError | None:
         return type(error)(path, error.reason)
     if isinstance(error, OverflowError) and "SQLite" in reason:
         return CorruptStoreError(path, "damaged number in the store")
-    if isinstance(error, sqlite3.OperationalError):
+    if isinstance(error, sqlite3.OperationalError) and "decode to UTF-8" not in reason:
         busy = "locked" in reason or "busy" in reason
         return StoreBusyError(path) if busy else StorageError(path, reason)
     if isinstance(error, sqlite3.DatabaseError):
         if "not a database" in reason:
             return NotABethinkFileError(path)
-        damaged = "malformed" in reason
+        damaged = "malformed" in reason or "decode" in reason
         return CorruptStoreError(path, reason) if damaged else StorageError(path, reason)
     if isinstance(error, UnicodeDecodeError):
         return CorruptStoreError(path)  # sqlite3 cannot even read what SQLite says of the damage
@@ -111,9 +114,14 @@ def _translated(path: str, error: BaseException) -> StorageError | None:
 
 
 def _create_private(path: str) -> None:
-    """Create the file readable by its owner only, before SQLite would create it for all."""
+    """Create the file readable by its owner only, before SQLite would create it for all.
+
+    Refuse what is no regular file: a pipe or a device might never end.
+    """
     if os.path.isdir(path):
         raise StorageError(path, "is a directory, not a file")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise StorageError(path, "is a pipe or a device, not a file")
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

@@ -41,8 +41,8 @@ def read_number(connection: sqlite3.Connection, name: str) -> int | None:
 
 def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
     """Return all snapshots in the order in which they were taken."""
-    found = connection.execute("SELECT name, seq, at FROM snapshots ORDER BY seq, at, name")
-    return [Snapshot(*_SNAPSHOT(columns)) for columns in found]
+    ordered = "SELECT name, seq, at FROM snapshots ORDER BY seq, at, name"
+    return [Snapshot(*_SNAPSHOT(columns)) for columns in connection.execute(ordered).fetchall()]
 
 
 def read_entries(

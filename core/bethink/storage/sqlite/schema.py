@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from ...errors import NotABethinkFileError, SchemaTooNewError, StorageError
+from ...errors import CorruptStoreError, NotABethinkFileError, SchemaTooNewError, StorageError
 
 APPLICATION_ID: Final = 0x62746E6B  # "btnk"
 _OF_INDEX: Final = re.compile(r" index \w+$")
@@ -161,6 +161,8 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
         raise NotABethinkFileError(path, "it is an SQLite database of another program")
     if version > LATEST:
         raise SchemaTooNewError(version, LATEST, path)
+    if application and tables and version < 1:
+        raise CorruptStoreError(path, f"its schema version, user_version, was set to {version}")
     return int(version)
 
 
@@ -202,6 +204,19 @@ def altered(
             yield each[0], what if each in wanted else "not of bethink's making"
 
 
+def foreign_programs(connection: sqlite3.Connection) -> list[str]:
+    """Return the views, triggers and virtual tables in the file that bethink did not make.
+
+    A view in place of a table may never end, and a trigger changes what is written.
+    """
+    found = connection.execute(
+        "SELECT name, sql FROM sqlite_master "
+        "WHERE type IN ('view', 'trigger') OR sql LIKE 'CREATE VIRTUAL%'"
+    ).fetchall()
+    own = ";\n".join(MIGRATIONS)
+    return [str(name) for name, sql in found if str(sql) not in own]
+
+
 def mend_indexes(connection: sqlite3.Connection) -> bool:
     """Build missing indexes, and all indexes if one differs from the table; return whether any did.
 
@@ -227,7 +242,8 @@ def _statements(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
 
     A trigger may share a table's name. SQLite's own statistics are left out.
     """
-    found = connection.execute("SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    listed = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
+    found = connection.execute(listed).fetchall()
     return {
         (name, kind): sql
         for name, kind, sql in found

@@ -11,10 +11,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Final
+from contextlib import closing, contextmanager
+from typing import Final, Literal
 
 from ...errors import (
+    CorruptStoreError,
     IntegrityKeyError,
     NotAnchoredError,
     StorageError,
@@ -29,7 +30,7 @@ from ..anchors import Anchor
 from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
 from .connection import Connections
 from .reading import read_entries, read_fact, read_number
-from .schema import altered, code_version, version_of
+from .schema import altered, code_version, foreign_programs, version_of
 from .writer import SQLiteWriter
 
 KEYED: Final = "keyed"
@@ -43,6 +44,10 @@ CODED: Final = "coded"
 
 _NEEDS_KEY: Final = "its records are authenticated; open it with the integrity_key it was made with"
 _NO_KEY: Final = "it was made without an integrity key, and a key is for new files"
+_NEEDS_ANCHOR: Final = (
+    "its last position is kept in an anchor; open it with the anchor, or with anchor=False to give "
+    "the anchor up"
+)
 _OTHER_KEY: Final = "it was made with another integrity key"
 _CHANGED_FACTS: Final = "facts or snapshots of the store were changed"
 
@@ -293,23 +298,36 @@ class KeyedWriter(SQLiteWriter):
         self._connection.execute("UPDATE journal SET code = ? WHERE seq = ?", (code, columns[0]))
 
 
-def guard(connections: Connections, key: bytes | None, anchor: Anchor | None) -> Guard | None:
-    """Return the guard of a file with a key; refuse a wrong or missing key."""
-    if key is not None:
-        return Guard(connections, key, anchor)
+def guard(
+    connections: Connections, key: bytes | None, anchor: Anchor | Literal[False] | None
+) -> Guard | None:
+    """Return the guard of a file with a key; refuse a wrong or missing key, or a missing anchor.
+
+    *anchor* False gives up the file's anchor.
+    """
     with connections.reading() as connection:
-        if read_fact(connection, KEYED) is not None:
+        _refuse_programs(connection, connections.path, key)
+        if key is None and read_fact(connection, KEYED) is not None:
             raise IntegrityKeyError(connections.path, _NEEDS_KEY)
-    return None
+        if key is not None and anchor is None and read_fact(connection, ANCHORED):
+            raise IntegrityKeyError(connections.path, _NEEDS_ANCHOR)
+    return None if key is None else Guard(connections, key, None if anchor is False else anchor)
+
+
+def _refuse_programs(connection: sqlite3.Connection, path: str, key: bytes | None) -> None:
+    """Refuse a file with views or triggers of others, before any table is read."""
+    for name in foreign_programs(connection):
+        kind = CorruptStoreError if key is None else TamperedError
+        raise kind(path, f"{name}: not of bethink's making")
 
 
 def facts_mac(connection: sqlite3.Connection, codes: KeyedAuthenticator) -> str:
     """Return the expected value of the fact ``FACTS_MAC``."""
     facts = connection.execute(
         "SELECT name, value FROM facts WHERE name <> ? ORDER BY 1", (FACTS_MAC,)
-    )
-    named = connection.execute("SELECT name, seq, at FROM snapshots ORDER BY 1")
-    return codes.mac(b"store", (*facts.fetchall(), *named.fetchall())).hex()
+    ).fetchall()
+    named = connection.execute("SELECT name, seq, at FROM snapshots ORDER BY 1").fetchall()
+    return codes.mac(b"store", (*facts, *named)).hex()
 
 
 @contextmanager
@@ -318,6 +336,7 @@ def renewed_codes(connection: sqlite3.Connection, path: str, key: bytes | None) 
 
     A record that was changed without the key keeps a code that does not fit.
     """
+    _refuse_programs(connection, path, key)
     keyed = read_fact(connection, KEYED)
     if keyed is None:
         yield
@@ -330,11 +349,11 @@ def renewed_codes(connection: sqlite3.Connection, path: str, key: bytes | None) 
     if read_fact(connection, FACTS_MAC) != facts_mac(connection, new):
         raise TamperedError(path, _CHANGED_FACTS)
     old = KeyedAuthenticator(key, store, read_number(connection, CODED) or 1)
-    found = connection.execute(f"SELECT row, {old.columns} FROM records")
-    forged = {row for row, *columns, code in found if code != old.record(columns)}
+    with closing(connection.execute(f"SELECT row, {old.columns} FROM records")) as found:
+        forged = {row for row, *columns, code in found if code != old.record(columns)}
     yield
-    found = connection.execute(f"SELECT row, {new.record_columns} FROM records")
-    codes = [(new.record(columns), row) for row, *columns in found if row not in forged]
+    with closing(connection.execute(f"SELECT row, {new.record_columns} FROM records")) as found:
+        codes = [(new.record(columns), row) for row, *columns in found if row not in forged]
     connection.executemany("UPDATE records SET code = ? WHERE row = ?", codes)
     _note_version(connection, new)
 

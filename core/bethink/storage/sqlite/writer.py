@@ -247,7 +247,7 @@ class SQLiteWriter:
             "SELECT '', vector FROM vectors WHERE row = ? UNION ALL "
             "SELECT name, vector FROM named_vectors WHERE row = ?",
             (new, new),
-        )
+        ).fetchall()
         return {name: to_vector(blob) for name, blob in carried}
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:

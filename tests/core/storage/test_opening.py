@@ -1,0 +1,196 @@
+"""Files that are refused or mended when a store is opened, and files that change under a store."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from bethink import (
+    EVERYWHERE,
+    BethinkError,
+    CorruptStoreError,
+    HashEmbedder,
+    IntegrityKeyError,
+    MemoryStore,
+    StorageError,
+    TamperedError,
+    ValidationError,
+)
+from bethink.storage import FileAnchor, open_backend
+
+KEY = b"sixteen bytes or more"
+
+
+def opened(path: Path, **options: object) -> MemoryStore:
+    return MemoryStore(path, embedder=HashEmbedder(16), **options)  # type: ignore[arg-type]
+
+
+def alter(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def tear(path: Path, torn: slice) -> None:
+    """Leave *path* as a power cut leaves a new file whose first page is written only in part."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA cache_spill = 1")
+        connection.execute("BEGIN")
+        connection.execute("CREATE TABLE one (page)")
+        log = Path(f"{path}-journal")
+        written = log.read_bytes()
+        connection.execute("COMMIT")
+    page = bytearray(path.read_bytes())
+    page[torn] = bytes(len(page[torn]))
+    path.write_bytes(page)
+    header = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(4) + os.urandom(4) + bytes(4)
+    sizes = (512).to_bytes(4, "big") + (4096).to_bytes(4, "big")
+    log.write_bytes((header + sizes).ljust(512, b"\0") if not any(written[:8]) else written)
+
+
+@pytest.mark.parametrize("torn", [slice(0, 512), slice(0, 4096), slice(512, 4096)])
+def test_a_new_file_whose_first_page_is_torn_opens(path: Path, torn: slice) -> None:
+    tear(path, torn)
+    with opened(path) as store:
+        store.store("one")
+    with opened(path) as store:
+        assert store.count() == 1
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        ("DROP TABLE facts", f"CREATE VIEW facts AS {ENDLESS} SELECT i AS name, i AS value FROM n"),
+        ("CREATE VIEW extra AS SELECT 1",),
+        ("CREATE TRIGGER spy AFTER INSERT ON records BEGIN DELETE FROM snapshots; END",),
+    ],
+    ids=["an endless table", "a view", "a trigger"],
+)
+def test_views_and_triggers_of_others_are_refused_before_a_table_is_read(
+    path: Path, key: bytes | None, made: tuple[str, ...]
+) -> None:
+    opened(path, integrity_key=key).close()
+    alter(path, *made)
+    with pytest.raises(CorruptStoreError, match="not of bethink's making") as caught:
+        opened(path, integrity_key=key)
+    assert isinstance(caught.value, TamperedError) == (key is not None)
+
+
+@pytest.mark.parametrize("version", [0, -1])
+def test_a_store_whose_version_was_changed_is_named(path: Path, version: int) -> None:
+    opened(path).close()
+    alter(path, f"PRAGMA user_version = {version}")
+    with pytest.raises(CorruptStoreError, match=f"user_version, was set to {version}"):
+        opened(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_no_store_and_no_anchor(path: Path) -> None:
+    os.mkfifo(path)
+    with pytest.raises(StorageError, match="a pipe or a device, not a file"):
+        opened(path)
+    with pytest.raises(StorageError, match="is no file, so no anchor"):
+        FileAnchor(path).read()
+
+
+def test_an_anchor_has_every_write_synced(path: Path) -> None:
+    anchor = path.with_name("anchor")
+    with opened(path, integrity_key=KEY, durability="normal", anchor=anchor) as store:
+        backend = store._engine.backend
+        level = backend._connections.rows("PRAGMA synchronous")  # type: ignore[attr-defined]
+    assert level == [(2,)]
+
+
+def test_an_anchor_is_given_up_only_on_purpose(path: Path) -> None:
+    anchor = path.with_name("anchor")
+    with opened(path, integrity_key=KEY, anchor=anchor) as store:
+        store.store("one")
+    with pytest.raises(IntegrityKeyError, match="anchor=False"):
+        opened(path, integrity_key=KEY)
+    opened(path, integrity_key=KEY, anchor=False).close()
+    opened(path, integrity_key=KEY).close()
+
+
+def test_a_durability_of_any_size_is_refused(path: Path) -> None:
+    with pytest.raises(ValidationError, match="durability must be one of"):
+        open_backend(path, 10**5000)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("left", [0, 4096, 8192])
+def test_a_store_that_is_cut_short_acknowledges_nothing(path: Path, left: int) -> None:
+    with opened(path) as store:
+        store.store_many([f"memory {n}" for n in range(200)])
+    with opened(path) as store:
+        store.store("whale")
+        assert path.stat().st_size > 2 * left
+        os.truncate(path, left)
+        with pytest.raises(CorruptStoreError, match="cut short"):
+            store.store("lost")
+
+
+def test_a_file_made_smaller_by_another_process_is_whole(path: Path) -> None:
+    with opened(path) as store:
+        store.store_many([f"memory {n}" * 500 for n in range(20)])
+    with opened(path) as store:
+        store.store("otter")
+        before = path.stat().st_size
+        with opened(path) as other:
+            other.erase(namespace="default")
+        assert path.stat().st_size < before
+        store.store("whale")
+        assert store.count() == 1
+
+
+READS: list[Callable[[MemoryStore], object]] = [
+    lambda store: store.recall("whale", as_of="mark"),
+    lambda store: store.recall("whale"),
+    lambda store: store.as_of("mark").all(),
+    lambda store: store.all(namespace=EVERYWHERE),
+    lambda store: store.namespaces(),
+    lambda store: store.log(),
+    lambda store: store.diff("mark"),
+    lambda store: store.snapshots(),
+    lambda store: store.vectors(["a", "b"], "mine"),
+    lambda store: store.update("a", content="changed"),
+    lambda store: store.verify(),
+    lambda store: list(store.audit("a")),
+]
+
+
+@pytest.mark.parametrize("value", ["CAST(x'ff22' AS TEXT)", "'\"'", "x'00'"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        "snapshots.seq", "snapshots.name", "records.namespace", "records.metadata",
+        "records.revision", "journal.action", "journal.changes", "journal.at", "vectors.vector",
+        "named_vectors.name", "named_vectors.vector", "facts.value", "segments.first",
+    ],
+)  # fmt: skip
+def test_no_read_that_failed_keeps_a_file_from_being_cleaned(
+    path: Path, column: str, value: str
+) -> None:
+    store = opened(path)
+    for id in "abc":
+        store.store(f"whale {id}", id=id, vectors={"mine": [1, 2]})
+    store.snapshot("mark")
+    table, name = column.split(".")
+    alter(path, f"UPDATE {table} SET {name} = {value}")
+    kept = []
+    for read in READS:
+        try:
+            read(store)
+        except BethinkError as error:
+            kept.append(error)
+    store._engine.backend._connections.rewrite(0.05)  # type: ignore[attr-defined]
+    with suppress(CorruptStoreError):
+        store.close()
