@@ -113,14 +113,14 @@ class Recalling(RuleBasedStateMachine):
         super().__init__()
         self.patch = pytest.MonkeyPatch()
         for module, name, small in (
-            (keyword, "SEAL", 4),
-            (keyword, "FANOUT", 2),
-            (resident, "SEAL", 4),
-            (resident, "_AT_ONCE", 8),
-            (resident, "_WORTH_SAVING", 2),
-            (scope, "BULK", 3),
-            (scope, "MANY_DEAD", 1),
-            (bm25, "FEW", 3),
+            (keyword, "BLOCK_DOCUMENTS", 4),
+            (keyword, "MERGED_BLOCKS", 2),
+            (resident, "BLOCK_DOCUMENTS", 4),
+            (resident, "_BATCH_ROWS", 8),
+            (resident, "_MIN_SAVED_ROWS", 2),
+            (scope, "RELINK_FROM", 3),
+            (scope, "MIN_DEAD", 1),
+            (bm25, "RARE_DOCUMENTS", 3),
             (vectors, "_kernel", self.kernel),
             (search, "_PREFILTER_FROM", 4),
             (search, "_SAMPLE_SIZE", 4),

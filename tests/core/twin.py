@@ -26,18 +26,24 @@ from bethink import (
     query_intent,
 )
 from bethink.index import bm25
-from bethink.index.bm25 import K1, NAME, SYNONYM, B
-from bethink.index.documents import ASSISTANT, STANDING, UNASKED, Document, document
-from bethink.index.keyword import authored
+from bethink.index.bm25 import K1, MAX_NAME_WEIGHT, SYNONYM_WEIGHT, B
+from bethink.index.documents import (
+    ASSISTANT_TERMS,
+    INSTRUCTION_BONUS,
+    MISMATCH_FACTOR,
+    Document,
+    document,
+)
+from bethink.index.keyword import author_term
 from bethink.index.threads import (
     BORROW_WORDS,
-    ENOUGH,
-    KEEP_ASKED,
+    ENOUGH_WORDS,
     LEND_ANSWER,
     LEND_BACK,
     LEND_ONWARD,
+    QUESTION_SHARE,
     REACH,
-    SLIGHT,
+    SMALL_TALK_DISCOUNT,
     THREAD_BONUS,
 )
 from bethink.memory.history import When
@@ -249,10 +255,10 @@ def keyword_scores(records: Sequence[MemoryRecord], query: Query) -> list[float]
     threads = turns_by_thread(records)
     attained, attainable = [0.0] * len(records), 0.0
     for word in query.terms:
-        wrote = [authored(word) in count for count in counts]
+        wrote = [author_term(word) in count for count in counts]
         said = [word in count for count in counts]
         idf = inverse_frequency(list(map(max, said, wrote)))
-        name = min(inverse_frequency(wrote), NAME) if any(wrote) else 0.0
+        name = min(inverse_frequency(wrote), MAX_NAME_WEIGHT) if any(wrote) else 0.0
         weight = max(idf, name)
         attainable += weight
         lacking = [1 - name / weight if own else 1.0 for own in wrote]
@@ -266,12 +272,12 @@ def keyword_scores(records: Sequence[MemoryRecord], query: Query) -> list[float]
     scores = lifted(handed_over(scores, records, threads), threads)
     scores = lowered(scores, records, threads)
     for at, (record, count) in enumerate(zip(records, counts, strict=True)):
-        if not query.about_replies and any(authored(name) in count for name in ASSISTANT):
-            scores[at] *= UNASKED
-        if not query.about_replies and read(record).instructs and scores[at] > 0:
-            scores[at] += STANDING * (1 - scores[at])
+        if not query.about_replies and any(author_term(name) in count for name in ASSISTANT_TERMS):
+            scores[at] *= MISMATCH_FACTOR
+        if not query.about_replies and read(record).is_instruction and scores[at] > 0:
+            scores[at] += INSTRUCTION_BONUS * (1 - scores[at])
         if query.about_times and not read(record).tells_time:
-            scores[at] *= UNASKED
+            scores[at] *= MISMATCH_FACTOR
     return scores
 
 
@@ -289,10 +295,12 @@ def synonyms(word: str, query: Query, counts: Sequence[Counter[str]]) -> dict[st
     """Return what the rare synonyms of a rare word are worth."""
 
     def rare(term: str) -> bool:
-        return sum(term in count for count in counts) <= max(bm25.FEW, bm25.RARE * len(counts))
+        return sum(term in count for count in counts) <= max(
+            bm25.RARE_DOCUMENTS, bm25.RARE_SHARE * len(counts)
+        )
 
     near = query.synonyms.get(word, ()) if rare(word) else ()
-    return {other: SYNONYM * likeness**2 for other, likeness in near if rare(other)}
+    return {other: SYNONYM_WEIGHT * likeness**2 for other, likeness in near if rare(other)}
 
 
 def inverse_frequency(found: Sequence[bool]) -> float:
@@ -319,7 +327,7 @@ def spread(
     for turns in threads:
         for at, turn in enumerate(turns):
             damping = taken(records[turn])
-            if at and read(records[turns[at - 1]]).asks:
+            if at and read(records[turns[at - 1]]).is_question:
                 missing[turn] *= 1 - LEND_ANSWER * shares[turns[at - 1]] * damping
             for distance in range(1, REACH + 1):
                 for lend, neighbour in ((LEND_ONWARD, at - distance), (LEND_BACK, at + distance)):
@@ -341,8 +349,8 @@ def handed_over(
     kept = list(scores)
     for turns in threads:
         for turn, answer in pairwise(turns):
-            if read(records[turn]).asks:
-                kept[turn] *= 1 - (1 - KEEP_ASKED) * taken(records[answer])
+            if read(records[turn]).is_question:
+                kept[turn] *= 1 - (1 - QUESTION_SHARE) * taken(records[answer])
     return kept
 
 
@@ -364,7 +372,7 @@ def lowered(
     told = list(scores)
     for turns in threads:
         for at, turn in enumerate(turns):
-            lacking = max(ENOUGH - read(records[turn]).telling, 0)
-            if not (at and read(records[turns[at - 1]]).asks):
-                told[turn] *= 1 - SLIGHT * lacking
+            lacking = max(ENOUGH_WORDS - read(records[turn]).content_words, 0)
+            if not (at and read(records[turns[at - 1]]).is_question):
+                told[turn] *= 1 - SMALL_TALK_DISCOUNT * lacking
     return told

@@ -23,7 +23,7 @@ from ..model.port import Backend, Changes, Loading, Row
 from ..model.records import MemoryRecord
 from .access_buffer import AccessBuffer
 from .documents import document
-from .keyword import FANOUT, SEAL
+from .keyword import BLOCK_DOCUMENTS, MERGED_BLOCKS
 from .reader import ScopeReader
 from .recent_rows import RecentRows
 from .scope import Accessed, ScopeIndex
@@ -45,11 +45,11 @@ __all__ = [
 
 _logger = logging.getLogger(__name__)
 
-_WORTH_SAVING: Final = 512
-_WORTH_HOLDING: Final = 16
-_AT_ONCE: Final = FANOUT * SEAL
-_MANY: Final = 100_000
-_SPARE: Final = 31 << 20  # glibc heeds nothing larger than 32 MiB
+_MIN_SAVED_ROWS: Final = 512
+_MIN_RECENT_ROWS: Final = 16
+_BATCH_ROWS: Final = MERGED_BLOCKS * BLOCK_DOCUMENTS
+_KEEP_PAGES_FROM: Final = 100_000
+_FREED_BYTES: Final = 31 << 20  # glibc heeds nothing larger than 32 MiB
 
 
 class ResidentIndex:
@@ -64,11 +64,11 @@ class ResidentIndex:
         self.lock = threading.RLock()
         self._backend = backend
         self._dimension = dimension
-        self._residents = ScopeLRU(most)
+        self._scopes = ScopeLRU(most)
         self._seen = backend.head()
         self._unsaved = False
         self._unindexed: Counter[str] = Counter()
-        self._held = RecentRows()
+        self._recent = RecentRows()
         self.touches = AccessBuffer()
 
     def start_anew(self) -> None:
@@ -84,20 +84,20 @@ class ResidentIndex:
     def open(self, scope: Scope) -> ScopeIndex:
         """Return the current index of *scope*."""
         self._catch_up()
-        index = self._residents.used(scope)
+        index = self._scopes.get(scope)
         if index is None:
             index = ScopeIndex.of(
                 ScopeReader(self._backend, scope), self._dimension(), self._backend.load(scope)
             )
             if isinstance(scope, str):
-                self._held.forget(self._held.of(scope))
+                self._recent.forget(self._recent.of(scope))
             pending = self.touches.unwritten(index.loaded_at)
             for id, row in self._backend.rows_of(list(pending)).items():
                 index.touch([row], *pending[id])
-            self._residents.add(index)
-            if index.size >= _MANY:
+            self._scopes.add(index)
+            if index.size >= _KEEP_PAGES_FROM:
                 _keep_pages()
-            self._unsaved |= index.unsettled
+            self._unsaved |= index.has_new_blocks
         self._make_room()
         return index
 
@@ -108,19 +108,21 @@ class ResidentIndex:
         """Add the process's own commit; commits in between are caught up with later."""
         with self.lock:
             if changes.base == self._seen:
-                self._take(changes)
-            self._held.settle()
-            self._held.forget(changes.rows)
+                self._apply_changes(changes)
+            self._recent.trim()
+            self._recent.forget(changes.rows)
             unindexed = [
-                row for row in changes.live if row.record.namespace not in self._residents.indexes
+                row for row in changes.live if row.record.namespace not in self._scopes.indexes
             ]
             fresh = Counter(row.record.namespace for row in unindexed)
             self._unindexed.update(fresh)
-            self._unsaved |= any(self._unindexed[namespace] >= SEAL for namespace in fresh)
-            if len(unindexed) >= _WORTH_HOLDING:
-                self._held.take(unindexed, in_part=len(unindexed) < len(changes.live))
+            self._unsaved |= any(
+                self._unindexed[namespace] >= BLOCK_DOCUMENTS for namespace in fresh
+            )
+            if len(unindexed) >= _MIN_RECENT_ROWS:
+                self._recent.take(unindexed, in_part=len(unindexed) < len(changes.live))
                 if not self._unsaved:  # or else they are about to be indexed
-                    self._held.settle()
+                    self._recent.trim()
 
     def touch(self, found: Sequence[tuple[int, MemoryRecord]], at: float) -> None:
         """Count an access at the time *at* of each row and record, before the access is written."""
@@ -141,7 +143,7 @@ class ResidentIndex:
                 # What was stored is stored; only the next start is slower.
                 _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
             finally:
-                self._held.settle()
+                self._recent.trim()
 
     def rebuild(self, namespaces: Iterable[str]) -> None:
         """Index and save the rows again whose saved index was erased together with erased rows."""
@@ -149,94 +151,94 @@ class ResidentIndex:
             try:
                 self._catch_up()
                 for namespace in namespaces:
-                    self._unindexed[namespace] = self._save_loose(namespace, closing=True)
+                    self._unindexed[namespace] = self._save_unindexed(namespace, closing=True)
             except StorageError as error:
                 _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
 
     def _save_all(self, *, closing: bool) -> None:
         if not closing:
             self._catch_up()  # or what another process erased meanwhile would make it come too late
-        for namespace in self._unindexed.keys() - self._residents.indexes.keys():
-            if self._unindexed[namespace] >= (_WORTH_SAVING if closing else SEAL):
-                self._unindexed[namespace] = self._save_loose(namespace, closing=closing)
-        for index in self._residents.indexes.values():
+        for namespace in self._unindexed.keys() - self._scopes.indexes.keys():
+            if self._unindexed[namespace] >= (_MIN_SAVED_ROWS if closing else BLOCK_DOCUMENTS):
+                self._unindexed[namespace] = self._save_unindexed(namespace, closing=closing)
+        for index in self._scopes.indexes.values():
             self._save(index, closing=closing)
 
-    def _save_loose(self, namespace: str, *, closing: bool) -> int:
+    def _save_unindexed(self, namespace: str, *, closing: bool) -> int:
         """Index the rows of *namespace* without a segment; return the number of rows left.
 
         Many small segments just before the rows merge with the rows. Unless *closing*, only full
         segments are made.
         """
         while True:
-            loading = self._backend.load(namespace, loose=_AT_ONCE, held=self._held.rows)
-            whole = len(loading.loose) - (0 if closing else len(loading.loose) % SEAL)
+            loading = self._backend.load(namespace, loose=_BATCH_ROWS, held=self._recent.rows)
+            whole = len(loading.loose) - (0 if closing else len(loading.loose) % BLOCK_DOCUMENTS)
             indexed = replace(loading, loose=loading.loose[:whole])
             index = self._built(namespace, indexed)
             saved = self._save(index, closing=closing)
             if whole:
                 last = indexed.loose[-1].row
-                self._held.forget(row for row in self._held.of(namespace) if row <= last)
-            if len(loading.loose) < _AT_ONCE or not saved:
+                self._recent.forget(row for row in self._recent.of(namespace) if row <= last)
+            if len(loading.loose) < _BATCH_ROWS or not saved:
                 return index.keyword.loose + len(loading.loose) - whole
 
     def _save(self, index: ScopeIndex, *, closing: bool) -> bool:
         """Save the unsaved blocks of *index*; return whether no write came in between."""
-        if closing and index.keyword.loose >= _WORTH_SAVING:
-            index.keyword.seal()
-        if not index.unsettled:
+        if closing and index.keyword.loose >= _MIN_SAVED_ROWS:
+            index.keyword.freeze()
+        if not index.has_new_blocks:
             return True
         touched = self._backend.rows_of(list(self.touches.unwritten()))
         unsaved = index.unsaved(self._seen, self._backend.by_row(list(touched.values())))
         numbers = self._backend.save([segment for _, segment in unsaved]) if unsaved else []
         for (number, _), saved in zip(unsaved, numbers, strict=True):
-            index.keyword.settle(number, saved)
+            index.keyword.mark_saved(number, saved)
         return None not in numbers
 
     def _catch_up(self) -> None:
         if self.behind:
-            self._take(self._backend.changes(self._seen, tuple(self._residents.indexes)))
+            self._apply_changes(self._backend.changes(self._seen, tuple(self._scopes.indexes)))
 
-    def _take(self, changes: Changes) -> None:
+    def _apply_changes(self, changes: Changes) -> None:
         if changes.erased:
-            self._held.clear()
+            self._recent.clear()
         for index in self._covering(changes.erased):  # it holds words of what was erased
-            self._residents.drop(index)
+            self._scopes.drop(index)
             self._note_unsaved(index)
         affected = (
-            list(self._residents.indexes.values())
+            list(self._scopes.indexes.values())
             if changes.namespaces is None
             else self._covering(changes.namespaces)
         )
         seen_by = defaultdict[Scope, list[Row]](list)
         for row in self.touches.counted(changes.live if affected else (), changes.head):
-            for scope in _seeing(row.record.namespace):
+            for scope in _scopes_with(row.record.namespace):
                 seen_by[scope].append(row)
         gone = changes.rows.difference(row.row for row in changes.live)
         for index in affected:
             try:
                 index.apply(seen_by[index.scope], gone)
             except BaseException:  # such as an interruption: half of it may be in
-                self._residents.drop(index)
+                self._scopes.drop(index)
                 raise
-            self._unsaved |= index.unsettled
+            self._unsaved |= index.has_new_blocks
         self._seen = changes.head
         self._make_room(affected)
 
     def _covering(self, namespaces: Iterable[str]) -> list[ScopeIndex]:
         """Return the resident scopes that contain any of *namespaces*."""
-        scopes = {scope for namespace in namespaces for scope in _seeing(namespace)}
-        return self._residents.among(scopes)
+        scopes = {scope for namespace in namespaces for scope in _scopes_with(namespace)}
+        return self._scopes.among(scopes)
 
     def _make_room(self, changed: Iterable[ScopeIndex] = ()) -> None:
         """Drop scopes beyond the bound, but remember the unsaved parts."""
-        for index in self._residents.crowded_out(changed):
+        for index in self._scopes.evict(changed):
             self._note_unsaved(index)
 
     def _note_unsaved(self, index: ScopeIndex) -> None:
         if isinstance(index.scope, str):
             self._unindexed[index.scope] = index.keyword.unsaved
-            self._unsaved |= index.keyword.unsaved >= SEAL
+            self._unsaved |= index.keyword.unsaved >= BLOCK_DOCUMENTS
 
 
 def _keep_pages() -> None:
@@ -246,11 +248,11 @@ def _keep_pages() -> None:
     the lesson, pages are returned and fetched at every recall: a third of the time for a million
     memories.
     """
-    np.empty(_SPARE, dtype=np.uint8)
+    np.empty(_FREED_BYTES, dtype=np.uint8)
 
 
 @lru_cache(maxsize=4096)
-def _seeing(namespace: str) -> tuple[Scope, ...]:
+def _scopes_with(namespace: str) -> tuple[Scope, ...]:
     """Return every scope that contains *namespace*."""
     steps = namespace.split("/")
     paths = ("/".join(steps[:end]) for end in range(1, len(steps) + 1))

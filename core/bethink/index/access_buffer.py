@@ -16,8 +16,8 @@ from ..model.records import MemoryRecord, with_accesses
 
 Pending: TypeAlias = dict[str, tuple[int, float]]
 
-MANY: Final = 128
-SECONDS: Final = 60.0
+FLUSH_RECORDS: Final = 128
+FLUSH_SECONDS: Final = 60.0
 
 
 class AccessBuffer:
@@ -54,8 +54,8 @@ class AccessBuffer:
         ``put_back``.
         """
         with self._lock:
-            early = now is not None and self._since <= now < self._since + SECONDS
-            if early and len(self._pending) < MANY:
+            early = now is not None and self._since <= now < self._since + FLUSH_SECONDS
+            if early and len(self._pending) < FLUSH_RECORDS:
                 return {}
             taken, self._pending = self._pending, {}
             self._leaving.append((base, taken))

@@ -16,56 +16,56 @@ import numpy as np
 
 from ..model.arrays import Column, Floats
 from ..text import Synonym
-from .keyword import KeywordIndex, Postings, authored
+from .keyword import KeywordIndex, Postings, author_term
 
 K1: Final = 1.2
 B: Final = 0.75
-NAME: Final = 2.0
+MAX_NAME_WEIGHT: Final = 2.0
 """The largest weight of an author's name for a document of the author."""
 
-SYNONYM: Final = 0.5
+SYNONYM_WEIGHT: Final = 0.5
 """The weight of a synonym's occurrence, times the square of the similarity."""
 
-RARE: Final = 1 / 32
-FEW: Final = 8
-"""A word in at most FEW documents, or in a share of RARE, may have synonyms or be a synonym."""
+RARE_SHARE: Final = 1 / 32
+RARE_DOCUMENTS: Final = 8
+"""A word in at most so many documents, or in such a share, may have synonyms or be a synonym."""
 
-HEAD: Final = 4
+FORM_PREFIX: Final = 4
 """Words with an equal beginning of so many letters may be forms of one word."""
 
-ALIKE: Final = 0.8
+FORM_LIKENESS: Final = 0.8
 """The similarity of two forms of a word, on the scale of synonyms."""
 
-_NONE: Final = np.empty(0, dtype=np.int32)
-_Word = tuple[Postings, float]  # where a term or a synonym of it occurs, and what it is worth
+_NO_POSITIONS: Final = np.empty(0, dtype=np.int32)
+_Word = tuple[Postings, float]  # where a term or a synonym of it occurs, and the weight
 _NO_SYNONYMS: Final[Mapping[str, Sequence[Synonym]]] = MappingProxyType({})
 
 
-class Written(NamedTuple):
+class AuthorPostings(NamedTuple):
     """The documents (positions) of the authors with a name, and the weight of the name."""
 
     documents: Column
-    worth: float
+    weight: float
 
 
 class TermScores(NamedTuple):
     """The terms of a query in a row: ``sizes`` numbers of ``documents`` and ``shares`` each.
 
     Documents are positions with the term, shares the saturation in [0, 1]. A position with synonyms
-    appears once for each synonym; the shares are independent evidence. The first ``plain`` terms
-    have no synonyms and are no names. ``named`` maps the number of a name's term to the author's
-    documents.
+    appears once for each synonym; the shares are independent evidence. The first ``plain_count``
+    terms have no synonyms and are no names. ``named`` maps the number of a name's term to the
+    author's documents.
     """
 
     weights: Sequence[float]
     sizes: Sequence[int]
     documents: Column
     shares: Floats
-    plain: int
-    named: Mapping[int, Written] = MappingProxyType({})
+    plain_count: int
+    named: Mapping[int, AuthorPostings] = MappingProxyType({})
 
 
-class _Found(NamedTuple):
+class _Occurrences(NamedTuple):
     """Words in a row: the document count of each, the documents, and the saturation in each."""
 
     frequencies: Sequence[int]
@@ -75,18 +75,18 @@ class _Found(NamedTuple):
 
 
 class Bm25(NamedTuple):
-    """The documents of *keyword*: the number of terms of each, and *alive* (bool by position).
+    """The documents of *keyword*: the number of terms of each, and *live* (bool by position).
 
-    *live* counts the live documents, *total* the terms of live documents.
+    *live_count* counts the live documents, *live_terms* the terms of live documents.
     """
 
     keyword: KeywordIndex
     lengths: Column
-    alive: Column
-    live: int
-    total: int
+    live: Column
+    live_count: int
+    live_terms: int
 
-    def weigh(
+    def score_terms(
         self,
         terms: Sequence[str],
         synonyms: Mapping[str, Sequence[Synonym]] = _NO_SYNONYMS,
@@ -99,98 +99,98 @@ class Bm25(NamedTuple):
         near = [(at, *each) for at, term in enumerate(terms) for each in synonyms.get(term, ())]
         if forms:
             near += [(at, *each) for at, term in enumerate(terms) for each in self._forms(term)]
-        found = self.keyword.found([*terms, *(term for _, term, _ in near)])
-        named, own = self._named(terms), found[: len(terms)]
+        found = self.keyword.postings([*terms, *(term for _, term, _ in near)])
+        named, own = self._author_postings(terms), found[: len(terms)]
         words = [[(postings, 1.0)] for postings in own]
         for (at, _, likeness), postings in zip(near, found[len(terms) :], strict=True):
-            if postings and at not in named and self._rare(postings) and self._rare(own[at]):
-                words[at].append((postings, SYNONYM * likeness**2))
-        return self._weighed(words, named)
+            if postings and at not in named and self._is_rare(postings) and self._is_rare(own[at]):
+                words[at].append((postings, SYNONYM_WEIGHT * likeness**2))
+        return self._term_scores(words, named)
 
     def _forms(self, term: str) -> list[Synonym]:
         """Return the possible forms of a word in Latin letters, cut to equal beginnings."""
-        if len(term) < HEAD or not (term.isascii() and term.isalpha()):
+        if len(term) < FORM_PREFIX or not (term.isascii() and term.isalpha()):
             return []
-        found = self.keyword.beginning(term[:HEAD])
-        return [Synonym(each, ALIKE) for each in found if each != term]
+        found = self.keyword.starting_with(term[:FORM_PREFIX])
+        return [Synonym(each, FORM_LIKENESS) for each in found if each != term]
 
-    def _weighed(
+    def _term_scores(
         self, words: Sequence[Sequence[_Word]], named: Mapping[int, Column]
     ) -> TermScores | None:
         """Put the plain terms first, and names last."""
         plain = [each for at, each in enumerate(words) if len(each) == 1 and at not in named]
-        wide = [each for each in words if len(each) > 1]
-        words = [*plain, *wide, *(words[at] for at in named)]
-        found = self._saturated([word for each in words for word in each])
-        if not self.live or not (named or len(found.documents)):
+        extended = [each for each in words if len(each) > 1]
+        words = [*plain, *extended, *(words[at] for at in named)]
+        found = self._saturate([word for each in words for word in each])
+        if not self.live_count or not (named or len(found.documents)):
             return None
         weights, sizes, end = [], [], 0
         for each in words:
             start, end = end, end + len(each)
             weights.append(self._idf(found.frequencies[start]))
             sizes.append(sum(found.sizes[start:end]))
-        weighed = TermScores(weights, sizes, found.documents, found.shares, len(plain))
-        return self._credited(weighed, list(named.values())) if named else weighed
+        scores = TermScores(weights, sizes, found.documents, found.shares, len(plain))
+        return self._credit_authors(scores, list(named.values())) if named else scores
 
-    def _rare(self, postings: Postings) -> bool:
+    def _is_rare(self, postings: Postings) -> bool:
         """Return whether a word is rare enough to have synonyms, or to be a synonym."""
-        most = max(FEW, RARE * self.live)
-        size, dead = _size(postings), self.keyword.size - self.live
+        most = max(RARE_DOCUMENTS, RARE_SHARE * self.live_count)
+        size, dead = _size(postings), self.keyword.size - self.live_count
         if most < size <= most + dead:
-            size = sum(int(np.count_nonzero(self.alive[part])) for part, _ in postings)
+            size = sum(int(np.count_nonzero(self.live[part])) for part, _ in postings)
         return size <= most
 
     def _idf(self, frequency: int) -> float:
-        return math.log(1 + (self.live - frequency + 0.5) / (frequency + 0.5))
+        return math.log(1 + (self.live_count - frequency + 0.5) / (frequency + 0.5))
 
-    def _saturated(self, words: Sequence[_Word]) -> _Found:
+    def _saturate(self, words: Sequence[_Word]) -> _Occurrences:
         """Return the positions of *words*, in a row, and the weight of each occurrence."""
         parts = [part for postings, _ in words for part in postings]
-        documents = np.concatenate([_NONE, *(part for part, _ in parts)], dtype=np.int64)
-        shares = np.concatenate([_NONE, *(part for _, part in parts)], dtype=float)
-        average = self.total / max(self.live, 1) or 1.0
+        documents = np.concatenate([_NO_POSITIONS, *(part for part, _ in parts)], dtype=np.int64)
+        shares = np.concatenate([_NO_POSITIONS, *(part for _, part in parts)], dtype=float)
+        average = self.live_terms / max(self.live_count, 1) or 1.0
         norm = self.lengths[documents] * (K1 * B / average)
         norm += K1 * (1 - B)
         norm += shares
         shares /= norm
         sizes = frequencies = [_size(postings) for postings, _ in words]
-        if min(worths := [worth for _, worth in words], default=1.0) < 1:
-            shares *= np.array(worths).repeat(sizes)
-        if self.live < self.keyword.size:
-            kept = self.alive[documents]
+        if min(weights := [weight for _, weight in words], default=1.0) < 1:
+            shares *= np.array(weights).repeat(sizes)
+        if self.live_count < self.keyword.size:
+            kept = self.live[documents]
             shares *= kept
             ends = np.cumsum(sizes)[:-1]
             frequencies = [int(np.count_nonzero(part)) for part in np.split(kept, ends)]
-        return _Found(frequencies, sizes, documents, shares)
+        return _Occurrences(frequencies, sizes, documents, shares)
 
-    def _named(self, terms: Sequence[str]) -> dict[int, Column]:
+    def _author_postings(self, terms: Sequence[str]) -> dict[int, Column]:
         """Return the live positions of the authors named in *terms*, by number of term."""
         named = {}
-        found = self.keyword.found(map(authored, terms)) if self.keyword.signed else ()
+        found = self.keyword.postings(map(author_term, terms)) if self.keyword.has_authors else ()
         for number, postings in enumerate(found):
             if postings:
                 wrote = np.concatenate([part for part, _ in postings])
-                wrote = wrote if self.live == self.keyword.size else wrote[self.alive[wrote]]
+                wrote = wrote if self.live_count == self.keyword.size else wrote[self.live[wrote]]
                 if len(wrote):
                     named[number] = wrote
         return named
 
-    def _credited(self, weighed: TermScores, named: Sequence[Column]) -> TermScores:
+    def _credit_authors(self, scores: TermScores, named: Sequence[Column]) -> TermScores:
         """Count the last terms, names, for documents by the authors and with the name."""
-        weights, written = list(weighed.weights), {}
+        weights, by_author = list(scores.weights), {}
         first = len(weights) - len(named)
-        end = sum(weighed.sizes[:first])
+        end = sum(scores.sizes[:first])
         for number, wrote in enumerate(named, first):
-            start, end = end, end + weighed.sizes[number]
-            documents, shares = weighed.documents[start:end], weighed.shares[start:end]
+            start, end = end, end + scores.sizes[number]
+            documents, shares = scores.documents[start:end], scores.shares[start:end]
             by = np.zeros(self.keyword.size, dtype=bool)
             by[wrote] = True
             others = int(np.count_nonzero(~by[documents[shares > 0]]))
-            word, name = self._idf(len(wrote) + others), min(self._idf(len(wrote)), NAME)
+            word, name = self._idf(len(wrote) + others), min(self._idf(len(wrote)), MAX_NAME_WEIGHT)
             weights[number] = max(word, name)
             shares *= word / weights[number]
-            written[number] = Written(wrote, name / weights[number])
-        return weighed._replace(weights=weights, named=written)
+            by_author[number] = AuthorPostings(wrote, name / weights[number])
+        return scores._replace(weights=weights, named=by_author)
 
 
 def _size(postings: Postings) -> int:

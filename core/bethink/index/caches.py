@@ -68,7 +68,7 @@ class RecordCache:
             if self.nbytes > self._max_bytes:
                 self._records = {row: self._records[row] for row in rows if row in self._records}
                 self.nbytes = sum(map(record_bytes, self._records.values()))
-            alive = self._columns["alive"]
+            alive = self._columns["live"]
             live = int(np.count_nonzero(alive))
             if self._misses.add(len(missing), live) and self._has_room(live):
                 every = self._columns["row"][alive].tolist()
@@ -131,7 +131,7 @@ class VectorCache:
         if len(missing := positions[slots[positions] < 0]):
             self._make_room(positions, len(missing))
             self._read(missing)
-            alive = self._columns["alive"]
+            alive = self._columns["live"]
             live = int(np.count_nonzero(alive))
             if self._misses.add(len(missing), live) and live <= self._max_vectors:
                 others = (alive & (slots < 0)).nonzero()[0]

@@ -21,13 +21,13 @@ JUDGED: Final = ("occurred", "accessed", "accesses", "importance", "confidence",
 TYPES: Final[Mapping[str, npt.DTypeLike]] = {
     "row": np.int64,
     "ordinal": np.int64,
-    "alive": np.bool_,
+    "live": np.bool_,
     "length": np.int32,  # terms in the keyword index
     "words": np.int32,  # words of the content
-    "telling": np.int32,  # distinct words of the content, without stop words
-    "asks": np.bool_,  # whether it is a brief question
+    "content_words": np.int32,  # distinct words of the content, without stop words
+    "is_question": np.bool_,  # whether it is a brief question
     "tells_time": np.bool_,  # whether its content says when something was or how long it took
-    "instructs": np.bool_,  # whether it is a standing instruction
+    "is_instruction": np.bool_,  # whether it is a standing instruction
     "thread": np.int32,  # code of the thread, -1 for none
     "before": np.int32,  # position of the turn before it in its thread, -1 for none
     "after": np.int32,  # position of the turn after it

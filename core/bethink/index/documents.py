@@ -13,38 +13,38 @@ from ..text import (
     mentions_time,
     terms,
 )
-from .keyword import authored
+from .keyword import author_term
 
-BRIEF: Final = 30
+MAX_QUESTION_WORDS: Final = 30
 """The most words of a question that the next turn answers as a whole."""
 
-ASSISTANT: Final = ["assist", "ai"]  # terms("assistant ai")
+ASSISTANT_TERMS: Final = ["assist", "ai"]  # terms("assistant ai")
 """The terms of an author's name that mark an assistant."""
 
-UNASKED: Final = 0.8
+MISMATCH_FACTOR: Final = 0.8
 """The factor on the keyword score of a document of the wrong kind.
 
 The wrong kind is an assistant's turn for a query that addresses no assistant, or a document
 without a time for a query about a time.
 """
 
-STANDING: Final = 0.1
+INSTRUCTION_BONUS: Final = 0.1
 """The share of the gap to a full keyword score that a standing instruction gets for any score."""
 
 
 class Document(NamedTuple):
     """A record as the keyword index sees the record: terms, and facts about the content.
 
-    ``words`` counts the words of the content, ``telling`` the distinct words that are no stop
-    words. ``asks`` marks a brief question.
+    ``words`` counts the words of the content, ``content_words`` the distinct words that are no stop
+    words. ``is_question`` marks a brief question.
     """
 
     terms: list[str]
     words: int
-    telling: int
-    asks: bool
+    content_words: int
+    is_question: bool
     tells_time: bool
-    instructs: bool
+    is_instruction: bool
 
 
 def document(record: MemoryRecord) -> Document:
@@ -54,14 +54,14 @@ def document(record: MemoryRecord) -> Document:
     """
     dated = record.occurred_at != record.created_at
     date = date_words(record.occurred_at) if dated else []
-    author = [authored(term) for term in terms(record.author)] if record.author else []
+    author = [author_term(term) for term in terms(record.author)] if record.author else []
     content, said = terms(record.content), _said(record)
     words = len(said.split())
     return Document(
         date + author + content,
         words,
         count_content_words(content if said is record.content else terms(said)),
-        words <= BRIEF and is_question(said),
+        words <= MAX_QUESTION_WORDS and is_question(said),
         mentions_time(content),
         is_instruction(said),
     )

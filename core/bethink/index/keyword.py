@@ -19,15 +19,17 @@ import numpy as np
 
 from ..model.arrays import Column
 
-SEAL: Final = 4096
-FANOUT: Final = 8
-LARGEST: Final = 64 * SEAL  # of 3,000 dimensions this makes 800 MB; SQLite holds 1 GB in a piece
+BLOCK_DOCUMENTS: Final = 4096
+MERGED_BLOCKS: Final = 8
+MAX_BLOCK_DOCUMENTS: Final = (
+    64 * BLOCK_DOCUMENTS
+)  # of 3,000 dimensions this makes 800 MB; SQLite holds 1 GB in a piece
 _TERM_BYTES: Final = 130  # of a term in a block: a string, its number, a place in a dict; measured
 _TAIL_TERM_BYTES: Final = 320  # of a term in the tail, with two small arrays; measured
 _TAIL_BYTES: Final = 6
-_MOST: Final = 65_535
-_MARK: Final = "@"
-_NONE: Final = np.empty(0, dtype=np.int32)
+_MAX_TERM_COUNT: Final = 65_535
+_AUTHOR_MARK: Final = "@"
+_NO_POSITIONS: Final = np.empty(0, dtype=np.int32)
 
 Postings = list[tuple[Column, Column]]
 
@@ -38,7 +40,7 @@ class Block:
 
     The postings of the term numbered t are ``documents[starts[t]:starts[t + 1]]`` (positions)
     with the term's frequencies in ``counts``. ``saved`` names the saved segments with the block's
-    postings; a ``settled`` block needs no saving.
+    postings; a ``save_tried`` block needs no saving.
     """
 
     start: int
@@ -48,7 +50,7 @@ class Block:
     documents: Column
     counts: Column
     saved: tuple[int, ...] = ()
-    settled: bool = False
+    save_tried: bool = False
     _order: list[str] = field(default_factory=list, init=False, compare=False)
 
     @property
@@ -67,16 +69,16 @@ class Block:
 class KeywordIndex:
     """Postings of one scope; positions are positions in the scope's columns.
 
-    ``signed`` is set once a document has an author.
+    ``has_authors`` is set once a document has an author.
     """
 
     def __init__(self) -> None:
-        self.signed = False
+        self.has_authors = False
         self.blocks: list[Block] = []
         self._tail: dict[str, tuple[array[int], array[int]]] = {}
         self._order: list[str] = []
         self._postings = 0
-        self._sealed_bytes = 0
+        self._block_bytes = 0
         self._start = 0
         self._end = 0
 
@@ -84,7 +86,7 @@ class KeywordIndex:
     def nbytes(self) -> int:
         """The approximate bytes in use."""
         tail = _TAIL_TERM_BYTES * len(self._tail) + _TAIL_BYTES * self._postings
-        return tail + self._sealed_bytes
+        return tail + self._block_bytes
 
     @property
     def size(self) -> int:
@@ -102,14 +104,14 @@ class KeywordIndex:
         return self.loose + sum(block.size for block in self.blocks if not block.saved)
 
     @property
-    def unsettled(self) -> bool:
+    def has_new_blocks(self) -> bool:
         """Whether a block waits to be saved."""
-        return any(not block.settled for block in self.blocks)
+        return any(not block.save_tried for block in self.blocks)
 
-    def settle(self, number: int, saved: int | None) -> None:
+    def mark_saved(self, number: int, saved: int | None) -> None:
         """Mark block *number* as saved in segment *saved*, or as impossible to save."""
         self.blocks[number] = replace(
-            self.blocks[number], saved=() if saved is None else (saved,), settled=True
+            self.blocks[number], saved=() if saved is None else (saved,), save_tried=True
         )
 
     def adopt(self, block: Block, number: int) -> None:
@@ -117,28 +119,28 @@ class KeywordIndex:
 
         The tail must be empty.
         """
-        self.signed = self.signed or _signed(block.terms)
+        self.has_authors = self.has_authors or _has_author_terms(block.terms)
         documents = block.documents + np.int32(self._end)
         self.blocks.append(
-            replace(block, start=self._end, documents=documents, saved=(number,), settled=True)
+            replace(block, start=self._end, documents=documents, saved=(number,), save_tried=True)
         )
-        self._sealed_bytes += block.nbytes
+        self._block_bytes += block.nbytes
         self._start = self._end = self._end + block.size
 
     def extend(self, documents: Sequence[Sequence[str]]) -> None:
         """Index the next documents, each given as a list of terms."""
         start = 0
         while start < len(documents):
-            if not self.loose and len(documents) - start >= SEAL:
-                block = _block(self._end, documents[start : start + SEAL])
-                self.signed = self.signed or _signed(block.terms)
-                self._seal_as(block)
-                start += SEAL
+            if not self.loose and len(documents) - start >= BLOCK_DOCUMENTS:
+                block = _block(self._end, documents[start : start + BLOCK_DOCUMENTS])
+                self.has_authors = self.has_authors or _has_author_terms(block.terms)
+                self._add_block(block)
+                start += BLOCK_DOCUMENTS
                 continue
             self._append(documents[start])
             start += 1
-            if self.loose >= SEAL:
-                self.seal()
+            if self.loose >= BLOCK_DOCUMENTS:
+                self.freeze()
 
     def _append(self, terms: Sequence[str]) -> None:
         position = self._end
@@ -148,53 +150,57 @@ class KeywordIndex:
             postings = self._tail.get(term)
             if postings is None:
                 postings = self._tail[term] = (array("i"), array("H"))
-                self.signed = self.signed or term[:1] == _MARK
+                self.has_authors = self.has_authors or term[:1] == _AUTHOR_MARK
             postings[0].append(position)
-            postings[1].append(times if times < _MOST else _MOST)
+            postings[1].append(times if times < _MAX_TERM_COUNT else _MAX_TERM_COUNT)
         self._end += 1
 
-    def seal(self) -> None:
+    def freeze(self) -> None:
         """Turn the tail into a block, and merge where eight blocks of a size class have met."""
         if self.loose:
-            self._seal_as(_sealed(self._start, self.loose, self._tail))
+            self._add_block(_frozen(self._start, self.loose, self._tail))
 
-    def _seal_as(self, block: Block) -> None:
+    def _add_block(self, block: Block) -> None:
         self.blocks.append(block)
         self._tail, self._order, self._postings = {}, [], 0
         self._start = block.start + block.size
         self._end = self._start
         while run := _mergeable(self.blocks):
             self.blocks[run] = [_merged(self.blocks[run])]
-        self._sealed_bytes = sum(block.nbytes for block in self.blocks)
+        self._block_bytes = sum(block.nbytes for block in self.blocks)
 
     def keep(self, kept: Column) -> None:
         """Remove the documents that are False in *kept* (bool by position, at least one True)."""
-        self.seal()
+        self.freeze()
         places = np.cumsum(kept, dtype=np.int32) - np.int32(1)
         places[~kept] = -1
         runs: list[list[Block]] = []
         for block in (_without(block, places) for block in self.blocks):
-            if runs and sum(each.size for each in runs[-1]) + block.size <= LARGEST:
+            if runs and sum(each.size for each in runs[-1]) + block.size <= MAX_BLOCK_DOCUMENTS:
                 runs[-1].append(block)
             else:
                 runs.append([block])
         self.blocks = [_merged(run) for run in runs]
-        self._sealed_bytes = sum(block.nbytes for block in self.blocks)
+        self._block_bytes = sum(block.nbytes for block in self.blocks)
         self._start = self._end = int(kept.sum())
 
-    def written(self, names: Iterable[str]) -> Column:
+    def by_authors(self, names: Iterable[str]) -> Column:
         """Return the positions, dead documents included, with a term in the author's name."""
-        found = self.found(map(authored, names)) if self.signed else []
-        return np.concatenate([_NONE, *(part for postings in found for part, _ in postings)])
+        found = self.postings(map(author_term, names)) if self.has_authors else []
+        return np.concatenate(
+            [_NO_POSITIONS, *(part for postings in found for part, _ in postings)]
+        )
 
-    def having(self, terms: Collection[str]) -> Column:
+    def with_all(self, terms: Collection[str]) -> Column:
         """Return the positions, dead documents included, that have all of *terms*."""
-        found = self.found(terms)
-        lists = [np.concatenate([_NONE, *(part for part, _ in postings)]) for postings in found]
+        found = self.postings(terms)
+        lists = [
+            np.concatenate([_NO_POSITIONS, *(part for part, _ in postings)]) for postings in found
+        ]
         common = partial(np.intersect1d, assume_unique=True)
-        return reduce(common, sorted(lists, key=len)) if lists else _NONE
+        return reduce(common, sorted(lists, key=len)) if lists else _NO_POSITIONS
 
-    def beginning(self, head: str) -> list[str]:
+    def starting_with(self, head: str) -> list[str]:
         """Return the terms, of dead documents too, that begin with *head*."""
         if len(self._order) < len(self._tail):
             fresh = islice(self._tail, len(self._order), None)
@@ -205,7 +211,7 @@ class KeywordIndex:
             found.update(dict.fromkeys(terms[start:end]))
         return sorted(found)
 
-    def found(self, terms: Iterable[str]) -> list[Postings]:
+    def postings(self, terms: Iterable[str]) -> list[Postings]:
         """Return where each of *terms* occurs and how often, in each block and the tail."""
         terms = list(terms)
         found: list[Postings] = [[] for _ in terms]
@@ -226,17 +232,17 @@ class KeywordIndex:
         return found
 
 
-def authored(term: str) -> str:
+def author_term(term: str) -> str:
     """Return the indexed form of *term* as a part of an author's name."""
-    return f"{_MARK}{term}"
+    return f"{_AUTHOR_MARK}{term}"
 
 
-def _signed(terms: Iterable[str]) -> bool:
+def _has_author_terms(terms: Iterable[str]) -> bool:
     """Tell whether any of *terms* is of an author's name."""
-    return f"\n{_MARK}" in "\n".join(["", *terms])
+    return f"\n{_AUTHOR_MARK}" in "\n".join(["", *terms])
 
 
-def _sealed(start: int, size: int, tail: dict[str, tuple[array[int], array[int]]]) -> Block:
+def _frozen(start: int, size: int, tail: dict[str, tuple[array[int], array[int]]]) -> Block:
     lengths = [len(documents) for documents, _ in tail.values()]
     return Block(
         start=start,
@@ -268,17 +274,17 @@ def _block(start: int, documents: Sequence[Sequence[str]]) -> Block:
         terms=dict(terms),
         starts=np.searchsorted(number, np.arange(len(terms) + 1)).astype(np.int64),
         documents=(owner + start).astype(np.int32),
-        counts=np.minimum(counts, _MOST).astype(np.uint16),
+        counts=np.minimum(counts, _MAX_TERM_COUNT).astype(np.uint16),
     )
 
 
 def _mergeable(blocks: Sequence[Block]) -> slice | None:
     """Return the last place where eight neighbouring blocks of one size class may merge."""
     sizes = [block.size for block in blocks]
-    for end in range(len(sizes), FANOUT - 1, -1):
-        run = sizes[end - FANOUT : end]
-        if max(run) < FANOUT * min(run) and sum(run) <= LARGEST:
-            return slice(end - FANOUT, end)
+    for end in range(len(sizes), MERGED_BLOCKS - 1, -1):
+        run = sizes[end - MERGED_BLOCKS : end]
+        if max(run) < MERGED_BLOCKS * min(run) and sum(run) <= MAX_BLOCK_DOCUMENTS:
+            return slice(end - MERGED_BLOCKS, end)
     return None
 
 

@@ -8,23 +8,23 @@ from typing import Final
 
 from ..model.port import Row
 
-MOST: Final = 1 << 24
+MAX_RECENT_BYTES: Final = 1 << 24
 _ROW_BYTES: Final = 1600  # of a row and its record beside texts and vectors; measured
 
 
 class RecentRows:
     """Rows by number, about *most* bytes; beyond the bound, all rows are dropped."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_RECENT_BYTES) -> None:
         self.rows: dict[int, Row] = {}
         self._most = most
         self._weights: dict[int, int] = {}
         self._bytes = 0
-        self._lent: list[int] = []
+        self._borrowed: list[int] = []
         self._in_part = False
 
     def take(self, rows: Iterable[Row], *, in_part: bool) -> None:
-        """Keep *rows*, any number until ``settle``.
+        """Keep *rows*, any number until ``trim``.
 
         The vectors may be rows of a matrix; with *in_part*, of a matrix with more rows.
         """
@@ -32,7 +32,7 @@ class RecentRows:
             self.rows[row.row] = row
             self._weights[row.row] = weight = _weight(row)
             self._bytes += weight
-            self._lent.append(row.row)
+            self._borrowed.append(row.row)
         self._in_part |= in_part
 
     def of(self, namespace: str) -> list[int]:
@@ -50,17 +50,17 @@ class RecentRows:
         """Let go of all rows."""
         self.forget(list(self.rows))
 
-    def settle(self) -> None:
+    def trim(self) -> None:
         """Enforce the bound, and copy vectors out of matrices that are used in part."""
         if self._bytes > self._most:
             self.clear()
         if not self._in_part:
             return
-        for number in self._lent:
+        for number in self._borrowed:
             if row := self.rows.get(number):
                 owned = {name: vector.copy() for name, vector in row.vectors.items()}
                 self.rows[number] = Row(number, row.ordinal, row.record, owned)
-        self._lent, self._in_part = [], False
+        self._borrowed, self._in_part = [], False
 
 
 def _weight(row: Row) -> int:

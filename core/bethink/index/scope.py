@@ -22,9 +22,9 @@ from ..text import Query
 from .bm25 import Bm25
 from .caches import RecordCache, VectorCache
 from .columns import FOREVER, NEVER, ROOM, Columns, numbers, table
-from .documents import ASSISTANT, STANDING, UNASKED, Document, document
+from .documents import ASSISTANT_TERMS, INSTRUCTION_BONUS, MISMATCH_FACTOR, Document, document
 from .filter_cache import FilterCache
-from .keyword import SEAL, Block, KeywordIndex
+from .keyword import BLOCK_DOCUMENTS, Block, KeywordIndex
 from .reader import ScopeReader
 from .segments import STORED, Piece, pack, unpack
 from .threads import Threads
@@ -33,13 +33,15 @@ from .vectors import VectorColumn
 Accessed: TypeAlias = tuple[MemoryRecord, int, float | None]
 """A record shared with other answers, the number of accesses, and the time of the last."""
 
-BULK = 256
+RELINK_FROM = 256
 """From so many new rows on, threads are linked all at once."""
 
-MANY_DEAD = SEAL // 2
+MIN_DEAD = BLOCK_DOCUMENTS // 2
 """From so many dead rows on, dead rows are removed once they outnumber the live rows."""
 
-_VECTORS: Final = 256  # so many at once stay in the processor's cache while they are quantised
+_BATCH_VECTORS: Final = (
+    256  # so many at once stay in the processor's cache while they are quantised
+)
 _OBJECT_BYTES: Final = 4096  # of the objects around the arrays; measured
 
 
@@ -61,8 +63,8 @@ class ScopeIndex:
         self._records = RecordCache(reader, self.columns)
         self._exact = {EMBEDDED: VectorCache(reader, self.columns, EMBEDDED, dimension)}
         self.loaded_at = 0  # this position of the journal
-        self.live = 0
-        self.total = 0
+        self.live_count = 0
+        self.live_terms = 0
         self.mortal = False
         self._last = 0
         self._order: Rows = np.empty(0, dtype=np.int64)
@@ -84,7 +86,7 @@ class ScopeIndex:
         for row, position in zip(loading.changed, places, strict=True):
             if position >= 0:
                 index._patch(int(position), row.record)
-        index._leave_out_the_dead()
+        index._compact()
         return index
 
     @property
@@ -101,18 +103,18 @@ class ScopeIndex:
         return found + sum(cache.nbytes for cache in self._exact.values())
 
     @property
-    def unsettled(self) -> bool:
+    def has_new_blocks(self) -> bool:
         """Whether a block waits to be saved; only a single namespace's blocks are saved."""
-        return isinstance(self.scope, str) and self.keyword.unsettled
+        return isinstance(self.scope, str) and self.keyword.has_new_blocks
 
     def positions(self, rows: Sequence[int] | Rows) -> Positions:
         """Return the position of each of *rows*, -1 for a row outside the scope."""
         wanted = np.asarray(rows, dtype=np.int64)
         base, row = len(self._order), self.columns["row"]
-        late = _places(row[base:], wanted)
+        late = _find_rows(row[base:], wanted)
         if not base:
             return late
-        early = _places(row[:base], wanted, self._order)
+        early = _find_rows(row[:base], wanted, self._order)
         return np.where(late >= 0, base + late, early)
 
     def accessed(self, positions: Positions) -> dict[int, Accessed]:
@@ -148,11 +150,11 @@ class ScopeIndex:
                 self._patch(position, row.record)
         for number in gone:
             if number <= self._last and (position := self._position(number)) >= 0:
-                self._kill(position)
+                self._mark_dead(position)
         if fresh:
             self._append(sorted(fresh, key=lambda row: row.row))
             self._link(len(fresh))
-        self._leave_out_the_dead()
+        self._compact()
 
     def _position(self, row: int) -> int:
         return int(self.positions([row])[0])
@@ -192,19 +194,21 @@ class ScopeIndex:
     def keyword_scores(self, query: Query) -> Floats:
         """Return every position's keyword score for *query*, in [0, 1]."""
         columns = self.columns
-        documents = Bm25(self.keyword, columns["length"], columns["alive"], self.live, self.total)
-        weighed = documents.weigh(query.terms, query.synonyms, query.forms)
-        if weighed is None:
+        documents = Bm25(
+            self.keyword, columns["length"], columns["live"], self.live_count, self.live_terms
+        )
+        terms = documents.score_terms(query.terms, query.synonyms, query.forms)
+        if terms is None:
             return np.zeros(self.size)
-        scores = self.threads.score(weighed)
+        scores = self.threads.score(terms)
         if not query.about_replies:
-            if self.keyword.signed:
-                scores[self.keyword.written(ASSISTANT)] *= UNASKED
-            standing = columns["instructs"].nonzero()[0]
+            if self.keyword.has_authors:
+                scores[self.keyword.by_authors(ASSISTANT_TERMS)] *= MISMATCH_FACTOR
+            standing = columns["is_instruction"].nonzero()[0]
             if len(standing := standing[scores[standing] > 0]):
-                scores[standing] += STANDING * (1 - scores[standing])
+                scores[standing] += INSTRUCTION_BONUS * (1 - scores[standing])
         if query.about_times:
-            scores *= np.where(columns["tells_time"], 1.0, UNASKED)
+            scores *= np.where(columns["tells_time"], 1.0, MISMATCH_FACTOR)
         return scores
 
     def vector_column(self, name: str, dimension: int) -> VectorColumn:
@@ -224,13 +228,13 @@ class ScopeIndex:
         Rows *touched* lately have the accesses of the file: later accesses may never be written.
         """
         blocks = self.keyword.blocks
-        late = any(block.settled and not block.saved for block in blocks)
+        late = any(block.save_tried and not block.saved for block in blocks)
         if late or not isinstance(self.scope, str):
             return []  # what follows a block that came too late would leave a gap before it
         return [
             (number, self._segment(block, head, touched))
             for number, block in enumerate(blocks)
-            if not block.settled
+            if not block.save_tried
         ]
 
     def _segment(self, block: Block, head: int, touched: Mapping[int, MemoryRecord]) -> Segment:
@@ -249,7 +253,7 @@ class ScopeIndex:
             self.vectors[EMBEDDED].quantised(span.start, span.stop),
         )
         rows = columns["row"]
-        count = int(columns["alive"].sum())
+        count = int(columns["live"].sum())
         return Segment(
             str(self.scope), int(rows[0]), int(rows[-1]), count, head, pack(piece), 0, block.saved
         )
@@ -258,22 +262,22 @@ class ScopeIndex:
         self, segment: Segment, piece: Piece, survivors: Mapping[str, frozenset[int]]
     ) -> None:
         rows, alive = piece.columns["row"], survivors.get(segment.namespace)
-        living = piece.columns["alive"] if alive is None else np.isin(rows, list(alive))
+        living = piece.columns["live"] if alive is None else np.isin(rows, list(alive))
         codes = np.array(
             [self.threads.code((segment.namespace, name)) for name in piece.threads] + [-1],
             dtype=np.int32,
         )
         self.columns.append(
             len(rows),
-            **{**piece.columns, "thread": codes[piece.columns["thread"]], "alive": living},
+            **{**piece.columns, "thread": codes[piece.columns["thread"]], "live": living},
             namespace=self._namespace(segment.namespace),
         )
         self.keyword.adopt(piece.block, segment.number)
         self.vectors[EMBEDDED].adopt(*piece.vectors)
         self._last = max(self._last, segment.last)
         self.mortal |= bool((piece.columns["expires"] < FOREVER).any())
-        self.live += int(living.sum())
-        self.total += int(piece.columns["length"][living].sum())
+        self.live_count += int(living.sum())
+        self.live_terms += int(piece.columns["length"][living].sum())
 
     def _append(self, rows: Sequence[Row]) -> None:
         """Append live rows that are new to the scope, ascending; threads are linked later."""
@@ -285,7 +289,7 @@ class ScopeIndex:
         self.columns.append(
             len(rows),
             **table(rows),
-            alive=True,
+            live=True,
             length=lengths,
             **dict(zip(Document._fields[1:], told, strict=True)),
             thread=[self._thread(row.record) for row in rows],
@@ -293,12 +297,14 @@ class ScopeIndex:
         )
         self._filters.append([row.record for row in rows], self.size - len(rows))
         for name, column in self.vectors.items():
-            for start in range(0, len(rows), _VECTORS):
-                column.append([row.vectors.get(name) for row in rows[start : start + _VECTORS]])
+            for start in range(0, len(rows), _BATCH_VECTORS):
+                column.append(
+                    [row.vectors.get(name) for row in rows[start : start + _BATCH_VECTORS]]
+                )
         self._last = max(self._last, max(row.row for row in rows))
         self.mortal |= any(row.record.expires_at is not None for row in rows)
-        self.live += len(rows)
-        self.total += sum(lengths)
+        self.live_count += len(rows)
+        self.live_terms += sum(lengths)
 
     def _thread(self, record: MemoryRecord) -> int:
         return -1 if record.thread is None else self.threads.code((record.namespace, record.thread))
@@ -323,30 +329,30 @@ class ScopeIndex:
 
     def _link(self, fresh: int | None = None) -> None:
         """Link the last *fresh* positions into threads, or all positions."""
-        if fresh is None or fresh > BULK:
+        if fresh is None or fresh > RELINK_FROM:
             self.threads.rebuild()
             return
         for position in range(self.size - fresh, self.size):
             self.threads.append(position)
 
-    def _kill(self, position: int) -> None:
+    def _mark_dead(self, position: int) -> None:
         columns = self.columns
-        if columns["alive"][position]:
-            columns["alive"][position] = False
+        if columns["live"][position]:
+            columns["live"][position] = False
             self.threads.remove(position)
             self._records.forget(int(columns["row"][position]))
-            self.live -= 1
-            self.total -= int(columns["length"][position])
+            self.live_count -= 1
+            self.live_terms -= int(columns["length"][position])
 
-    def _leave_out_the_dead(self) -> None:
+    def _compact(self) -> None:
         """Remove dead positions, once many and more than the live positions.
 
         One position always stays, so that a segment can replace the segments of dead rows.
         """
-        if self.size - self.live <= max(self.live, MANY_DEAD - 1):
+        if self.size - self.live_count <= max(self.live_count, MIN_DEAD - 1):
             return
-        kept = self.columns["alive"].copy()
-        kept[-1] |= not self.live
+        kept = self.columns["live"].copy()
+        kept[-1] |= not self.live_count
         self.keyword.keep(kept)
         self.columns.keep(kept)
         self._filters.keep(kept)
@@ -362,7 +368,7 @@ class ScopeIndex:
         self._link()
 
 
-def _places(rows: Rows, wanted: Rows, order: Positions | None = None) -> Positions:
+def _find_rows(rows: Rows, wanted: Rows, order: Positions | None = None) -> Positions:
     """Return the place of each of *wanted* in *rows*, ascending in *order*; -1 if missing."""
     if not len(rows):
         return np.full(len(wanted), -1)

@@ -28,7 +28,7 @@ class ScopeLRU:
         """Return the resident indexes among *scopes*."""
         return [self.indexes[scope] for scope in scopes if scope in self.indexes]
 
-    def used(self, scope: Scope) -> ScopeIndex | None:
+    def get(self, scope: Scope) -> ScopeIndex | None:
         """Return the index of *scope* if resident, and make the index the most recent."""
         index = self.indexes.get(scope)
         if index is not None and index is not self._last:
@@ -50,7 +50,7 @@ class ScopeLRU:
         self.indexes.pop(index.scope, None)
         self.indexes[index.scope] = index
 
-    def crowded_out(self, changed: Iterable[ScopeIndex] = ()) -> list[ScopeIndex]:
+    def evict(self, changed: Iterable[ScopeIndex] = ()) -> list[ScopeIndex]:
         """Drop and return the indexes beyond the bound; *changed* indexes are measured again."""
         for index in changed:
             self._count(index)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -12,10 +13,17 @@ from ..model.arrays import Column
 from .columns import MUTABLE
 from .keyword import Block
 
-STORED = (
-    *("row", "ordinal", "alive", "length", "words", "telling", "asks", "tells_time", "instructs"),
-    *("thread", "occurred", *MUTABLE),
+STORED: Final = (
+    *("row", "ordinal", "live", "length", "words", "content_words", "is_question", "tells_time"),
+    *("is_instruction", "thread", "occurred", *MUTABLE),
 )
+_NAMES: Final = {
+    "live": "alive",
+    "content_words": "telling",
+    "is_question": "asks",
+    "is_instruction": "instructs",
+}
+"""The names of columns in segments, where the names differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,7 @@ def pack(piece: Piece) -> bytes:
     codes, scale, error = piece.vectors
     block = piece.block
     arrays = {
-        **piece.columns,
+        **{_NAMES.get(name, name): column for name, column in piece.columns.items()},
         "starts": block.starts,
         "documents": block.documents - np.int32(block.start),
         "counts": block.counts,
@@ -67,7 +75,7 @@ def unpack(data: bytes | memoryview) -> Piece:
     terms = arrays["terms"].tobytes().decode()
     numbers = {term: number for number, term in enumerate(terms.split("\n"))} if terms else {}
     return Piece(
-        columns={name: arrays[name] for name in STORED},
+        columns={name: arrays[_NAMES.get(name, name)] for name in STORED},
         block=Block(
             start=0,
             size=len(arrays["row"]),

@@ -21,15 +21,15 @@ from .columns import Columns
 LEND_ONWARD: Final = 0.5
 LEND_BACK: Final = 0.4
 LEND_ANSWER: Final = 0.7  # on top of LEND_ONWARD
-KEEP_ASKED: Final = 0.7
+QUESTION_SHARE: Final = 0.7
 REACH: Final = 3
 BORROW_WORDS: Final = 100
 THREAD_BONUS: Final = 0.2
-ENOUGH: Final = 6
-"""With so many telling words a turn counts in full, with fewer ..."""
-SLIGHT: Final = 0.1
+ENOUGH_WORDS: Final = 6
+"""With so many content words a turn counts in full, with fewer ..."""
+SMALL_TALK_DISCOUNT: Final = 0.1
 """... by so much less for each missing word, unless the turn answers a brief question."""
-_LENT: Final = np.array(
+_NEIGHBOUR_WEIGHTS: Final = np.array(
     [1.0]
     + [LEND_ONWARD / distance for distance in range(1, REACH + 1)]
     + [LEND_BACK / distance for distance in range(1, REACH + 1)]
@@ -70,7 +70,7 @@ class Threads:
         threads, before, after = columns["thread"], columns["before"], columns["after"]
         before[:] = after[:] = -1
         self._last = [-1] * len(self.codes)
-        turns = np.flatnonzero((threads >= 0) & columns["alive"])
+        turns = np.flatnonzero((threads >= 0) & columns["live"])
         keys = columns["ordinal"][turns], columns["occurred"][turns], threads[turns]
         order = turns[np.lexsort(keys)]
         same = threads[order[1:]] == threads[order[:-1]]
@@ -111,40 +111,40 @@ class Threads:
         else:
             self._last[thread] = earlier
 
-    def score(self, weighed: TermScores) -> Floats:
+    def score(self, terms: TermScores) -> Floats:
         """Return the keyword score of each position, in [0, 1]: the weighted mean evidence."""
-        plain = 0 if self.codes else weighed.plain
-        scores = _summed(weighed, plain, self._columns.size + 1)  # the last is nobody's
-        if plain < len(weighed.sizes):
-            self._gather(weighed, plain, scores)
+        plain = 0 if self.codes else terms.plain_count
+        scores = _weighted_sum(terms, plain, self._columns.size + 1)  # the last is nobody's
+        if plain < len(terms.sizes):
+            self._accumulate(terms, plain, scores)
         scores = scores[:-1]
-        scores /= sum(weighed.weights)
+        scores /= sum(terms.weights)
         if self.codes:
-            self._settle(scores)
+            self._apply_thread_bonus(scores)
         return scores
 
-    def _gather(self, weighed: TermScores, first: int, scores: Floats) -> None:
+    def _accumulate(self, terms: TermScores, first: int, scores: Floats) -> None:
         """Add to *scores* the weighted evidence of the terms from number *first* on.
 
         The evidence of a position combines the position's own evidence and lent evidence.
         """
-        skipped = sum(weighed.sizes[:first])
-        turns, lack = self._lent(weighed.documents[skipped:], weighed.shares[skipped:])
+        skipped = sum(terms.sizes[:first])
+        turns, lack = self._neighbour_shares(terms.documents[skipped:], terms.shares[skipped:])
         missing, end = np.ones(len(scores)), 0
-        for number, size in enumerate(weighed.sizes[first:], first):
+        for number, size in enumerate(terms.sizes[first:], first):
             start, end = end, end + size
             touched = turns[start:end].ravel()
             np.multiply.at(missing, touched, lack[start:end].ravel())
-            if (written := weighed.named.get(number)) is not None:
-                missing[written.documents] *= 1 - written.worth
-                touched = np.concatenate((touched, written.documents))
+            if (authors := terms.named.get(number)) is not None:
+                missing[authors.documents] *= 1 - authors.weight
+                touched = np.concatenate((touched, authors.documents))
             evidence = 1 - missing[touched]
-            evidence *= weighed.weights[number]
+            evidence *= terms.weights[number]
             evidence += scores[touched]
             scores[touched] = evidence  # the same wherever a position comes again
             missing[touched] = 1.0
 
-    def _lent(self, documents: Column, shares: Floats) -> tuple[Column, Floats]:
+    def _neighbour_shares(self, documents: Column, shares: Floats) -> tuple[Column, Floats]:
         """Return for each of *documents* the turns that get evidence, and the missing share.
 
         A row holds the turn, the turns around and, for a question, the answer; -1 for none.
@@ -152,45 +152,47 @@ class Threads:
         if not self.codes:
             return documents[:, None], 1 - shares[:, None]
         columns = self._columns
-        turns = np.empty((len(documents), len(_LENT)), dtype=np.int64)
+        turns = np.empty((len(documents), len(_NEIGHBOUR_WEIGHTS)), dtype=np.int64)
         turns[:, 0] = documents
         for place, links in ((1, columns["after"]), (1 + REACH, columns["before"])):
             reached = documents
             for distance in range(REACH):
                 reached = np.where(reached < 0, -1, links[reached])
                 turns[:, place + distance] = reached
-        turns[:, -1] = np.where(columns["asks"][documents], turns[:, 1], -1)
-        lent = shares[:, None] * _LENT
+        turns[:, -1] = np.where(columns["is_question"][documents], turns[:, 1], -1)
+        lent = shares[:, None] * _NEIGHBOUR_WEIGHTS
         lent[:, 1:] *= _damping(columns["words"][turns[:, 1:]])
         return turns, np.subtract(1, lent, out=lent)
 
-    def _settle(self, scores: Floats) -> None:
+    def _apply_thread_bonus(self, scores: Floats) -> None:
         """Lift each turn in *scores* by the thread's best; discount questions and small talk."""
         columns = self._columns
         hit = (scores > 0).nonzero()[0]
         hit = hit[columns["thread"][hit] >= 0]
         found, threads = scores[hit], columns["thread"][hit].astype(np.int64)
-        self._hand_over(hit, found)
+        self._discount_questions(hit, found)
         best = np.zeros(len(self.codes))
         np.maximum.at(best, threads, found)
         found = 1 - (1 - found) * (1 - THREAD_BONUS * best[threads])
-        self._lower_slight(hit, found)
+        self._discount_small_talk(hit, found)
         scores[hit] = found
 
-    def _hand_over(self, turns: Column, scores: Floats) -> None:
+    def _discount_questions(self, turns: Column, scores: Floats) -> None:
         """Reduce a brief question to KEEP_ASKED of the score, or more where the answer is long."""
-        asked = self._columns["asks"][turns].nonzero()[0]
+        asked = self._columns["is_question"][turns].nonzero()[0]
         answers = self._columns["after"][turns[asked]]
         asked, answers = asked[answers >= 0], answers[answers >= 0]
-        scores[asked] *= 1 - (1 - KEEP_ASKED) * _damping(self._columns["words"][answers])
+        scores[asked] *= 1 - (1 - QUESTION_SHARE) * _damping(self._columns["words"][answers])
 
-    def _lower_slight(self, turns: Column, scores: Floats) -> None:
+    def _discount_small_talk(self, turns: Column, scores: Floats) -> None:
         """Discount turns of little content, but no answers to a brief question."""
         columns = self._columns
-        slight = (columns["telling"][turns] < ENOUGH).nonzero()[0]
+        slight = (columns["content_words"][turns] < ENOUGH_WORDS).nonzero()[0]
         before = columns["before"][turns[slight]]
-        slight = slight[(before < 0) | ~columns["asks"][before]]
-        scores[slight] *= 1 - SLIGHT * (ENOUGH - columns["telling"][turns[slight]])
+        slight = slight[(before < 0) | ~columns["is_question"][before]]
+        scores[slight] *= 1 - SMALL_TALK_DISCOUNT * (
+            ENOUGH_WORDS - columns["content_words"][turns[slight]]
+        )
 
 
 def _damping(words: Column) -> Floats:
@@ -198,9 +200,9 @@ def _damping(words: Column) -> Floats:
     return BORROW_WORDS / np.maximum(words, BORROW_WORDS)
 
 
-def _summed(weighed: TermScores, plain: int, size: int) -> Floats:
+def _weighted_sum(terms: TermScores, plain: int, size: int) -> Floats:
     """Return the weighted sum of the evidence of the first *plain* terms, without context."""
-    shares = np.array(weighed.weights[:plain], dtype=float).repeat(weighed.sizes[:plain])
-    shares *= weighed.shares[: len(shares)]
-    sums = np.bincount(weighed.documents[: len(shares)], shares, minlength=size)
+    shares = np.array(terms.weights[:plain], dtype=float).repeat(terms.sizes[:plain])
+    shares *= terms.shares[: len(shares)]
+    sums = np.bincount(terms.documents[: len(shares)], shares, minlength=size)
     return sums.astype(np.float64, copy=False)

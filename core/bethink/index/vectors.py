@@ -20,9 +20,11 @@ from .columns import ROOM, Columns
 from .unit_vectors import stacked
 
 _ROUNDING: Final = 5e-6
-_BLOCK: Final = 2048  # as float32 it stays in the processor's cache
-_AT_ONCE: Final = 1 << 22  # products that are reckoned before they are looked at
-_FEW: Final = 0.3  # of all positions; to gather more of them takes longer than to scan all
+_BLOCK_ROWS: Final = 2048  # as float32 it stays in the processor's cache
+_BATCH_PRODUCTS: Final = 1 << 22  # products that are reckoned before they are looked at
+_MAX_GATHERED_SHARE: Final = (
+    0.3  # of all positions; to gather more of them takes longer than to scan all
+)
 
 
 def _kernel() -> Any:
@@ -70,7 +72,7 @@ class VectorColumn:
 
     def append(self, vectors: Collection[Vector | None]) -> None:
         """Append *vectors*, of any length each."""
-        self.adopt(*_quantised(*stacked(vectors, self.dimension)))
+        self.adopt(*_quantise(*stacked(vectors, self.dimension)))
 
     def adopt(self, codes: Column, scale: Column, error: float) -> None:
         """Append quantised rows; *error* is the longest remainder among the rows."""
@@ -90,12 +92,12 @@ class VectorColumn:
         codes, scale = self._columns["codes"], self._columns["scale"]
         if not len(codes):
             return Scan(np.empty(0), 1.0, margin)
-        if among is None or len(among) > _FEW * len(codes):
-            return self._compared(codes, scale, query, margin)
+        if among is None or len(among) > _MAX_GATHERED_SHARE * len(codes):
+            return self._compare(codes, scale, query, margin)
         raw = np.full(len(codes), -np.inf)
         if not len(among):
             return Scan(raw, 1.0, margin)
-        few = self._compared(codes.take(among, axis=0), scale[among], query, margin)
+        few = self._compare(codes.take(among, axis=0), scale[among], query, margin)
         raw[among] = few.raw
         return few._replace(raw=raw)
 
@@ -108,7 +110,7 @@ class VectorColumn:
         if self._kernel or not len(codes):
             yield from map(self.scan, queries)
             return
-        some = max(_AT_ONCE // len(codes), 1)
+        some = max(_BATCH_PRODUCTS // len(codes), 1)
         for start in range(0, len(queries), some):
             for products in _products(codes, queries[start : start + some].T).T:
                 yield Scan(products * scale, 1.0, self._margin)
@@ -117,7 +119,7 @@ class VectorColumn:
     def _margin(self) -> float:
         return self.error + _ROUNDING + (1 + self.error) * self.dimension * 2.0**-24
 
-    def _compared(self, codes: Column, scale: Column, query: Floats, margin: float) -> Scan:
+    def _compare(self, codes: Column, scale: Column, query: Floats, margin: float) -> Scan:
         """Compare the rows of *codes* with *query*."""
         if not self._kernel:
             return Scan(_products(codes, query) * scale, 1.0, margin)
@@ -138,15 +140,15 @@ def _products(codes: Column, query: Floats) -> Floats:
     """
     single, size = query.astype(np.float32), len(codes)
     products = np.empty((size, *query.shape[1:]), dtype=np.float32)
-    block = np.empty((min(size, _BLOCK), len(query)), dtype=np.float32)
-    for start in range(0, size, _BLOCK):
-        end = min(start + _BLOCK, size)
+    block = np.empty((min(size, _BLOCK_ROWS), len(query)), dtype=np.float32)
+    for start in range(0, size, _BLOCK_ROWS):
+        end = min(start + _BLOCK_ROWS, size)
         block[: end - start] = codes[start:end]
         np.dot(block[: end - start], single, out=products[start:end])
     return products.astype(np.float64)
 
 
-def _quantised(exact: Floats, length: Floats) -> tuple[Column, Column, float]:
+def _quantise(exact: Floats, length: Floats) -> tuple[Column, Column, float]:
     """Return codes and scales of the rows at *length* one, and the longest remainder.
 
     Afterwards *exact* holds the remainders, at the original lengths.

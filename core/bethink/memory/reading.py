@@ -191,7 +191,7 @@ def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyN
             if (hidden := _why_hidden(record, request.scope, question.now)) is not None:
                 return hidden
             place = index.positions([row])[0]
-            if place >= 0 and index.columns["alive"][place]:
+            if place >= 0 and index.columns["live"][place]:
                 break  # else another process changed it just now
         else:
             raise CorruptStoreError(engine.backend.location)

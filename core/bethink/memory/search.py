@@ -226,7 +226,7 @@ class Search:
     def _excluded(self, allowed: Positions | None) -> Truths | None:
         """Return the positions that may not be returned, None if all may."""
         index = self._index
-        excluded = None if index.live == index.size else ~index.columns["alive"]
+        excluded = None if index.live_count == index.size else ~index.columns["live"]
         if index.mortal:
             expired = index.columns["expires"] <= self._question.now
             excluded = expired if excluded is None else excluded | expired

@@ -46,7 +46,7 @@ def test_what_is_taken_is_gone_until_it_is_put_back() -> None:
 
 
 def test_accesses_are_due_when_they_are_many_or_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bethink.index.access_buffer.MANY", 3)
+    monkeypatch.setattr("bethink.index.access_buffer.FLUSH_RECORDS", 3)
     touches = noted(10.0)
     assert touches.take(0, now=69.0) == {}
     touches.add(["1"], 40.0)

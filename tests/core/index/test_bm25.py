@@ -6,8 +6,16 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from bethink.index.bm25 import FEW, K1, NAME, RARE, SYNONYM, Bm25, TermScores
-from bethink.index.keyword import KeywordIndex, authored
+from bethink.index.bm25 import (
+    K1,
+    MAX_NAME_WEIGHT,
+    RARE_SHARE,
+    SYNONYM_WEIGHT,
+    Bm25,
+    TermScores,
+)
+from bethink.index.bm25 import RARE_DOCUMENTS as FEW
+from bethink.index.keyword import KeywordIndex, author_term
 from bethink.text import Synonym
 
 Documents = list[list[str]]
@@ -18,20 +26,20 @@ def test_nothing_is_weighed_when_nothing_lives_or_matches() -> None:
     index.extend([["a"]])
     one = np.ones(1, dtype=np.int32)
     all_live = Bm25(index, one, one.astype(bool), 1, 1)
-    assert all_live.weigh(["z"]) is None
-    assert all_live.weigh([]) is None
-    assert all_live.weigh(["z"], {"z": [Synonym("y", 1.0)]}) is None
-    assert Bm25(index, one, ~one.astype(bool), 0, 0).weigh(["a"]) is None
+    assert all_live.score_terms(["z"]) is None
+    assert all_live.score_terms([]) is None
+    assert all_live.score_terms(["z"], {"z": [Synonym("y", 1.0)]}) is None
+    assert Bm25(index, one, ~one.astype(bool), 0, 0).score_terms(["a"]) is None
 
 
 def named(kept: Documents, dead: int | None = None) -> TermScores | None:
     """Weigh "ann" among *kept*, where "@" marks what she wrote."""
     index = KeywordIndex()
-    index.extend([[authored("ann") if term == "@" else term for term in each] for each in kept])
+    index.extend([[author_term("ann") if term == "@" else term for term in each] for each in kept])
     lengths = np.array([len(each) for each in kept], dtype=np.int32)
     alive = np.arange(len(kept)) != dead
     total = int(lengths[alive].sum())
-    return Bm25(index, lengths, alive, int(alive.sum()), total).weigh(["x", "ann"])
+    return Bm25(index, lengths, alive, int(alive.sum()), total).score_terms(["x", "ann"])
 
 
 def idf(live: int, frequency: int) -> float:
@@ -44,7 +52,7 @@ def test_a_name_is_evidence_of_what_its_owner_wrote() -> None:
     assert found.weights == pytest.approx([idf(4, 0), idf(4, 2)])
     assert list(found.named) == [1]
     assert found.named[1].documents.tolist() == [0, 2]
-    assert found.named[1].worth == pytest.approx(1.0)
+    assert found.named[1].weight == pytest.approx(1.0)
     assert found.documents.tolist() == [1, 2]
     assert found.shares == pytest.approx(np.full(2, 1 / (1 + K1) * idf(4, 3) / idf(4, 2)))
 
@@ -60,7 +68,7 @@ def test_a_name_that_writes_little_counts_little_for_having_written() -> None:
     found = named([["@"], ["ann"], *[["y"]] * 98])
     assert found is not None
     assert found.weights[1] == pytest.approx(idf(100, 2))
-    assert found.named[1].worth == pytest.approx(NAME / idf(100, 2))
+    assert found.named[1].weight == pytest.approx(MAX_NAME_WEIGHT / idf(100, 2))
 
 
 def test_what_is_dead_was_written_by_nobody() -> None:
@@ -85,11 +93,13 @@ def weighed(kept: Sequence[str], query: str = "kid", dead: int = 0) -> TermScore
     The last so many are *dead*.
     """
     index = KeywordIndex()
-    index.extend([[authored(word[1:]) if word[0] == "@" else word] for word in kept])
+    index.extend([[author_term(word[1:]) if word[0] == "@" else word] for word in kept])
     live = len(kept) - dead
     ones = np.ones(len(kept), dtype=np.int32)
     synonyms = {"kid": [Synonym("child", 0.8), Synonym("teen", 0.8)]}
-    return Bm25(index, ones, np.arange(len(kept)) < live, live, live).weigh(query.split(), synonyms)
+    return Bm25(index, ones, np.arange(len(kept)) < live, live, live).score_terms(
+        query.split(), synonyms
+    )
 
 
 def shares(found: TermScores | None) -> dict[int, float]:
@@ -102,7 +112,7 @@ def shares(found: TermScores | None) -> dict[int, float]:
 
 def test_a_synonym_is_evidence_by_the_square_of_its_likeness() -> None:
     found = weighed(["dog", "child", "kid", "teen"])
-    worth = SYNONYM * 0.8**2 * SAID
+    worth = SYNONYM_WEIGHT * 0.8**2 * SAID
     assert shares(found) == pytest.approx({2: SAID, 1: worth, 3: worth})
     assert found is not None
     assert found.weights == pytest.approx([idf(4, 1)])
@@ -110,7 +120,7 @@ def test_a_synonym_is_evidence_by_the_square_of_its_likeness() -> None:
 
 def test_a_word_that_nobody_says_is_found_by_its_synonyms() -> None:
     found = weighed(["dog", "child"])
-    assert shares(found) == pytest.approx({1: SYNONYM * 0.8**2 * SAID})
+    assert shares(found) == pytest.approx({1: SYNONYM_WEIGHT * 0.8**2 * SAID})
     assert found is not None
     assert found.weights == pytest.approx([idf(2, 0)])
 
@@ -118,7 +128,7 @@ def test_a_word_that_nobody_says_is_found_by_its_synonyms() -> None:
 def test_plain_terms_come_first() -> None:
     found = weighed(["child", "dog", "cat"], "kid dog cat")
     assert found is not None
-    assert (found.plain, found.sizes, found.documents.tolist()) == (2, [1, 1, 1], [1, 2, 0])
+    assert (found.plain_count, found.sizes, found.documents.tolist()) == (2, [1, 1, 1], [1, 2, 0])
 
 
 def test_a_frequent_word_has_no_synonyms_and_is_none() -> None:
@@ -129,13 +139,18 @@ def test_a_frequent_word_has_no_synonyms_and_is_none() -> None:
 
 def test_what_is_frequent_grows_with_the_memory() -> None:
     most = 2 * FEW
-    dogs = ["dog"] * int(most / RARE)
+    dogs = ["dog"] * int(most / RARE_SHARE)
     assert len(shares(weighed(dogs[most:] + ["child"] * most))) == most
     assert weighed(dogs[most + 2 :] + ["child"] * (most + 1)) is None
 
 
 def test_only_the_living_count_for_how_frequent_a_word_is() -> None:
-    found = shares(weighed(["child"] * FEW + ["kid"] + ["kid", "child"] * FEW, dead=2 * FEW))
+    found = shares(
+        weighed(
+            ["child"] * FEW + ["kid"] + ["kid", "child"] * FEW,
+            dead=2 * FEW,
+        )
+    )
     assert len(found) == FEW + 1
     assert weighed(["dog"] + ["child"] * (FEW + 2), dead=1) is None
 

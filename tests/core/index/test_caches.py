@@ -25,7 +25,7 @@ RECORD = MemoryRecord("1", "a", "x", 1.0, 1.0, 1.0)
 def living(count: int) -> Columns:
     """Return columns of rows 1 to *count*."""
     columns = Columns()
-    columns.append(count, row=np.arange(1, count + 1), alive=True)
+    columns.append(count, row=np.arange(1, count + 1), live=True)
     return columns
 
 
@@ -103,7 +103,7 @@ def test_all_is_read_once_a_part_of_it_was_read_bit_by_bit() -> None:
     for row in (1, 1, 2, 3):
         records.get(row)
     assert records.shelf.read == [[1], [2], [3], list(range(4, 2 * READ_ALL_AFTER + 1))]
-    records.columns["alive"][READ_ALL_AFTER:] = False
+    records.columns["live"][READ_ALL_AFTER:] = False
     for row in (1, 2):
         records.cache.forget(row)
         records.get(row)
@@ -138,7 +138,7 @@ class Vectors:
         for number in range(start, start + count):
             vector = np.array([number, 1], np.float32)
             self.shelf.rows[number] = Row(number, number, RECORD, {"v": vector})
-        self.columns.append(count, row=np.arange(start, start + count), alive=True)
+        self.columns.append(count, row=np.arange(start, start + count), live=True)
 
     def keep(self, kept: Sequence[bool]) -> None:
         self.columns.keep(np.array(kept))
@@ -194,7 +194,7 @@ def test_vectors_are_right_whatever_is_asked_and_left_out(
             vectors.keep(step[:10])
             vectors.append(10 - vectors.columns.size)
         else:
-            vectors.columns["alive"][:] = 3 not in step  # few enough that all have room
-            vectors.columns["alive"][:most] = True
+            vectors.columns["live"][:] = 3 not in step  # few enough that all have room
+            vectors.columns["live"][:most] = True
             rows = vectors.columns["row"][sorted(step)].tolist()
             assert vectors.get(*sorted(step)) == rows

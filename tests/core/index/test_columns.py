@@ -24,9 +24,9 @@ def test_columns_grow_and_keep_what_they_held() -> None:
 
 def test_a_column_can_be_written_in_place() -> None:
     columns = Columns()
-    columns.append(3, row=[1, 2, 3], alive=True)
-    columns["alive"][1] = False
-    assert columns["alive"].tolist() == [True, False, True]
+    columns.append(3, row=[1, 2, 3], live=True)
+    columns["live"][1] = False
+    assert columns["live"].tolist() == [True, False, True]
 
 
 def test_growing_at_least_doubles() -> None:
@@ -53,10 +53,10 @@ def test_rows_become_columns() -> None:
 
 def test_what_is_kept_moves_up() -> None:
     columns = Columns()
-    columns.append(40, row=np.arange(40), alive=True)
+    columns.append(40, row=np.arange(40), live=True)
     taken = columns.nbytes
     columns.keep(columns["row"] % 20 == 3)
     assert columns["row"].tolist() == [3, 23]
     assert columns.nbytes < taken / 8
-    columns.append(1, row=[40], alive=True)
+    columns.append(1, row=[40], live=True)
     assert columns["row"].tolist() == [3, 23, 40]

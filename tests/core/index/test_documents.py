@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bethink import MemoryRecord, MemoryStore
-from bethink.index.documents import ASSISTANT, BRIEF, document
+from bethink.index.documents import ASSISTANT_TERMS, MAX_QUESTION_WORDS, document
 from bethink.text import terms
 
 
@@ -38,17 +38,17 @@ def test_only_what_the_content_says_tells_time() -> None:
     [
         ("which boat?", True),
         ("which boat", False),
-        ("boat " * (BRIEF - 1) + "why?", True),
-        ("boat " * BRIEF + "why?", False),
+        ("boat " * (MAX_QUESTION_WORDS - 1) + "why?", True),
+        ("boat " * MAX_QUESTION_WORDS + "why?", False),
     ],
 )
 def test_a_brief_question_asks(content: str, asking: bool) -> None:
-    assert document(stored(content)).asks is asking
+    assert document(stored(content)).is_question is asking
 
 
 def test_the_words_of_the_content_are_counted() -> None:
     found = document(stored("Anna paints a boat", author="Anna Bell", occurred_at=0.0))
-    assert (found.words, found.telling) == (4, 3)
+    assert (found.words, found.content_words) == (4, 3)
 
 
 def test_the_name_of_the_author_in_front_is_not_said() -> None:
@@ -56,8 +56,8 @@ def test_the_name_of_the_author_in_front_is_not_said() -> None:
     named = document(stored(f"Anna: {asked}", author="Anna"))
     assert named._replace(terms=said.terms) == said
     other = document(stored(f"Anna: {asked}", author="Bob"))
-    assert (other.words, other.telling, other.instructs) == (5, 5, False)
+    assert (other.words, other.content_words, other.is_instruction) == (5, 5, False)
 
 
 def test_an_assistants_names_are_search_terms() -> None:
-    assert terms("assistant ai") == ASSISTANT
+    assert terms("assistant ai") == ASSISTANT_TERMS

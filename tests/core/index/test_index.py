@@ -19,10 +19,10 @@ from ..twin import Asked, Twin, assert_same
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keyword, "SEAL", 8)
-    monkeypatch.setattr(keyword, "FANOUT", 2)
-    monkeypatch.setattr(resident, "_WORTH_HOLDING", 2)
-    for name, value in (("SEAL", 8), ("_AT_ONCE", 16), ("_WORTH_SAVING", 3)):
+    monkeypatch.setattr(keyword, "BLOCK_DOCUMENTS", 8)
+    monkeypatch.setattr(keyword, "MERGED_BLOCKS", 2)
+    monkeypatch.setattr(resident, "_MIN_RECENT_ROWS", 2)
+    for name, value in (("BLOCK_DOCUMENTS", 8), ("_BATCH_ROWS", 16), ("_MIN_SAVED_ROWS", 3)):
         monkeypatch.setattr(resident, name, value)
 
 
@@ -111,7 +111,7 @@ def bytes_of(count: int, namespace: str = "a") -> int:
     with opened() as store:
         fill(store, count, namespace)
         store.recall("cat", namespace=namespace)
-        (index,) = store._engine.index._residents.indexes.values()
+        (index,) = store._engine.index._scopes.indexes.values()
         return index.nbytes
 
 
@@ -192,16 +192,14 @@ def test_what_is_sealed_on_reading_is_saved_with_the_next_write(path: Path) -> N
 def test_a_key_told_anew_takes_no_more_room_each_time(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scope, "MANY_DEAD", 6)
+    monkeypatch.setattr(scope, "MIN_DEAD", 6)
     with opened(path) as store:
         fill(store, 3)
         for n in range(100):
             store.store(f"a red cat, number {n}", namespace="a", key="cat")
             store.recall("cat", namespace=Subtree("a"))
             assert_like_its_twin(store, "a")
-            assert all(
-                index.size <= 12 for index in store._engine.index._residents.indexes.values()
-            )
+            assert all(index.size <= 12 for index in store._engine.index._scopes.indexes.values())
     with opened(path) as store:
         assert_like_its_twin(store, "a", Subtree("a"))
         assert store._engine.index.open("a").size <= 12
@@ -210,7 +208,7 @@ def test_a_key_told_anew_takes_no_more_room_each_time(
 def test_saved_segments_of_the_dead_are_replaced(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scope, "MANY_DEAD", 6)
+    monkeypatch.setattr(scope, "MIN_DEAD", 6)
     with opened(path) as store:
         ids = fill(store, 40)
     assert sum(last - first + 1 for first, last in segments(path)) == 40
@@ -229,7 +227,7 @@ def test_saved_segments_of_the_dead_are_replaced(
 def test_nothing_is_left_of_a_scope_that_died_but_what_tells_so(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scope, "MANY_DEAD", 6)
+    monkeypatch.setattr(scope, "MIN_DEAD", 6)
     with opened(path) as store:
         ids = fill(store, 40)
         assert_like_its_twin(store, "a")
@@ -291,9 +289,9 @@ def test_what_was_just_written_is_indexed_without_being_read(
         fill(store, 6)
         assert read == [1, 9]
         assert segments(path) == [(1, 12)]
-        assert list(store._engine.index._held.rows) == [13, 14, 15]
+        assert list(store._engine.index._recent.rows) == [13, 14, 15]
         assert_like_its_twin(store, "a")
-        assert not store._engine.index._held.rows
+        assert not store._engine.index._recent.rows
     with opened(path) as store:
         assert_like_its_twin(store, "a")
 
@@ -302,7 +300,7 @@ def test_what_was_just_written_is_indexed_without_being_read(
 def test_small_segments_of_what_is_never_recalled_merge(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resident, "_AT_ONCE", 64)
+    monkeypatch.setattr(resident, "_BATCH_ROWS", 64)
     with opened(path) as store:
         for count in range(40):
             fill(store, 4)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bethink.index import keyword
 from bethink.index.bm25 import K1, B, Bm25
-from bethink.index.keyword import Block, KeywordIndex, authored
+from bethink.index.keyword import Block, KeywordIndex, author_term
 
 Documents = list[list[str]]
 
@@ -19,8 +19,8 @@ documents = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=5), max_size
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keyword, "SEAL", 4)
-    monkeypatch.setattr(keyword, "FANOUT", 2)
+    monkeypatch.setattr(keyword, "BLOCK_DOCUMENTS", 4)
+    monkeypatch.setattr(keyword, "MERGED_BLOCKS", 2)
 
 
 def shares(index: KeywordIndex, kept: Documents, alive: list[bool], term: str) -> dict[int, float]:
@@ -28,7 +28,7 @@ def shares(index: KeywordIndex, kept: Documents, alive: list[bool], term: str) -
     lengths = np.array([len(each) for each in kept], dtype=np.int32)
     living = np.array(alive, dtype=bool)
     total = int(lengths[living].sum())
-    weighed = Bm25(index, lengths, living, int(living.sum()), total).weigh([term])
+    weighed = Bm25(index, lengths, living, int(living.sum()), total).score_terms([term])
     frequency = sum(term in each for each, lives in zip(kept, alive, strict=True) if lives)
     if weighed:
         expected = math.log(1 + (sum(alive) - frequency + 0.5) / (frequency + 0.5))
@@ -58,7 +58,7 @@ def test_postings_are_exact_however_they_came_in(batches: list[Documents], dice:
         for term in "abz":
             assert shares(index, kept, alive, term) == pytest.approx(naive(kept, alive, term))
     if batches and dice.random() < 0.5:  # type: ignore[attr-defined]
-        index.seal()
+        index.freeze()
         assert index.loose == 0
         alive = [True] * len(kept)
         assert shares(index, kept, alive, "a") == pytest.approx(naive(kept, alive, "a"))
@@ -93,32 +93,32 @@ def test_documents_without_terms_can_be_sealed_and_merged() -> None:
     index = KeywordIndex()
     index.extend([[]] * 16)
     index.extend([["a"]])
-    index.seal()
+    index.freeze()
     assert sum(block.size for block in index.blocks) == 17
     assert list(shares(index, [[]] * 16 + [["a"]], [True] * 17, "a")) == [16]
 
 
 def test_sealing_nothing_makes_no_block() -> None:
     index = KeywordIndex()
-    index.seal()
+    index.freeze()
     assert index.blocks == []
-    assert not index.unsettled
+    assert not index.has_new_blocks
 
 
 def test_a_block_is_settled_once_and_again_after_merging() -> None:
     index = KeywordIndex()
     index.extend([["a"]] * 4)
-    assert index.unsettled
+    assert index.has_new_blocks
     assert index.unsaved == 4
-    index.settle(0, 7)
-    assert not index.unsettled
+    index.mark_saved(0, 7)
+    assert not index.has_new_blocks
     assert index.unsaved == 0
     assert index.blocks[0].saved == (7,)
     index.extend([["b"]] * 4)
-    assert index.unsettled
+    assert index.has_new_blocks
     assert index.blocks[0].saved == (7,)
-    index.settle(0, None)
-    assert (index.unsettled, index.unsaved, index.blocks[0].saved) == (False, 8, ())
+    index.mark_saved(0, None)
+    assert (index.has_new_blocks, index.unsaved, index.blocks[0].saved) == (False, 8, ())
 
 
 def test_an_adopted_block_comes_before_what_follows() -> None:
@@ -165,16 +165,16 @@ def test_what_is_kept_replaces_all_that_was_saved() -> None:
     index = KeywordIndex()
     for number in range(3):
         index.extend([["a", f"only {number}"]] * 4)
-        index.settle(len(index.blocks) - 1, number)
+        index.mark_saved(len(index.blocks) - 1, number)
     index.keep(np.arange(12) == 9)
     (block,) = index.blocks
     assert (block.start, block.size, list(block.terms)) == (0, 1, ["a", "only 2"])
-    assert index.unsettled
+    assert index.has_new_blocks
     assert block.saved == (1, 2)
 
 
 def test_no_block_grows_beyond_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keyword, "LARGEST", 8)
+    monkeypatch.setattr(keyword, "MAX_BLOCK_DOCUMENTS", 8)
     index = KeywordIndex()
     index.extend([["a"]] * 64)
     assert [block.size for block in index.blocks] == [8] * 8
@@ -203,20 +203,20 @@ def test_the_bytes_told_follow_what_is_held() -> None:
 def test_documents_that_have_all_terms_are_told(terms: set[str], expected: list[int]) -> None:
     index = KeywordIndex()
     index.extend([["a"], ["b", "a"]])
-    index.seal()
+    index.freeze()
     index.extend([["a", "a"], ["c", "b", "a"]])
-    assert index.having(terms).tolist() == expected
+    assert index.with_all(terms).tolist() == expected
 
 
 @pytest.mark.parametrize("before", [0, 1, 3, 4])
 def test_it_is_signed_once_a_document_has_an_author(before: int) -> None:
     index = KeywordIndex()
     index.extend([["a@b"]] * before)
-    assert not index.signed
-    assert index.written(["ann"]).tolist() == []
-    index.extend([["a", authored("ann")], *[["b"]] * 4])
-    assert index.signed
-    assert index.written(["ann"]).tolist() == [before]
+    assert not index.has_authors
+    assert index.by_authors(["ann"]).tolist() == []
+    index.extend([["a", author_term("ann")], *[["b"]] * 4])
+    assert index.has_authors
+    assert index.by_authors(["ann"]).tolist() == [before]
     saved = KeywordIndex()
     saved.adopt(index.blocks[0], 1)
-    assert saved.signed
+    assert saved.has_authors

@@ -23,7 +23,7 @@ def test_rows_are_held_until_they_are_forgotten() -> None:
     held = RecentRows()
     held.take(rows(1, 2, 3), in_part=False)
     held.forget([2, 9])
-    held.settle()
+    held.trim()
     assert [(number, row.record.id) for number, row in held.rows.items()] == [(1, "r1"), (3, "r3")]
 
 
@@ -31,7 +31,7 @@ def test_no_matrix_is_held_for_the_sake_of_a_few_vectors() -> None:
     held = RecentRows()
     held.take(rows(1, 2, 3), in_part=False)
     held.forget([1])
-    held.settle()
+    held.trim()
     assert [row.vectors[EMBEDDED].base for row in held.rows.values()] == [None, None]
     assert [row.vectors[EMBEDDED].tolist() for row in held.rows.values()] == 2 * [[1, 1, 1, 1]]
 
@@ -40,12 +40,12 @@ def test_beyond_the_bound_nothing_is_held_any_longer() -> None:
     held = RecentRows(most=5000)
     held.take(rows(1, 2, 3), in_part=False)
     held.forget([1])
-    held.settle()
+    held.trim()
     assert list(held.rows) == [2, 3]
     held.take(rows(4, 5), in_part=False)
     assert list(held.rows) == [2, 3, 4, 5]
-    held.settle()
+    held.trim()
     assert not held.rows
     held.take(rows(6), in_part=False)
-    held.settle()
+    held.trim()
     assert list(held.rows) == [6]

@@ -10,7 +10,7 @@ import pytest
 
 from bethink import EVERYWHERE, MemoryRecord, Subtree
 from bethink.index import keyword, scope
-from bethink.index.documents import UNASKED
+from bethink.index.documents import MISMATCH_FACTOR
 from bethink.index.scope import ScopeIndex
 from bethink.model.filters import Compare, Filter
 from bethink.model.namespaces import Scope
@@ -25,8 +25,8 @@ TEXTS = ("red cat", "red dog", "a long story of a cat", "blue ferry", "cat", "do
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keyword, "SEAL", 3)
-    monkeypatch.setattr(keyword, "FANOUT", 2)
+    monkeypatch.setattr(keyword, "BLOCK_DOCUMENTS", 3)
+    monkeypatch.setattr(keyword, "MERGED_BLOCKS", 2)
 
 
 def row(number: int, text: str = "", namespace: str = "a", thread: str | None = "s") -> Row:
@@ -52,7 +52,7 @@ def opened(shelf: Shelf, rows: Sequence[Row], **given: tuple[Segment, ...]) -> S
 def told(index: ScopeIndex) -> dict[int, float]:
     """Return the keyword score of every live row."""
     found = index.keyword_scores(Query(["cat", "red"], about_replies=True))
-    living = index.columns["alive"]
+    living = index.columns["live"]
     return dict(zip(index.columns["row"][living].tolist(), found[living].tolist(), strict=True))
 
 
@@ -61,14 +61,14 @@ def test_what_is_written_one_by_one_is_as_if_loaded_at_once() -> None:
     for each in ROWS[2:]:
         index.apply([each], [])
     assert told(index) == pytest.approx(told(loaded(ROWS)))
-    assert (index.live, index.total) == (11, loaded(ROWS).total)
+    assert (index.live_count, index.live_terms) == (11, loaded(ROWS).live_terms)
 
 
 def test_where_a_time_is_asked_for_what_tells_none_counts_less() -> None:
     index = loaded([row(1, "red cat of last Friday"), row(2, "red cat of Ann's aunt")])
     query = Query(["cat", "red"], about_replies=True)
     plain, timed = (index.keyword_scores(query._replace(about_times=on)) for on in (False, True))
-    assert timed.tolist() == (plain * [1.0, UNASKED]).tolist()
+    assert timed.tolist() == (plain * [1.0, MISMATCH_FACTOR]).tolist()
 
 
 def test_what_died_leaves_no_trace_in_the_scores() -> None:
@@ -84,14 +84,14 @@ def test_taking_changes_in_twice_does_no_harm() -> None:
         index.apply(ROWS[8:], [1, 3])
     rest = [each for each in ROWS if each.row not in (1, 3)]
     assert told(index) == pytest.approx(told(loaded(rest)))
-    assert index.live == 9
+    assert index.live_count == 9
 
 
 def test_a_patched_row_keeps_its_place() -> None:
     index = loaded(ROWS)
     patched = replace(ROWS[4].record, importance=0.9, expires_at=7.0)
     index.apply([replace(ROWS[4], record=patched)], [])
-    assert index.size == index.live == 11
+    assert index.size == index.live_count == 11
     position = index.positions([5])[0]
     assert index.columns["importance"][position] == 0.9
     assert index.columns["expires"][position] == 7.0
@@ -126,7 +126,7 @@ def saved(index: ScopeIndex) -> tuple[Segment, ...]:
     """Return the sealed blocks as segments, as if a backend had kept them."""
     segments = []
     for number, segment in index.unsaved(1, {}):
-        index.keyword.settle(number, number + 1)
+        index.keyword.mark_saved(number, number + 1)
         segments.append(replace(segment, number=number + 1))
     return tuple(segments)
 
@@ -163,12 +163,12 @@ def test_whoever_gets_a_record_may_change_what_it_holds() -> None:
 
 def test_what_is_saved_is_as_if_loaded_at_once() -> None:
     index = loaded(ROWS)
-    index.keyword.seal()
+    index.keyword.freeze()
     segments = saved(index)
     assert sum(segment.count for segment in segments) == 11
     again = loaded([], segments=segments)
     assert told(again) == pytest.approx(told(index))
-    assert (again.live, again.total) == (index.live, index.total)
+    assert (again.live_count, again.live_terms) == (index.live_count, index.live_terms)
     query = np.array([0.6, 0.8])
     for one, other in zip(
         again.vectors[EMBEDDED].scan(query), index.vectors[EMBEDDED].scan(query), strict=True
@@ -211,17 +211,17 @@ def test_threads_of_several_namespaces_stay_apart_in_segments() -> None:
 
 def test_only_a_single_namespace_is_saved() -> None:
     index = loaded(ROWS, EVERYWHERE)
-    index.keyword.seal()
-    assert index.keyword.unsettled
+    index.keyword.freeze()
+    assert index.keyword.has_new_blocks
     assert index.unsaved(1, {}) == []
 
 
 def test_nothing_is_saved_after_a_block_that_came_too_late() -> None:
     index = loaded(ROWS[:3])
     ((number, _),) = index.unsaved(1, {})
-    index.keyword.settle(number, None)
+    index.keyword.mark_saved(number, None)
     index.apply([ROWS[3]], [])
-    index.keyword.seal()
+    index.keyword.freeze()
     assert index.unsaved(1, {}) == []
 
 
@@ -241,7 +241,7 @@ def test_named_vectors_are_read_on_first_use_and_kept_current() -> None:
 
 @pytest.fixture
 def few_dead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scope, "MANY_DEAD", 4)
+    monkeypatch.setattr(scope, "MIN_DEAD", 4)
 
 
 @pytest.mark.usefixtures("few_dead")
@@ -251,7 +251,7 @@ def test_the_dead_are_left_out_once_they_outnumber_the_living() -> None:
     assert index.size == 11
     index.apply([], [8])
     rest = [each for each in ROWS if each.row in (5, 7, 9, 10, 11)]
-    assert index.size == index.live == 5
+    assert index.size == index.live_count == 5
     assert index.columns["row"].tolist() == [5, 7, 9, 10, 11]
     assert told(index) == pytest.approx(told(loaded(rest)))
     index.apply([row(12)], [8, 1])
@@ -263,7 +263,7 @@ def test_the_dead_are_left_out_once_they_outnumber_the_living() -> None:
 def test_a_few_dead_are_left_where_they_are() -> None:
     index = loaded(ROWS[:3])
     index.apply([], [1, 2, 3])
-    assert (index.size, index.live) == (3, 0)
+    assert (index.size, index.live_count) == (3, 0)
 
 
 @pytest.mark.usefixtures("few_dead")
@@ -314,7 +314,7 @@ def test_the_bytes_told_are_about_those_taken(count: int) -> None:
 def test_a_filter_is_looked_up_once_and_then_known_of_what_comes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(scope, "MANY_DEAD", 3)
+    monkeypatch.setattr(scope, "MIN_DEAD", 3)
     gotcha = Compare(("category",), "$eq", "gotcha")
     rows = [row(number) for number in (2, 4, 99)]
     shelf = Shelf(replace(one, record=replace(one.record, category="gotcha")) for one in rows)
@@ -354,10 +354,10 @@ def test_a_segment_is_let_go_as_soon_as_it_is_taken_in(monkeypatch: pytest.Monke
         watched = tuple(replace(each, data=Watched(each.data)) for each in segments)
         return Loading(0, watched, {}, (), ())
 
-    monkeypatch.setattr(keyword, "FANOUT", 9)
+    monkeypatch.setattr(keyword, "MERGED_BLOCKS", 9)
     monkeypatch.setattr(ScopeIndex, "_adopt", noting)
     index = ScopeIndex.of(Shelf(), 2, loading())
-    assert (index.live, noted) == (9, [0, 1, 2])
+    assert (index.live_count, noted) == (9, [0, 1, 2])
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def test_each_memory_knows_its_namespace(asked: Scope, expected: list[int]) -> N
     parts = [loaded([each for each in spread if each.row in rows]) for rows in ((3, 6), (2, 5))]
     for part, name in zip(parts, ("ab", "a/b"), strict=True):
         part.scope = name
-        part.keyword.seal()
+        part.keyword.freeze()
     saved = tuple(segment for part in parts for _, segment in part.unsaved(7, {}))
     alone = [each for each in spread if each.row in (1, 4)]
     index = loaded(alone, EVERYWHERE, segments=saved)

@@ -17,12 +17,12 @@ def filled(most: int | None, *scopes: Scope) -> ScopeLRU:
 
 
 def gone(residents: ScopeLRU, *changed: ScopeIndex) -> list[Scope]:
-    return [index.scope for index in residents.crowded_out(changed)]
+    return [index.scope for index in residents.evict(changed)]
 
 
 def test_the_one_not_used_for_longest_goes_first() -> None:
     residents = filled(2 * EMPTY, "a", "b", "c", "d")
-    residents.used("a")
+    residents.get("a")
     assert gone(residents) == ["b", "c"]
     assert list(residents.indexes) == ["d", "a"]
     assert "b" not in residents.indexes
@@ -32,8 +32,8 @@ def test_the_one_not_used_for_longest_goes_first() -> None:
 def test_the_one_used_last_always_stays() -> None:
     residents = filled(0, "a", "b")
     assert gone(residents) == ["a"]
-    assert residents.used("b") is not None
-    assert residents.used("a") is None
+    assert residents.get("b") is not None
+    assert residents.get("a") is None
 
 
 def test_a_new_one_is_counted_at_once() -> None:
@@ -61,5 +61,5 @@ def test_what_the_one_in_use_came_to_take_is_counted_when_another_is_used() -> N
     (used,) = residents.among(["c"])
     used.vectors["v"] = used.vectors[""].__class__(8, 10 * EMPTY)
     assert gone(residents) == []
-    residents.used("b")
+    residents.get("b")
     assert gone(residents) == ["a", "c"]

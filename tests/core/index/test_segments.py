@@ -16,7 +16,7 @@ def piece(documents: list[list[str]], threads: list[str], dimension: int = 3) ->
     size = len(documents)
     index = KeywordIndex()
     index.extend(documents)
-    index.seal()
+    index.freeze()
     types = {**TYPES, **dict.fromkeys(JUDGED, np.float64)}
     columns = {name: np.arange(size).astype(types[name]) for name in STORED}
     codes = np.arange(size * dimension, dtype=np.int8).reshape(size, dimension)

@@ -8,16 +8,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bethink import MemoryStore
-from bethink.index.bm25 import TermScores, Written
+from bethink.index.bm25 import AuthorPostings, TermScores
 from bethink.index.columns import Columns
 from bethink.index.threads import (
     BORROW_WORDS,
-    ENOUGH,
-    KEEP_ASKED,
+    ENOUGH_WORDS,
     LEND_ANSWER,
     LEND_BACK,
     LEND_ONWARD,
-    SLIGHT,
+    QUESTION_SHARE,
+    SMALL_TALK_DISCOUNT,
     THREAD_BONUS,
     Threads,
 )
@@ -33,7 +33,7 @@ def append(columns: Columns, given: Sequence[tuple[int, float]]) -> None:
     start, size = columns.size, len(given)
     threads, occurred = [thread for thread, _ in given], [at for _, at in given]
     ordinals = np.arange(start, start + size)
-    columns.append(size, thread=threads, occurred=occurred, ordinal=ordinals, alive=True)
+    columns.append(size, thread=threads, occurred=occurred, ordinal=ordinals, live=True)
 
 
 def order(links: Threads, columns: Columns) -> list[list[int]]:
@@ -82,7 +82,7 @@ def test_links_follow_time_then_insertion(
     for turn, each in enumerate(given[start:], start):
         append(columns, [each])
         links.append(turn)
-    alive = columns["alive"]
+    alive = columns["live"]
     assert order(links, columns) == expected(given, alive.tolist())
     for turn in dead & set(range(len(given))):
         alive[turn] = False
@@ -103,18 +103,18 @@ def scores(
     share: dict[int, float],
     asking: Sequence[int] = (),
     times: Sequence[float] | None = None,
-    telling: Sequence[int] | None = None,
+    content: Sequence[int] | None = None,
 ) -> np.ndarray:
     """Return the scores of one thread whose turn at each key has a share of the only term."""
     columns, size = Columns(), len(words)
     append(columns, [(0, at) for at in times or map(float, range(size))])
-    columns["words"][:], columns["asks"][:] = words, np.isin(np.arange(size), asking)
-    columns["telling"][:] = ENOUGH if telling is None else telling
+    columns["words"][:], columns["is_question"][:] = words, np.isin(np.arange(size), asking)
+    columns["content_words"][:] = ENOUGH_WORDS if content is None else content
     links = Threads(columns)
     links.code(NAMES[0])
     links.rebuild()
     documents, shares = np.array(list(share), dtype=np.int32), np.array(list(share.values()))
-    return links.score(TermScores([2.0], [len(share)], documents, shares, plain=1))
+    return links.score(TermScores([2.0], [len(share)], documents, shares, plain_count=1))
 
 
 def lifted(score: float, best: float) -> float:
@@ -138,15 +138,15 @@ def test_a_long_turn_borrows_less() -> None:
 def test_a_question_lends_its_answer_most_and_keeps_less() -> None:
     found = scores([1, 1, 1], {0: 0.5}, asking=[0])
     answer = 1 - (1 - 0.5 * LEND_ONWARD) * (1 - 0.5 * LEND_ANSWER)
-    assert answer > 0.5 * KEEP_ASKED
-    assert found[0] == pytest.approx(lifted(0.5 * KEEP_ASKED, answer))
+    assert answer > 0.5 * QUESTION_SHARE
+    assert found[0] == pytest.approx(lifted(0.5 * QUESTION_SHARE, answer))
     assert found[1] == pytest.approx(lifted(answer, answer))
     assert found[2] == pytest.approx(lifted(0.5 * LEND_ONWARD / 2, answer))
 
 
 def test_a_question_keeps_what_a_long_answer_does_not_take() -> None:
     found = scores([1, 2 * BORROW_WORDS], {0: 0.5}, asking=[0])
-    own = 0.5 * (1 + KEEP_ASKED) / 2
+    own = 0.5 * (1 + QUESTION_SHARE) / 2
     assert found[0] == pytest.approx(lifted(own, own))
 
 
@@ -172,26 +172,32 @@ def test_evidence_from_several_turns_adds_up_as_chances_do() -> None:
 def test_who_wrote_and_what_is_said_add_up_as_chances_do(code: list[tuple[str, str]]) -> None:
     columns = Columns()
     append(columns, [(-1, 0.0), (-1, 1.0)])
-    columns["words"][:], columns["telling"][:], columns["asks"][:] = 1, ENOUGH, False
+    columns["words"][:], columns["content_words"][:], columns["is_question"][:] = (
+        1,
+        ENOUGH_WORDS,
+        False,
+    )
     links = Threads(columns)
     for name in code:
         links.code(name)
     links.rebuild()
-    named = {0: Written(np.array([0, 1]), 0.6)}
+    named = {0: AuthorPostings(np.array([0, 1]), 0.6)}
     term = TermScores([2.0], [1], np.array([0]), np.array([0.5]), 0, named)
     assert links.score(term) == pytest.approx(np.array([0.8, 0.6]))
 
 
-@pytest.mark.parametrize("telling", [0, 1, ENOUGH - 1, ENOUGH, ENOUGH + 1])
-def test_a_turn_that_says_little_counts_less(telling: int) -> None:
-    found = scores([1], {0: 0.5}, telling=[telling])
-    assert found[0] == pytest.approx(lifted(0.5, 0.5) * min(1, 1 - SLIGHT * (ENOUGH - telling)))
+@pytest.mark.parametrize("content", [0, 1, ENOUGH_WORDS - 1, ENOUGH_WORDS, ENOUGH_WORDS + 1])
+def test_a_turn_that_says_little_counts_less(content: int) -> None:
+    found = scores([1], {0: 0.5}, content=[content])
+    assert found[0] == pytest.approx(
+        lifted(0.5, 0.5) * min(1, 1 - SMALL_TALK_DISCOUNT * (ENOUGH_WORDS - content))
+    )
 
 
 def test_an_answer_may_say_little() -> None:
-    full, slight = (scores([1] * 3, {0: 0.5}, [0], telling=[9, n, n]) for n in (ENOUGH, 1))
+    full, slight = (scores([1] * 3, {0: 0.5}, [0], content=[9, n, n]) for n in (ENOUGH_WORDS, 1))
     assert slight[:2].tolist() == full[:2].tolist()
-    assert slight[2] == pytest.approx(full[2] * (1 - SLIGHT * (ENOUGH - 1)))
+    assert slight[2] == pytest.approx(full[2] * (1 - SMALL_TALK_DISCOUNT * (ENOUGH_WORDS - 1)))
 
 
 def test_a_turn_without_a_thread_gets_nothing_from_others() -> None:

@@ -62,7 +62,7 @@ def test_the_scan_is_never_further_off_than_it_says(
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_margin_is_small_for_usual_vectors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "_BLOCK", 64)
+    monkeypatch.setattr(vectors, "_BLOCK_ROWS", 64)
     matrix = np.random.default_rng(1).normal(size=(200, 384)).astype(np.float32)
     scanned = column(name, 384)
     scanned.append(matrix)
@@ -89,7 +89,7 @@ def test_all_that_may_be_nearer_are_told_and_few_others(name: str, cosine: float
 def test_many_queries_are_compared_as_each_is(
     name: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "_AT_ONCE", 10)
+    monkeypatch.setattr(vectors, "_BATCH_PRODUCTS", 10)
     matrix = np.random.default_rng(1).normal(size=(size + 3, 16)).astype(np.float32)
     scanned, queries = column(name, 16), directions(matrix[size:])
     scanned.append(matrix[:size])

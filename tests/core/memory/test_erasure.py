@@ -45,8 +45,12 @@ SEALED = 8
 @pytest.fixture
 def _small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have even a few records be saved as segments."""
-    monkeypatch.setattr(keyword, "SEAL", SEALED)
-    for name, value in (("SEAL", SEALED), ("_AT_ONCE", 2 * SEALED), ("_WORTH_SAVING", 3)):
+    monkeypatch.setattr(keyword, "BLOCK_DOCUMENTS", SEALED)
+    for name, value in (
+        ("BLOCK_DOCUMENTS", SEALED),
+        ("_BATCH_ROWS", 2 * SEALED),
+        ("_MIN_SAVED_ROWS", 3),
+    ):
         monkeypatch.setattr(resident, name, value)
 
 

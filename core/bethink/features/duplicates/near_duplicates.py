@@ -162,7 +162,7 @@ def _near(index: ScopeIndex, record: MemoryRecord, scan: Scan) -> Positions:
     if len(near) <= NEAREST:
         return near
     if figures := [term for term in document(record).terms if term[0].isdigit()]:
-        having = index.keyword.having(frozenset(figures))
+        having = index.keyword.with_all(frozenset(figures))
         near = np.intersect1d(near, having, assume_unique=True)
     return near[np.argsort(-scan.bounds(near), kind="stable")][:NEAREST]
 
@@ -170,11 +170,11 @@ def _near(index: ScopeIndex, record: MemoryRecord, scan: Scan) -> Positions:
 def _alike(index: ScopeIndex, record: MemoryRecord) -> Positions:
     """Return the positions of live records with all words of a text without a vector."""
     if terms := frozenset(document(record).terms):
-        return _living(index, index.keyword.having(terms))[:NEAREST]
+        return _living(index, index.keyword.with_all(terms))[:NEAREST]
     columns = index.columns  # else there are only signs in it
     return _living(index, ((columns["length"] == 0) & (columns["words"] > 0)).nonzero()[0])
 
 
 def _living(index: ScopeIndex, places: Positions) -> Positions:
-    found: Positions = places[index.columns["alive"][places]]
+    found: Positions = places[index.columns["live"][places]]
     return found
