@@ -1,4 +1,4 @@
-"""Names of a package that are imported on first use, so that opening a store loads less."""
+"""Lazy imports of a package's names, so that opening a store loads less."""
 
 from __future__ import annotations
 
