@@ -54,6 +54,25 @@ def test_what_is_said_anyway_or_often_takes_no_place(store: MemoryStore) -> None
     assert sorted(shown) == ["Ann", "Bob"]
 
 
+def test_several_questions_share_the_places_fairly(store: MemoryStore) -> None:
+    store.store_many([f"Ann likes pizza number {number}." for number in range(9)])
+    store.store_many(["The kiln is hot.", "The kiln is electric."])
+    asked = [QUESTION, "Is the kiln hot?", " ", QUESTION]
+    found = [hit.memory.content for hit in Recalling(store, k=4).best(asked)]
+    assert [("pizza" in text) for text in found] == [True, False, True, False]
+    assert found[1] == "The kiln is hot."
+
+
+def test_a_memory_that_two_questions_recall_stands_once_with_the_better_score(
+    store: MemoryStore,
+) -> None:
+    store.store("The kiln of Ann is hot.")
+    vague, exact = "Tell me about Ann", "The kiln of Ann is hot."
+    (found,) = Recalling(store).best([vague, exact])
+    assert found.score == pytest.approx(Recalling(store).best(exact)[0].score)
+    assert found.score > Recalling(store).best(vague)[0].score
+
+
 def test_a_tool_is_told_when_nothing_is_known(store: MemoryStore) -> None:
     assert Recalling(store).answer(QUESTION) == "Nothing is known about that."
     store.store(PIZZA)

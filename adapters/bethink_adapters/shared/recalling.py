@@ -1,14 +1,16 @@
-"""What an agent is shown before its model is called: the memories that its last question recalls.
+"""The block of memories that an agent is shown before the model is called.
 
-The block is fenced, within a budget, and leaves out what the conversation says anyway. A store that
-fails is logged, and the run goes on without it.
+The last question recalls the memories; in a team, so does the task. The block is fenced, within a
+budget, and leaves out the texts of the conversation. A store that fails is logged, and the run goes
+on without memories.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from typing import Final
 
 from bethink import MemoryStore, RecallResult, context_block
@@ -31,7 +33,7 @@ from .texts import askable
 _logger: Final = logging.getLogger(__name__)
 
 _MANY: Final = 1024
-"""Once more than so many were asked for, what there is is enough."""
+"""Above this number of memories asked for, any number found is enough."""
 
 DEFAULT_K: Final = 5
 """The number of memories that an adapter recalls unless told otherwise."""
@@ -40,6 +42,11 @@ DEFAULT_BUDGET_TOKENS: Final = 800
 """The most tokens of an adapter's block unless told otherwise."""
 
 NOTHING: Final = Packed("", 0, (), ())
+
+Queries = str | Sequence[str]
+"""The text that recalls, or several texts, each recalled and merged."""
+
+_Said = tuple[str | None, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +72,29 @@ class Recalling:
 
     def block(
         self,
-        query: str,
+        query: Queries,
         said: Collection[str] = (),
         *,
         namespace: Scope | None = None,
         where: Where = None,
     ) -> Packed:
-        """Return what *query* recalls without what is *said* already, each a stripped text.
+        """Return the block that *query* recalls, without the stripped texts *said* already.
 
-        What one author said several times is in it once. *namespace* takes the place of the usual
-        one, *where* is as in ``recall``. What is in the block counts as accessed.
+        The block holds a text of an author once. *namespace* takes the place of the usual
+        namespace, *where* is as in ``recall``. The memories in the block count as accessed.
         """
-        if not query.strip():
-            return NOTHING
         fresh = self.best(query, said, namespace=namespace, where=where)
+        if not fresh:
+            return NOTHING
         packed = pack(fresh, Budget(self.budget_tokens, self.count_tokens))
         if packed.results:
             self.store.touch([hit.memory.id for hit in packed.results])
         return packed
 
     def safely(
-        self, query: str, said: Collection[str] = (), *, namespace: Scope | None = None
+        self, query: Queries, said: Collection[str] = (), *, namespace: Scope | None = None
     ) -> Packed:
-        """Return what ``block`` does; nothing, and a line in the log, when the store fails."""
+        """Return the same as ``block``; nothing, and a line in the log, when the store fails."""
         try:
             return self.block(query, said, namespace=namespace)
         except Exception:
@@ -97,34 +104,56 @@ class Recalling:
     asafely = make_async(safely)
 
     def answer(self, query: str, *, namespace: Scope | None = None) -> str:
-        """Return the best as what a tool tells the model that asked; they count as accessed."""
+        """Return the best memories for the model that asked a tool; they count as accessed."""
         found = self.best(query, namespace=namespace)
         self.store.touch([hit.memory.id for hit in found])
         return context_block(found) or "Nothing is known about that."
 
     def best(
         self,
-        query: str,
+        query: Queries,
         said: Collection[str] = (),
         *,
         namespace: Scope | None = None,
         where: Where = None,
     ) -> list[RecallResult]:
-        """Return the best *k* that are not *said*, each text of an author once.
+        """Return the best *k* memories that are not *said*, each text of an author once.
 
-        What was said often is recalled as often, so more are asked for until there are enough.
+        Of several queries come the best of each first, then the second of each, and so on. A memory
+        that several queries recall has the best of the scores. Blank queries recall nothing.
+        """
+        asked = dict.fromkeys([query] if isinstance(query, str) else query)
+        scope = self.namespace if namespace is None else namespace
+        ranked = [self._fresh(each, said, scope, where) for each in asked if each.strip()]
+        best: dict[_Said, RecallResult] = {}
+        for hit in filter(None, chain.from_iterable(zip_longest(*ranked))):
+            known = best.setdefault(_said(hit), hit)
+            if hit.score > known.score:
+                best[_said(hit)] = hit
+        return list(best.values())[: self.k]
+
+    def _fresh(
+        self, query: str, said: Collection[str], scope: Scope, where: Where
+    ) -> list[RecallResult]:
+        """Return the best *k* memories for one query.
+
+        A text that was said often is recalled as often: more are asked for until enough are found.
         """
         asked = askable(query)
-        scope = self.namespace if namespace is None else namespace
         most = self.k + len(said)
         while True:
             found = self.store.recall(
                 asked, k=most, namespace=scope, where=where, min_score=self.min_score, touch=False
             )
-            fresh: dict[tuple[str | None, str], RecallResult] = {}
+            fresh: dict[_Said, RecallResult] = {}
             for hit in found:
-                if (text := hit.memory.content.strip()) not in said:
-                    fresh.setdefault((hit.memory.author, text), hit)
+                if _said(hit)[1] not in said:
+                    fresh.setdefault(_said(hit), hit)
             if len(fresh) >= self.k or len(found) < most or most > _MANY:
                 return list(fresh.values())[: self.k]
             most *= 4
+
+
+def _said(hit: RecallResult) -> _Said:
+    """Return author and text of a memory."""
+    return hit.memory.author, hit.memory.content.strip()

@@ -189,7 +189,7 @@ def align(
     runs, are matched by the number of times that each turn stands in both. *from_start* says that
     both begin with the conversation.
     """
-    if from_start and len(known) < len(given) and not any(known):  # all known turns were erased
+    if from_start and len(known) <= len(given) and not any(known):  # all known turns were erased
         return [at if at < len(known) else None for at in range(len(given))]
     size, asked = len(known), _last_question(known, models)
     again, anew = _overlap(known, given), _overlap(known[: asked + 1], given)

@@ -96,6 +96,7 @@ def test_a_turn_taken_away_stays_away(store: MemoryStore, verb: str) -> None:
 def test_a_conversation_taken_away_stays_away(store: MemoryStore, verb: str) -> None:
     say(store, Q1, A1)
     getattr(store, verb)(namespace="default")
+    assert say(store, Q1, A1, from_start=True) == []
     say(store, Q1, A1, Q2, from_start=True)
     assert texts(store) == ["two?"]
 
