@@ -7,7 +7,6 @@ import sqlite3
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from typing import Any, Final, Literal
@@ -31,8 +30,6 @@ _STILL_READ: Final = (
     "(even nothing) to remove them"
 )
 _Identity = tuple[int, int]
-_opened: Final[Counter[_Identity]] = Counter()
-"""How many stores of this process have a file open, by device and inode."""
 
 
 class _Group:
@@ -74,15 +71,12 @@ class Connections:
         self._size = 0
         with opening, explained(path):
             self._place = os.path.realpath(self.path)  # beside which SQLite keeps the log
-            self._file = None if path == MEMORY else self._named()
-            if path != MEMORY and not (self._file and _opened[self._file]):
+            if path != MEMORY:
                 prepare(path)
-                self._file = self._named()
+            self._file = None if path == MEMORY else self._named()
             self._renew_locks()
             self._turnstile = Turnstile(self.path, BUSY_SECONDS)
             self._open()
-            if self._file:
-                _opened[self._file] += 1
 
     def _open(self) -> None:
         self._writer = self._connect()
@@ -327,9 +321,6 @@ class Connections:
             self._turnstile.remove()
             with self._read_lock:
                 self._reader.close()
-        with opening:
-            if self._file:
-                _opened[self._file] -= 1
 
     def sleep(self) -> None:
         """Let what is being done end, close the connections and hold still until ``resume``."""

@@ -27,8 +27,8 @@ _PRAGMAS: Final = (
 def prepare(path: str) -> None:
     """Create the file at *path* if there is none; refuse what is not a bethink file, untouched.
 
-    Nothing else in this process may have the file open: closing a descriptor of it here would drop
-    the locks that the other connections hold.
+    The file may be open in this process: only SQLite looks into the file. A descriptor of our own
+    would, when closed, drop the locks that the connections of this process hold.
     """
     _create_private(path)
     pages = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"  # or its log would be replayed

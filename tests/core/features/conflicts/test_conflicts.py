@@ -90,7 +90,10 @@ LIKELY = [
     ("Ann lives in town", "Ann lives in Lyon in France"),
     ("Ann lives in Graz in Austria", "Ann lives in town"),
     ("我的狗叫旺财", "我的狗叫来福"),
-    ("Trains from Basel to Lyon leave daily at 7:30", "Fast trains from Basel leave hall 7 at 8:15"),
+    (
+        "Trains from Basel to Lyon leave daily at 7:30",
+        "Fast trains from Basel leave hall 7 at 8:15",
+    ),
 ]
 
 
