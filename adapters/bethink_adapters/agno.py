@@ -3,13 +3,15 @@
     memory = MemoryLearning(store)
     agent = Agent(model=model, db=db, learning=LearningMachine(custom_stores={"memory": memory}))
     agent.run("Which pizza do I like?", user_id="ann")
+    memory.erase_user("ann")    # no byte stays
 
-What is said is remembered as it is: no model is asked what to learn. Agno hands a question over
-while it is answered, so an answer is remembered with the next turn, from the session's history. For
-the last one, too, add ``post_hooks=[machine.capture_hook()]``: what is there stays once.
+Words are remembered as said: no model decides about learning. Agno hands a question over during
+the run, so an answer is remembered with the next turn, from the session's history; with
+``post_hooks=[machine.capture_hook()]`` the last answer is, too. Known turns stay once. The user's
+words of a run that failed are remembered.
 
-What is recalled stands in the system prompt. Agno keeps that with the run it was for, and shows it
-to no other.
+Recalled memories stand in the system prompt. Agno keeps the prompt with the run and shows the
+prompt to no other run.
 
 Runs on agno 2.8.4 to 3.1.
 """
@@ -17,15 +19,14 @@ Runs on agno 2.8.4 to 3.1.
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from typing import Any, Final
 
 from bethink import MemoryRecord, MemoryStore, segment
 from bethink.adapting import (
-    MAX_LABEL,
     Packed,
+    add_turns,
     check_namespace,
     finish_in_thread,
     make_async,
@@ -33,8 +34,7 @@ from bethink.adapting import (
 )
 
 from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
-from .shared.remembering import remember_new, turn
-from .shared.texts import storable
+from .shared.turns import thread_name, turn
 
 _logger: Final = logging.getLogger(__name__)
 
@@ -46,15 +46,15 @@ _INSTRUCTIONS: Final = (
 
 
 class MemoryLearning:
-    """What the users of agents said and were told, each in a namespace of their own.
+    """What the users of agents said and were told, each user in a namespace below *namespace*.
 
     The best *k* memories that score at least *min_score* are shown: as many as fit into
-    *budget_tokens*, as *count_tokens* counts them (default: an estimate). A run without a user
-    neither recalls nor remembers, unless *per_user* is False: then all share *namespace*. Set
-    *include_own* to False for agents with ``add_history_to_context``, which see anyway what was
-    said in their session. *tools* gives the model ``recall`` and ``remember``.
+    *budget_tokens*, as *count_tokens* counts (default: an estimate). A run without a user neither
+    recalls nor remembers, unless *per_user* is False: then all users share *namespace*. Set
+    *include_own* to False for agents with ``add_history_to_context``, whose model sees the session
+    anyway. *tools* gives the model ``recall`` and ``remember``.
 
-    A store that fails raises; Agno logs it, and the run goes on.
+    A store that fails raises; Agno logs the error, and the run goes on.
     """
 
     learning_type: Final = "memory"
@@ -81,10 +81,9 @@ class MemoryLearning:
         self.was_updated = False
         self._recalling = Recalling(store, namespace, k, min_score, budget_tokens, count_tokens)
         self._is_told = False
-        self._remembering = threading.Lock()  # Agno hands a turn over from two threads
 
     def namespace_of(self, user_id: str | None) -> str | None:
-        """Return where the memories of a user are, None if there are none; no two share one."""
+        """Return the namespace of a user, None without memories; no two users share a namespace."""
         if not self.per_user:
             return self.namespace
         if user_id is None:
@@ -101,11 +100,11 @@ class MemoryLearning:
         session_id: str | None = None,
         **kwargs: Any,
     ) -> Packed | None:
-        """Return what *message* recalls of what is known to a user, None if nothing does."""
+        """Return the memories of a user that *message* recalls, None without any."""
         place = self.namespace_of(user_id)
         if place is None or not message:
             return None
-        own = {"thread": storable(session_id or "", MAX_LABEL)}
+        own = {"thread": thread_name(session_id or "")}
         where = None if self.include_own else {"$not": own}
         packed = self._recalling.block(message, {message.strip()}, namespace=place, where=where)
         return packed if packed.text else None
@@ -119,29 +118,40 @@ class MemoryLearning:
         session_id: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """Remember what is said in *messages* and not known yet; forgotten things stay so."""
+        """Remember the words of *messages* that are not known yet; forgotten turns stay away."""
         self.was_updated = False
         place = self.namespace_of(user_id)
         if place is None:
             return
-        kept = [message for message in messages if _is_kept(message)]
-        spoken = [(_field(message, "role"), _text(message)) for message in kept]
         turns = [
-            turn(text, role, session_id) for role, text in spoken if text and role in _SPEAKERS
+            turn(
+                _text(message),
+                role,
+                _field(message, "id"),
+                is_answer=role == "assistant",
+                is_old=bool(_field(message, "from_history")),
+            )
+            for message in messages
+            if (role := _field(message, "role")) in _SPEAKERS and _is_kept(message)
         ]
-        with self._remembering:
-            self.was_updated = bool(remember_new(self.store, turns, place))
+        thread = thread_name(session_id)
+        self.was_updated = bool(add_turns(self.store, turns, namespace=place, thread=thread))
+
+    def erase_user(self, user_id: str) -> int:
+        """Erase all memories of a user, without a byte left; return the number of memories."""
+        place = self.namespace_of(user_id)
+        return 0 if place is None else self.store.erase(namespace=place)
 
     def build_context(self, data: Any) -> str:
-        """Return what was recalled as one block, fenced as data."""
+        """Return the recalled memories as one block, fenced as data."""
         return data.text if isinstance(data, Packed) else ""
 
     def instructions(self) -> str:
-        """Tell the model about its tools, if it has them."""
+        """Return the model's instructions for the tools, "" without tools."""
         return _INSTRUCTIONS if self.tools else ""
 
     def get_tools(self, *, user_id: str | None = None, **kwargs: Any) -> list[Callable[[str], str]]:
-        """Return the tools of a user's run; the model cannot choose whose memories they reach."""
+        """Return the tools of a user's run, which reach the memories of the user alone."""
         place = self.namespace_of(user_id) if self.tools else None
         if place is None:
             return []
@@ -159,12 +169,13 @@ class MemoryLearning:
         return [recall, remember]
 
     async def aget_tools(self, **kwargs: Any) -> list[Callable[[str], Any]]:
-        """Return what ``get_tools`` does; ``remember``, if cancelled, waits for its write."""
+        """Return the tools of ``get_tools``; a cancelled ``remember`` waits for the write."""
         tools = self.get_tools(**kwargs)
         return [_awaited(each) if each.__name__ == "remember" else each for each in tools]
 
     arecall = make_async(recall)
     aprocess = make_async_write(process)
+    aerase_user = make_async_write(erase_user)
 
     def _tell(self) -> None:
         if not self._is_told:
@@ -185,12 +196,13 @@ def _field(message: object, name: str) -> Any:
 
 
 def _is_kept(message: object) -> bool:
-    """Tell whether Agno keeps a message, too: not what is for this request to the model only."""
-    return _field(message, "add_to_agent_memory") is not False and not _field(message, "temporary")
+    """Return whether *message* is speech: no call of a tool, and not for a single request only."""
+    is_passing = _field(message, "add_to_agent_memory") is False or _field(message, "temporary")
+    return not is_passing and not _field(message, "tool_calls")
 
 
 def _text(message: object) -> str:
-    """Return the words of a message, whether one text or parts."""
+    """Return the words of *message*, a text or a list of parts."""
     content = _field(message, "content")
     if not isinstance(content, list):
         return content.strip() if isinstance(content, str) else ""

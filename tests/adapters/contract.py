@@ -148,7 +148,7 @@ class AdapterContract(ABC):
     """The sixteen points; a subclass supplies the framework."""
 
     not_applicable: ClassVar[Mapping[str, str]] = {}
-    """Why a point does not apply: keys "dump", "budget", "failed run"."""
+    """Why a point does not apply: keys "dump", "budget", "failed run", "erased turn"."""
 
     failure_is_loud: ClassVar[str] = ""
     """Why a run on a failing store raises; empty when it goes on and the failure is logged."""
@@ -444,6 +444,8 @@ class AdapterContract(ABC):
         assert b"Hoatzin" in path.read_bytes()
 
     def test_what_was_erased_does_not_come_back_with_the_turn_again(self, tmp_path: Path) -> None:
+        if "erased turn" in self.not_applicable:
+            return
         with MemoryStore(tmp_path / "memory.db") as store:
             self.chat(store, "ann", "My parrot is called Quetzal.", "A fine name.")
             store.erase([record.id for record in store.all(namespace=EVERYWHERE)])
@@ -458,9 +460,9 @@ class AdapterContract(ABC):
                 assert self.not_applicable["failed run"]
                 return
             kept = [text for text in _contents(store) if "Quetzal" in text]
-            prompt = self.chat(store, "ann", "What is my parrot called?", "You told me.")
+            found = self.find(store, "ann", "What is my parrot called?")
         assert len(kept) == 1
-        assert "Quetzal" in prompt
+        assert any("Quetzal" in text for text in found)
 
     # -- 16: odd names
 

@@ -14,11 +14,17 @@ _DIGEST_DIGITS = 32
 
 
 def turn(
-    text: str, author: str, id: str | None = None, *, is_answer: bool = False, **fields: Any
+    text: str,
+    author: str,
+    id: str | None = None,
+    *,
+    is_answer: bool = False,
+    is_old: bool = False,
+    **fields: Any,
 ) -> Turn:
     """Return a ``Turn`` with *text* and *author* cut to the limits, and *fields* of the record."""
     speaker = storable(author, MAX_LABEL)
-    return Turn(storable(text, MAX_CONTENT), speaker, id, is_answer, fields)
+    return Turn(storable(text, MAX_CONTENT), speaker, id, is_answer, is_old, fields)
 
 
 def thread_name(conversation: str | None) -> str | None:

@@ -47,13 +47,15 @@ class Turn:
     """The *text* that *author* said, with further ``store`` arguments in *fields*.
 
     *id* is the framework's id of the message, unique in the conversation. *is_answer* marks an
-    answer of a model that is always handed over together with the question.
+    answer of a model that is always handed over together with the question. *is_old* marks a turn
+    of the history that the framework handed over before.
     """
 
     text: str
     author: str
     id: str | None = None
     is_answer: bool = False
+    is_old: bool = False
     fields: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -144,19 +146,17 @@ def add_turns(
     *,
     namespace: str,
     thread: str | None = None,
-    from_start: bool = False,
 ) -> list[MemoryRecord]:
     """Remember the new turns among *turns*; return the new records, in the order of *turns*.
 
-    *turns* are turns of the conversation *thread*, oldest first; *from_start* says that *turns*
-    begin with the first turn of the conversation. One transaction stores all new turns, or none.
-    Turns without a visible character are left out.
+    *turns* are turns of the conversation *thread*, oldest first. One transaction stores all new
+    turns, or none. Turns without a visible character are left out.
     """
     conversation = _Conversation(check_store(store)._engine, check_namespace(namespace), thread)
     given = [turn for turn in turns if turn.text.strip()]
     shared = {"namespace": namespace, "thread": thread}
     while True:
-        plan = _plan(conversation, given, from_start=from_start)
+        plan = _plan(conversation, given)
         if not plan.items:
             return []
         items = [
@@ -177,7 +177,7 @@ def align(
     given: Sequence[Said],
     *,
     models: Container[str] = (),
-    from_start: bool = False,
+    old: int = 0,
 ) -> list[int | None]:
     """Return, for each *given* turn, the index of the same *known* turn; None for a new turn.
 
@@ -186,11 +186,11 @@ def align(
     known turns after the turn are given, too. So A, B, A is A, B, A, and the whole conversation
     again is nothing new. Where one of *models* answers the last question anew, the new answers take
     the indexes of the known answers. Many turns in common without a common end, as after parallel
-    runs, are matched by the number of times that each turn stands in both. *from_start* says that
-    both begin with the conversation.
+    runs, are matched by the number of times that each turn stands in both. Where all known turns
+    were erased, the first *old* given turns are known.
     """
-    if from_start and len(known) <= len(given) and not any(known):  # all known turns were erased
-        return [at if at < len(known) else None for at in range(len(given))]
+    if known and not any(known):
+        return [min(at, len(known) - 1) if at < old else None for at in range(len(given))]
     size, asked = len(known), _last_question(known, models)
     again, anew = _overlap(known, given), _overlap(known[: asked + 1], given)
     if anew is not None and (again is None or asked + 1 - anew > size - again):
@@ -269,7 +269,7 @@ def _match_by_count(known: Sequence[Said | None], given: Sequence[Said]) -> list
     return found
 
 
-def _plan(conversation: _Conversation, turns: Sequence[Turn], *, from_start: bool) -> _Plan:
+def _plan(conversation: _Conversation, turns: Sequence[Turn]) -> _Plan:
     """Return the decision about each of *turns*."""
     keys = _named_keys(conversation.thread, turns)
     latest = dict(zip(keys, turns, strict=True))  # of several states of a turn, the last
@@ -280,7 +280,7 @@ def _plan(conversation: _Conversation, turns: Sequence[Turn], *, from_start: boo
         key for key, turn in latest.items() if key and _is_new(conversation, key, live[key], turn)
     }
     unnamed = [turn for key, turn in zip(keys, turns, strict=True) if key is None]
-    last, found = _place(conversation, unnamed, from_start=from_start) if unnamed else (None, [])
+    last, found = _place(conversation, unnamed) if unnamed else (None, [])
     places, items = iter(found), dict[str, Turn]()
     for key, turn in zip(keys, turns, strict=True):
         if key is None and (place := next(places)) is not None:
@@ -316,7 +316,7 @@ def _is_new(conversation: _Conversation, key: str, live: MemoryRecord | None, tu
 
 
 def _place(
-    conversation: _Conversation, turns: Sequence[Turn], *, from_start: bool
+    conversation: _Conversation, turns: Sequence[Turn]
 ) -> tuple[str | None, list[str | None]]:
     """Return the id of the last live turn, and the key of each turn; None for a known turn.
 
@@ -338,7 +338,8 @@ def _place(
         known.append(conversation.said(record))
     given = [(turn.author, turn.text) for turn in turns]
     models = {turn.author for turn in turns if turn.is_answer}
-    found = align(known, given, models=models, from_start=from_start and not first)
+    old = sum(turn.is_old for turn in turns)
+    found = align(known, given, models=models, old=old)
     keys: list[str | None] = []
     for said, at in zip(given, found, strict=True):
         if at is None:

@@ -18,9 +18,12 @@ Q1, A1, Q2, A2 = ("ann", "one?"), ("bot", "1"), ("ann", "two?"), ("bot", "2")
 NOTED = ("bot", "Noted.")
 
 
-def say(store: MemoryStore, *said: tuple[str, str], from_start: bool = False) -> list[MemoryRecord]:
-    turns = [Turn(text, author, is_answer=author == "bot") for author, text in said]
-    return add_turns(store, turns, namespace="default", thread="t", from_start=from_start)
+def say(store: MemoryStore, *said: tuple[str, str], old: int = 0) -> list[MemoryRecord]:
+    turns = [
+        Turn(text, author, is_answer=author == "bot", is_old=at < old)
+        for at, (author, text) in enumerate(said)
+    ]
+    return add_turns(store, turns, namespace="default", thread="t")
 
 
 def say_with_id(store: MemoryStore, text: str, id: str, thread: str = "t") -> list[MemoryRecord]:
@@ -96,8 +99,8 @@ def test_a_turn_taken_away_stays_away(store: MemoryStore, verb: str) -> None:
 def test_a_conversation_taken_away_stays_away(store: MemoryStore, verb: str) -> None:
     say(store, Q1, A1)
     getattr(store, verb)(namespace="default")
-    assert say(store, Q1, A1, from_start=True) == []
-    say(store, Q1, A1, Q2, from_start=True)
+    assert say(store, Q1, A1, old=2) == []
+    say(store, Q1, A1, Q2, old=2)
     assert texts(store) == ["two?"]
 
 
@@ -105,6 +108,7 @@ def test_a_new_turn_after_an_erased_conversation_is_remembered(store: MemoryStor
     say(store, Q1, A1)
     store.erase(namespace="default")
     say(store, Q2, A2)
+    say(store, Q1, A1, Q2, A2, old=4)
     assert texts(store) == ["two?", "2"]
 
 
