@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Coroutine
 from functools import update_wrapper, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 from .features.files import Files
 from .features.links import LinkReader
@@ -25,28 +25,26 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Verb: TypeAlias = Callable[Concatenate[Any, P], R]
+AsyncVerb: TypeAlias = Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]
 
 
-def make_async(
-    verb: Callable[Concatenate[Any, P], R],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+def make_async(verb: Verb[P, R]) -> AsyncVerb[P, R]:
     """Return *verb* as a coroutine method of the same signature."""
-    return _as_coroutine(verb, run_in_thread)
 
-
-def make_async_write(
-    verb: Callable[Concatenate[Any, P], R],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
-    """Return *verb*, a write, as a coroutine method; see ``finish_in_thread``."""
-    return _as_coroutine(verb, finish_in_thread)
-
-
-def _as_coroutine(
-    verb: Callable[Concatenate[Any, P], R], run: Callable[..., Coroutine[Any, Any, R]]
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     @wraps(verb)
     async def twin(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await run(verb, self, *args, **kwargs)
+        return await run_in_thread(verb, self, *args, **kwargs)
+
+    return twin
+
+
+def make_async_write(verb: Verb[P, R]) -> AsyncVerb[P, R]:
+    """Return *verb*, a write, as a coroutine method; see ``finish_in_thread``."""
+
+    @wraps(verb)
+    async def twin(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await finish_in_thread(verb, self, *args, **kwargs)
 
     return twin
 
@@ -78,26 +76,22 @@ async def finish_in_thread(verb: Callable[P, R], /, *args: P.args, **kwargs: P.k
     return task.result()
 
 
-def _async_read(
-    verb: Callable[Concatenate[Any, P], R],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
-    """Return *verb* of the synchronous object as a coroutine method."""
-    return make_async(_call_on_sync(verb))
-
-
-def _async_write(
-    verb: Callable[Concatenate[Any, P], R],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
-    """Return *verb*, a write, as a coroutine method."""
-    return make_async_write(_call_on_sync(verb))
-
-
-def _call_on_sync(verb: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+def _call_on_sync(verb: Verb[P, R]) -> Verb[P, R]:
     @wraps(verb)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return verb(self.sync, *args, **kwargs)
 
     return call
+
+
+def _async_read(verb: Verb[P, R]) -> AsyncVerb[P, R]:
+    """Return *verb* of the synchronous object as a coroutine method."""
+    return make_async(_call_on_sync(verb))
+
+
+def _async_write(verb: Verb[P, R]) -> AsyncVerb[P, R]:
+    """Return *verb*, a write, as a coroutine method."""
+    return make_async_write(_call_on_sync(verb))
 
 
 class _AsyncView:
