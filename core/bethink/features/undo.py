@@ -14,7 +14,7 @@ from ..model import fields
 from ..model.arrays import Vector
 from ..model.port import EMBEDDED, Backend
 from ..model.records import LogEntry, MemoryRecord, State, different, embedded_text
-from ..model.replay import SILENT, RecordAt, records_at, said_differently
+from ..model.replay import SILENT_FIELDS, RecordAt, changed_fields, records_at
 from .files import refuse_gaps
 from .links import LINK_ACTIONS, undo_link
 
@@ -99,11 +99,11 @@ def _plan_reversals(backend: Backend, seq: int) -> list[_Reversal]:
         raise ValidationError(f"what entry {seq} told has been erased")
     if before is None:
         # The opposite of storing is forgetting, so any change since would be lost.
-        everything = frozenset(MemoryRecord.__slots__) - SILENT
+        everything = frozenset(MemoryRecord.__slots__) - SILENT_FIELDS
         step = _Reversal(seq, after.record, {"state": "forgotten"}, everything)
         steps = [step, *_find_superseded(backend, entry)]
     else:
-        names = said_differently(before.record, after.record)
+        names = changed_fields(before.record, after.record)
         back = {name: getattr(before.record, name) for name in names}
         merged = entry.action in _ACCESS_COUNTING_ACTIONS
         accesses = after.record.access_count - before.record.access_count if merged else 0

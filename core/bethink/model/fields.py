@@ -18,12 +18,12 @@ from .arrays import Vector
 Choice = TypeVar("Choice", bound=str)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-MAX_CONTENT: Final = 524_288
-MAX_LABEL: Final = 1024
-MAX_DEPTH: Final = 128
-_LARGEST_INT: Final = 2**61
-_LONGEST_INT: Final = 10**4000  # Python reads no more than 4,300 digits
-_LARGEST: Final = 1e18  # so that lengths stay finite, too
+MAX_CONTENT: Final = 524_288  # characters
+MAX_LABEL: Final = 1024  # characters
+MAX_DEPTH: Final = 128  # levels of nested JSON
+_MAX_COUNT: Final = 2**61  # fits SQLite's 64 bits, also after an addition
+_MAX_JSON_INT: Final = 10**4000  # Python reads no more than 4,300 digits
+_MAX_COMPONENT: Final = 1e18  # of a vector: the square of the length stays finite in float32
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -39,17 +39,17 @@ def number(name: str, value: object, low: float, high: float, what: str = "a num
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValidationError(f"{name} must be {what}, not {type(value).__name__}")
     if not low <= value <= high:
-        raise ValidationError(f"{name} must lie in [{low:g}, {high:g}], not {_shown(value)}")
+        raise ValidationError(f"{name} must lie in [{low:g}, {high:g}], not {_describe(value)}")
     return float(value)
 
 
 def integer(name: str, value: object, low: int) -> int:
-    """Return *value* as an int of at least *low*, cut down to 2^63 - 1."""
+    """Return *value* as an int of at least *low*, cut down to 2^61."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValidationError(f"{name} must be an int, not {type(value).__name__}")
     if value < low:
-        raise ValidationError(f"{name} must be at least {low}, not {_shown(value)}")
-    return min(value, _LARGEST_INT)
+        raise ValidationError(f"{name} must be at least {low}, not {_describe(value)}")
+    return min(value, _MAX_COUNT)
 
 
 def limit(name: str, value: object) -> int | None:
@@ -67,7 +67,7 @@ def timestamp(name: str, value: object) -> float:
 
 
 def text(name: str, value: object, limit: int = MAX_LABEL) -> str:
-    """Return *value* as a plain str that any storage can hold."""
+    """Return *value* as a plain str without lone surrogates, at most *limit* characters."""
     if not isinstance(value, str):
         raise ValidationError(f"{name} must be a str, not {type(value).__name__}")
     if len(value) > limit:
@@ -78,7 +78,7 @@ def text(name: str, value: object, limit: int = MAX_LABEL) -> str:
 
 
 def label(name: str, value: object) -> str:
-    """Return *value* if it is a non-blank str of at most ``MAX_LABEL`` characters."""
+    """Return *value*, a non-blank str of at most ``MAX_LABEL`` characters."""
     found = text(name, value)
     if not found.strip():
         raise ValidationError(f"{name} must not be empty")
@@ -86,7 +86,7 @@ def label(name: str, value: object) -> str:
 
 
 def identifier(name: str, value: object) -> str:
-    """Return *value* if it is a label without NUL, which ends a text in SQLite's JSON."""
+    """Return *value*, a label without NUL: SQLite's JSON ends a text at NUL."""
     found = label(name, value)
     if "\0" in found:
         raise ValidationError(f"{name} must not hold a NUL character")
@@ -94,16 +94,16 @@ def identifier(name: str, value: object) -> str:
 
 
 def one_of(name: str, value: Choice, choices: tuple[Choice, ...]) -> Choice:
-    """Return *value* if it is one of *choices*."""
+    """Return *value*; refuse a value outside *choices*."""
     if not isinstance(value, str) or value not in choices:
         raise ValidationError(
-            f"{name} must be one of {', '.join(map(repr, choices))}, not {_shown(value)[:80]}"
+            f"{name} must be one of {', '.join(map(repr, choices))}, not {_describe(value)[:80]}"
         )
     return value
 
 
 def ids(value: str | Iterable[str]) -> list[str]:
-    """Return one id, or several, as a list."""
+    """Return an id, or several ids, as a list."""
     if not isinstance(value, str) and not isinstance(value, Iterable):
         raise ValidationError(f"ids must be a str or a list of str, not {type(value).__name__}")
     return [identifier("id", id) for id in ([value] if isinstance(value, str) else value)]
@@ -147,8 +147,8 @@ def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
     if not depth:
         raise ValidationError(f"{name} is nested too deeply or contains itself")
     if isinstance(value, int):
-        if abs(value) > _LONGEST_INT:
-            raise ValidationError(f"{name} holds {_shown(value)}, too long to be read again")
+        if abs(value) > _MAX_JSON_INT:
+            raise ValidationError(f"{name} holds {_describe(value)}, too long to be read again")
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -172,12 +172,12 @@ def _paired(text: str) -> str:
 
 
 def storable(value: object) -> bool:
-    """Return whether *value*, made of JSON types, holds only text that any storage can hold."""
+    """Return whether *value*, made of JSON types, can be encoded as UTF-8: no lone surrogate."""
     return not _SURROGATE.search(_COMPACT.encode(value))
 
 
 def to_json(value: object) -> str:
-    """Return *value* as compact JSON that can be encoded as UTF-8.
+    """Return *value* as compact JSON, ready for UTF-8.
 
     Input is checked before, so a number outside JSON comes from a damaged store.
     """
@@ -204,8 +204,8 @@ def _encodable(path: str) -> bool:
     return True
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, int) and abs(value) > _LONGEST_INT:
+def _describe(value: object) -> str:
+    if isinstance(value, int) and abs(value) > _MAX_JSON_INT:
         return f"a number of {value.bit_length()} bits"
     return repr(value)
 
@@ -240,7 +240,7 @@ def vector(name: str, value: object) -> Vector:
         raise ValidationError(f"vector {name!r} is not a list of numbers") from None
     if numbers.ndim != 1 or not len(numbers):
         raise ValidationError(f"vector {name!r} must be a flat list of at least one number")
-    if not np.isfinite(numbers).all() or np.abs(numbers).max() > _LARGEST:
+    if not np.isfinite(numbers).all() or np.abs(numbers).max() > _MAX_COMPONENT:
         raise ValidationError(f"vector {name!r} holds a number that float32 cannot")
     return numbers.astype(np.float32)
 
@@ -257,5 +257,5 @@ def vectors(name: str, value: object) -> dict[str, Vector]:
 
 
 def optional(check: Callable[[str, object], Any]) -> Callable[[str, object], Any]:
-    """Return *check* for values that may be None."""
+    """Return *check* with None allowed."""
     return lambda name, value: None if value is None else check(name, value)

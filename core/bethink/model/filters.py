@@ -1,14 +1,14 @@
-"""The filter language: which records of a scope a call may see.
+"""The filter language: conditions on the records of a scope.
 
-A filter is a mapping of fields to conditions, all of which must hold::
+A filter is a mapping of fields to conditions; every condition must hold::
 
     {"category": "decision", "importance": {"$gte": 0.5}, "metadata.lang": {"$in": ["en", "de"]}}
     {"$or": [{"author": "Ann"}, {"$not": {"tags": {"$contains": "draft"}}}]}
 
 Comparisons are typed: numbers compare with numbers, text with text, and ``True`` is not ``1``.
-Times are Unix seconds or aware datetimes; to compare one with text is an error. A missing field
-equals None, and any other comparison with it is false, ``$ne`` and ``$nin`` included; ``$not``
-turns any condition round.
+Times are Unix seconds or aware datetimes; comparing a time with text is an error. A missing field
+equals None and passes no other comparison, ``$ne`` and ``$nin`` included; ``$not`` inverts any
+condition.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .fields import plain, storable, timestamp
 from .records import RECORD_FIELDS, MemoryRecord
 
 
-def _filtered(kind: str) -> tuple[str, ...]:
+def _fields_of(kind: str) -> tuple[str, ...]:
     return tuple(name for name, each in RECORD_FIELDS.items() if each.filtered == kind)
 
 
-TEXT_FIELDS: Final = _filtered("text")
-NUMBER_FIELDS: Final = _filtered("number")
-TIME_FIELDS: Final = _filtered("time")
+TEXT_FIELDS: Final = _fields_of("text")
+NUMBER_FIELDS: Final = _fields_of("number")
+TIME_FIELDS: Final = _fields_of("time")
 COLUMNS: Final = frozenset((*TEXT_FIELDS, *NUMBER_FIELDS, *TIME_FIELDS))
 ROOTS: Final = ("metadata", "value")
 ORDERINGS: Final = ("$gt", "$gte", "$lt", "$lte")
@@ -39,7 +39,7 @@ _TEXTS: Final = (str, bytes, bytearray)  # sequences, but no lists
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """One condition: the field at *path* has the relation *operator* to *operand*."""
+    """A condition: the field at *path* has the relation *operator* to *operand*."""
 
     path: tuple[str, ...]
     operator: str
@@ -55,7 +55,7 @@ class All:
 
 @dataclass(frozen=True, slots=True)
 class Any_:
-    """At least one part holds."""
+    """At least a single part holds."""
 
     parts: tuple[Filter, ...]
 
@@ -80,13 +80,13 @@ def parse(where: object) -> Filter | None:
     if not isinstance(where, Mapping):
         raise ValidationError(f"where must be a mapping, not {type(where).__name__}")
     try:
-        return All(tuple(_clause(_spelled(name), condition) for name, condition in where.items()))
+        return All(tuple(_clause(_to_text(name), condition) for name, condition in where.items()))
     except RecursionError:
         raise ValidationError("where is nested too deeply") from None
 
 
 def matches(where: Filter | None, record: MemoryRecord) -> bool:
-    """Tell whether *record* passes; the meaning every backend must give to a filter."""
+    """Return whether *record* passes: the meaning of a filter for every backend."""
     match where:
         case None:
             return True
@@ -106,8 +106,11 @@ def constant(where: Filter | None) -> bool | None:
         case None:
             return True
         case All(parts) | Any_(parts):
-            said, decisive = [constant(part) for part in parts], isinstance(where, Any_)
-            return decisive if decisive in said else (None if None in said else not decisive)
+            results = [constant(part) for part in parts]
+            decisive = isinstance(where, Any_)  # one True decides $or, one False decides $and
+            if decisive in results:
+                return decisive
+            return None if None in results else not decisive
         case Not(part):
             inner = constant(part)
             return None if inner is None else not inner
@@ -115,18 +118,21 @@ def constant(where: Filter | None) -> bool | None:
             return None
 
 
-def lasting(where: Filter | None, now: float) -> Filter:
-    """Return *where*, narrowed to records that have not expired by *now*."""
-    return _narrowed(where, Not(_over(now)))
-
-
 def expired(where: Filter | None, now: float) -> Filter:
     """Return *where*, narrowed to records that have expired by *now*."""
-    return _narrowed(where, _over(now))
+    past = Compare(("expires_at",), "$lte", now)
+    return past if where is None else All((where, past))
+
+
+def unexpired(where: Filter | None, now: float) -> Filter:
+    """Return *where*, narrowed to records that have not expired by *now*."""
+    # A record without ``expires_at`` fails every comparison, so only $not lets the record pass.
+    unexpired = Not(expired(None, now))
+    return unexpired if where is None else All((where, unexpired))
 
 
 def sees_accesses(where: Filter | None) -> bool:
-    """Tell whether *where* asks how often or when records were accessed."""
+    """Return whether *where* reads the number or time of accesses."""
     match where:
         case Compare(path):
             return path[0] in ("access_count", "last_accessed_at")
@@ -138,27 +144,20 @@ def sees_accesses(where: Filter | None) -> bool:
             return False
 
 
-def _over(now: float) -> Filter:
-    return Compare(("expires_at",), "$lte", now)
-
-
-def _narrowed(where: Filter | None, more: Filter) -> Filter:
-    return more if where is None else All((where, more))
-
-
 def _clause(name: str, condition: object) -> Filter:
     if name in ("$and", "$or"):
         if isinstance(condition, _TEXTS) or not isinstance(condition, Sequence):
             raise ValidationError(f"{name} needs a list of filters, not {type(condition).__name__}")
-        parts = tuple(_whole(part) for part in condition)
+        parts = tuple(map(_nested, condition))
         return All(parts) if name == "$and" else Any_(parts)
     if name == "$not":
-        return Not(_whole(condition))
+        return Not(_nested(condition))
     if name.startswith("$"):
         raise ValidationError(f"unknown operator {name!r}; known here: $and, $or, $not")
     path = _path(name)
     if isinstance(condition, Mapping) and condition:
-        operands = {_spelled(key): operand for key, operand in condition.items()}
+        # A mapping of operators is a set of conditions; any other mapping is a value to equal.
+        operands = {_to_text(key): operand for key, operand in condition.items()}
         is_operator = [operator.startswith("$") for operator in operands]
         if all(is_operator):
             return All(tuple(_compare(path, *each) for each in operands.items()))
@@ -167,12 +166,12 @@ def _clause(name: str, condition: object) -> Filter:
     return _compare(path, "$eq", condition)
 
 
-def _spelled(name: object) -> str:
-    """Return a *name* in a filter as text, a member of an enum by its value."""
+def _to_text(name: object) -> str:
+    """Return a *name* in a filter as text; the value of a member of a text enum."""
     return str.__str__(name) if isinstance(name, str) else str(name)
 
 
-def _whole(where: object) -> Filter:
+def _nested(where: object) -> Filter:
     parsed = parse(where)
     if parsed is None:
         raise ValidationError("a filter inside $and, $or or $not must be a mapping, not None")
@@ -221,14 +220,12 @@ def _operand(path: tuple[str, ...], operand: object) -> Any:
 
 
 def _lookup(record: MemoryRecord, path: tuple[str, ...]) -> Any:
-    """Return the value at *path*, or None when it is missing.
-
-    A literal dotted key wins over a nested one.
-    """
+    """Return the value at *path*, None for a missing value."""
     found = getattr(record, path[0])
     rest = path[1:]
     if not rest:
         return list(found) if path[0] == "tags" else found
+    # A key that contains dots wins over nested keys, so that every stored key can be named.
     if isinstance(found, Mapping) and (dotted := ".".join(rest)) in found:
         return found[dotted]
     for step in rest:
@@ -267,7 +264,7 @@ def _ordered(relation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
 
 
 def _among(found: Any, operand: list[Any]) -> bool:
-    # What is equal here is equal to Python, too, so a long list is searched in C first.
+    # Python's equality is looser than ours (True == 1) and runs in C: a first, fast refusal.
     if found not in operand:
         return False
     return isinstance(found, str) or any(_equal(found, item) for item in operand)

@@ -1,7 +1,7 @@
-"""Namespaces: slash paths that own records, and the scopes that one call may see.
+"""Namespaces: slash paths that own records, and scopes: the namespaces that a call may see.
 
-A namespace is one or more non-empty segments joined by "/", such as ``users/42/prefs``. Scopes
-match whole segments only: ``Subtree("a")`` covers ``a`` and ``a/b``, never ``ab``.
+A namespace is non-empty segments joined by "/", such as ``users/42/prefs``. Scopes match whole
+segments only: ``Subtree("a")`` covers ``a`` and ``a/b``, never ``ab``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 
 from ..errors import ValidationError
 
-MAX_NAMESPACE: Final = 1024
+MAX_NAMESPACE: Final = 1024  # characters
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _QUOTED = re.compile("[%/\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _EMPTY: Final = "%"
@@ -30,7 +30,7 @@ class Subtree:
 
 
 class Everywhere:
-    """The scope of all namespaces; the one instance is ``EVERYWHERE``."""
+    """The scope of all namespaces; the only instance is ``EVERYWHERE``."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ Scope: TypeAlias = str | Subtree | Everywhere
 
 
 def check_namespace(name: object) -> str:
-    """Return *name* if it is a namespace; raise ``ValidationError`` otherwise."""
+    """Return *name*; raise ``ValidationError`` for a name that is no namespace."""
     if not isinstance(name, str):
         raise ValidationError(f"namespace must be a str, not {type(name).__name__}")
     if not all(name.split("/")):
@@ -61,9 +61,9 @@ def check_namespace(name: object) -> str:
 
 
 def check_scope(scope: object) -> Scope:
-    """Return *scope* if it is a namespace, a ``Subtree`` or ``EVERYWHERE``.
+    """Return *scope*: a namespace, a ``Subtree`` or ``EVERYWHERE``; refuse any other value.
 
-    ``None`` is never "all".
+    ``None`` never means all namespaces.
     """
     if isinstance(scope, Subtree | Everywhere):
         return scope
@@ -76,7 +76,7 @@ def check_scope(scope: object) -> Scope:
 
 
 def covers(scope: Scope, namespace: str) -> bool:
-    """Tell whether *scope* sees the records of *namespace*."""
+    """Return whether *scope* contains *namespace*."""
     if isinstance(scope, Subtree):
         return namespace == scope.path or namespace.startswith(scope.path + "/")
     return scope is EVERYWHERE or scope == namespace
@@ -101,6 +101,6 @@ def unsegment(quoted: str) -> str:
 
 
 def below(path: str) -> tuple[str, str]:
-    """Return two bounds: the paths below *path* lie from the first to before the second."""
+    """Return two bounds, the lowest and the end, of all paths below *path*."""
     start = path.removesuffix("/")
-    return f"{start}/", f"{start}0"  # "0" is what follows "/"
+    return f"{start}/", f"{start}0"  # "0" follows "/" in the order of characters

@@ -12,8 +12,8 @@ from .records import MemoryRecord, different
 
 _FIELDS: Final = frozenset(MemoryRecord.__slots__)
 _ACCESSES: Final = frozenset(("access_count", "last_accessed_at"))
-SILENT: Final = _ACCESSES | {"updated_at"}
-"""The fields that change without a caller's word."""
+SILENT_FIELDS: Final = _ACCESSES | {"updated_at"}
+"""The fields that change without a request of the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ def records_at(
     """
     born = [each for each in records if each.ordinal <= seq]
     histories = journal_reader.histories([each for each in born if each.revision > seq], seq)
-    told = {story.current.ordinal: _told(story) for story in histories}
-    found = (each if each.revision <= seq else told[each.ordinal] for each in born)
+    past = {history.current.ordinal: _replay(history) for history in histories}
+    found = (each if each.revision <= seq else past[each.ordinal] for each in born)
     return [each for each in found if each is not None]
 
 
-def said_differently(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:
+def changed_fields(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:
     """Return the names of the fields that differ, silent fields aside."""
-    return tuple(name for name in different(before, after) if name not in SILENT)
+    return tuple(name for name in different(before, after) if name not in SILENT_FIELDS)
 
 
 def replayed(fields: Mapping[str, Any], changes: Mapping[str, Any], at: float) -> dict[str, Any]:
@@ -69,20 +69,21 @@ def record_of(fields: Mapping[str, Any]) -> MemoryRecord:
         raise CorruptStoreError(None, "the journal does not tell all of a record") from error
 
 
-def _told(story: RecordHistory) -> PastRecord | None:
-    """Return the past record of *story*, None if a part has been erased."""
+def _replay(history: RecordHistory) -> PastRecord | None:
+    """Return the past record of *history*, None if a part has been erased."""
     fields: dict[str, Any] = {}
-    said = dict.fromkeys(_ACCESSES, 0)  # by which entry last
+    changed_by = dict.fromkeys(_ACCESSES, 0)  # the last entry that changed the field
     row = 0
-    for entry in story.told:
+    for entry in history.told:
         changes = entry.changes if entry.whole is None else entry.whole
         if changes is None:
             return None
         fields = replayed(fields, changes, entry.at)
         row = entry.row or row
-        said |= dict.fromkeys(_ACCESSES & changes.keys(), entry.seq)
-    if story.accessed is not None:
-        seq, *accessed = story.accessed
-        told = zip(("access_count", "last_accessed_at"), accessed, strict=True)
-        fields |= {name: value for name, value in told if seq > said[name]}
-    return PastRecord(row, record_of(fields), story.current)
+        changed_by |= dict.fromkeys(_ACCESSES & changes.keys(), entry.seq)
+    if history.accessed is not None:
+        # Accesses are noted beside the journal's changes: the later of both counts.
+        seq, *accessed = history.accessed
+        noted = zip(("access_count", "last_accessed_at"), accessed, strict=True)
+        fields |= {name: value for name, value in noted if seq > changed_by[name]}
+    return PastRecord(row, record_of(fields), history.current)

@@ -32,10 +32,11 @@ from .interface import Memory, MemoryItem
 if TYPE_CHECKING:
     from ...store import MemoryStore
 
-PATIENCE: Final = 30.0
-"""The seconds that ``update`` goes on while others keep changing the key."""
+MAX_UPDATE_SECONDS: Final = 30.0
+"""After so many seconds of changes by others, ``update`` gives up."""
 
 _KEYED: Final = {"key": {"$exists": True}}
+_equal: Final = RELATIONS["$eq"]
 
 
 class _Updating(threading.local):
@@ -44,7 +45,7 @@ class _Updating(threading.local):
     keys: frozenset[tuple[int, str, str]] = frozenset()
 
 
-_inside: Final = _Updating()
+_updating: Final = _Updating()
 
 
 class KeyedMemory(Memory):
@@ -91,12 +92,15 @@ class KeyedMemory(Memory):
         changes by others for 30 s raise ``StoreBusyError``.
         """
         fields.function("fn", fn)
-        held, deadline = self._record(key), time.monotonic() + PATIENCE
+        found, deadline = self._record(key), time.monotonic() + MAX_UPDATE_SECONDS
         while True:
-            before = copy.deepcopy(default if held is None else _value(held))
-            with self._updating(key):
-                new = _made(fn(before))
-            done, held = self._succeed(key, held, new)
+            before = copy.deepcopy(default if found is None else _value(found))
+            with self._refusing_changes(key):
+                result = fn(before)
+            if result is None:
+                raise ValidationError("the update returned None; return the new value")
+            new = plain("value", result)
+            done, found = self._replace(key, found, new)
             if done:
                 return copy.deepcopy(new)
             if time.monotonic() > deadline:
@@ -109,22 +113,26 @@ class KeyedMemory(Memory):
         """
         step = _number("by", plain("by", by))
 
-        def count(held: MemoryRecord | None) -> Any:
-            return _sum(0 if held is None else _number(f"the value of {key!r}", _value(held)), step)
+        def add(found: MemoryRecord | None) -> Any:
+            before = 0 if found is None else _number(f"the value of {key!r}", _value(found))
+            try:
+                return plain("value", before + step)
+            except OverflowError:
+                raise ValidationError("the sum is too large for a float") from None
 
-        counted = self._modify(key, count, anew=False)
-        assert counted is not None
-        return counted.value
+        summed = self._modify(key, add, new_row=False)
+        assert summed is not None
+        return summed.value
 
     def compare_and_set(self, key: str, expected: Any, new: Any) -> bool:
         """Remember *new* under *key* if ``recall(key)`` would return *expected*; return whether.
 
         None expects a missing key. Values are compared as JSON: ``True`` is not ``1``.
         """
-        awaited, value = plain("expected", expected), plain("new", new)
+        old, value = plain("expected", expected), plain("new", new)
 
-        def exchange(held: MemoryRecord | None) -> Any:
-            return value if _same(None if held is None else _value(held), awaited) else UNCHANGED
+        def exchange(found: MemoryRecord | None) -> Any:
+            return value if _equal(None if found is None else _value(found), old) else UNCHANGED
 
         return self._modify(key, exchange) is not None
 
@@ -135,7 +143,7 @@ class KeyedMemory(Memory):
 
     def clear(self) -> int:
         """Forget every key; return the number of keys."""
-        for _, _, key in _inside.keys:
+        for _, _, key in _updating.keys:
             self._checked(key)
         return self.store.forget(namespace=self.namespace, where=_KEYED)
 
@@ -152,26 +160,25 @@ class KeyedMemory(Memory):
         return self.store.count(namespace=self.namespace, where=_KEYED)
 
     def _modify(
-        self, key: str, change: Callable[[MemoryRecord | None], Any], *, anew: bool = True
+        self, key: str, change: Callable[[MemoryRecord | None], Any], *, new_row: bool = True
     ) -> MemoryRecord | None:
-        return writing.modify(
-            self._engine, self.namespace, self._checked(key), change, new_row=anew
-        )
+        name = self._checked(key)
+        return writing.modify(self._engine, self.namespace, name, change, new_row=new_row)
 
-    def _succeed(
+    def _replace(
         self, key: str, before: MemoryRecord | None, new: Any
     ) -> tuple[bool, MemoryRecord | None]:
-        """Remember *new* if the value is still *before*; return whether, with the value found."""
-        found = before
+        """Remember *new* if the value is still *before*; return whether, and the record found."""
+        present = before
 
-        def exchange(held: MemoryRecord | None) -> Any:
-            nonlocal found
-            found = held
-            if before is None or held is None:
-                return new if before is held else UNCHANGED
-            return new if _same(_value(before), _value(held)) else UNCHANGED
+        def exchange(found: MemoryRecord | None) -> Any:
+            nonlocal present
+            present = found
+            if before is None or found is None:
+                return new if before is found else UNCHANGED
+            return new if _equal(_value(before), _value(found)) else UNCHANGED
 
-        return self._modify(key, exchange) is not None, found
+        return self._modify(key, exchange) is not None, present
 
     def _record(self, key: str) -> MemoryRecord | None:
         return self.store.get(namespace=self.namespace, key=key)
@@ -179,20 +186,20 @@ class KeyedMemory(Memory):
     def _checked(self, key: str) -> str:
         """Return *key* if the thread may change the key now."""
         name = fields.label("key", key)
-        if self._place(name) in _inside.keys:
+        if self._place(name) in _updating.keys:
             raise ValidationError(
                 f"the function that updates {name!r} must return the new value, not write it"
             )
         return name
 
     @contextmanager
-    def _updating(self, key: str) -> Iterator[None]:
-        """Refuse changes of *key* from inside: each would make the update start anew."""
-        outer, _inside.keys = _inside.keys, _inside.keys | {self._place(key)}
+    def _refusing_changes(self, key: str) -> Iterator[None]:
+        """Refuse changes of *key* by the update function: each would make the update start anew."""
+        outer, _updating.keys = _updating.keys, _updating.keys | {self._place(key)}
         try:
             yield
         finally:
-            _inside.keys = outer
+            _updating.keys = outer
 
     def _place(self, key: str) -> tuple[int, str, str]:
         return id(self._engine), self.namespace, key
@@ -207,24 +214,7 @@ def _item(record: MemoryRecord) -> MemoryItem:
     return MemoryItem(str(record.key), _value(record))
 
 
-def _same(one: Any, other: Any) -> bool:
-    return RELATIONS["$eq"](one, other)
-
-
-def _made(value: Any) -> Any:
-    if value is None:
-        raise ValidationError("the update returned None; return the new value")
-    return plain("value", value)
-
-
 def _number(name: str, value: Any) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValidationError(f"{name} must be a number, not {type(value).__name__}")
     return value
-
-
-def _sum(one: int | float, other: int | float) -> Any:
-    try:
-        return plain("value", one + other)
-    except OverflowError:
-        raise ValidationError("the sum is too large for a float") from None

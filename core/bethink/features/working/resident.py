@@ -23,7 +23,7 @@ from .interface import Memory, MemoryItem, ScoredRecord
 Numbers = Sequence[float] | npt.NDArray[np.floating[Any]]
 
 _MISSING: Final = object()
-_DIGITS: Final = 12
+_COSINE_DECIMALS: Final = 12
 
 
 class _Resident(Memory):
@@ -31,34 +31,34 @@ class _Resident(Memory):
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._held: dict[str, Any] = {}
+        self._values: dict[str, Any] = {}
         watch(self)
 
     def remember(self, key: str, value: Any) -> None:
         """Remember *value* under *key*, in place of any value before; *key* becomes the newest."""
-        name, kept = fields.label("key", key), _copied(value)
+        name, copied = fields.label("key", key), _copy(value)
         with self._lock:
-            self._put(name, kept)
+            self._store(name, copied)
 
     def recall(self, key: str, default: Any = None) -> Any:
         """Return the value under *key*, else *default*; the key does not become newer."""
         name = fields.label("key", key)
         with self._lock:
-            found = self._held.get(name, _MISSING)
-        return default if found is _MISSING else _copied(found)
+            found = self._values.get(name, _MISSING)
+        return default if found is _MISSING else _copy(found)
 
     def recent(self, limit: int) -> tuple[MemoryItem, ...]:
         """Return the *limit* items remembered last, newest last."""
         most = fields.integer("limit", limit, 0)
         with self._lock:
-            newest = list(islice(reversed(self._held.items()), most))
-        return tuple(MemoryItem(key, _copied(value)) for key, value in reversed(newest))
+            newest = list(islice(reversed(self._values.items()), most))
+        return tuple(MemoryItem(key, _copy(value)) for key, value in reversed(newest))
 
     def forget(self, key: str) -> bool:
         """Forget *key*; return whether the key existed."""
         name = fields.label("key", key)
         with self._lock:
-            return self._drop(name)
+            return self._remove(name)
 
     def before_fork(self) -> None:
         """Wait until no thread is in the middle of a change."""
@@ -71,12 +71,12 @@ class _Resident(Memory):
         else:
             self._lock.release()
 
-    def _put(self, key: str, value: Any) -> None:
-        self._drop(key)
-        self._held[key] = value
+    def _store(self, key: str, value: Any) -> None:
+        self._remove(key)
+        self._values[key] = value
 
-    def _drop(self, key: str) -> bool:
-        return self._held.pop(key, _MISSING) is not _MISSING
+    def _remove(self, key: str) -> bool:
+        return self._values.pop(key, _MISSING) is not _MISSING
 
 
 class ShortTermMemory(_Resident):
@@ -89,10 +89,10 @@ class ShortTermMemory(_Resident):
         self.max_items = fields.integer("max_items", max_items, 1)
         super().__init__()
 
-    def _put(self, key: str, value: Any) -> None:
-        super()._put(key, value)
-        if len(self._held) > self.max_items:
-            self._drop(next(iter(self._held)))
+    def _store(self, key: str, value: Any) -> None:
+        super()._store(key, value)
+        if len(self._values) > self.max_items:
+            self._remove(next(iter(self._values)))
 
 
 class LongTermMemory(_Resident):
@@ -114,11 +114,11 @@ class LongTermMemory(_Resident):
         that is not finite raises ``ValidationError``, a vector of a wrong length
         ``DimensionError``.
         """
-        name, direction, kept = fields.label("key", key), _direction(key, vector), _copied(value)
+        name, direction, copied = fields.label("key", key), _unit_vector(key, vector), _copy(value)
         with self._lock:
-            self._check(direction)
+            self._check_dimension(direction)
             self.dimension = len(direction)
-            self._put(name, kept)
+            self._store(name, copied)
             self._vectors[name] = direction
             self._table = None
 
@@ -128,37 +128,37 @@ class LongTermMemory(_Resident):
         The cosine, rounded to twelve decimals, is exact; with a vector of zeros it is 0. Ties go to
         the earliest value. Items without a vector are not found.
         """
-        query, most = _direction("query", vector), fields.integer("top_k", top_k, 0)
+        query, most = _unit_vector("query", vector), fields.integer("top_k", top_k, 0)
         with self._lock:
-            self._check(query)
+            self._check_dimension(query)
             items, directions = self._searchable()
         if not items:
             return ()
-        scores = np.round(np.einsum("ij,j->i", directions, query), _DIGITS) + 0.0
+        scores = np.round(np.einsum("ij,j->i", directions, query), _COSINE_DECIMALS) + 0.0
         best = np.argsort(-scores, kind="stable")[:most].tolist()
         return tuple(
-            ScoredRecord(MemoryItem(items[at].key, _copied(items[at].value)), float(scores[at]))
+            ScoredRecord(MemoryItem(items[at].key, _copy(items[at].value)), float(scores[at]))
             for at in best
         )
 
-    def _check(self, vector: Floats) -> None:
+    def _check_dimension(self, vector: Floats) -> None:
         if self.dimension is not None and self.dimension != len(vector):
             raise DimensionError(self.dimension, len(vector))
 
     def _searchable(self) -> tuple[list[MemoryItem], Floats]:
         """Return the items with vectors, and the vectors as rows; made again after a change."""
         if self._table is None:
-            items = [MemoryItem(key, self._held[key]) for key in self._vectors]
+            items = [MemoryItem(key, self._values[key]) for key in self._vectors]
             self._table = items, np.array(list(self._vectors.values()))
         return self._table
 
-    def _drop(self, key: str) -> bool:
+    def _remove(self, key: str) -> bool:
         if self._vectors.pop(key, None) is not None:
             self._table = None
-        return super()._drop(key)
+        return super()._remove(key)
 
 
-def _direction(name: str, vector: Numbers) -> Floats:
+def _unit_vector(name: str, vector: Numbers) -> Floats:
     """Return the *vector* called *name* at length one; zeros stay zeros."""
     fields.vector(name, vector)
     numbers = np.array(vector, dtype=np.float64)
@@ -167,7 +167,7 @@ def _direction(name: str, vector: Numbers) -> Floats:
     return direction
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     """Return a deep copy of *value*, or *value* if no copy can be made."""
     try:
         return copy.deepcopy(value)

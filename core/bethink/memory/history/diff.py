@@ -9,7 +9,7 @@ from typing import Any
 from ...model.namespaces import Scope, covers
 from ...model.port import Backend, Current, JournalReader
 from ...model.records import LogEntry, MemoryRecord, spelled_alike
-from ...model.replay import Moment, records_at, replayed, said_differently
+from ...model.replay import Moment, changed_fields, records_at, replayed
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Change:
     @property
     def fields(self) -> tuple[str, ...]:
         """The names of the fields that differ, accesses aside."""
-        return said_differently(self.before, self.after)
+        return changed_fields(self.before, self.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,9 @@ def diff(backend: Backend, since: Moment, until: Moment, scope: Scope) -> Diff:
     expired = backend.journal_reader.expiring(scope, *sorted((since.at, until.at)))
     found = {each.ordinal: each for each in (*changed, *expired)}
     records = [found[ordinal] for ordinal in sorted(found)]
-    before, after = (_shown(backend.journal_reader, records, at, scope) for at in (since, until))
+    before, after = (
+        _readable(backend.journal_reader, records, moment, scope) for moment in (since, until)
+    )
     both = [Change(before[id], after[id]) for id in before if id in after]
     return Diff(
         since.seq,
@@ -80,7 +82,7 @@ def diff(backend: Backend, since: Moment, until: Moment, scope: Scope) -> Diff:
     )
 
 
-def _shown(
+def _readable(
     journal_reader: JournalReader, records: Sequence[Current], moment: Moment, scope: Scope
 ) -> dict[str, MemoryRecord]:
     """Return the *records* that were readable in *scope* at *moment*, by id."""
@@ -105,19 +107,23 @@ def audit(backend: Backend, namespace: str, key: str, seq: int) -> list[Version]
 
 def _versions(entries: Iterable[LogEntry], place: tuple[str, str, str]) -> Iterator[Version]:
     """Yield the versions of a record while namespace, key and state were *place*."""
-    held: Version | None = None
+    version: Version | None = None
     fields: dict[str, Any] = {}
     for entry in entries:
         fields = replayed(fields, entry.changes, entry.at)
-        said = fields.get("content", ""), fields.get("value")
+        text = fields.get("content", ""), fields.get("value")
         holds = (fields.get("namespace"), fields.get("key"), fields.get("state")) == place
-        if held is not None and not (holds and spelled_alike(said, (held.content, held.value))):
-            heir = held.id if holds else fields.get("superseded_by")
+        if version and not (holds and spelled_alike(text, (version.content, version.value))):
+            heir = version.id if holds else fields.get("superseded_by")
             yield replace(
-                held, until_seq=entry.seq, until=entry.at, ended_by=entry.action, replaced_by=heir
+                version,
+                until_seq=entry.seq,
+                until=entry.at,
+                ended_by=entry.action,
+                replaced_by=heir,
             )
-            held = None
-        if holds and held is None:
-            held = Version(str(entry.id), *said, entry.seq, entry.at)
-    if held is not None:
-        yield held
+            version = None
+        if holds and version is None:
+            version = Version(str(entry.id), *text, entry.seq, entry.at)
+    if version is not None:
+        yield version

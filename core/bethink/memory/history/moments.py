@@ -16,7 +16,7 @@ from ..engine import Engine
 When: TypeAlias = str | int | float | datetime | Snapshot | LogEntry
 """A snapshot or its name, a journal entry or its number, or a time (float or aware datetime)."""
 
-REMEMBERED: Final = 2
+MAX_MOMENTS: Final = 2
 """Number of moments whose index is kept after a recall."""
 
 
@@ -26,7 +26,7 @@ class Moments:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._indexes: dict[int, tuple[PastBackend, ResidentIndex]] = {}
-        self._seen = engine.backend.head()
+        self._checked = engine.backend.head()
 
     def take(self, name: str) -> Snapshot:
         """Name the present, after writing pending accesses."""
@@ -46,56 +46,52 @@ class Moments:
     def find(self, when: When) -> Moment:
         """Return the moment of *when*; raise ``NotFoundError`` for an unknown snapshot."""
         self._engine.check_open()
+        backend = self._engine.backend
         if isinstance(when, Snapshot | LogEntry):
-            return self.find(when.name if isinstance(when, Snapshot) else when.seq)
+            when = when.name if isinstance(when, Snapshot) else when.seq
         if isinstance(when, str):
-            return self._named(when)
+            name = fields.label("a snapshot's name", when)
+            for snapshot in backend.journal_reader.snapshots():
+                if snapshot.name == name:
+                    return Moment(snapshot.seq, snapshot.at)
+            raise NotFoundError("snapshot", name)
         if isinstance(when, int) and not isinstance(when, bool):
-            return self._numbered(when)
+            head = backend.head()
+            if not 0 <= when <= head:
+                raise ValidationError(
+                    f"the journal ends at entry {head}; {when} is none of its entries "
+                    "(a time is given as a float or a datetime)"
+                )
+            entry = backend.journal_reader.entry(when)
+            return Moment(when, 0.0 if entry is None else entry.at)
         if not isinstance(when, float | datetime):
             raise ValidationError(
                 "a moment must be a snapshot's name, the number of a journal entry or a time "
                 f"(a float or an aware datetime), not {type(when).__name__}"
             )
         time = fields.timestamp("a moment", when)
-        return Moment(self._engine.backend.journal_reader.seq_at(time), time)
-
-    def _named(self, name: str) -> Moment:
-        fields.label("a snapshot's name", name)
-        for snapshot in self._engine.backend.journal_reader.snapshots():
-            if snapshot.name == name:
-                return Moment(snapshot.seq, snapshot.at)
-        raise NotFoundError("snapshot", name)
-
-    def _numbered(self, seq: int) -> Moment:
-        head = self._engine.backend.head()
-        if not 0 <= seq <= head:
-            raise ValidationError(
-                f"the journal ends at entry {head}; {seq} is none of its entries "
-                "(a time is given as a float or a datetime)"
-            )
-        entry = self._engine.backend.journal_reader.entry(seq)
-        return Moment(seq, 0.0 if entry is None else entry.at)
+        return Moment(backend.journal_reader.seq_at(time), time)
 
     def engine(self, moment: Moment) -> Engine:
         """Return an engine that reads the store at *moment*, and never writes."""
-        with self._engine.index.lock:
-            self._forget_what_was_erased()
+        present = self._engine
+        with present.index.lock:
+            self._drop_stale_indexes()
             found = self._indexes.pop(moment.seq, None)
             if found is None:
-                backend = PastBackend(self._engine.backend, self._engine.embed, moment.seq)
-                found = backend, ResidentIndex(backend, self._engine.dimension)
+                backend = PastBackend(present.backend, present.embed, moment.seq)
+                found = backend, ResidentIndex(backend, present.dimension)
             self._indexes[moment.seq] = found
-            for seq in list(self._indexes)[:-REMEMBERED]:
+            for seq in list(self._indexes)[:-MAX_MOMENTS]:
                 del self._indexes[seq]
         backend, index = found
-        index.lock = self._engine.index.lock  # one for all: a fork takes no second one
-        present = self._engine
+        index.lock = present.index.lock  # one lock for all indexes, so that a fork takes one lock
         at, embedder, new_id = moment.at, present.embedder, present.new_id
         return Engine(backend, embedder, lambda: at, new_id, index=index, present=present)
 
-    def _forget_what_was_erased(self) -> None:
+    def _drop_stale_indexes(self) -> None:
+        """Drop the indexes of all moments if a record was erased since the last call."""
         backend = self._engine.backend
-        seen, self._seen = self._seen, backend.head()
-        if self._indexes and seen != self._seen and backend.journal_reader.erased(seen):
+        checked, self._checked = self._checked, backend.head()
+        if self._indexes and checked != self._checked and backend.journal_reader.erased(checked):
             self._indexes.clear()

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import StorageError
 from ...model.arrays import Rows, Vector
-from ...model.filters import Filter, lasting, matches
+from ...model.filters import Filter, matches, unexpired
 from ...model.namespaces import EVERYWHERE, Scope
 from ...model.port import EMBEDDED, Changes, Loading, Row, Segment
 from ...model.records import LogEntry, MemoryRecord, State
@@ -130,7 +130,7 @@ class SQLiteBackend:
         state: State = "live",
     ) -> list[MemoryRecord]:
         """Return records of a *state* in insertion order, without what has expired by *now*."""
-        where = where if now is None else lasting(where, now)
+        where = where if now is None else unexpired(where, now)
         sql, parameters, paged, using = selection(scope, where, (state,))
         found = self._records(
             f"{sql} ORDER BY {'row' if by_row else 'ordinal'} {'DESC' if newest_first else ''} "
@@ -168,7 +168,7 @@ class SQLiteBackend:
     def count(self, scope: Scope, where: Filter | None, now: float | None = None) -> int:
         """Count live records, without those that have expired by *now*."""
         if where is not None:
-            return len(self.matching(scope, where if now is None else lasting(where, now)))
+            return len(self.matching(scope, where if now is None else unexpired(where, now)))
         inside, parameters = within(scope)
         with self._connections.snapshot() as connection:
             (count,) = connection.execute(

@@ -231,7 +231,7 @@ def test_an_update_notices_that_the_key_was_forgotten(keyed: KeyedMemory) -> Non
 def test_an_update_that_is_always_overtaken_gives_up(
     keyed: KeyedMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keyed_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(keyed_module, "MAX_UPDATE_SECONDS", 0.0)
 
     def slow(n: int) -> int:
         in_another_thread(lambda: keyed.increment("k"))
