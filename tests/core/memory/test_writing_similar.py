@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, HashEmbedder, MemoryStore, SimilarMemoryError, ValidationError
 from bethink.features.duplicates import near_duplicates
-from bethink.features.duplicates.similarity import say_the_same
-from bethink.features.statements import read
+from bethink.features.duplicates.similarity import are_interchangeable
+from bethink.features.statements import parse_record
 
 from ..clock import Clock
 from ..storage.processes import forks, together
@@ -170,7 +170,7 @@ def test_signs_without_a_word_are_similar_when_equal(store: MemoryStore) -> None
 def test_of_many_texts_of_one_pattern_the_like_is_found(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, pattern: str
 ) -> None:
-    monkeypatch.setattr(near_duplicates, "NEAREST", 2)
+    monkeypatch.setattr(near_duplicates, "MAX_CANDIDATES", 2)
     names = [f"Jo{number}hn" if "likes" in pattern else f"8{number}" for number in range(20)]
     stored = store.store_many([pattern.format(name) for name in names])
     merged = [store.store(f"{each.content}!", on_similar="merge").id for each in stored]
@@ -205,10 +205,10 @@ def test_no_two_records_say_the_same_after_merging(contents: list[str], cut: int
         store.store_many(contents[:cut], on_similar="merge")
         for content in contents[cut:]:
             store.store(content, on_similar="merge")
-        kept = [read(record) for record in store.all()]
+        kept = [parse_record(record) for record in store.all()]
         vectors = HashEmbedder(64).embed([each.record.content for each in kept])
         assert not any(
-            say_the_same(one, other, float(vectors[i] @ vectors[j]) - 1e-6)
+            are_interchangeable(one, other, float(vectors[i] @ vectors[j]) - 1e-6)
             for i, one in enumerate(kept)
             for j, other in enumerate(kept[:i])
         )

@@ -76,12 +76,12 @@ def find_conflicts(
 
     Records of different namespaces never conflict.
     """
-    from ..statements import read
+    from ..statements import parse_record
 
     spaces: defaultdict[str, list[ParsedRecord]] = defaultdict(list)
     for record in records:
         if record.content:
-            spaces[record.namespace].append(read(record))
+            spaces[record.namespace].append(parse_record(record))
     wanted = TIERS[: TIERS.index(min_tier) + 1]
     found = [each for space in spaces.values() for each in _within(space) if each.tier in wanted]
     return sorted(_with_similarity(engine, found), key=_order)[:limit]
@@ -101,12 +101,12 @@ def resolve_conflict(engine: Engine, keep: str, drop: Iterable[str], reason: str
     return len(dropped)
 
 
-def _within(readings: Sequence[ParsedRecord]) -> Iterator[Conflict]:
+def _within(parsed_records: Sequence[ParsedRecord]) -> Iterator[Conflict]:
     from ..statements import find_conflict
     from .candidates import candidate_pairs
 
-    for one, other in candidate_pairs(readings):
-        if (found := find_conflict(readings[one], readings[other])) is not None:
+    for one, other in candidate_pairs(parsed_records):
+        if (found := find_conflict(parsed_records[one], parsed_records[other])) is not None:
             yield found
 
 

@@ -27,13 +27,13 @@ _MOST: Final = (1 << _BITS) - 1
 
 
 def candidate_pairs(
-    readings: Sequence[ParsedRecord], neighbours: int = NEIGHBOURS
+    parsed_records: Sequence[ParsedRecord], neighbours: int = NEIGHBOURS
 ) -> list[tuple[int, int]]:
-    """Return the pairs of *readings* to compare, as ascending pairs of places.
+    """Return the pairs of *parsed_records* to compare, as ascending pairs of places.
 
-    Up to *neighbours* + 1 readings, all pairs that share a word are returned.
+    Up to *neighbours* + 1 parsed records, all pairs that share a word are returned.
     """
-    size, words = len(readings), _Words(readings)
+    size, words = len(parsed_records), _Words(parsed_records)
     most = LOOKED_AT if size > neighbours + 1 else math.inf
     nearest = [words.nearest(place, neighbours, most) for place in range(size)]
     own = np.repeat(np.arange(size), [len(places) for places in nearest])
@@ -44,11 +44,11 @@ def candidate_pairs(
 
 
 class _Words:
-    """The words of readings, rarest first, and the places where each occurs."""
+    """The words of parsed records, rarest first, and the places where each occurs."""
 
-    def __init__(self, readings: Sequence[ParsedRecord]) -> None:
+    def __init__(self, parsed_records: Sequence[ParsedRecord]) -> None:
         known: dict[str, int] = {}
-        bags = [sorted(reading.traits.bag) for reading in readings]
+        bags = [sorted(parsed.features.bag) for parsed in parsed_records]
         words = np.array(
             [known.setdefault(word, len(known)) for bag in bags for word in bag], dtype=np.int64
         )
@@ -67,7 +67,7 @@ class _Words:
         self._totals = np.bincount(owners, weights[words], minlength=len(bags))
 
     def nearest(self, place: int, neighbours: int, most: float) -> Positions:
-        """Return the places of the readings most similar to *place*; of equals the nearest.
+        """Return the places of the parsed records most similar to *place*; of equals the nearest.
 
         Words are used up to *most* places together, rounded up.
         """

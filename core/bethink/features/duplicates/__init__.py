@@ -13,30 +13,30 @@ from ...model.namespaces import Scope, check_scope
 
 if TYPE_CHECKING:
     from .consolidation import Consolidated
-    from .merging import combined, is_fuller
-    from .near_duplicates import DuplicateSearch, Found
-    from .repetition import repeats
-    from .similarity import say_the_same, similarities
+    from .merging import combine, has_more_words
+    from .near_duplicates import DuplicateSearch, Match
+    from .repetition import find_repetitions
+    from .similarity import are_interchangeable, similarities
 
 __all__ = [
     "Consolidated",
     "DuplicateSearch",
     "DuplicateVerbs",
-    "Found",
-    "combined",
-    "is_fuller",
-    "repeats",
-    "say_the_same",
+    "Match",
+    "are_interchangeable",
+    "combine",
+    "find_repetitions",
+    "has_more_words",
     "similarities",
 ]
 __getattr__ = lazy_names(
     __name__,
     {
         "consolidation": "Consolidated",
-        "merging": "combined is_fuller",
-        "near_duplicates": "DuplicateSearch Found",
-        "repetition": "repeats",
-        "similarity": "say_the_same similarities",
+        "merging": "combine has_more_words",
+        "near_duplicates": "DuplicateSearch Match",
+        "repetition": "find_repetitions",
+        "similarity": "are_interchangeable similarities",
     },
 )
 

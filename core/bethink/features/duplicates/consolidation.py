@@ -11,11 +11,11 @@ from ...memory.writing import supersede
 from ...model.filters import Filter
 from ...model.namespaces import Scope
 from ...model.records import RECORD_FIELDS, MemoryRecord
-from ..statements import ParsedRecord, read
+from ..statements import ParsedRecord, parse_record
 from .merging import absorb
-from .similarity import DuplicateFinderIndex, similarity_of
+from .similarity import DuplicateIndex, similarity_function
 
-_told = attrgetter(*(name for name, each in RECORD_FIELDS.items() if each.identity))
+_identity_fields = attrgetter(*(name for name, each in RECORD_FIELDS.items() if each.identity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def consolidate(engine: Engine, scope: Scope, where: Filter | None) -> list[Cons
     engine.settle(where)
     found = engine.backend.select(scope, where, None, 0, False, engine.clock())
     lone = [record for record in found if record.thread is None and record.content]
-    groups = _groups(engine, [read(record) for record in lone])
+    groups = _groups(engine, [parse_record(record) for record in lone])
     if not groups:
         return []
     with engine.writing(closing=True) as transaction:
@@ -39,33 +39,34 @@ def consolidate(engine: Engine, scope: Scope, where: Filter | None) -> list[Cons
     return [each for each in merged if each.others]
 
 
-def _groups(engine: Engine, readings: Sequence[ParsedRecord]) -> list[list[MemoryRecord]]:
+def _groups(engine: Engine, parsed_records: Sequence[ParsedRecord]) -> list[list[MemoryRecord]]:
     """Return the groups of near-duplicates, the fullest record of each group first."""
-    known = DuplicateFinderIndex(similarity_of(engine, [reading.record.id for reading in readings]))
+    similarity = similarity_function(engine, [parsed.record.id for parsed in parsed_records])
+    index = DuplicateIndex(similarity)
     groups: dict[str, list[MemoryRecord]] = {}
-    for reading in sorted(readings, key=_fullest_first):
-        found = known.like(reading)
+    for parsed in sorted(parsed_records, key=_most_words_first):
+        found = index.find_nearest(parsed)
         if found is None:
-            known.add(reading)
+            index.add(parsed)
         else:
             kept = found[0].record
-            groups.setdefault(kept.id, [kept]).append(reading.record)
+            groups.setdefault(kept.id, [kept]).append(parsed.record)
     return sorted(groups.values(), key=lambda group: (group[0].created_at, group[0].id))
 
 
-def _fullest_first(reading: ParsedRecord) -> tuple[int, float, str]:
-    record = reading.record
-    return -len(frozenset(reading.traits.words)), record.created_at, record.id
+def _most_words_first(parsed: ParsedRecord) -> tuple[int, float, str]:
+    record = parsed.record
+    return -len(frozenset(parsed.features.words)), record.created_at, record.id
 
 
 def _merge(transaction: Transaction, group: Sequence[MemoryRecord]) -> Consolidated:
     """Merge the unchanged records of *group* into the first."""
     found = transaction.writer.find([record.id for record in group])
-    known = {record.id: record for record in group}
-    still = [pair for id, pair in found.items() if _told(pair[1]) == _told(known[id])]
-    if len(still) < 2 or still[0][1].id != group[0].id:
+    before = {record.id: _identity_fields(record) for record in group}
+    unchanged = [pair for id, pair in found.items() if _identity_fields(pair[1]) == before[id]]
+    if len(unchanged) < 2 or unchanged[0][1].id != group[0].id:
         return Consolidated(group[0], ())
-    (row, kept), *others = still
+    (row, kept), *others = unchanged
     for number, other in others:
         supersede(transaction, number, other, kept.id)
     taken = [other for _, other in others]

@@ -14,19 +14,20 @@ from ...memory.engine import Transaction
 from ...model.arrays import Vector
 from ...model.port import EMBEDDED
 from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, different
-from ..statements import read
+from ..statements import parse_record
 
 _DIGITS = 9
 _FILLED: Final = tuple(name for name, each in RECORD_FIELDS.items() if each.merged == "filled")
 _HIGHEST: Final = tuple(name for name, each in RECORD_FIELDS.items() if each.merged == "highest")
 
 
-def is_fuller(one: MemoryRecord, other: MemoryRecord) -> bool:
+def has_more_words(one: MemoryRecord, other: MemoryRecord) -> bool:
     """Return whether *one* has all the words of *other*, and more."""
-    return frozenset(read(one).traits.words) > frozenset(read(other).traits.words)
+    words, fewer = (frozenset(parse_record(each).features.words) for each in (one, other))
+    return words > fewer
 
 
-def combined(kept: MemoryRecord, other: MemoryRecord, *, counted: bool = False) -> MemoryRecord:
+def combine(kept: MemoryRecord, other: MemoryRecord, *, counted: bool = False) -> MemoryRecord:
     """Return *kept* with the additional fields of the near-duplicate *other*.
 
     Of metadata with equal names, the later record's value counts. Accesses and outcomes are summed,
@@ -43,7 +44,7 @@ def combined(kept: MemoryRecord, other: MemoryRecord, *, counted: bool = False) 
         earned = max(kept, other, key=lambda each: each.updated_at).outcome
     return replace(
         kept,
-        content=other.content if is_fuller(other, kept) else kept.content,
+        content=other.content if has_more_words(other, kept) else kept.content,
         **{name: getattr(other if getattr(kept, name) is None else kept, name) for name in _FILLED},
         **{name: max(getattr(kept, name), getattr(other, name)) for name in _HIGHEST},
         tags=tuple(dict.fromkeys((*kept.tags, *other.tags))),
@@ -69,15 +70,15 @@ def absorb(
 
     The journal gets one entry "merge", with the ids of *others* under ``merged``. The caller
     decides about the records of the ids. *vector* belongs to the fullest text, and is needed if the
-    text is not *kept*'s; *counted* is as for ``combined``.
+    text is not *kept*'s; *counted* is as for ``combine``.
     """
     after = kept
     for other in others:
-        after = combined(after, other, counted=counted)
+        after = combine(after, other, counted=counted)
     names = sorted(different(kept, after))
     changes: dict[str, Any] = {name: getattr(after, name) for name in names}
     fresh = {} if vector is None or after.content == kept.content else {EMBEDDED: vector}
     after = replace(after, updated_at=transaction.now)
-    told = {**changes, "merged": [other.id for other in others]}
-    transaction.change(row, kept, after, fresh, "merge", told)
+    details = {**changes, "merged": [other.id for other in others]}
+    transaction.change(row, kept, after, fresh, "merge", details)
     return after

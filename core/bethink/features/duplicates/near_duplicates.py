@@ -21,14 +21,14 @@ from ...memory.writing import OnSimilar
 from ...model.arrays import Positions, Vector
 from ...model.port import EMBEDDED
 from ...model.records import MemoryRecord
-from ..statements import SAME, ParsedRecord, read
+from ..statements import MIN_DUPLICATE_COSINE, ParsedRecord, parse_record
 from .merging import absorb
-from .similarity import DuplicateFinderIndex, cosine, say_the_same
+from .similarity import DuplicateIndex, are_interchangeable, cosine
 
-NEAREST: Final = 256
+MAX_CANDIDATES: Final = 256
 """The most candidates of a new record, where many texts of one pattern are close together."""
 
-Found: TypeAlias = tuple[int, MemoryRecord, float]
+Match: TypeAlias = tuple[int, MemoryRecord, float]
 """A row, the record in the row, and the similarity."""
 
 _ROUNDING: Final = 1e-9
@@ -42,40 +42,40 @@ class DuplicateSearch:
     ) -> None:
         self._engine = engine
         self._vectors = {each.id: vector for each, vector in zip(records, vectors, strict=True)}
-        self._known = DuplicateFinderIndex(self._similarity)
+        self._known = DuplicateIndex(self._similarity)
         self._since = engine.backend.head()
         self._spaces = defaultdict[str, list[MemoryRecord]](list)
         for record in records:
             if record.thread is None and record.content:
                 self._spaces[record.namespace].append(record)
-        self._look()
+        self._load_candidates()
 
     def begin(self, transaction: Transaction) -> None:
         """Add the records stored since the search began, before the first new record."""
         for namespace in self._spaces:
             for row in transaction.writer.added(namespace, self._since):
-                self.add(read(row.record), row.vectors.get(EMBEDDED))
+                self.add(parse_record(row.record), row.vectors.get(EMBEDDED))
 
-    def add(self, reading: ParsedRecord, vector: Vector | None = None) -> None:
+    def add(self, parsed: ParsedRecord, vector: Vector | None = None) -> None:
         """Add a parsed record to the search; without a *vector* the last vector counts."""
         if vector is not None:
-            self._vectors[reading.record.id] = vector
-        self._known.add(reading)
+            self._vectors[parsed.record.id] = vector
+        self._known.add(parsed)
 
     def to(
-        self, transaction: Transaction, reading: ParsedRecord, old: str | None = None
-    ) -> Found | None:
+        self, transaction: Transaction, parsed: ParsedRecord, old: str | None = None
+    ) -> Match | None:
         """Return the live record most similar to a new record, None without a near-duplicate.
 
         The record *old*, which the new record supersedes, is skipped from now on.
         """
-        while found := self._known.like(reading):
+        while found := self._known.find_nearest(parsed):
             other, similarity = found
             row, kept = transaction.writer.find([other.record.id])[other.record.id]
             shows = kept.id != old and kept.state == "live" and not kept.expired(transaction.now)
             # What a handle of one source says must not change what another source said.
             shows = shows and transaction.source in (None, kept.source)
-            if shows and say_the_same(reading, read(kept), similarity):
+            if shows and are_interchangeable(parsed, parse_record(kept), similarity):
                 return row, kept, similarity
             self._known.forget(kept.id)
         return None
@@ -83,22 +83,22 @@ class DuplicateSearch:
     def absorb(
         self,
         transaction: Transaction,
-        found: Found,
-        reading: ParsedRecord,
+        found: Match,
+        parsed: ParsedRecord,
         vector: Vector | None = None,
         *,
         counted: bool = False,
     ) -> MemoryRecord:
         """Merge the new record into the record *found*; return the merged record.
 
-        *counted* is as for ``combined``.
+        *counted* is as for ``combine``.
         """
         row, kept, _ = found
-        after = absorb(transaction, row, kept, [reading.record], vector, counted=counted)
-        self.add(read(after), None if after.content == kept.content else vector)
+        after = absorb(transaction, row, kept, [parsed.record], vector, counted=counted)
+        self.add(parse_record(after), None if after.content == kept.content else vector)
         return after
 
-    def _look(self) -> None:
+    def _load_candidates(self) -> None:
         """Add the records of the store near any new record."""
         rows: set[int] = set()
         for namespace, records in self._spaces.items():
@@ -107,12 +107,16 @@ class DuplicateSearch:
                 vectors = np.array([self._vectors[record.id] for record in records])
                 scans = index.vectors[EMBEDDED].scans(directions(vectors))
                 for record, vector, scan in zip(records, vectors, scans, strict=True):
-                    near = _near(index, record, scan) if vector.any() else _alike(index, record)
+                    near = (
+                        _find_similar(index, record, scan)
+                        if vector.any()
+                        else _find_same_words(index, record)
+                    )
                     rows.update(index.columns["row"][near].tolist())
         found = self._engine.backend.by_row(list(rows))
         theirs = self._engine.backend.vectors(list(found), EMBEDDED)
         for row, record in found.items():
-            self.add(read(record), theirs.get(row))
+            self.add(parse_record(record), theirs.get(row))
 
     def _similarity(self, one: str, other: str) -> float:
         if one not in self._vectors or other not in self._vectors:
@@ -143,7 +147,7 @@ class WriteFinder:
     ) -> MemoryRecord | None:
         """Merge *record* into the most similar near-duplicate; see ``DuplicateFinder.merge``."""
         accessed = replace(record, access_count=1, last_accessed_at=transaction.now)
-        parsed = read(accessed)
+        parsed = parse_record(accessed)
         found = self._nearest.to(transaction, parsed, replaced)
         if found is None:
             self._nearest.add(parsed)
@@ -153,28 +157,28 @@ class WriteFinder:
         return self._nearest.absorb(transaction, found, parsed, vector)
 
 
-def _near(index: ScopeIndex, record: MemoryRecord, scan: Scan) -> Positions:
-    """Return the positions of live candidates for *record*, at most ``NEAREST``.
+def _find_similar(index: ScopeIndex, record: MemoryRecord, scan: Scan) -> Positions:
+    """Return the positions of live candidates for *record*, at most ``MAX_CANDIDATES``.
 
     Among more candidates, only those with equal figures count, the nearest first.
     """
-    near = _living(index, scan.above(SAME - _ROUNDING))
-    if len(near) <= NEAREST:
+    near = _only_live(index, scan.above(MIN_DUPLICATE_COSINE - _ROUNDING))
+    if len(near) <= MAX_CANDIDATES:
         return near
     if figures := [term for term in document(record).terms if term[0].isdigit()]:
         having = index.keyword.with_all(frozenset(figures))
         near = np.intersect1d(near, having, assume_unique=True)
-    return near[np.argsort(-scan.bounds(near), kind="stable")][:NEAREST]
+    return near[np.argsort(-scan.bounds(near), kind="stable")][:MAX_CANDIDATES]
 
 
-def _alike(index: ScopeIndex, record: MemoryRecord) -> Positions:
+def _find_same_words(index: ScopeIndex, record: MemoryRecord) -> Positions:
     """Return the positions of live records with all words of a text without a vector."""
     if terms := frozenset(document(record).terms):
-        return _living(index, index.keyword.with_all(terms))[:NEAREST]
+        return _only_live(index, index.keyword.with_all(terms))[:MAX_CANDIDATES]
     columns = index.columns  # else there are only signs in it
-    return _living(index, ((columns["length"] == 0) & (columns["words"] > 0)).nonzero()[0])
+    return _only_live(index, ((columns["length"] == 0) & (columns["words"] > 0)).nonzero()[0])
 
 
-def _living(index: ScopeIndex, places: Positions) -> Positions:
+def _only_live(index: ScopeIndex, places: Positions) -> Positions:
     found: Positions = places[index.columns["live"][places]]
     return found

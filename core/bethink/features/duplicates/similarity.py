@@ -22,17 +22,17 @@ from ...model.patterns import lazy_pattern
 from ...model.port import EMBEDDED
 from ...text import stem
 from ..statements import (
-    BEING,
-    MANNER,
+    BASE_FORMS,
+    DIRECTIONS,
+    FORMS_OF_BE,
+    MIN_DUPLICATE_COSINE,
+    MODIFIERS,
     NUMBERS,
-    SAME,
-    SHORT,
-    TOWARDS,
-    WEAK,
+    WEAK_VERBS,
     ParsedRecord,
     are_duplicates,
 )
-from .repetition import about
+from .repetition import fact_identity
 
 Similarity: TypeAlias = Callable[[str, str], float]
 """Returns the cosine of the vectors of two records, given by ids."""
@@ -51,23 +51,23 @@ _SIGNS: Final = lazy_pattern(
 _ANY = ""  # is among the words of every text, so that one without words is found, too
 
 
-def say_the_same(a: ParsedRecord, b: ParsedRecord, similarity: float) -> bool:
+def are_interchangeable(a: ParsedRecord, b: ParsedRecord, similarity: float) -> bool:
     """Return whether one record may stand for both; *similarity* is the cosine of the vectors.
 
     Beyond ``are_duplicates``, both records need one namespace, author, key, value and day, and no
     conversation: a turn repeated in a conversation was said twice. The manner must be equal: the
     actor, the amount, the certainty, and whether the text is a question.
     """
-    if _gist(a) != _gist(b):
+    if _bucket(a) != _bucket(b):
         return False
     one, other = _Entry.of(a), _Entry.of(b)
     return one.has_words_of(other) and are_duplicates(a, b, similarity)
 
 
-def _manner(text: str) -> tuple[str, ...]:
+def _modifiers(text: str) -> tuple[str, ...]:
     """Return the words that turn the meaning, the numbers and the signs, sorted."""
     words = _WORDS.findall(_APOSTROPHES.sub("", _SHORTENED.sub(" ", text.casefold())))
-    turning = (form for word in words if (form := SHORT.get(word, word)) in MANNER)
+    turning = (form for word in words if (form := BASE_FORMS.get(word, word)) in MODIFIERS)
     numbers = (NUMBERS[word] for word in words if word in NUMBERS)
     signs = _SIGNS.findall(_THOUSANDS.sub("", text))
     return tuple(sorted((*turning, *numbers, *map(str.casefold, signs))))
@@ -81,7 +81,7 @@ def _tenses(words: Sequence[str]) -> dict[str, bool]:
     return {
         stem(word): word.endswith("ed")
         for i, word in enumerate(words)
-        if not word.endswith("ing") and BEING.isdisjoint(words[max(0, i - 2) : i])
+        if not word.endswith("ing") and FORMS_OF_BE.isdisjoint(words[max(0, i - 2) : i])
     }
 
 
@@ -89,18 +89,18 @@ def _tenses(words: Sequence[str]) -> dict[str, bool]:
 class _Entry:
     """A parsed record with content words, weak words, directions, and tenses."""
 
-    reading: ParsedRecord
+    parsed: ParsedRecord
     words: frozenset[str]
     all_words: frozenset[str]
     towards: frozenset[str]
     tenses: Mapping[str, bool]
 
     @classmethod
-    def of(cls, reading: ParsedRecord) -> _Entry:
-        told = _WORDS.findall(reading.record.content.casefold())
-        words = frozenset((*reading.traits.words, _ANY))
-        weak = map(stem, WEAK.intersection(told))
-        return cls(reading, words, words.union(weak), TOWARDS.intersection(told), _tenses(told))
+    def of(cls, parsed: ParsedRecord) -> _Entry:
+        told = _WORDS.findall(parsed.record.content.casefold())
+        words = frozenset((*parsed.features.words, _ANY))
+        weak = map(stem, WEAK_VERBS.intersection(told))
+        return cls(parsed, words, words.union(weak), DIRECTIONS.intersection(told), _tenses(told))
 
     def has_words_of(self, other: _Entry) -> bool:
         """Return whether one text has all words of the other, in compatible tenses."""
@@ -135,7 +135,7 @@ class _Group:
             yield from (entry for entry in self.rarest.get(word, ()) if entry.words < words)
 
 
-class DuplicateFinderIndex:
+class DuplicateIndex:
     """Parsed records, searchable for the nearest near-duplicate."""
 
     def __init__(self, similarity: Similarity) -> None:
@@ -143,49 +143,50 @@ class DuplicateFinderIndex:
         self._entries: dict[str, _Entry] = {}
         self._groups: dict[Hashable, _Group] = {}
 
-    def add(self, reading: ParsedRecord) -> None:
+    def add(self, parsed: ParsedRecord) -> None:
         """Add a parsed record, or replace the record with an equal id."""
-        entry = self._entries[reading.record.id] = _Entry.of(reading)
-        self._groups.setdefault(_gist(reading), _Group()).add(entry)
+        entry = self._entries[parsed.record.id] = _Entry.of(parsed)
+        self._groups.setdefault(_bucket(parsed), _Group()).add(entry)
 
     def forget(self, id: str) -> None:
         """Know a record no more."""
         self._entries.pop(id, None)
 
-    def like(self, reading: ParsedRecord) -> tuple[ParsedRecord, float] | None:
-        """Return the record most similar to *reading* with the similarity, None without a match.
+    def find_nearest(self, parsed: ParsedRecord) -> tuple[ParsedRecord, float] | None:
+        """Return the record most similar to *parsed* with the similarity, None without a match.
 
         An equal text comes first, and among equal similarities the oldest.
         """
-        group = self._groups.get(_gist(reading))
+        group = self._groups.get(_bucket(parsed))
         if group is None:
             return None
-        entry = _Entry.of(reading)
+        entry = _Entry.of(parsed)
         around = (other for other in group.around(entry.words) if self._is_current(other))
-        near = (other.reading for other in around if entry.has_words_of(other))
-        same = [other for other in near if are_duplicates(reading, other, 1.0)]
-        alike = [(other, self._alike(reading, other)) for other in same]
-        found = (pair for pair in alike if pair[1] >= SAME)
-        return min(found, key=partial(_order, reading.record.content), default=None)
+        near = (other.parsed for other in around if entry.has_words_of(other))
+        same = [other for other in near if are_duplicates(parsed, other, 1.0)]
+        alike = [(other, self._compare_vectors(parsed, other)) for other in same]
+        found = (pair for pair in alike if pair[1] >= MIN_DUPLICATE_COSINE)
+        return min(found, key=partial(_order, parsed.record.content), default=None)
 
     def _is_current(self, entry: _Entry) -> bool:
-        return self._entries.get(entry.reading.record.id) is entry
+        return self._entries.get(entry.parsed.record.id) is entry
 
-    def _alike(self, a: ParsedRecord, b: ParsedRecord) -> float:
-        """Return the cosine of two readings; of equal texts no vector is asked for."""
+    def _compare_vectors(self, a: ParsedRecord, b: ParsedRecord) -> float:
+        """Return the cosine of two parsed records; of equal texts no vector is asked for."""
         one, other = a.record, b.record
         return 1.0 if one.content == other.content else self._similarity(one.id, other.id)
 
 
-def _gist(reading: ParsedRecord) -> Hashable:
+def _bucket(parsed: ParsedRecord) -> Hashable:
     """Return the fields that two records must share to be near-duplicates, besides words.
 
     Turns of a conversation and texts without words share with nothing.
     """
-    record, traits = reading.record, reading.traits
+    record, features = parsed.record, parsed.features
     if record.thread is not None or not record.content:
         return record.id, object()
-    return record.namespace, about(record), traits.figures, traits.denials, _manner(record.content)
+    details = features.figures, features.denials, _modifiers(record.content)
+    return record.namespace, fact_identity(record), *details
 
 
 def _order(content: str, found: tuple[ParsedRecord, float]) -> tuple[bool, float, float, str]:
@@ -193,7 +194,7 @@ def _order(content: str, found: tuple[ParsedRecord, float]) -> tuple[bool, float
     return record.content != content, -cosine, record.created_at, record.id
 
 
-def similarity_of(engine: Engine, ids: Sequence[str]) -> Similarity:
+def similarity_function(engine: Engine, ids: Sequence[str]) -> Similarity:
     """Return a function for the similarity of the records with *ids*; 0 without a vector."""
     rows = engine.backend.rows_of(ids)
 

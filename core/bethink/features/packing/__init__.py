@@ -198,9 +198,9 @@ class _Packing:
         eligible[:best] = False
         eligible[best] = True
         places: list[int] = eligible.nonzero()[0].tolist()
-        from ..duplicates import repeats
+        from ..duplicates import find_repetitions
 
-        repeated = repeats(self._records[place] for place in places)
+        repeated = find_repetitions(self._records[place] for place in places)
         # Records with different keys are no repetitions, but a reader sees equal lines.
         shown = list(zip(self._layout.groups, self._layout.lines, strict=True))
         first = {shown[place]: place for place in reversed(places)}

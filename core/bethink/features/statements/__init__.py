@@ -13,27 +13,27 @@ from typing import Final
 
 from ...model.records import MemoryRecord
 from ...text import is_english, utc
-from .lexicon import BEING, MANNER, NUMBERS, SHORT, TOWARDS, WEAK
+from .lexicon import BASE_FORMS, DIRECTIONS, FORMS_OF_BE, MODIFIERS, NUMBERS, WEAK_VERBS
 from .rules import Signals, Tier, compare, differ
-from .statement_features import StatementFeatures, spelled, traits
+from .statement_features import StatementFeatures, extract_features, in_words_of
 
 __all__ = [
-    "BEING",
-    "MANNER",
+    "BASE_FORMS",
+    "DIRECTIONS",
+    "FORMS_OF_BE",
+    "MIN_DUPLICATE_COSINE",
+    "MODIFIERS",
     "NUMBERS",
-    "SAME",
-    "SHORT",
-    "TOWARDS",
-    "WEAK",
+    "WEAK_VERBS",
     "Conflict",
-    "Reading",
+    "ParsedRecord",
     "Tier",
     "are_duplicates",
     "find_conflict",
-    "read",
+    "parse_record",
 ]
 
-SAME: Final = 0.92
+MIN_DUPLICATE_COSINE: Final = 0.92
 """The least cosine of two texts that may be duplicates."""
 
 _PUNCTUATION: Final = ".,;:!?\u2026\u3002\uff01\uff0c\u3001\u060c"
@@ -44,7 +44,7 @@ class ParsedRecord:
     """A record with the statements of the content; the older record has the lesser ``age``."""
 
     record: MemoryRecord
-    traits: StatementFeatures
+    features: StatementFeatures
     age: tuple[float, float, str]
 
 
@@ -79,10 +79,10 @@ class Conflict:
         return "\n".join(lines)
 
 
-def read(record: MemoryRecord) -> ParsedRecord:
+def parse_record(record: MemoryRecord) -> ParsedRecord:
     """Parse the statements of a record, for many comparisons."""
     age = record.occurred_at, record.created_at, record.id
-    return ParsedRecord(record, traits(record.content), age)
+    return ParsedRecord(record, extract_features(record.content), age)
 
 
 def find_conflict(a: ParsedRecord, b: ParsedRecord) -> Conflict | None:
@@ -92,20 +92,20 @@ def find_conflict(a: ParsedRecord, b: ParsedRecord) -> Conflict | None:
     itself is in no conflict with a repetition.
     """
     older, newer = (a, b) if a.age <= b.age else (b, a)
-    found = compare(older.traits, newer.traits)
+    found = compare(older.features, newer.features)
     if found is None or a.record.content == b.record.content or not _comparable(a, b):
         return None
     tier, signals = found
-    told = {name: _in_words(value, older, newer) for name, value in signals.items()}
+    told = {name: _in_record_words(value, older, newer) for name, value in signals.items()}
     return Conflict(older.record, newer.record, tier, {**told, "similarity": 0.0})
 
 
-def _in_words(signal: str | float, older: ParsedRecord, newer: ParsedRecord) -> str | float:
+def _in_record_words(signal: str | float, older: ParsedRecord, newer: ParsedRecord) -> str | float:
     """Return the differing terms in the words of the records."""
     if not isinstance(signal, str):
         return signal
     one, between, two = signal.partition(" / ")
-    return spelled(one, older.record.content) + between + spelled(two, newer.record.content)
+    return in_words_of(one, older.record.content) + between + in_words_of(two, newer.record.content)
 
 
 def are_duplicates(a: ParsedRecord, b: ParsedRecord, similarity: float) -> bool:
@@ -116,9 +116,9 @@ def are_duplicates(a: ParsedRecord, b: ParsedRecord, similarity: float) -> bool:
     say a little more than the second. In languages without a known list of little words, both texts
     must have equal words.
     """
-    if similarity < SAME or not _comparable(a, b):
+    if similarity < MIN_DUPLICATE_COSINE or not _comparable(a, b):
         return False
-    if differ(a.traits, b.traits) or find_conflict(a, b) is not None:
+    if differ(a.features, b.features) or find_conflict(a, b) is not None:
         return False
     texts = a.record.content, b.record.content
     return any(map(is_english, texts)) or len(set(map(_words, texts))) == 1
@@ -138,7 +138,7 @@ def _comparable(a: ParsedRecord, b: ParsedRecord) -> bool:
         return False
     if one.author is None or other.author is None or one.author == other.author:
         return True
-    return not (a.traits.personal and b.traits.personal)
+    return not (a.features.personal and b.features.personal)
 
 
 def _day(timestamp: float) -> str:

@@ -54,7 +54,7 @@ _LEFT: Final = lazy_pattern(
 )
 
 
-def as_it_is_now(lower: str) -> str:
+def rewrite_changes(lower: str) -> str:
     """Replace phrases of change in a folded text by "is now"."""
     if _TOWARDS.search(lower) is None:
         return lower

@@ -36,7 +36,7 @@ CHANGES = _stems(
 )
 """Stems that announce the end of a former state."""
 
-FRAMES = {
+SYNONYMS = {
     stem(word): stem(frame)
     for frame, words in {
         "live": "reside move relocate settle dwell locate",
@@ -53,23 +53,23 @@ FRAMES = {
 }
 """Stems by the stem of a synonymous statement."""
 
-RELATIONS = frozenset(FRAMES.values())
+RELATIONS = frozenset(SYNONYMS.values())
 
 POSTS = _stems(
     "default main primary current only best capital leader manager lead owner own host chair"
 )
 """Stems of things with one holder at a time."""
 
-ONES = POSTS | _stems("prefer recent latest")
+UNIQUE = POSTS | _stems("prefer recent latest")
 """Stems that make a possession unique."""
 
-EXCLUSIVE = POSTS | _stems(
+SINGLE_VALUED = POSTS | _stems(
     "prefer live work name run birthday born deadline locate base set married version use "
     "expire schedule address status color size limit"
 )
 """Stems of relations with one value at a time."""
 
-SEVERAL = _stems(
+MULTI_VALUED = _stems(
     "speak know visit call see saw seen hear heard read watch eat ate drink drank buy "
     "bought play help thank invite write wrote follow attend travel fly flew try tried order learn "
     "study teach taught cook"
@@ -144,10 +144,10 @@ SHARES = word_set("% percent")
 HOURS = word_set("am pm oclock")
 ORDINALS = word_set("st nd rd th of the")
 
-SPEAKERS = word_set("i my me mine we our us im ive id")
-SELVES = SPEAKERS | word_set("user users")
+FIRST_PERSON = word_set("i my me mine we our us im ive id")
+SUBJECTS = FIRST_PERSON | word_set("user users")
 """Words for the subject of a memory, such as the user, that say nothing about the statement."""
-SELF = "i"
+SPEAKER_TERM = "i"
 """The term for the subject where a statement has hardly any words."""
 
 INDEFINITE = NUMBERS.keys() | word_set(
@@ -155,16 +155,16 @@ INDEFINITE = NUMBERS.keys() | word_set(
 )
 """First words of a statement about nobody in particular."""
 
-BEING = word_set("is are was were be been being am m re im isnt arent wasnt werent")
+FORMS_OF_BE = word_set("is are was were be been being am m re im isnt arent wasnt werent")
 
-WEAK = word_set(
+WEAK_VERBS = word_set(
     "get got go going gone let lets used try trying tried help helps know think thinking thought "
     "wonder wondering look looking give tell find suggest recommend hope feel feeling said mention "
     "thank thanks great awesome amazing cool nice glad sorry"
 )
 """Words of little meaning that are still no synonyms."""
 
-_EMPTY = WEAK | word_set(
+_EMPTY = WEAK_VERBS | word_set(
     "someone somebody something thing things person people anyone anybody anything everyone "
     "everybody everything s t re ve ll m d st nd rd th also really actually currently "
     "already still again even quite well please while there here some any each every both either "
@@ -198,23 +198,23 @@ MEASURES = UNITS.keys() | MONEY | SHARES | word_set("time times k")
 """Units, which give an amount but no thing."""
 
 MEASURE_TERMS = frozenset(map(stem, MEASURES))
-ADDING = word_set("also additionally another besides")
-BESIDES = (" too", " as well")
+ADDITIONS = word_set("also additionally another besides")
+ADDITION_ENDINGS = (" too", " as well")
 """Phrases, anywhere or at the end, that add something to the former state."""
 
 QUESTIONS = word_set("can could would do does did what how why where which who any should")
 """First words of a question."""
 
-AUXILIARIES = BEING | word_set(
+AUXILIARIES = FORMS_OF_BE | word_set(
     "has have had will shall may might must hasnt havent wont dont doesnt didnt"
 )
 """First words of a question or a statement."""
 
-JOINTS = word_set("so and but also or")
-TURNS = word_set("on off in into onto out up down over under before after with without from")
-TOWARDS = word_set("from to for by against")
-ROLES = TURNS | TOWARDS | word_set("about at through between")
-MANNER = word_set(
+CONJUNCTIONS = word_set("so and but also or")
+PARTICLES = word_set("on off in into onto out up down over under before after with without from")
+DIRECTIONS = word_set("from to for by against")
+ROLES = PARTICLES | DIRECTIONS | word_set("about at through between")
+MODIFIERS = word_set(
     "all some any every each both either or neither none most much many few several half other "
     "another "
     "same everyone everybody everything anyone anybody anything here there i me my mine you your "
@@ -234,8 +234,8 @@ _SHORT = """
     cannot can; cant can; wont will; ll will; shant shall; didnt did; hadnt had; wasnt was;
     were was; werent was; wouldnt would; shouldnt should; couldnt could; mustnt must; mightnt might
 """
-SHORT = {short: word for short, word in map(str.split, _SHORT.split(";"))}
+BASE_FORMS = {short: word for short, word in map(str.split, _SHORT.split(";"))}
 """Variants of words of MANNER, by the form that counts."""
-_TOLD_APART = DENIALS | HOURS | WEEKDAYS.keys() | MONTHS.keys() | NUMBERS.keys()
-SILENT = STOP_WORDS | _EMPTY | SELVES | _TOLD_APART
+_ALWAYS_COMPARED = DENIALS | HOURS | WEEKDAYS.keys() | MONTHS.keys() | NUMBERS.keys()
+NO_CONTENT = STOP_WORDS | _EMPTY | SUBJECTS | _ALWAYS_COMPARED
 """Words that say nothing about the subject of a statement."""

@@ -12,17 +12,17 @@ from itertools import product
 from typing import Final, Literal, TypeAlias
 
 from . import lexicon as lex
-from .statement_features import Statement, StatementFeatures, Value, excluded
+from .statement_features import Statement, StatementFeatures, Value, opposites
 
 Tier: TypeAlias = Literal["likely", "possible"]
 Signals: TypeAlias = Mapping[str, float | str]
 
-MOST: Final = 0.75
-HALF: Final = 0.5
+MOST_SHARED: Final = 0.75
+HALF_SHARED: Final = 0.5
 _DATED: Final = frozenset((*lex.TIMES, "time", "change"))
 NAMED: Final = 2  # so many words at most stand for one thing
-SWAPPED: Final = 4  # or so many characters
-TOLD: Final = 3  # so many words tell what a statement is about, wherever they stand
+MAX_REPLACED: Final = 4  # or so many characters
+MIN_SUBJECT_TERMS: Final = 3  # so many words tell what a statement is about, wherever they stand
 
 
 @dataclass(slots=True)  # not frozen: that takes three times as long to make
@@ -40,12 +40,12 @@ class _Pair:
         return len(self.common) / (min(len(self.x.bag), len(self.y.bag)) or 1)
 
 
-_Finding: TypeAlias = tuple[Tier, str, float | str]
+Finding: TypeAlias = tuple[Tier, str, float | str]
 
 
 def compare(a: StatementFeatures, b: StatementFeatures) -> tuple[Tier, Signals] | None:
     """Return the tier of a conflict between two texts and the signals, None without a conflict."""
-    findings = _findings(a, b)
+    findings = _find_all(a, b)
     if not findings:
         return None
     found: dict[Tier, dict[str, float | str]] = {}
@@ -79,29 +79,29 @@ def _in_order(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return all(word in rest for word in shorter)
 
 
-def _findings(a: StatementFeatures, b: StatementFeatures) -> list[_Finding]:
-    findings: list[_Finding] = []
+def _find_all(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
+    findings: list[Finding] = []
     if a.bag.isdisjoint(b.bag):
         return findings
     for x, y in product(a.statements, b.statements):
         common, valued = x.bag & y.bag, bool(x.values and y.values)
-        if not (common or valued) or _other_subjects(x, y, common) or _other_conditions(x, y):
+        if not (common or valued) or _subjects_differ(x, y, common) or _conditions_differ(x, y):
             continue
         pair = _Pair(x, y, a, b, common)
-        found = _found(pair, valued)
-        if valued and found and _other_times(pair) and not _DATED.issuperset(f[1] for f in found):
+        found = _apply_rules(pair, valued)
+        if valued and found and _times_differ(pair) and not _DATED.issuperset(f[1] for f in found):
             found = [("possible", signal, measure) for _, signal, measure in found]
         findings += found
     return findings
 
 
-def _found(pair: _Pair, valued: bool) -> list[_Finding]:
+def _apply_rules(pair: _Pair, valued: bool) -> list[Finding]:
     rules = (_denial,) if pair.x.denied != pair.y.denied else _BOTH_SAY
     found = [each for rule in rules if (each := rule(pair)) is not None]
     return [*found, *_values(pair)] if valued else found
 
 
-def _other_times(pair: _Pair) -> bool:
+def _times_differ(pair: _Pair) -> bool:
     """Return whether the statements are about different times, such as January and June."""
     x, y = _times(pair.x), _times(pair.y)
     return any(x[kind].isdisjoint(y[kind]) for kind in x.keys() & y.keys())
@@ -115,7 +115,7 @@ def _times(statement: Statement) -> dict[str, set[str]]:
     return found
 
 
-def _other_subjects(x: Statement, y: Statement, common: frozenset[str]) -> bool:
+def _subjects_differ(x: Statement, y: Statement, common: frozenset[str]) -> bool:
     """Return whether the subjects differ: "Ann likes tea", "Bob likes tea".
 
     Possessions of the user count as subjects, too: "my cat", "my dog".
@@ -123,19 +123,19 @@ def _other_subjects(x: Statement, y: Statement, common: frozenset[str]) -> bool:
     if x.vague or y.vague or not (x.terms and y.terms):
         return False
     if x.label and y.label and x.label != y.label and lex.POSTS.isdisjoint(common):
-        return x.bag != y.bag or lex.EXCLUSIVE.isdisjoint(common)
+        return x.bag != y.bag or lex.SINGLE_VALUED.isdisjoint(common)
     if (x.personal or y.personal) and not (x.owned and y.owned):
         return False
     return x.first not in y.bag and y.first not in x.bag and lex.POSTS.isdisjoint(common)
 
 
-def _other_conditions(x: Statement, y: Statement) -> bool:
+def _conditions_differ(x: Statement, y: Statement) -> bool:
     """Return whether the conditions differ: "if it rains, we stay", "if it is dry, we go"."""
     one, other = x.condition, y.condition
     return bool(one and other and one - y.bag and other - x.bag)
 
 
-def _other_things(pair: _Pair, shared: frozenset[str]) -> bool:
+def _owners_differ(pair: _Pair, shared: frozenset[str]) -> bool:
     """Return whether a shared word has different owners: "area problems", "card problems"."""
     before, other = pair.x.before, pair.y.before
     return any(
@@ -153,101 +153,101 @@ def _same_subject(x: Statement, y: Statement) -> bool:
     return (x.personal and y.personal) or (x.vague and y.vague)
 
 
-def _passing(pair: _Pair) -> bool:
+def _is_passing(pair: _Pair) -> bool:
     """Return whether either statement is about nobody in particular, or about a passing action."""
     x, y = pair.x, pair.y
     return x.vague or y.vague or ((x.event or y.event) and not (x.personal and y.personal))
 
 
-def _denial(pair: _Pair) -> _Finding | None:
+def _denial(pair: _Pair) -> Finding | None:
     """Find a denial of a statement; a denied special case leaves the general case standing."""
     denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
     shared = len(pair.common)
     if shared < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
-        return ("possible", "denial", pair.overlap) if _called_off(denied, said) else None
-    if shared >= MOST * len(denied.bag) and not _other_things(pair, pair.common):
+        return ("possible", "denial", pair.overlap) if _is_cancelled(denied, said) else None
+    if shared >= MOST_SHARED * len(denied.bag) and not _owners_differ(pair, pair.common):
         return "likely", "denial", pair.overlap
-    covered = len(denied.scope & said.bag) >= HALF * len(denied.scope)
-    if covered or pair.overlap >= HALF:
+    covered = len(denied.scope & said.bag) >= HALF_SHARED * len(denied.scope)
+    if covered or pair.overlap >= HALF_SHARED:
         return "possible", "denial", pair.overlap
     return None
 
 
-def _called_off(denied: Statement, said: Statement) -> bool:
+def _is_cancelled(denied: Statement, said: Statement) -> bool:
     """Return whether a statement of an end denies the values: "cancelled" against "at three"."""
     named = bool(said.bag) and said.bag.isdisjoint(lex.RELATIONS)
     return named and denied.bag == said.bag and bool(said.values)
 
 
-def _opposite(pair: _Pair) -> _Finding | None:
+def _opposite(pair: _Pair) -> Finding | None:
     """Find a word in one statement that excludes a word in the second."""
     x, y = pair.x, pair.y
     if x.opposed.isdisjoint(y.bag) and y.opposed.isdisjoint(x.bag):
         return None
     only_x, only_y = x.bag - pair.common, y.bag - pair.common
-    found = next((term for term in sorted(only_x) if not excluded(term).isdisjoint(only_y)), None)
+    found = next((term for term in sorted(only_x) if not opposites(term).isdisjoint(only_y)), None)
     if found is None:
         return None
-    named = f"{found} / {min(excluded(found) & only_y)}"
+    named = f"{found} / {min(opposites(found) & only_y)}"
     rest = min(len(x.bag), len(y.bag)) - 1
-    if len(pair.common) >= MOST * rest and not _passing(pair):
+    if len(pair.common) >= MOST_SHARED * rest and not _is_passing(pair):
         return "likely", "opposite", named
-    return ("possible", "opposite", named) if len(pair.common) >= HALF * rest else None
+    return ("possible", "opposite", named) if len(pair.common) >= HALF_SHARED * rest else None
 
 
-def _swap(pair: _Pair) -> _Finding | None:
+def _swap(pair: _Pair) -> Finding | None:
     """Find an exchanged word in statements that agree otherwise."""
     x, y = pair.x, pair.y
-    if max(len(x.bag), len(y.bag)) > len(pair.common) + SWAPPED + 1:  # one may be "new"
+    if max(len(x.bag), len(y.bag)) > len(pair.common) + MAX_REPLACED + 1:  # one may be "new"
         return None
     if x.first != y.first and lex.POSTS.isdisjoint(pair.common):  # then nothing tells what is one
         return None
-    terms, others = _not_new(x.terms), _not_new(y.terms)
-    one, two, start = _exchanged(terms, others)
+    terms, others = _without_new(x.terms), _without_new(y.terms)
+    one, two, start = _replaced_terms(terms, others)
     if not one or not two or x.vague or y.vague or x.added or y.added:
         return None
     measures = lex.MEASURE_TERMS.issuperset(one + two)
     if measures and x.amounts != y.amounts:  # the numbers tell
         return None
-    if sorted(one) == sorted(two) and not _turned(pair, one):
+    if sorted(one) == sorted(two) and not _roles_differ(pair, one):
         return None
-    if len(one) > 1 and len(two) > 1 and _other_uses(pair, one[-1], two[-1]):
+    if len(one) > 1 and len(two) > 1 and _uses_differ(pair, one[-1], two[-1]):
         return None
     kept = len(terms) - len(one)
-    exclusive = _one_at_a_time(terms, start, start + len(one))
+    exclusive = _is_exclusive(terms, start, start + len(one))
     names = pair.a.names.issuperset(one) and pair.b.names.issuperset(two)
-    if kept < 2 and not _told_of(pair, exclusive, names, one + two):
+    if kept < 2 and not _has_subject(pair, exclusive, names, one + two):
         return None
-    if not exclusive and (start == 0 or _passing(pair) or x.amounts != y.amounts):
+    if not exclusive and (start == 0 or _is_passing(pair) or x.amounts != y.amounts):
         return None
     unspaced = not one[0].isascii() and len(one[0]) <= 2
     if max(len(one), len(two)) > 1 + (names or exclusive) + 2 * unspaced:
         return None
     named = f"{' '.join(one)} / {' '.join(two)}"
-    several = not exclusive and not lex.SEVERAL.isdisjoint(pair.common)
-    sure = exclusive or ((names or kept >= TOLD) and not several)
+    several = not exclusive and not lex.MULTI_VALUED.isdisjoint(pair.common)
+    sure = exclusive or ((names or kept >= MIN_SUBJECT_TERMS) and not several)
     return ("likely" if sure else "possible"), "value", named
 
 
-def _turned(pair: _Pair, terms: tuple[str, ...]) -> bool:
+def _roles_differ(pair: _Pair, terms: tuple[str, ...]) -> bool:
     """Return whether a term changes roles: "from Oslo to Rome", "tea over coffee"."""
     one, other = pair.a.roles, pair.b.roles
     return any(one.get(term) != other.get(term) for term in terms)
 
 
-def _other_uses(pair: _Pair, one: str, other: str) -> bool:
+def _uses_differ(pair: _Pair, one: str, other: str) -> bool:
     """Tell "Postgres for data" from "Redis for caching", but not "Lyon in France"."""
     role = pair.a.roles.get(one)
     named = one in pair.a.names and other in pair.b.names
     return role is not None and role == pair.b.roles.get(other) and not named
 
 
-def _not_new(terms: tuple[str, ...]) -> tuple[str, ...]:
+def _without_new(terms: tuple[str, ...]) -> tuple[str, ...]:
     """Remove words that only say that something is different: "my new car"."""
     return tuple(term for term in terms if term != "new") if "new" in terms else terms
 
 
-def _told_of(pair: _Pair, exclusive: bool, names: bool, changed: tuple[str, ...]) -> bool:
+def _has_subject(pair: _Pair, exclusive: bool, names: bool, changed: tuple[str, ...]) -> bool:
     """Return whether a single word names the subject of both: "the office is in", "I live in".
 
     No word is enough for "I am vegan".
@@ -255,24 +255,24 @@ def _told_of(pair: _Pair, exclusive: bool, names: bool, changed: tuple[str, ...]
     x, y = pair.x, pair.y
     if x.being and y.being and any(kind.issuperset(changed) for kind in lex.KINDS):
         return True
-    if lex.SELF in pair.common:
+    if lex.SPEAKER_TERM in pair.common:
         return False
     return (exclusive and x.personal and y.personal) or (names and x.being and y.being)
 
 
-def _only_one(pair: _Pair) -> _Finding | None:
+def _renamed(pair: _Pair) -> Finding | None:
     """Find a new name of a unique thing: "my current employer, Initech"."""
     if not (pair.x.personal and pair.y.personal):
         return None
     x, y = pair.x.terms, pair.y.terms
-    for post in sorted(lex.ONES & pair.common):
-        one, two, kept = _followed(x[x.index(post) :], y[y.index(post) :])
+    for post in sorted(lex.UNIQUE & pair.common):
+        one, two, kept = _first_difference(x[x.index(post) :], y[y.index(post) :])
         if kept > 1 and one in pair.a.names and two in pair.b.names:
             return "likely", "value", f"{one} / {two}"
     return None
 
 
-def _followed(s: tuple[str, ...], t: tuple[str, ...]) -> tuple[str, str, int]:
+def _first_difference(s: tuple[str, ...], t: tuple[str, ...]) -> tuple[str, str, int]:
     """Return the first differing terms of two sequences that both go on, and the places."""
     for place, (one, two) in enumerate(zip(s, t, strict=False)):
         if one != two:
@@ -280,7 +280,7 @@ def _followed(s: tuple[str, ...], t: tuple[str, ...]) -> tuple[str, str, int]:
     return "", "", 0
 
 
-def _one_at_a_time(terms: tuple[str, ...], start: int, end: int) -> bool:
+def _is_exclusive(terms: tuple[str, ...], start: int, end: int) -> bool:
     """Return whether the words from *start* to *end* name something unique: "live in", "lead".
 
     A post needs the object: "the main language is" is unique, "the main" is not.
@@ -289,12 +289,12 @@ def _one_at_a_time(terms: tuple[str, ...], start: int, end: int) -> bool:
     if not before:
         return not lex.POSTS.isdisjoint(after)
     told = frozenset(before[:-1] if before[-1] in lex.POSTS else before)
-    if len(before) + len(after) >= TOLD:
+    if len(before) + len(after) >= MIN_SUBJECT_TERMS:
         told |= frozenset(after)
-    return not lex.EXCLUSIVE.isdisjoint(told)
+    return not lex.SINGLE_VALUED.isdisjoint(told)
 
 
-def _exchanged(
+def _replaced_terms(
     s: tuple[str, ...], t: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...], int]:
     """Remove the common beginning and end of two sequences; return the middles and their starts."""
@@ -308,16 +308,20 @@ def _exchanged(
     return s[start : len(s) - end], t[start : len(t) - end], start
 
 
-def _change(pair: _Pair) -> _Finding | None:
+def _change(pair: _Pair) -> Finding | None:
     """Find an announcement of something new about the subject of both."""
-    if len(pair.common) < TOLD or not (pair.x.changed or pair.y.changed) or pair.overlap < HALF:
+    if (
+        len(pair.common) < MIN_SUBJECT_TERMS
+        or not (pair.x.changed or pair.y.changed)
+        or pair.overlap < HALF_SHARED
+    ):
         return None
     if pair.x.bag == pair.y.bag:
         return None
     return "possible", "change", pair.overlap
 
 
-def _values(pair: _Pair) -> Iterator[_Finding]:
+def _values(pair: _Pair) -> Iterator[Finding]:
     """Find a number, date or time that differs between the two texts."""
     for v in pair.x.values:
         if (v.kind, v.amount) in pair.b.amounts:
@@ -331,25 +335,25 @@ def _values(pair: _Pair) -> Iterator[_Finding]:
 
 def _value_tier(pair: _Pair, v: Value, w: Value) -> Tier | None:
     shared = v.near & w.near
-    if not shared or _of_other_things(pair, v, w, shared):
+    if not shared or _count_different_things(pair, v, w, shared):
         return None
     count, share = len(shared), len(shared) / min(len(v.near), len(w.near))
     headed = bool(v.head) and v.head == w.head
-    close = share >= MOST or headed or (share >= HALF and count > 2)
+    close = share >= MOST_SHARED or headed or (share >= HALF_SHARED and count > 2)
     if (v.near == w.near or (close and count > 1)) and not (pair.x.vague or pair.y.vague):
         return "likely"
     return "possible" if count > 1 or headed else None
 
 
-def _of_other_things(pair: _Pair, v: Value, w: Value, shared: frozenset[str]) -> bool:
+def _count_different_things(pair: _Pair, v: Value, w: Value, shared: frozenset[str]) -> bool:
     """Say whether two values count different things, or belong to different names."""
     if v.per and w.per and v.per != w.per:
         return True
     if v.head and w.head and v.head not in w.near and w.head not in v.near:
         return True
     named = (v.near - pair.b.bag) & pair.a.names and (w.near - pair.a.bag) & pair.b.names
-    return bool(named) or _other_things(pair, shared)
+    return bool(named) or _owners_differ(pair, shared)
 
 
-_Rule: TypeAlias = Callable[[_Pair], _Finding | None]
-_BOTH_SAY: Final[tuple[_Rule, ...]] = (_opposite, _swap, _only_one, _change)
+_Rule: TypeAlias = Callable[[_Pair], Finding | None]
+_BOTH_SAY: Final[tuple[_Rule, ...]] = (_opposite, _swap, _renamed, _change)

@@ -14,14 +14,14 @@ from typing import Any, Final, TypeVar
 from ...model.patterns import lazy_pattern
 from ...text import MONTHS, stem, words
 from . import lexicon as lex
-from .changes import as_it_is_now
+from .changes import rewrite_changes
 
 _T = TypeVar("_T")
 
-_LONGEST: Final = 16_384
-_MOST_STATEMENTS: Final = 32
-_MOST_NUMBERS: Final = 4
-_NEAR: Final = 6
+_MAX_CHARS: Final = 16_384
+_MAX_STATEMENTS: Final = 32
+_MAX_NUMBERS: Final = 4
+_NEAR_TERMS: Final = 6
 
 _FENCED = lazy_pattern(r"```.*?(?:```|\Z)", re.DOTALL)
 # Said without denying anything.
@@ -66,8 +66,8 @@ _LABEL = lazy_pattern(
 _UNSPACED_DENIAL = lazy_pattern(lex.UNSPACED_DENIALS)
 _DATE = lazy_pattern(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])-([0-3]\d)\b")
 _SINGLE = lazy_pattern(r"\ba single\b")
-_NONE: Final = frozenset[Any]()
-_ALONE = {role: frozenset((role,)) for role in lex.ROLES}
+_EMPTY_SET: Final = frozenset[Any]()
+_ROLE_SETS = {role: frozenset((role,)) for role in lex.ROLES}
 _THOUSANDS = lazy_pattern(r",(?=\d{3}(?!\d))")
 
 
@@ -144,27 +144,27 @@ class StatementFeatures:
     personal: bool
 
 
-def traits(text: str) -> StatementFeatures:
+def extract_features(text: str) -> StatementFeatures:
     """Extract the features of a text; of a long text, only the first statements count."""
     text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
     replayed = text.casefold()
     stating = _IDIOMS.sub(" ", replayed)
-    lower = _plainly(stating)
-    statements = tuple(_statements(_spoken(lower[:_LONGEST])))
+    lower = _rewrite_phrases(stating)
+    statements = tuple(_statements(_rewrite_endings(lower[:_MAX_CHARS])))
     tokens = list(_tokens(lower))
-    whole = tokens if stating == replayed else _tokens(_plainly(replayed))
+    whole = tokens if stating == replayed else _tokens(_rewrite_phrases(replayed))
     return StatementFeatures(
         statements=statements,
         bag=_union([s.bag for s in statements]),
         amounts=_set((v.kind, v.amount) for s in statements for v in s.values),
-        names=_set(map(_term, _named_in(text).casefold().split())),
+        names=_set(map(_term, _find_names(text).casefold().split())),
         words=tuple(filter(None, map(_term, tokens))),
         figures=tuple(filter(None, map(_figure, tokens))),
-        turns=_set(lex.TURNS.intersection(tokens)),
+        turns=_set(lex.PARTICLES.intersection(tokens)),
         roles=_roles(tokens),
         denials=sum(token in lex.DENIALS for token in whole),
         passive="by" in tokens,
-        personal=not lex.SPEAKERS.isdisjoint(tokens),
+        personal=not lex.FIRST_PERSON.isdisjoint(tokens),
     )
 
 
@@ -175,10 +175,10 @@ def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:
 
 def _set(items: Iterable[_T]) -> frozenset[_T]:
     """Return the set of *items*; empty sets are shared, since most are empty."""
-    return frozenset(items) or _NONE
+    return frozenset(items) or _EMPTY_SET
 
 
-def _named_in(text: str) -> str:
+def _find_names(text: str) -> str:
     return " ".join((*_NAMES.findall(text), *_ADDRESS.findall(text)))
 
 
@@ -186,8 +186,8 @@ def _roles(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
     roles: dict[str, frozenset[str]] = {}
     role = frozenset[str]()
     for token in tokens:
-        if token in _ALONE:
-            role = _ALONE[token]
+        if token in _ROLE_SETS:
+            role = _ROLE_SETS[token]
         elif role and (told := _term(token) or _figure(token)):
             roles[told] = roles[told] | role if told in roles else role
             role = frozenset()
@@ -196,26 +196,26 @@ def _roles(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
 
 def _statements(lower: str) -> Iterator[Statement]:
     last: tuple[str, ...] = ()
-    for part in _ENDS.split(lower)[:_MOST_STATEMENTS]:
+    for part in _ENDS.split(lower)[:_MAX_STATEMENTS]:
         said = _statement(part, last)
         if said is not None:
-            last = said.terms[-_NEAR:]
+            last = said.terms[-_NEAR_TERMS:]
             yield said
 
 
-def _plainly(lower: str) -> str:
+def _rewrite_phrases(lower: str) -> str:
     """Replace certain phrases by one word."""
     lower = _CEASED.sub(" never ", lower)
-    return _DATE.sub(_spelled_out, _SINGLE.sub(" 1 ", _OFF.sub(" not ", lower)))
+    return _DATE.sub(_date_in_words, _SINGLE.sub(" 1 ", _OFF.sub(" not ", lower)))
 
 
-def _spelled_out(date: re.Match[str]) -> str:
+def _date_in_words(date: re.Match[str]) -> str:
     return f"{MONTHS[int(date[2]) - 1]} {int(date[3])} {date[1]}"
 
 
-def _spoken(lower: str) -> str:
+def _rewrite_endings(lower: str) -> str:
     """Replace phrases of an ended state by one word; remove code unless all is code."""
-    lower = _CALLED.sub(r"\1 named", _BASED.sub("located in", as_it_is_now(lower)))
+    lower = _CALLED.sub(r"\1 named", _BASED.sub("located in", rewrite_changes(lower)))
     lower = _ENDED.sub(" never ", lower)
     spoken = _FENCED.sub(" . ", lower)
     return spoken if spoken.strip(" .\n") else lower
@@ -224,24 +224,24 @@ def _spoken(lower: str) -> str:
 def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
     hidden = not part.isascii() and _UNSPACED_DENIAL.search(part) is not None
     tokens = list(_tokens(_UNSPACED_DENIAL.sub("", part) if hidden else part))
-    if not tokens or _asks(tokens, part.endswith("?")):
+    if not tokens or _is_question(tokens, part.endswith("?")):
         return None
     terms = [_term(token) for token in tokens]
     told = tuple(filter(None, terms))
     values = tuple(_values(tokens, terms, last))
     if not told and not values:
         return None
-    personal = not lex.SELVES.isdisjoint(tokens) or _leaves_unsaid_who(tokens[0])
-    being = not lex.BEING.isdisjoint(tokens)
+    personal = not lex.SUBJECTS.isdisjoint(tokens) or _omits_subject(tokens[0])
+    being = not lex.FORMS_OF_BE.isdisjoint(tokens)
     if personal and being and len(told) == 1:  # "I am vegan" is about no other word
-        told = (lex.SELF, *told)
+        told = (lex.SPEAKER_TERM, *told)
     denial = next((i for i, token in enumerate(tokens) if token in lex.DENIALS), None)
     bag = _set(told)
     return Statement(
         terms=told,
         first=next((term for term in told if term != "new"), ""),
         bag=bag,
-        opposed=_union([opposed for term in told if (opposed := _opposed(term))]),
+        opposed=_union([opposed for term in told if (opposed := _opposites(term))]),
         scope=bag if denial is None else _set(filter(None, terms[denial:])),
         before={t: b for b, t in pairwise(terms) if b and t and b not in lex.CHANGES},
         values=values,
@@ -252,13 +252,14 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
         personal=personal,
         being=being,
         owned=_OWNED.match(part) is not None,
-        label=_begins(_LABEL, part),
-        condition=_set(filter(None, map(_term, _tokens(_begins(_CONDITION, part))))),
-        added=not lex.ADDING.isdisjoint(tokens) or part.rstrip(" .!").endswith(lex.BESIDES),
+        label=_match_start(_LABEL, part),
+        condition=_set(filter(None, map(_term, _tokens(_match_start(_CONDITION, part))))),
+        added=not lex.ADDITIONS.isdisjoint(tokens)
+        or part.rstrip(" .!").endswith(lex.ADDITION_ENDINGS),
     )
 
 
-def _begins(pattern: re.Pattern[str], part: str) -> str:
+def _match_start(pattern: re.Pattern[str], part: str) -> str:
     found = pattern.match(part)
     return found.group() if found else ""
 
@@ -271,11 +272,11 @@ def _tokens(part: str) -> Iterator[str]:
         head, apostrophe, tail = token.rpartition("'")
         cut = apostrophe and tail in ("s", "m", "re", "ve", "ll", "d")
         yield (head if cut else token).replace("'", "")
-        if cut and tail in lex.BEING:
+        if cut and tail in lex.FORMS_OF_BE:
             yield tail
 
 
-def spelled(terms: str, text: str) -> str:
+def in_words_of(terms: str, text: str) -> str:
     """Return *terms* as spelled in *text*; numbers and absent terms stay."""
     words = _words_by_term(text)
     return " ".join(words.get(term, term) for term in terms.split())
@@ -283,12 +284,12 @@ def spelled(terms: str, text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _words_by_term(text: str) -> dict[str, str]:
-    return {_term(token): token for token in _tokens(text[:_LONGEST].casefold())}
+    return {_term(token): token for token in _tokens(text[:_MAX_CHARS].casefold())}
 
 
-def _asks(tokens: list[str], marked: bool) -> bool:
+def _is_question(tokens: list[str], marked: bool) -> bool:
     """Return whether a question begins: "do you", "what is" and, with a question mark, "is it"."""
-    first = next((i for i, token in enumerate(tokens) if token not in lex.JOINTS), 0)
+    first = next((i for i, token in enumerate(tokens) if token not in lex.CONJUNCTIONS), 0)
     if tokens[first] in lex.QUESTIONS:
         return lex.DENIALS.isdisjoint(tokens[first + 1 : first + 2])
     return marked and tokens[first] in lex.AUXILIARIES
@@ -301,15 +302,15 @@ def _figure(token: str) -> str:
     return lex.NUMBERS.get(token) or lex.WEEKDAYS.get(token) or lex.MONTHS.get(token, "")
 
 
-def excluded(term: str) -> frozenset[str]:
+def opposites(term: str) -> frozenset[str]:
     """Return the terms that exclude *term*: opposites, and the term with a prefix more or less."""
     longer = {prefix + term for prefix in lex.PREFIXES if len(term) > 3}
-    return _opposed(term) | longer
+    return _opposites(term) | longer
 
 
 @lru_cache(maxsize=1 << 14)
-def _opposed(term: str) -> frozenset[str]:
-    """Return ``excluded`` without longer terms, which the other side's shorter terms cover."""
+def _opposites(term: str) -> frozenset[str]:
+    """Return ``opposites`` without longer terms, which the other side's shorter terms cover."""
     cut = {term.removeprefix(prefix) for prefix in lex.PREFIXES}
     shorter = {rest for rest in cut if 3 < len(rest) < len(term)}
     return lex.OPPOSITES.get(term, frozenset()) | shorter
@@ -318,15 +319,15 @@ def _opposed(term: str) -> frozenset[str]:
 @lru_cache(maxsize=1 << 14)
 def _term(token: str) -> str:
     """Give the telling term of a token, or an empty string."""
-    if token in lex.SILENT or not token[0].isalpha():
+    if token in lex.NO_CONTENT or not token[0].isalpha():
         return ""
     if not token.isascii():
         return token
     cut = stem(token)
-    return lex.FRAMES.get(cut, cut)
+    return lex.SYNONYMS.get(cut, cut)
 
 
-def _leaves_unsaid_who(first: str) -> bool:
+def _omits_subject(first: str) -> bool:
     """Tell a note on the user: "lives in Lisbon", "prefers tabs"."""
     return first.endswith("s") and _term(first) in lex.RELATIONS
 
@@ -336,7 +337,7 @@ def _is_event(tokens: list[str]) -> bool:
     return any(
         token.endswith("ing")
         for i, being in enumerate(tokens)
-        if being in lex.BEING
+        if being in lex.FORMS_OF_BE
         for token in tokens[i + 1 : i + 4]
     )
 
@@ -346,14 +347,14 @@ def _values(tokens: list[str], terms: list[str], last: tuple[str, ...]) -> Itera
 
     Numbers in rows are sums and lists, and not the subject of a statement.
     """
-    named = [(i, *value) for i in range(len(tokens)) if (value := _named(tokens, i))]
-    if sum(kind in lex.COUNTED for _, kind, _ in named) > _MOST_NUMBERS:
+    named = [(i, *value) for i in range(len(tokens)) if (value := _parse_value(tokens, i))]
+    if sum(kind in lex.COUNTED for _, kind, _ in named) > _MAX_NUMBERS:
         named = [value for value in named if value[1] not in lex.COUNTED]
     told = ["" if t in lex.MEASURES else term for t, term in zip(tokens, terms, strict=True)]
     telling = [i for i, term in enumerate(told) if term]
     for i, kind, amount in named:
         at = bisect_left(telling, i)
-        near = frozenset(told[j] for j in telling[max(at - _NEAR, 0) : at + _NEAR])
+        near = frozenset(told[j] for j in telling[max(at - _NEAR_TERMS, 0) : at + _NEAR_TERMS])
         head = next(filter(None, told[i + 1 : i + 3]), "") if kind in lex.COUNTED else ""
         near = near if len(near) > 1 else near.union(last)
         yield Value(kind, amount, head, near, _per(tokens, i))
@@ -367,7 +368,7 @@ def _per(tokens: list[str], i: int) -> str:
     return ""
 
 
-def _named(tokens: list[str], i: int) -> tuple[str, str] | None:
+def _parse_value(tokens: list[str], i: int) -> tuple[str, str] | None:
     """Return the kind of the value at a place, and the value."""
     token = lex.NUMBERS.get(tokens[i], tokens[i])
     if token in lex.WEEKDAYS:

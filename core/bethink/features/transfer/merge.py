@@ -24,8 +24,8 @@ from ...model.journal import non_empty_fields
 from ...model.port import EMBEDDED, Backend, Link, Row
 from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, State, different
 from ...storage import open_backend
-from ..duplicates import DuplicateSearch, Found, combined, is_fuller
-from ..statements import read
+from ..duplicates import DuplicateSearch, Match, combine, has_more_words
+from ..statements import parse_record
 from .merge_conflicts import key_conflicts, last_changed_at
 
 _MERGED_STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived")
@@ -219,7 +219,7 @@ class _Merge:
         record = row.record
         if record.state == "live":
             by = self._outdated.get(record.id)
-            found = None if by else self._duplicates.to(self._transaction, read(record))
+            found = None if by else self._duplicates.to(self._transaction, parse_record(record))
             if found is not None:
                 self._counts["absorbed"] += 1
                 self._add_near_duplicate(found, row)
@@ -229,7 +229,7 @@ class _Merge:
                 record = replace(record, state="superseded", superseded_by=by)
         self._transaction.add(record, row.vectors, non_empty_fields(record))
 
-    def _add_near_duplicate(self, found: Found, row: Row) -> None:
+    def _add_near_duplicate(self, found: Match, row: Row) -> None:
         """Add a near-duplicate of the record *found*: the fuller record absorbs the second.
 
         No text changes, so both records stay known by their texts.
@@ -238,17 +238,17 @@ class _Merge:
         record = row.record
         # If our record superseded the new record over there, the accesses are counted already.
         counted = leads_to(self._successors.get(ours.id), record.id, self._successors.get)
-        if is_fuller(record, ours):
+        if has_more_words(record, ours):
             # The supersession comes right before: ``undo`` looks for supersessions there.
             supersede(self._transaction, at_row, ours, record.id)
             at = max(record.updated_at, self._transaction.now)  # the foreign clock may be ahead
-            record = replace(combined(record, ours, counted=counted), updated_at=at)
+            record = replace(combine(record, ours, counted=counted), updated_at=at)
             self._transaction.add(record, row.vectors, non_empty_fields(record))
-            self._duplicates.add(read(record))
+            self._duplicates.add(parse_record(record))
         else:
             gone = replace(record, state="superseded", superseded_by=ours.id)
             self._transaction.add(gone, row.vectors, non_empty_fields(gone))
-            self._duplicates.absorb(self._transaction, found, read(record), counted=counted)
+            self._duplicates.absorb(self._transaction, found, parse_record(record), counted=counted)
 
     def _keep_holder(self, record: MemoryRecord) -> str | None:
         """Return the id of a later holder of *record*'s key here; supersede an earlier holder."""

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple, TypeAlias
 from ...memory.engine import Transaction
 from ...model.port import Backend
 from ...model.records import MemoryRecord
-from ..duplicates import say_the_same
+from ..duplicates import are_interchangeable
 from ..files import path_of, records_by_key, start_byte
-from ..statements import read
+from ..statements import parse_record
 
 _Found: TypeAlias = tuple[int, MemoryRecord]
 _TEXT_FIELDS: Final = frozenset(("content", "value"))
@@ -66,7 +66,9 @@ def key_conflicts(
         # the ids of one are a part of the ids of the second.
         if their_ids <= our_ids or (not gone and (unchunked or our_ids <= their_ids)):
             continue
-        if unchunked and any(say_the_same(read(theirs[0]), read(each), 1.0) for each in ours):
+        if unchunked and any(
+            are_interchangeable(parse_record(theirs[0]), parse_record(each), 1.0) for each in ours
+        ):
             continue  # absorbed by an earlier merge
         latest = max((last_changed_at(backend, each) for each in ours), default=math.inf)
         # An erased chunk cannot come back, so their text could only come back with a gap.

@@ -13,7 +13,7 @@ from bethink.features.conflicts import candidates
 from bethink.features.conflicts.candidates import NEIGHBOURS, candidate_pairs
 from bethink.features.statements import ParsedRecord, find_conflict
 
-from ..statements.readings import readings
+from ..statements.parsed_records import parsed_records
 
 WORDS = ["user", "prefers", "tabs", "spaces", "never", "likes", "tea", "open", "100", "200"]
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), max_size=20)
@@ -22,11 +22,11 @@ texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), max
 @pytest.mark.slow
 @given(texts)
 def test_few_records_are_compared_wherever_they_share_a_word(contents: list[str]) -> None:
-    known = readings(contents)
+    known = parsed_records(contents)
     sharing = [
         (one, other)
         for one, other in combinations(range(len(known)), 2)
-        if not known[one].traits.bag.isdisjoint(known[other].traits.bag)
+        if not known[one].features.bag.isdisjoint(known[other].features.bag)
     ]
     assert candidate_pairs(known) == sharing
 
@@ -34,7 +34,7 @@ def test_few_records_are_compared_wherever_they_share_a_word(contents: list[str]
 @pytest.mark.slow
 @given(texts)
 def test_no_conflict_is_missed_among_few(contents: list[str]) -> None:
-    known = readings(contents)
+    known = parsed_records(contents)
     every = {
         (one, other)
         for one, other in combinations(range(len(known)), 2)
@@ -45,7 +45,7 @@ def test_no_conflict_is_missed_among_few(contents: list[str]) -> None:
 
 def naive(known: list[ParsedRecord], neighbours: int) -> list[tuple[int, int]]:
     """Compare every reading with every other, and keep the most alike."""
-    bags = [each.traits.bag for each in known]
+    bags = [each.features.bag for each in known]
     often = {word: sum(word in bag for bag in bags) for bag in bags for word in bag}
     weigh = {word: round(math.log1p(len(bags) / count) * 1024) for word, count in often.items()}
 
@@ -68,19 +68,19 @@ def naive(known: list[ParsedRecord], neighbours: int) -> list[tuple[int, int]]:
 @pytest.mark.slow
 @given(texts, st.integers(1, 4))
 def test_of_many_each_is_compared_with_the_most_alike(contents: list[str], most: int) -> None:
-    known = readings(contents)
+    known = parsed_records(contents)
     assert candidate_pairs(known, most) == naive(known, most)
 
 
 def test_what_is_compared_grows_with_the_number_of_records() -> None:
-    known = readings([f"User prefers theme{number}" for number in range(300)])
+    known = parsed_records([f"User prefers theme{number}" for number in range(300)])
     assert len(candidate_pairs(known)) <= 300 * NEIGHBOURS
 
 
 def test_a_common_word_does_not_count_where_rarer_ones_suffice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = readings([*["common"] * 4, "common rare", "common rare"])
+    known = parsed_records([*["common"] * 4, "common rare", "common rare"])
     assert {(3, 4), (4, 5)} <= set(candidate_pairs(known, 2))
     monkeypatch.setattr(candidates, "LOOKED_AT", 2)
     assert (3, 4) not in candidate_pairs(known, 2)
@@ -89,4 +89,4 @@ def test_a_common_word_does_not_count_where_rarer_ones_suffice(
 
 def test_nothing_is_compared_with_nothing() -> None:
     assert candidate_pairs([]) == []
-    assert candidate_pairs(readings(["", "!?", "100"])) == []
+    assert candidate_pairs(parsed_records(["", "!?", "100"])) == []

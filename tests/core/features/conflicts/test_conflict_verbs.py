@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, Conflict, MemoryStore, NotFoundError, Subtree, ValidationError
 from bethink.features.duplicates import similarity
-from bethink.features.statements import find_conflict, read
+from bethink.features.statements import find_conflict, parse_record
 
 from ...clock import Clock
 
@@ -50,7 +50,7 @@ def test_similarities_are_the_same_however_many_are_reckoned_at_once(
     monkeypatch.undo()
     monkeypatch.setattr(similarity, "_AT_ONCE", 3)
     assert store.conflicts() == found
-    likeness = similarity.similarity_of(store._engine, [each.id for each in store.all()])
+    likeness = similarity.similarity_function(store._engine, [each.id for each in store.all()])
     assert [each.similarity for each in found] == [
         likeness(each.older.id, each.newer.id) for each in found
     ]
@@ -114,7 +114,7 @@ def test_a_small_store_finds_what_comparing_all_finds(contents: list[str]) -> No
     with MemoryStore(clock=Clock()) as store:
         records = store.store_many(contents)
         found = {(each.older.id, each.newer.id, each.tier) for each in store.conflicts()}
-        pairs = combinations(map(read, records), 2)
+        pairs = combinations(map(parse_record, records), 2)
         every = [conflict for one, other in pairs if (conflict := find_conflict(one, other))]
     assert found == {(each.older.id, each.newer.id, each.tier) for each in every}
 

@@ -8,11 +8,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bethink import MemoryRecord
-from bethink.features.statements import Conflict, ParsedRecord, are_duplicates, find_conflict, read
+from bethink.features.statements import (
+    Conflict,
+    ParsedRecord,
+    are_duplicates,
+    find_conflict,
+    parse_record,
+)
 
 
 def reading(content: str, id: str = "a", at: float = 0.0, **fields: Any) -> ParsedRecord:
-    return read(MemoryRecord(id, "default", content, at, at, at, **fields))
+    return parse_record(MemoryRecord(id, "default", content, at, at, at, **fields))
 
 
 def between(one: str, other: str) -> Conflict | None:
@@ -255,7 +261,7 @@ def test_two_people_may_say_opposite_things_of_themselves() -> None:
 def test_two_people_cannot_both_be_right_on_what_is_neither_of_them() -> None:
     one = reading("I like tea. The office is in Lyon", "a", author="Ann")
     other = reading("The office is in Graz", "b", author="Bob")
-    assert (one.traits.personal, other.traits.personal) == (True, False)
+    assert (one.features.personal, other.features.personal) == (True, False)
     assert find_conflict(one, other) is not None
 
 
@@ -310,7 +316,7 @@ def test_the_older_is_what_occurred_before_then_what_was_learned_before(
 ) -> None:
     first = replace(reading("The rate limit is 100 requests", "a").record, **older)
     second = replace(reading("The rate limit is 200 requests", "b").record, **newer)
-    found = find_conflict(read(second), read(first))
+    found = find_conflict(parse_record(second), parse_record(first))
     assert found is not None
     assert (found.older, found.newer) == (first, second)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bethink import EVERYWHERE, Consolidated, HashEmbedder, MemoryStore, Subtree, ValidationError
 from bethink.features.duplicates import consolidation
-from bethink.features.duplicates.similarity import cosine, say_the_same
-from bethink.features.statements import read
+from bethink.features.duplicates.similarity import are_interchangeable, cosine
+from bethink.features.statements import parse_record
 
 from ....stored import contents
 from ...clock import Clock
@@ -204,15 +204,17 @@ def test_it_merges_what_comparing_all_merges(given_texts: list[str]) -> None:
             else {}
         )
         kept: dict[str, list[str]] = {}
-        readings = [read(record) for record in records]
-        by_id = {each.record.id: each for each in readings}
-        for each in sorted(readings, key=lambda r: (-len(set(r.traits.words)), r.record.id)):
+        parsed_records = [parse_record(record) for record in records]
+        by_id = {each.record.id: each for each in parsed_records}
+        for each in sorted(
+            parsed_records, key=lambda r: (-len(set(r.features.words)), r.record.id)
+        ):
             alike = []
             for id in kept:
                 other = by_id[id]
                 equal = other.record.content == each.record.content
                 near = 1.0 if equal else cosine(vectors[each.record.id], vectors[id])
-                if say_the_same(each, other, near):
+                if are_interchangeable(each, other, near):
                     alike.append((-near, id))
             kept.setdefault(min(alike)[1] if alike else each.record.id, []).append(each.record.id)
         expected = {id: set(some) - {id} for id, some in kept.items() if len(some) > 1}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import MemoryRecord
-from bethink.features.duplicates.merging import combined
+from bethink.features.duplicates.merging import combine
 
 
 def record(content: str = "The office is in Lyon", at: float = 10.0, **fields: Any) -> MemoryRecord:
@@ -20,7 +20,7 @@ def record(content: str = "The office is in Lyon", at: float = 10.0, **fields: A
 def test_the_highest_and_the_sum_of_both_are_kept() -> None:
     kept = record(importance=0.4, confidence=0.9, access_count=2, tags=("x", "y"), outcome=0.25)
     other = record(importance=0.7, confidence=0.5, access_count=3, tags=("y", "z"), outcome=0.5)
-    after = combined(kept, other)
+    after = combine(kept, other)
     assert (after.importance, after.confidence, after.access_count) == (0.7, 0.9, 5)
     assert (after.tags, after.outcome) == (("x", "y", "z"), 0.75)
 
@@ -28,15 +28,15 @@ def test_the_highest_and_the_sum_of_both_are_kept() -> None:
 def test_the_later_of_two_metadata_counts() -> None:
     kept = record(metadata={"seen": 1, "by": "Ann"})
     other = record(at=20.0, metadata={"seen": 2, "in": "chat"})
-    assert combined(kept, other).metadata == {"seen": 2, "by": "Ann", "in": "chat"}
-    assert combined(other, kept).metadata == {"seen": 2, "by": "Ann", "in": "chat"}
+    assert combine(kept, other).metadata == {"seen": 2, "by": "Ann", "in": "chat"}
+    assert combine(other, kept).metadata == {"seen": 2, "by": "Ann", "in": "chat"}
 
 
 def test_what_a_record_lacks_it_takes() -> None:
     other = record(category="place", source="mail")
-    assert combined(record(), other).category == "place"
-    assert combined(record(), other).source == "mail"
-    assert combined(record(category="fact"), other).category == "fact"
+    assert combine(record(), other).category == "place"
+    assert combine(record(), other).source == "mail"
+    assert combine(record(category="fact"), other).category == "fact"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_a_record_lacks_it_takes() -> None:
 def test_it_expires_when_the_last_of_them_would(
     one: float | None, other: float | None, expected: float | None
 ) -> None:
-    assert combined(record(expires_at=one), record(expires_at=other)).expires_at == expected
+    assert combine(record(expires_at=one), record(expires_at=other)).expires_at == expected
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_it_expires_when_the_last_of_them_would(
 def test_it_was_accessed_when_either_was(
     one: float | None, other: float | None, expected: float | None
 ) -> None:
-    after = combined(record(last_accessed_at=one), record(last_accessed_at=other))
+    after = combine(record(last_accessed_at=one), record(last_accessed_at=other))
     assert after.last_accessed_at == expected
 
 
 def test_what_happened_happened_when_it_was_last_told_to() -> None:
-    assert combined(record(), record(at=20.0)).occurred_at == 10.0
+    assert combine(record(), record(at=20.0)).occurred_at == 10.0
     dated = record(occurred_at=3.0), record(at=20.0, occurred_at=4.0)
-    assert combined(*dated).occurred_at == 4.0
+    assert combine(*dated).occurred_at == 4.0
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ def test_what_happened_happened_when_it_was_last_told_to() -> None:
     ],
 )
 def test_the_fuller_text_stays(kept: str, other: str, expected: str) -> None:
-    assert combined(record(kept), record(other)).content == expected
+    assert combine(record(kept), record(other)).content == expected
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1))
 def test_what_two_earned_together_never_archives(one: float, other: float) -> None:
-    after = combined(record(outcome=max(one, -0.5)), record(outcome=max(other, -0.5)))
+    after = combine(record(outcome=max(one, -0.5)), record(outcome=max(other, -0.5)))
     assert -0.5 <= after.outcome <= 1

@@ -7,7 +7,7 @@ import pytest
 from bethink import HashEmbedder, MemoryRecord, MemoryStore
 from bethink.features.duplicates import near_duplicates
 from bethink.features.duplicates.near_duplicates import DuplicateSearch
-from bethink.features.statements import read
+from bethink.features.statements import parse_record
 
 EMBEDDER = HashEmbedder(64)
 LONG = "the nightly backup of the billing database runs on the small server in the cellar"
@@ -27,7 +27,7 @@ def found(store: MemoryStore, nearest: DuplicateSearch, record: MemoryRecord) ->
     """Return the content of the record that is found for *record*."""
     with store._engine.writing() as transaction:
         nearest.begin(transaction)
-        pair = nearest.to(transaction, read(record))
+        pair = nearest.to(transaction, parse_record(record))
     return None if pair is None else pair[1].content
 
 
@@ -69,7 +69,7 @@ def test_what_was_stored_meanwhile_is_found() -> None:
 
 
 def test_of_many_that_are_all_near_each_finds_its_like(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near_duplicates, "NEAREST", 2)
+    monkeypatch.setattr(near_duplicates, "MAX_CANDIDATES", 2)
     with MemoryStore(embedder=EMBEDDER) as store:
         texts = [f"{LONG} of house {number}" for number in range(20)]
         store.store_many(texts)
@@ -81,7 +81,7 @@ def test_of_many_that_are_all_near_each_finds_its_like(monkeypatch: pytest.Monke
 def test_of_many_that_are_nearer_those_with_the_same_figures_come_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(near_duplicates, "NEAREST", 2)
+    monkeypatch.setattr(near_duplicates, "MAX_CANDIDATES", 2)
     pattern = f"{LONG}, as the team on the second floor says in its report about house {{}}"
     with MemoryStore(embedder=EMBEDDER) as store:
         store.store_many([pattern.format(number) for number in range(20)])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import MemoryRecord
-from bethink.features.duplicates.repetition import about, repeats
+from bethink.features.duplicates.repetition import fact_identity, find_repetitions
 
 
 def record(content: str, **fields: Any) -> MemoryRecord:
@@ -23,8 +23,8 @@ def record(content: str, **fields: Any) -> MemoryRecord:
 
 
 def is_repeated(first: MemoryRecord, second: MemoryRecord) -> bool:
-    assert repeats([first])[0] is False
-    return repeats([first, second])[1]
+    assert find_repetitions([first])[0] is False
+    return find_repetitions([first, second])[1]
 
 
 @pytest.mark.parametrize(
@@ -108,18 +108,20 @@ def test_a_repetition_hides_nothing_itself() -> None:
         "the cats dance every Friday near green hills inside Jericho",
         "the dance every Friday near green hills inside Jericho",
     ]
-    assert repeats(record(content) for content in contents) == [False, True, False]
+    assert find_repetitions(record(content) for content in contents) == [False, True, False]
 
 
 def test_what_others_say_makes_no_repetition_of_two_that_are_none_alone() -> None:
     assert not is_repeated(record("7 a b"), record("7a b"))
-    assert repeats(map(record, ("7 a b", "7a 7a x", "7a b"))) == [False, False, False]
+    assert find_repetitions(map(record, ("7 a b", "7a 7a x", "7a b"))) == [False, False, False]
 
 
 def test_a_repetition_is_found_however_many_stand_between() -> None:
     others = [f"guest {number} likes tea" for number in range(600)]
     contents = ["The cat sleeps at noon", *others, "the cat sleeps at noon", "guest 7 likes tea"]
-    assert [place for place, again in enumerate(repeats(map(record, contents))) if again] == [
+    assert [
+        place for place, again in enumerate(find_repetitions(map(record, contents))) if again
+    ] == [
         601,
         602,
     ]
@@ -130,7 +132,7 @@ def repeats_by_trying(memories: list[MemoryRecord]) -> list[bool]:
     kept: list[MemoryRecord] = []
     told = []
     for memory in memories:
-        same = [each for each in kept if about(each) == about(memory)]
+        same = [each for each in kept if fact_identity(each) == fact_identity(memory)]
         told.append(any(is_repeated(each, memory) for each in same))
         kept += [] if told[-1] else [memory]
     return told
@@ -155,4 +157,4 @@ WORDS = ("Ann", "likes", "é茶", "tea", "so", "the", "don\u2019t", "7", "7th", 
 )
 def test_many_are_compared_as_two_are(memories: list[MemoryRecord]) -> None:
     distinct = [replace(each, id=str(place)) for place, each in enumerate(memories)]
-    assert repeats(distinct) == repeats_by_trying(distinct)
+    assert find_repetitions(distinct) == repeats_by_trying(distinct)

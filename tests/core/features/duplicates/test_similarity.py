@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bethink import MemoryRecord
-from bethink.features.duplicates.similarity import DuplicateFinderIndex, cosine, say_the_same
-from bethink.features.statements import ParsedRecord, read
+from bethink.features.duplicates.similarity import DuplicateIndex, are_interchangeable, cosine
+from bethink.features.statements import ParsedRecord, parse_record
 
 WORDS = ["the", "office", "is", "in", "Lyon", "not", "now", "3", "4", "by", "Ann", "Monday"]
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), max_size=12)
@@ -19,21 +19,21 @@ texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), max
 
 def reading(content: str, id: str = "a", at: float = 0.0, **fields: Any) -> ParsedRecord:
     place: dict[str, Any] = {"namespace": "default", "occurred_at": at}
-    return read(
+    return parse_record(
         MemoryRecord(id=id, content=content, created_at=at, updated_at=at, **place | fields)
     )
 
 
-def known(*readings: ParsedRecord, cosine: float = 1.0) -> DuplicateFinderIndex:
-    found = DuplicateFinderIndex(lambda one, other: cosine)
-    for each in readings:
+def known(*parsed_records: ParsedRecord, cosine: float = 1.0) -> DuplicateIndex:
+    found = DuplicateIndex(lambda one, other: cosine)
+    for each in parsed_records:
         found.add(each)
     return found
 
 
 def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     text = "The office is in Lyon"
-    return say_the_same(reading(text, "a", **one), reading(text, "b", **other), 1.0)
+    return are_interchangeable(reading(text, "a", **one), reading(text, "b", **other), 1.0)
 
 
 def test_records_that_say_the_same_are_one_fact() -> None:
@@ -113,7 +113,7 @@ def test_what_differs_besides_the_words_keeps_them_apart(
     ],
 )
 def test_what_is_said_in_another_manner_is_not_the_same(one: str, other: str) -> None:
-    assert not say_the_same(reading(one), reading(other, "b"), 1.0)
+    assert not are_interchangeable(reading(one), reading(other, "b"), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_what_is_said_in_another_manner_is_not_the_same(one: str, other: str) ->
     ],
 )
 def test_what_is_said_in_other_words_of_little_weight_is_the_same(one: str, other: str) -> None:
-    assert say_the_same(reading(one), reading(other, "b"), 0.95)
+    assert are_interchangeable(reading(one), reading(other, "b"), 0.95)
 
 
 @pytest.mark.slow
@@ -144,16 +144,16 @@ def test_what_is_said_in_other_words_of_little_weight_is_the_same(one: str, othe
 def test_the_like_of_a_record_is_found_as_if_all_were_asked(
     contents: list[str], nearness: float
 ) -> None:
-    readings = [reading(text, f"{number:02}", number) for number, text in enumerate(contents)]
+    parsed_records = [reading(text, f"{number:02}", number) for number, text in enumerate(contents)]
     asked = reading("the office is not in Lyon now", "new", 99.0)
-    for number, each in enumerate([*readings, asked]):
-        earlier = readings[:number]
-        found = known(*earlier, cosine=nearness).like(each)
+    for number, each in enumerate([*parsed_records, asked]):
+        earlier = parsed_records[:number]
+        found = known(*earlier, cosine=nearness).find_nearest(each)
         every = [
             (-alike, other.record.id)
             for other in earlier
             for alike in [1.0 if other.record.content == each.record.content else nearness]
-            if say_the_same(each, other, alike)
+            if are_interchangeable(each, other, alike)
         ]
         assert (found and (-found[1], found[0].record.id)) == min(every, default=None)
 
@@ -171,8 +171,8 @@ def test_the_like_of_a_record_is_found_as_if_all_were_asked(
     ],
 )
 def test_in_other_languages_a_word_or_an_accent_more_keeps_them_apart(one: str, other: str) -> None:
-    assert not say_the_same(reading(one), reading(other, "b"), 1.0)
-    assert say_the_same(reading(one), reading(f"{one}.", "b"), 1.0)
+    assert not are_interchangeable(reading(one), reading(other, "b"), 1.0)
+    assert are_interchangeable(reading(one), reading(f"{one}.", "b"), 1.0)
 
 
 @pytest.mark.parametrize(("fuller", "briefer"), [(0, 1), (1, 0)])
@@ -181,23 +181,25 @@ def test_a_text_with_a_word_more_is_found_both_ways(fuller: int, briefer: int) -
         reading("The kitchen is painted green", "a"),
         reading("The big kitchen is painted green", "b"),
     )
-    found = known(told[fuller]).like(told[briefer])
+    found = known(told[fuller]).find_nearest(told[briefer])
     assert found == (told[fuller], 1.0)
 
 
 def test_what_a_record_said_before_is_no_longer_known() -> None:
     before, after = reading("The office is in Lyon"), reading("The office is in Graz")
     asked = reading("The office is in Lyon", "b")
-    assert known(before).like(asked) is not None
-    assert known(before, after).like(asked) is None
+    assert known(before).find_nearest(asked) is not None
+    assert known(before, after).find_nearest(asked) is None
     both = known(before)
     both.forget("a")
     both.forget("a")
-    assert both.like(asked) is None
+    assert both.find_nearest(asked) is None
 
 
 def test_of_equal_texts_no_vector_is_asked_for() -> None:
-    assert known(reading("Я живу в Москве"), cosine=0.0).like(reading("Я живу в Москве", "b"))
+    assert known(reading("Я живу в Москве"), cosine=0.0).find_nearest(
+        reading("Я живу в Москве", "b")
+    )
 
 
 @pytest.mark.parametrize(

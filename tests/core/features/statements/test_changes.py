@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bethink.features.statements.changes import as_it_is_now
+from bethink.features.statements.changes import rewrite_changes
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from bethink.features.statements.changes import as_it_is_now
     ],
 )
 def test_a_change_is_told_by_what_it_led_to(told: str, now: str) -> None:
-    assert as_it_is_now(told) == now
+    assert rewrite_changes(told) == now
 
 
 @pytest.mark.parametrize(
@@ -43,4 +43,4 @@ def test_a_change_is_told_by_what_it_led_to(told: str, now: str) -> None:
     ],
 )
 def test_what_tells_of_no_other_value_stays(told: str) -> None:
-    assert as_it_is_now(told) == told
+    assert rewrite_changes(told) == told
