@@ -160,6 +160,7 @@ class AsyncMemoryStore(_AsyncView):
     import_ = _async_write(MemoryStore.import_)
     verify = _async_read(MemoryStore.verify)
     repair = _async_write(MemoryStore.repair)
+    backup = _async_write(MemoryStore.backup)
     close = _async_write(MemoryStore.close)
 
     async def as_of(self, when: When) -> AsyncPast:

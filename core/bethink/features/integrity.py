@@ -7,6 +7,7 @@ embedder's vectors, can always be made again, and so can the backend's own looku
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -14,9 +15,10 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from ..errors import CorruptStoreError, StorageError
+from ..errors import CorruptStoreError, StorageError, ValidationError
 from ..memory.engine import Engine
 from ..memory.memories import Memories
+from ..model import fields
 from ..model.namespaces import EVERYWHERE
 from ..model.port import DIMENSION, EMBEDDED, Access, Entry, Inspection, Place, RecordTrace
 from ..model.records import Integrity, MemoryRecord, Problem, ProblemKind, Repair, different
@@ -29,7 +31,7 @@ _BATCH_RECORDS: Final = 64
 
 
 class IntegrityVerbs(Memories):
-    """The verbs ``verify`` and ``repair``."""
+    """The verbs ``verify``, ``repair`` and ``backup``."""
 
     def verify(self) -> Integrity:
         """Check everything in the file and report damage; nothing is changed.
@@ -53,6 +55,20 @@ class IntegrityVerbs(Memories):
                 left = _find_problems(self._engine)
         remaining = frozenset(left)
         return Repair(tuple(each for each in before if each not in remaining), left)
+
+    def backup(self, target: str | os.PathLike[str]) -> None:
+        """Copy the store into the new file *target*, while threads and processes go on writing.
+
+        The copy holds one moment, with all history, and opens as a store, with the same
+        integrity key if there is one. The complete copy appears at once, checked and for the owner
+        only. An existing *target* raises ``ValidationError``, damage ``CorruptStoreError``.
+        """
+        path = os.path.abspath(fields.path("target", target))
+        self._engine.check_open()
+        if os.path.lexists(path):
+            raise ValidationError(f"{path} exists already, and a backup overwrites nothing")
+        self._engine.flush()
+        self._engine.backend.backup(path)
 
 
 def _find_problems(engine: Engine, most: int | None = None) -> tuple[Problem, ...]:

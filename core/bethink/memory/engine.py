@@ -326,8 +326,8 @@ class Engine:
             self.flush()
 
     def flush(self) -> None:
-        """Write all pending accesses."""
-        if self.index.touches:
+        """Write all pending accesses, unless the store is read only."""
+        if self.index.touches and not self.backend.read_only:
             with self.writing(closing=True):
                 pass
 
@@ -359,7 +359,8 @@ class Engine:
                 return
             try:
                 self.flush()
-                self.index.save(closing=True)
+                if not self.backend.read_only:
+                    self.index.save(closing=True)
             finally:
                 self._closed = True
                 self.backend.close()

@@ -7,7 +7,18 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Final, Literal, Self, TypedDict, TypeVar, Unpack, get_args
+from typing import (
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    NoReturn,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    get_args,
+)
 
 import numpy as np
 import numpy.typing as npt
@@ -530,6 +541,12 @@ class Memories(View):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a store cannot be copied or pickled; pass its location and open the file again, use "
+            "one store in all threads, or copy the file with backup"
+        )
 
     def __repr__(self) -> str:
         return f"MemoryStore({self.location!r})"

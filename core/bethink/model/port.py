@@ -210,6 +210,8 @@ class Backend(Protocol):
     """Where a store's memories live. Safe for threads, processes and forks."""
 
     location: str
+    read_only: bool
+    """Whether every write is refused, for want of permission."""
 
     @property
     def journal_reader(self) -> JournalReader:
@@ -310,6 +312,12 @@ class Backend(Protocol):
         self, limit: int | None, id: str | None, scope: Scope | None, since: int
     ) -> list[LogEntry]:
         """Return journal entries, newest first."""
+
+    def backup(self, target: str) -> None:
+        """Copy all data at one moment into the new file *target*, while writers go on.
+
+        Raise ``CorruptStoreError`` if the copy is damaged as the original is; no file is left.
+        """
 
     def sleep(self) -> None:
         """Finish current work, release everything and hold still, for a fork."""

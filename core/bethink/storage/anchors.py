@@ -47,9 +47,9 @@ class FileAnchor:
 
     def read(self) -> str | None:
         """Return the line, None if none was ever written."""
+        if self.path.exists() and not self.path.is_file():
+            raise StorageError(str(self.path), "is no file, so no anchor")
         try:
-            if self.path.exists() and not self.path.is_file():
-                raise StorageError(str(self.path), "is no file, so no anchor")
             with self.path.open(encoding="utf-8") as file:
                 return file.read(_MAX_LINE).strip() or None
         except FileNotFoundError:
@@ -74,8 +74,8 @@ class FileAnchor:
             if self._durable:
                 os.fsync(file)
         os.replace(part, self.path)
-        if self._durable and fcntl is not None:
-            _sync_folder(self.path.parent)
+        if self._durable:
+            sync(self.path.parent)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -94,8 +94,11 @@ class FileAnchor:
             os.close(lock)
 
 
-def _sync_folder(folder: Path) -> None:
-    opened = os.open(folder, os.O_RDONLY)
+def sync(path: str | os.PathLike[str]) -> None:
+    """Have the file or folder at *path* survive a power cut."""
+    if fcntl is None:  # pragma: no cover - Windows, where a folder cannot be synced
+        return
+    opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
     finally:

@@ -37,6 +37,7 @@ class PastBackend:
 
     def __init__(self, backend: Backend, embed: Embed, seq: int) -> None:
         self.location = backend.location
+        self.read_only = True
         self.journal_reader = backend.journal_reader
         self._present = backend
         self._embed = embed
@@ -171,6 +172,10 @@ class PastBackend:
 
     def scrub(self) -> None:
         """Do nothing: what was erased is erased from the past, too."""
+
+    def backup(self, target: str) -> None:
+        """Copy the present: the copy has the same past."""
+        self._present.backup(target)
 
     def sleep(self) -> None:
         """Do nothing: what is asked is asked of the present."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
+import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -22,6 +26,8 @@ from bethink import (
     ValidationError,
 )
 from bethink.storage import FileAnchor, open_backend
+
+from .processes import Child, Say, forks
 
 KEY = b"sixteen bytes or more"
 
@@ -194,3 +200,70 @@ def test_no_read_that_failed_keeps_a_file_from_being_cleaned(
     store._engine.backend._connections.rewrite(0.05)  # type: ignore[attr-defined]
     with suppress(CorruptStoreError):
         store.close()
+
+
+def as_nobody(work: Callable[[], None]) -> None:
+    """Run *work* in a process that permissions hold for."""
+
+    def run(_: Say) -> None:
+        if os.geteuid() == 0:
+            os.seteuid(65534)
+        work()
+
+    Child(run).result()
+
+
+@pytest.fixture
+def shelf() -> Iterator[Path]:
+    """Return a folder that every user may enter."""
+    with TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+        os.chmod(folder, 0o755)
+
+
+def copy_files(folder: Path, shelf: Path) -> None:
+    for file in folder.glob("memory.db*"):
+        shutil.copy(file, shelf)
+        (shelf / file.name).chmod(0o444)
+
+
+def look(store: MemoryStore) -> None:
+    assert [hit.record.id for hit in store.recall("whale")] == ["a"]
+    assert store.as_of(1).count() == 1
+    assert store.verify().ok
+
+
+@forks
+@pytest.mark.parametrize("log", [False, True], ids=["alone", "with a log"])
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "keyed"])
+def test_a_store_without_write_permission_is_read(
+    tmp_path: Path, shelf: Path, key: bytes | None, log: bool
+) -> None:
+    path = shelf / "memory.db"
+    with opened(tmp_path / "memory.db", integrity_key=key) as store:
+        store.store("A whale sings", id="a")
+        look(store)  # imports what a process without permissions cannot
+        if log:
+            copy_files(tmp_path, shelf)
+    if not log:
+        copy_files(tmp_path, shelf)
+    shelf.chmod(0o555)
+
+    def read() -> None:
+        with opened(path, integrity_key=key) as store:
+            look(store)
+            for write in (lambda: store.store("b"), lambda: store.erase("a")):
+                with pytest.raises(StorageError, match=r"memory\.db: cannot be written"):
+                    write()
+
+    before = sorted(shelf.iterdir())
+    as_nobody(read)
+    assert sorted(shelf.iterdir()) == before
+    assert len(before) == (3 if log else 1)
+
+
+@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_store_that_is_copied_says_what_to_do_instead(clone: Callable[[object], object]) -> None:
+    with MemoryStore() as store, pytest.raises(TypeError, match="pass its location"):
+        clone(store)

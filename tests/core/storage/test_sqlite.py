@@ -154,14 +154,19 @@ def test_a_folder_that_cannot_be_written_is_an_error() -> None:
         assert os.listdir(folder) == []
 
 
-def test_a_file_that_cannot_be_written_is_an_error() -> None:
+def test_a_file_that_cannot_be_written_refuses_writes() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         path = Path(folder) / "memory.db"
         open_backend(path).close()
         path.chmod(0o444)
-        with without_privileges(), pytest.raises(StorageError, match="readonly"):
-            open_backend(path)
+        with (
+            without_privileges(),
+            closing(open_backend(path)) as backend,
+            pytest.raises(StorageError, match="cannot be written"),
+            backend.write(),
+        ):
+            pass
 
 
 def test_stores_in_memory_are_separate() -> None:

@@ -27,7 +27,7 @@ from .erasing import ENTRIES_OF, ERASED, SCRUBBED, once_in
 from .inspection import SQLiteInspection
 from .journal_reader import SQLiteJournalReader, logged
 from .loading import load, save
-from .opening import MEMORY
+from .opening import MEMORY, copy_to
 from .reading import read_entries, read_fact, read_head, read_number, read_rows
 from .rows import HOLDS_KEY, JSON_LIST, spanning, to_vector, within, within_any
 from .schema import remove_backups
@@ -56,6 +56,7 @@ class SQLiteBackend:
         renewal = partial(renewed_codes, key=integrity_key)
         self._connections = Connections(location, durability, renewal)
         self.location = self._connections.path
+        self.read_only = self._connections.read_only
         try:
             self._guard = guard(self._connections, integrity_key, anchor)
         except BaseException:
@@ -293,6 +294,11 @@ class SQLiteBackend:
             remove_backups(self.location)
         with self.write() as writer:
             writer.set(SCRUBBED, str(erased))
+
+    def backup(self, target: str) -> None:
+        """Copy all that there is now into the new file *target*, while writers go on."""
+        with self._connections.lasting() as connection:
+            copy_to(connection, self.location, target)
 
     def sleep(self) -> None:
         """Let go of the file and hold still, for a fork."""

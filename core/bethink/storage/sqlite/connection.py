@@ -13,7 +13,16 @@ from typing import Any, Final, Literal
 
 from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClosedError
 from ...model.forks import opening
-from .opening import MEMORY, Connection, connect, explained, prepare
+from .opening import (
+    MEMORY,
+    READ_ONLY,
+    Connection,
+    connect,
+    connect_to_read,
+    explained,
+    is_writable,
+    prepare,
+)
 from .schema import Renewal, migrate
 from .write_queue import Turnstile, run_unlocked, waited
 
@@ -74,6 +83,7 @@ class Connections:
             if path != MEMORY:
                 prepare(path)
             self._file = None if path == MEMORY else self._named()
+            self.read_only = path != MEMORY and not is_writable(path)
             self._renew_locks()
             self._turnstile = Turnstile(self.path, BUSY_SECONDS)
             self._open()
@@ -81,7 +91,8 @@ class Connections:
     def _open(self) -> None:
         self._writer = self._connect()
         try:
-            migrate(self._writer, self.path, self._renewal)
+            if not self.read_only:
+                migrate(self._writer, self.path, self._renewal)
             self._reader = self._writer if self.path == MEMORY else self._connect()
         except BaseException:
             self._writer.close()
@@ -90,6 +101,8 @@ class Connections:
 
     def _connect(self) -> Connection:
         self._check_there()  # or it would be made anew, for all to read
+        if self.read_only:
+            return connect_to_read(self.path, BUSY_SECONDS)
         return connect(self.path, self._synchronous, BUSY_SECONDS)
 
     def _check_there(self) -> None:
@@ -140,6 +153,8 @@ class Connections:
 
     def _join(self) -> _Group:
         """Enter the open transaction, or begin one."""
+        if self.read_only:
+            raise StorageError(self.path, READ_ONLY)
         with self._counting:
             self._waiting += 1
         try:
@@ -318,7 +333,8 @@ class Connections:
                 self._commit(self._group)
             self._closed = True
             self._writer.close()
-            self._turnstile.remove()
+            if not self.read_only:
+                self._turnstile.remove()
             with self._read_lock:
                 self._reader.close()
 

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from ...errors import CorruptStoreError, NotABethinkFileError, StorageError, StoreBusyError
-from .schema import APPLICATION_ID, version_of
+from ..anchors import sync
+from .schema import APPLICATION_ID, LATEST, version_of
 from .write_queue import run_unlocked
 
 MEMORY: Final = ":memory:"
+READ_ONLY: Final = "cannot be written: there is no permission for the file or its folder"
 _PAUSE: Final = 0.01
 _PRAGMAS: Final = (
     "PRAGMA foreign_keys = ON",
@@ -76,6 +78,70 @@ def connect(path: str, synchronous: str, patience: float) -> Connection:
         connection.close()
         raise
     return connection
+
+
+def is_writable(path: str) -> bool:
+    """Return whether the file at *path* can be written, and files be made beside the file."""
+    place = os.path.realpath(path)
+    effective = os.access in os.supports_effective_ids
+    return all(
+        os.access(each, os.W_OK, effective_ids=effective)
+        for each in (place, os.path.dirname(place))
+    )
+
+
+def connect_to_read(path: str, patience: float) -> Connection:
+    """Return a connection to a file that cannot be written.
+
+    SQLite reads a log beside the file if the log's index is there, too. Without a log, nobody
+    else has the file open, and SQLite needs no index.
+    """
+    place = os.path.realpath(path)
+    log = os.path.exists(f"{place}-wal") and os.path.getsize(f"{place}-wal")
+    connection = sqlite3.connect(
+        f"{Path(place).as_uri()}?mode=ro{'' if log else '&immutable=1'}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=Connection,
+    )
+    try:
+        connection.wait_for_locks(patience)
+        if (version := version_of(connection, path)) != LATEST:
+            raise StorageError(path, f"needs an upgrade from version {version}, but {READ_ONLY}")
+        for pragma in _PRAGMAS:
+            connection.execute(pragma)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def copy_to(connection: sqlite3.Connection, path: str, target: str) -> None:
+    """Copy what *connection* sees of the file at *path* into the new file *target*.
+
+    *target* appears complete, checked and private, or not at all.
+    """
+    part = f"{target}.part"
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StorageError(part, error.strerror or str(error)) from error
+    try:
+        with closing(sqlite3.connect(part)) as copy:
+            connection.backup(copy)
+            (found,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
+        if found != "ok":
+            raise CorruptStoreError(path, f"its copy is damaged: {found}")
+        sync(part)
+        os.replace(part, target)
+        sync(os.path.dirname(target))
+    except StorageError:
+        raise
+    except OSError as error:
+        raise StorageError(target, f"the copy cannot be written: {error}") from error
+    finally:
+        Path(part).unlink(missing_ok=True)
 
 
 class explained:  # lower case like contextlib.suppress, which it resembles
