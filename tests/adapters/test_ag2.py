@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -18,10 +19,10 @@ pytest.importorskip("ag2.assembly")
 from ag2 import Agent
 from ag2.assembly import AssemblyPolicy
 from ag2.config import LLMClient, ModelConfig
-from ag2.events import ModelMessage, ModelResponse, ToolCallEvent, ToolCallsEvent
+from ag2.events import ModelMessage, ModelRequest, ModelResponse, ToolCallEvent, ToolCallsEvent
 
-from bethink import EVERYWHERE, MemoryStore, Subtree, ValidationError
-from bethink_adapters.ag2 import RecallPolicy, remembering
+from bethink import MemoryStore, Subtree, ValidationError
+from bethink_adapters.ag2 import RecallPolicy, erase_user, remembering
 
 from ..stored import said
 from .contract import FACT, QUESTION, AdapterContract, GatedStore, cancel_at_gate, place
@@ -89,13 +90,17 @@ async def stream_of(reply: Any) -> list[Any]:
 
 
 def test_a_policy_passes_for_one_of_ag2(store: MemoryStore) -> None:
-    assert isinstance(RecallPolicy(store), AssemblyPolicy)
+    assert isinstance(RecallPolicy(store, namespace="default"), AssemblyPolicy)
 
 
 def test_the_block_stands_before_the_last_request_and_in_no_stream(store: MemoryStore) -> None:
     store.store(FACT)
     model = Scripted("Hi.", "There.")
-    reply = ask(Agent("helper", config=model, assembly=[RecallPolicy(store)]), "Hello.", QUESTION)
+    reply = ask(
+        Agent("helper", config=model, assembly=[RecallPolicy(store, namespace="default")]),
+        "Hello.",
+        QUESTION,
+    )
     shown = read(model.prompts[-1])
     assert [shown[0], shown[1], shown[3]] == ["Hello.", "Hi.", QUESTION]
     assert FACT in shown[2]
@@ -112,7 +117,12 @@ def test_what_a_tool_returned_recalls_too(store: MemoryStore, returned: Any) -> 
 
     model = Scripted(ToolCallEvent("dessert"), "Better not.")
     ask(
-        Agent("waiter", config=model, tools=[dessert], assembly=[RecallPolicy(store)]),
+        Agent(
+            "waiter",
+            config=model,
+            tools=[dessert],
+            assembly=[RecallPolicy(store, namespace="default")],
+        ),
         "May Ann eat what you serve?",
     )
     seen = [str(read(prompt)) for prompt in model.prompts]
@@ -140,14 +150,19 @@ def test_without_a_request_nothing_is_recalled(store: MemoryStore) -> None:
     store.store(FACT)
     answer: list[Any] = [ModelResponse(ModelMessage(QUESTION))]
     given = ["Be brief."], answer
-    assert asyncio.run(RecallPolicy(store).apply(*given, None)) == given
+    assert asyncio.run(RecallPolicy(store, namespace="default").apply(*given, None)) == given
 
 
 def test_a_new_agent_knows_what_an_earlier_one_heard(store: MemoryStore) -> None:
-    first = Agent("one", config=Scripted("Noted."), middleware=[remembering(store)])
+    first = Agent(
+        "one", config=Scripted("Noted."), middleware=[remembering(store, namespace="default")]
+    )
     ask(first, "I always take my coffee with oat milk.")
     model = Scripted("With oat milk.")
-    ask(Agent("two", config=model, assembly=[RecallPolicy(store)]), "How do I take my coffee?")
+    ask(
+        Agent("two", config=model, assembly=[RecallPolicy(store, namespace="default")]),
+        "How do I take my coffee?",
+    )
     assert "oat milk" in read(model.prompts[-1])[0]
 
 
@@ -155,7 +170,11 @@ def test_a_new_agent_knows_what_an_earlier_one_heard(store: MemoryStore) -> None
 
 
 def test_what_is_asked_and_answered_is_remembered_with_its_stream(store: MemoryStore) -> None:
-    agent = Agent("helper", config=Scripted("Hi Ann.", "Fine."), middleware=[remembering(store)])
+    agent = Agent(
+        "helper",
+        config=Scripted("Hi Ann.", "Fine."),
+        middleware=[remembering(store, namespace="default")],
+    )
     reply = ask(agent, "I am Ann.", "I like tea.")
     assert said(store) == [
         *(("user", "I am Ann."), ("assistant", "Hi Ann.")),
@@ -165,21 +184,74 @@ def test_what_is_asked_and_answered_is_remembered_with_its_stream(store: MemoryS
 
 
 def test_a_question_with_a_blank_answer_is_remembered(store: MemoryStore) -> None:
-    ask(Agent("helper", config=Scripted(" "), middleware=[remembering(store)]), "I am Ann.")
+    ask(
+        Agent("helper", config=Scripted(" "), middleware=[remembering(store, namespace="default")]),
+        "I am Ann.",
+    )
     assert said(store) == [("user", "I am Ann.")]
 
 
-def test_a_turn_that_fails_is_not_remembered(store: MemoryStore) -> None:
+def test_a_turn_that_fails_keeps_the_words_of_the_user(store: MemoryStore) -> None:
+    memory = remembering(store, namespace="default")
     with pytest.raises(IndexError):
-        ask(Agent("helper", config=Scripted(), middleware=[remembering(store)]), QUESTION)
-    assert store.count(namespace=EVERYWHERE) == 0
+        ask(Agent("helper", config=Scripted(), middleware=[memory]), QUESTION)
+    assert said(store) == [("user", QUESTION)]
+
+
+def test_what_is_said_again_is_remembered_again(store: MemoryStore) -> None:
+    memory = remembering(store, namespace="default")
+    lines = ["I live in Oslo.", "I live in Rome.", "I live in Oslo.", "Yes.", "Yes."]
+    ask(Agent("helper", config=Scripted(*["Noted."] * 5), middleware=[memory]), *lines)
+    pairs = [(("user", text), ("assistant", "Noted.")) for text in lines]
+    assert said(store) == [turn for pair in pairs for turn in pair]
+
+
+def test_an_answer_made_anew_supersedes(store: MemoryStore) -> None:
+    memory = remembering(store, namespace="default")
+    asked, context = ModelRequest.ensure_request([QUESTION]), SimpleNamespace()
+    context.stream = SimpleNamespace(id="s")
+    for reply in ("Here.", "There."):
+
+        async def answer(event: Any, context: Any, reply: str = reply) -> ModelResponse:
+            return ModelResponse(ModelMessage(reply))
+
+        turn: Any = memory(asked, context)  # type: ignore[arg-type]
+        asyncio.run(turn.on_turn(answer, asked, context))
+    assert said(store) == [("user", QUESTION), ("assistant", "There.")]
+    assert [each.content for each in store.all(state="superseded")] == ["Here."]
+
+
+def test_what_ag2_answers_by_itself_is_not_remembered(store: MemoryStore) -> None:
+    memory = remembering(store, namespace="default")
+    ask(Agent("helper", config=Scripted("HALTED: too long"), middleware=[memory]), QUESTION)
+    assert said(store) == [("user", QUESTION)]
+
+
+def test_in_a_channel_the_task_recalls_beside_the_last_line(store: MemoryStore) -> None:
+    store.store_many([FACT, "The bakery opens at seven."])
+    lines = [f"[ann]: {QUESTION}", "[helper]: When does the bakery open?"]
+    events = [ModelRequest.ensure_request([line]) for line in lines]
+    policy = RecallPolicy(store, namespace="default", k=2)
+    _, shown = asyncio.run(policy.apply([], list(events), None))
+    block = read(shown)[1]
+    assert FACT in block
+    assert "The bakery opens at seven." in block
+
+
+def test_a_namespace_is_required(store: MemoryStore) -> None:
+    for made in (RecallPolicy, remembering):
+        with pytest.raises(TypeError, match="namespace"):
+            made(store)  # type: ignore[operator]
 
 
 def test_a_failing_store_is_logged_and_the_run_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = MemoryStore(tmp_path / "memory.db")
-    parts: dict[str, Any] = {"assembly": [RecallPolicy(store)], "middleware": [remembering(store)]}
+    parts: dict[str, Any] = {
+        "assembly": [RecallPolicy(store, namespace="default")],
+        "middleware": [remembering(store, namespace="default")],
+    }
     store.close()
     with caplog.at_level(logging.WARNING, "bethink_adapters"):
         assert ask(Agent("helper", config=Scripted("No idea."), **parts), QUESTION).body
@@ -190,7 +262,7 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:
     for wrong in ({"k": 0}, {"namespace": ""}, {"budget_tokens": -1}, {"count_tokens": 3}):
         with pytest.raises(ValidationError):
-            RecallPolicy(store, **wrong)
+            RecallPolicy(store, **{"namespace": "ann", **wrong})
     with pytest.raises(ValidationError):
         remembering(store, namespace="")
 
@@ -199,7 +271,7 @@ def test_a_path_is_no_store() -> None:
     path: Any = "agent.db"
     for taking in (RecallPolicy, remembering):
         with pytest.raises(ValidationError, match="must be a MemoryStore, not str"):
-            taking(path)
+            taking(path, namespace="ann")
 
 
 class TestContract(AdapterContract):
@@ -241,6 +313,15 @@ class TestContract(AdapterContract):
             await middleware.on_turn(call_next, asked, reply.context)
 
         asyncio.run(again())
+
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(store, namespace=place(user))
+
+    def run_failing(self, store: MemoryStore, user: str, text: str) -> bool:
+        made = self.made(store, user)
+        with pytest.raises(IndexError):
+            asyncio.run((made["reply"] or made["agent"]).ask(text))
+        return True
 
     def remember(self, store: MemoryStore, user: str, text: str) -> None:
         store.store(text, namespace=place(user))

@@ -19,7 +19,7 @@ pytest.importorskip("autogen.agentchat")
 from autogen import ConversableAgent, GroupChat, GroupChatManager
 
 from bethink import EVERYWHERE, MemoryStore, Subtree, ValidationError
-from bethink_adapters.autogen.classic import MemoryCapability
+from bethink_adapters.autogen.classic import MemoryCapability, erase_user
 
 from ..stored import said
 from .contract import FACT, QUESTION, AdapterContract, GatedStore, cancel_at_gate, place
@@ -69,12 +69,13 @@ class Agent:
         for capability in capabilities:
             capability.add_to_agent(self.agent)
 
-    def ask(self, message: Any, reply: str = "Noted.") -> list[dict[str, Any]]:
-        """Say one thing in the chat so far; return the last prompt."""
-        self.replies.append(reply)
-        self.user.initiate_chat(
-            self.agent, message=message, max_turns=1, clear_history=False, silent=True
-        )
+    def ask(
+        self, message: Any, reply: str | None = "Noted.", **options: Any
+    ) -> list[dict[str, Any]]:
+        """Say one thing in the chat so far; return the last prompt. None for a failing model."""
+        self.replies.extend([reply] if reply is not None else [])
+        options = {"max_turns": 1, "clear_history": False, "silent": True, **options}
+        self.user.initiate_chat(self.agent, message=message, **options)
         return self.prompts[-1] if self.prompts else []
 
     def history(self) -> str:
@@ -87,7 +88,7 @@ class Agent:
 
 def test_the_block_stands_before_the_last_question_and_in_no_history(store: MemoryStore) -> None:
     store.store(FACT)
-    agent = Agent(MemoryCapability(store, remember=False))
+    agent = Agent(MemoryCapability(store, namespace="default", remember=False))
     agent.ask("Hello.", "Hi.")
     prompt = agent.ask(QUESTION, "There.")
     shown = [message["content"] for message in prompt[1:]]
@@ -99,14 +100,16 @@ def test_the_block_stands_before_the_last_question_and_in_no_history(store: Memo
 
 
 def test_a_new_agent_knows_what_an_earlier_one_heard(store: MemoryStore) -> None:
-    Agent(MemoryCapability(store)).ask("I always take my coffee with oat milk.")
-    prompt = Agent(MemoryCapability(store)).ask("How do I take my coffee?")
+    Agent(MemoryCapability(store, namespace="default")).ask(
+        "I always take my coffee with oat milk."
+    )
+    prompt = Agent(MemoryCapability(store, namespace="default")).ask("How do I take my coffee?")
     assert "oat milk" in prompt[-2]["content"]
 
 
 def test_the_texts_of_a_question_with_pictures_are_the_query(store: MemoryStore) -> None:
     store.store(FACT)
-    capability = MemoryCapability(store)
+    capability = MemoryCapability(store, namespace="default")
     parts = [{"type": "image_url", "image_url": {"url": "x"}}, {"type": "text", "text": QUESTION}]
     shown = capability.shown([{"role": "user", "content": parts}])
     assert FACT in shown[0]["content"]
@@ -132,7 +135,7 @@ def test_remembered_code_is_not_executed(store: MemoryStore, tmp_path: Path) -> 
     executor = LocalCommandLineCodeExecutor(work_dir=tmp_path)
     config = {"executor": executor, "last_n_messages": 3}
     store.store(f"The spare key opens by this:\n{code}")
-    memory = MemoryCapability(store, remember=False)
+    memory = MemoryCapability(store, namespace="default", remember=False)
     prompt = Agent(memory, code_execution_config=config).ask(QUESTION, "There.")
     assert "~~~python" in prompt[-2]["content"]
     assert not trace.exists()
@@ -149,7 +152,7 @@ def test_the_block_takes_no_place_among_the_messages_searched_for_code(
     executor = LocalCommandLineCodeExecutor(work_dir=tmp_path)
     agent = Agent(code_execution_config={"executor": executor, "last_n_messages": 2}).agent
     for _ in range(2):
-        MemoryCapability(store).add_to_agent(agent)
+        MemoryCapability(store, namespace="default").add_to_agent(agent)
     messages = [
         {"role": "user", "content": "```python\nprint(6 * 7)\n```"},
         {"role": "user", "content": QUESTION},
@@ -160,7 +163,7 @@ def test_the_block_takes_no_place_among_the_messages_searched_for_code(
 
 def test_speakers_of_a_group_share_what_is_remembered(store: MemoryStore) -> None:
     store.store(FACT)
-    memory = MemoryCapability(store, thread="group")
+    memory = MemoryCapability(store, namespace="default", thread="group")
     one, other = Agent(memory), Agent(memory)
     other.agent._name = "other"
     one.replies.append("Under a pot.")
@@ -184,11 +187,13 @@ def test_speakers_of_a_group_share_what_is_remembered(store: MemoryStore) -> Non
         "exitcode: 0 (execution succeeded)\nCode output: \n42 keys lie here\n",
         "exitcode: 1 (execution failed)\nCode output: ",
         "[Handing off to expert]",
+        "LLM call blocked by safeguard",
+        "TERMINATE",
     ],
 )
 def test_what_agents_write_by_themselves_is_no_question(store: MemoryStore, note: str) -> None:
     store.store(FACT)
-    agent = Agent(MemoryCapability(store))
+    agent = Agent(MemoryCapability(store, namespace="default"))
     agent.ask(QUESTION, "```python\nlook()\n```")
     prompt = agent.ask(note, "There.")
     places = [at for at, message in enumerate(prompt) if "cobalt" in str(message["content"])]
@@ -196,11 +201,62 @@ def test_what_agents_write_by_themselves_is_no_question(store: MemoryStore, note
     assert note not in [text for _, text in said(store)]
 
 
+def test_in_a_group_the_task_recalls_beside_the_last_line(store: MemoryStore) -> None:
+    store.store_many([FACT, "The bakery opens at seven."])
+    capability = MemoryCapability(store, namespace="default", k=2)
+    messages = [
+        {"role": "user", "name": "ann", "content": QUESTION},
+        {"role": "user", "name": "helper", "content": "When does the bakery open?"},
+    ]
+    *_, block, _ = capability.shown(messages)
+    assert FACT in block["content"]
+    assert "The bakery opens at seven." in block["content"]
+
+
 # -- what is remembered
 
 
+@pytest.mark.parametrize("clear", [False, True])
+def test_what_is_said_again_is_remembered_again(store: MemoryStore, clear: bool) -> None:
+    agent = Agent(MemoryCapability(store, namespace="default"))
+    lines = ["I live in Oslo.", "I live in Rome.", "I live in Oslo.", "Yes.", "Yes."]
+    for text in lines:
+        agent.ask(text, clear_history=clear)
+    assert said(store) == [pair for text in lines for pair in (("ann", text), ("helper", "Noted."))]
+
+
+def test_words_of_a_failed_reply_are_remembered_once(store: MemoryStore) -> None:
+    agent = Agent(MemoryCapability(store, namespace="default"))
+    with pytest.raises(IndexError):
+        agent.ask("I am Ann.", None)
+    assert said(store) == [("ann", "I am Ann.")]
+    agent.ask("I am Ann.", "Hi Ann.", clear_history=True)
+    assert said(store) == [("ann", "I am Ann."), ("helper", "Hi Ann.")]
+
+
+def test_chats_with_two_agents_are_two_conversations(store: MemoryStore) -> None:
+    agent = Agent(MemoryCapability(store, namespace="default", thread="monday"))
+    ann, bob = agent.user, ConversableAgent("bob", llm_config=False, human_input_mode="NEVER")
+    for number in range(3):
+        for agent.user in (ann, bob):
+            agent.ask(f"Question {number}.", "Yes.")
+    names = [author for author, _ in said(store)]
+    assert names == ["ann", "helper", "bob", "helper"] * 3
+
+
+def test_results_carried_over_from_another_chat_are_not_said(store: MemoryStore) -> None:
+    agent = Agent(MemoryCapability(store, namespace="default"))
+    agent.ask("I am Ann.", carryover="The summary of an earlier chat.")
+    assert said(store) == [("ann", "I am Ann."), ("helper", "Noted.")]
+
+
+def test_a_namespace_is_required(store: MemoryStore) -> None:
+    with pytest.raises(TypeError, match="namespace"):
+        MemoryCapability(store)  # type: ignore[call-arg]
+
+
 def test_what_is_heard_and_said_is_remembered_with_its_author(store: MemoryStore) -> None:
-    agent = Agent(MemoryCapability(store, thread="monday"))
+    agent = Agent(MemoryCapability(store, namespace="default", thread="monday"))
     agent.ask("I am Ann.", "Hello Ann.")
     agent.ask("I like tea.", "Fine.")
     assert said(store) == [
@@ -211,7 +267,7 @@ def test_what_is_heard_and_said_is_remembered_with_its_author(store: MemoryStore
 
 
 def test_what_was_forgotten_stays_forgotten_in_a_chat_that_goes_on(store: MemoryStore) -> None:
-    agent = Agent(MemoryCapability(store))
+    agent = Agent(MemoryCapability(store, namespace="default"))
     agent.ask("I am Ann.", "Hello Ann.")
     store.forget(namespace="default")
     agent.ask("I like tea.", "Fine.")
@@ -219,7 +275,7 @@ def test_what_was_forgotten_stays_forgotten_in_a_chat_that_goes_on(store: Memory
 
 
 def test_calls_and_results_of_tools_are_not_remembered(store: MemoryStore) -> None:
-    agent = Agent(memory := MemoryCapability(store))
+    agent = Agent(memory := MemoryCapability(store, namespace="default"))
     call = {"content": None, "tool_calls": [{"id": "1", "function": {"name": "look"}}]}
     result = {"role": "tool", "content": "nothing", "tool_call_id": "1"}
     for message in (call, result, "Nothing \udc80"):
@@ -228,7 +284,7 @@ def test_calls_and_results_of_tools_are_not_remembered(store: MemoryStore) -> No
 
 
 def test_an_agent_that_only_recalls_writes_nothing(store: MemoryStore) -> None:
-    Agent(MemoryCapability(store, remember=False)).ask(QUESTION)
+    Agent(MemoryCapability(store, namespace="default", remember=False)).ask(QUESTION)
     assert store.count(namespace=EVERYWHERE) == 0
 
 
@@ -236,20 +292,20 @@ def test_a_failing_store_is_logged_and_the_chat_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = MemoryStore(tmp_path / "memory.db")
-    agent = Agent(MemoryCapability(store))
+    agent = Agent(MemoryCapability(store, namespace="default"))
     store.close()
     with caplog.at_level(logging.WARNING, "bethink_adapters"):
         assert agent.ask(QUESTION, "No idea.")[-1]["content"] == QUESTION
     assert "No idea." in agent.history()
     ours = [record.message for record in caplog.records if "bethink" in record.name]
-    assert [message.partition(" could")[0] for message in ours] == [*("nothing", "what was said")]
+    assert {message.partition(" could")[0] for message in ours} == {"nothing", "what was said"}
 
 
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:
     wrong: list[dict[str, Any]] = [{"k": 0}, {"namespace": ""}, {"thread": ""}, {"scope": 3}]
     for each in [*wrong, {"budget_tokens": -1}, {"count_tokens": 3}]:
         with pytest.raises(ValidationError):
-            MemoryCapability(store, **each)
+            MemoryCapability(store, **{"namespace": "ann", **each})
 
 
 class TestContract(AdapterContract):
@@ -272,8 +328,18 @@ class TestContract(AdapterContract):
 
     def ingest(self, store: MemoryStore, user: str) -> None:
         agent, memory = self.agent(store, user)
-        *_, last = agent.agent.chat_messages[agent.user]
+        chat = agent.agent.chat_messages[agent.user]
+        last = chat.pop()
         memory.sent(agent.agent, last, agent.user, True)
+        chat.append(last)
+
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(store, namespace=place(user))
+
+    def run_failing(self, store: MemoryStore, user: str, text: str) -> bool:
+        with pytest.raises(IndexError):
+            self.agent(store, user)[0].ask(text, None)
+        return True
 
     def remember(self, store: MemoryStore, user: str, text: str) -> None:
         store.store(text, namespace=place(user))

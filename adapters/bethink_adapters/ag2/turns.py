@@ -1,17 +1,17 @@
-"""Turns of a conversation: a policy that recalls before them, a middleware that remembers them."""
+"""Turns of a conversation: a policy recalls before a turn, a middleware remembers the turn."""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryStore
-from bethink.adapting import MAX_LABEL, Scope, check_namespace, check_store, finish_in_thread
+from bethink.adapting import Scope, add_turns, check_namespace, check_store, finish_in_thread
 
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
-from ..shared.remembering import remember_new, turn
-from ..shared.texts import storable
+from ..shared.turns import thread_name, turn
 
 if TYPE_CHECKING:
     from ag2.events import BaseEvent, ModelResponse
@@ -19,13 +19,18 @@ if TYPE_CHECKING:
     from ag2.middleware.base import MiddlewareFactory
 
 _logger: Final = logging.getLogger(__name__)
+# The name before the text of a message, in channels of three and more.
+_NAMED: Final = re.compile(r"\[([^\]\n]+)\]: ")
+# The answer that AG2 itself gives where an observer halts the run.
+_HALTED: Final = "HALTED: "
 
 
 class RecallPolicy:
-    """Show the model what its last request, and what tools returned since, recall.
+    """Show the model what the last request, the tools' results and the task recall.
 
-    The best *k* memories of *namespace* that score at least *min_score*, and that the model does
-    not read anyway, are shown: as many as fit into *budget_tokens*, as *count_tokens* counts them
+    The task is, in a channel of several agents, the last request of the agent that began. The best
+    *k* memories of *namespace* that score at least *min_score*, and that the model does not read
+    anyway, are shown: as many as fit into *budget_tokens*, as *count_tokens* counts the tokens
     (default: an estimate). A store that fails is logged, and the run goes on.
     """
 
@@ -33,7 +38,7 @@ class RecallPolicy:
         self,
         store: MemoryStore,
         *,
-        namespace: Scope = "default",
+        namespace: Scope,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
@@ -46,42 +51,42 @@ class RecallPolicy:
     async def apply(
         self, prompts: list[str], events: list[BaseEvent], context: Any
     ) -> tuple[list[str], list[BaseEvent]]:
-        """Return *events* with what was recalled in front of the last request."""
+        """Return *events* with a block of recalled memories in front of the last request."""
         from ag2.events import ModelRequest
 
         requests = [at for at, event in enumerate(events) if isinstance(event, ModelRequest)]
         if not requests:
             return prompts, events
         place = requests[-1]
-        asked = [events[place], *(event for event in events[place:] if hasattr(event, "results"))]
-        query = "\n".join(text for event in asked for text in (*_said([event]), *_data(event)))
-        packed = await self._recalling.asafely(query, {text.strip() for text in _said(events)})
+        since = [events[place], *(event for event in events[place:] if hasattr(event, "results"))]
+        queries = [_query(since), _query([_task([events[at] for at in requests])])]
+        packed = await self._recalling.asafely(queries, {text.strip() for text in _said(events)})
         if packed.text:
             block = ModelRequest.ensure_request([packed.text])
             events = [*events[:place], block, *events[place:]]
         return prompts, events
 
 
-def remembering(store: MemoryStore, *, namespace: str = "default") -> MiddlewareFactory:
-    """Return a middleware that remembers, after each turn, what was asked and answered.
+def remembering(store: MemoryStore, *, namespace: str) -> MiddlewareFactory:
+    """Return a middleware that remembers, after each turn, the words of the user and the answer.
 
-    The stream is the thread; each text of a thread is remembered once. A store that fails is
-    logged, and the run goes on.
+    The stream is the thread. A turn handed over again adds nothing. After a turn that failed, the
+    memory has the user's words, without half an answer. A store that fails is logged, and the run
+    goes on.
     """
     check_store(store)
     check_namespace(namespace)
 
-    def remember(event: BaseEvent, response: ModelResponse, context: Any) -> None:
-        thread = storable(str(context.stream.id), MAX_LABEL)
-        told = (("user", [event]), ("assistant", [response]))
-        turns = [
-            turn(text, author, thread)
-            for author, events in told
-            for text in _said(events)
-            if text.strip()
-        ]
+    def remember(event: BaseEvent, response: ModelResponse | None, context: Any) -> None:
+        came = str(event.created_at)
+        texts = [part.content for part in getattr(event, "parts", ()) if _is_text(part)]
+        turns = [turn(text, "user", f"{came}/{at}") for at, text in enumerate(texts)]
+        answer = (response and response.content) or ""
+        if not answer.startswith(_HALTED):
+            turns.append(turn(answer, "assistant", f"{came}/answer"))
+        thread = thread_name(str(context.stream.id))
         try:
-            remember_new(store, turns, namespace)
+            add_turns(store, turns, namespace=namespace, thread=thread)
         except Exception:
             _logger.exception("what was said could not be remembered; the run goes on")
 
@@ -95,7 +100,11 @@ def remembering(store: MemoryStore, *, namespace: str = "default") -> Middleware
                 event: BaseEvent,
                 context: Any,
             ) -> ModelResponse:
-                response = await call_next(event, context)
+                try:
+                    response = await call_next(event, context)
+                except Exception:
+                    await finish_in_thread(remember, event, None, context)
+                    raise
                 await finish_in_thread(remember, event, response, context)
                 return response
 
@@ -104,18 +113,42 @@ def remembering(store: MemoryStore, *, namespace: str = "default") -> Middleware
     return middleware
 
 
+def _task(requests: Sequence[Any]) -> Any:
+    """Return the last of *requests* that comes from where the first comes from."""
+    from ag2.events import DrainedModelRequest
+
+    asked = [each for each in requests if not isinstance(each, DrainedModelRequest)] or requests
+    return next(each for each in reversed(asked) if _speaker(each) == _speaker(asked[0]))
+
+
+def _speaker(request: Any) -> str | None:
+    """Return the name that a channel of several agents puts before the text, if any."""
+    named = _NAMED.match(next(_said([request]), ""))
+    return named and named[1]
+
+
+def _query(events: Sequence[Any]) -> str:
+    """Return the texts and the data of *events*, without names before texts."""
+    told = [text for event in events for text in (*_said([event]), *_data(event))]
+    return "\n".join(_NAMED.sub("", text, count=1) for text in told)
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(getattr(part, "content", None), str)
+
+
 def _said(events: Sequence[Any]) -> Iterator[str]:
-    """Yield the texts of *events*: of requests, of answers and of what tools returned."""
+    """Yield the texts of *events*: of requests, of answers and of tools' results."""
     for event in events:
-        if isinstance(told := getattr(event, "content", None), str):
-            yield told
+        if _is_text(event):
+            yield event.content
         for part in (*getattr(event, "parts", ()), *_returned(event)):
-            if isinstance(told := getattr(part, "content", None), str):
-                yield told
+            if _is_text(part):
+                yield part.content
 
 
 def _data(event: Any) -> Iterator[str]:
-    """Yield what *event* holds that is no text: a tool that returns a dict hands back data."""
+    """Yield the data of *event* as text: a tool that returns a dict hands back data."""
     from ag2.events import DataInput
 
     for part in (*getattr(event, "parts", ()), *_returned(event)):

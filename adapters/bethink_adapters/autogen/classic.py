@@ -3,13 +3,15 @@
     memory = MemoryCapability(store, namespace="users/42")
     memory.add_to_agent(agent)
     user.initiate_chat(agent, message="Which pizza do I like?")
+    erase_user(store, namespace="users/42")    # no byte stays
 
-What was recalled stands in front of the last user message while the agent replies, and nowhere
-else: no agent's ``chat_messages`` hold it. Hooks of this AutoGen are synchronous: an agent that
-replies in an event loop keeps it waiting for the store.
+The recalled block stands in front of the last user message while the agent replies, and nowhere
+else: no agent's ``chat_messages`` hold the block. After a reply that failed, the memory has the
+words that the agent heard, without half an answer. Hooks of this AutoGen are synchronous: an agent
+that replies in an event loop keeps the loop waiting for the store.
 
-Runs on pyautogen 0.2.35 to 0.9, ag2 0.9 to 0.14 and autogen 0.14.1, which are all imported as
-``autogen``; nothing of it is imported here.
+Runs on pyautogen 0.2.35 to 0.9, ag2 0.9 to 0.14 and autogen 0.14.1, all imported as ``autogen``.
+Importing this module imports no ``autogen``.
 """
 
 from __future__ import annotations
@@ -17,46 +19,52 @@ from __future__ import annotations
 import functools
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from uuid import uuid4
 
 from bethink import MemoryStore
-from bethink.adapting import MAX_LABEL, Scope, check_namespace, function, label, rough_tokens
+from bethink.adapting import Scope, Turn, add_turns, check_namespace, function, label, rough_tokens
 
+from ..shared.erasing import erase_user
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
-from ..shared.remembering import remember_new, turn
-from ..shared.texts import storable
+from ..shared.turns import thread_name, turn
 
-__all__ = ["MemoryCapability"]
+__all__ = ["MemoryCapability", "erase_user"]
 
 _logger: Final = logging.getLogger(__name__)
 _SPOKEN: Final = ("user", "assistant")
-# What agents write by themselves when they ran code, or hand over.
+# Texts that agents send by themselves: outputs of code, hand-offs, blocked calls, the end.
 _WRITTEN: Final = re.compile(
-    r"exitcode: -?\d+ \(execution (?:succeeded|failed)\)\nCode output: .*|\[Handing off to .+\]",
+    r"exitcode: -?\d+ \(execution (?:succeeded|failed)\)\nCode output:.*"
+    r"|\[Handing off to .+\]|\[FUNCTION_HANDOFF\] - Reply from function .*"
+    r"|LLM call blocked by safeguard|USER INTERRUPTED|Error running group chat: .*|TERMINATE",
     re.DOTALL,
 )
+_CARRIED: Final = "\nContext: \n"
+"""The line between a message and the results of earlier chats that are carried over."""
 
 
 class MemoryCapability:
-    """Show an agent what its last question recalls, and remember what it hears and says.
+    """Show an agent what the last question and the task recall, and remember the chat.
 
     The best *k* memories of *scope* (default: *namespace*) that score at least *min_score*, and
     that the conversation does not hold already, are shown: as many as fit into *budget_tokens*, as
-    *count_tokens* counts them (default: an estimate). Fences of code in them are shown as ``~~~``,
-    which no agent takes for code to execute; where an agent looks for code, they do not count.
+    *count_tokens* counts the tokens (default: an estimate). Fences of code in the block are shown
+    as ``~~~``, which no agent takes for code to execute; where an agent looks for code, the block
+    does not count.
 
-    When the agent sends a message, that and what came before it in this chat is remembered in
-    *namespace*, each text once in the conversation called *thread* (default: one for each object);
-    with *remember* False nothing is. A store that fails is logged, and the chat goes on.
+    The messages of a chat are remembered in *namespace* before the agent replies and when the agent
+    sends a message, each message once; with *remember* False none are. *thread* names the
+    conversation (default: a new name for each object). A store that fails is logged, and the chat
+    goes on.
     """
 
     def __init__(
         self,
         store: MemoryStore,
         *,
-        namespace: str = "default",
+        namespace: str,
         scope: Scope | None = None,
         thread: str | None = None,
         remember: bool = True,
@@ -81,50 +89,76 @@ class MemoryCapability:
 
     def add_to_agent(self, agent: Any) -> None:
         """Let *agent*, a ``ConversableAgent``, recall and remember."""
+        if self.remember:
+            agent.register_hook(
+                "process_all_messages_before_reply", functools.partial(self._hear, agent)
+            )
+            agent.register_hook("process_message_before_send", self.sent)
         agent.register_hook("process_all_messages_before_reply", self.shown)
         for reply in [each["reply_func"] for each in agent._reply_func_list]:
             if "code_execution_reply" in getattr(reply, "__name__", ""):
                 agent.replace_reply_func(reply, _without_blocks(reply))
-        if self.remember:
-            agent.register_hook("process_message_before_send", self.sent)
 
     def shown(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return *messages* with what the last user message recalls in front of it."""
-        places = (at for at in reversed(range(len(messages))) if _asks(messages[at]))
-        place = next(places, None)
-        if place is None:
+        """Return *messages* with a block of recalled memories before the last user message.
+
+        The queries are the last user message and, in a group, the task: the last message of the
+        agent that began.
+        """
+        asked = [at for at, message in enumerate(messages) if _asks(message)]
+        if not asked:
             return messages
-        query = _text(messages[place])
-        packed = self._recalling.safely(query, {_text(message).strip() for message in messages})
+        first, last = messages[asked[0]], messages[asked[-1]]
+        task = next(
+            messages[at] for at in reversed(asked) if messages[at].get("name") == first.get("name")
+        )
+        packed = self._recalling.safely(
+            [_text(last), _text(task)], {_text(message).strip() for message in messages}
+        )
         if not packed.text:
             return messages
         block = _Block(role="user", content=_without_code(packed.text))
-        return [*messages[:place], block, *messages[place:]]
+        return [*messages[: asked[-1]], block, *messages[asked[-1] :]]
 
     def sent(self, sender: Any, message: Any, recipient: Any, silent: bool) -> Any:
-        """Remember *message* and what was said before it; return it as it is."""
-        try:
-            reply = dict(message) if isinstance(message, Mapping) else {"content": message}
-            spoken = [*sender.chat_messages.get(recipient, ()), {"name": sender.name, **reply}]
-            remember_new(self.store, self._turns(spoken), self.namespace)
-        except Exception:
-            _logger.exception("what was said could not be remembered; the chat goes on")
+        """Remember *message* and the chat before the message; return *message* unchanged."""
+        reply = dict(message) if isinstance(message, Mapping) else {"content": message}
+        said = sender.chat_messages.get(recipient, ())
+        self._add(sender, recipient, [*said, {"name": sender.name, **reply}])
         return message
 
-    def _turns(self, messages: Sequence[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
+    def _hear(self, agent: Any, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Remember the chat that *agent* is about to reply in; return *messages* unchanged."""
+        for other, said in agent.chat_messages.items():
+            if said and messages and said[-1] is messages[-1]:
+                self._add(agent, other, said)
+        return messages
+
+    def _add(self, agent: Any, other: Any, said: Sequence[Mapping[str, Any]]) -> None:
+        """Remember the new messages of all that was *said* in the chat of *agent* and *other*."""
+        try:
+            is_group = hasattr(other, "groupchat")
+            chat = ["group", other.name] if is_group else sorted([agent.name, other.name])
+            add_turns(
+                self.store,
+                self._turns(said),
+                namespace=self.namespace,
+                thread=thread_name("\n".join([self.thread, *chat])),
+                from_start=True,
+            )
+        except Exception:
+            _logger.exception("what was said could not be remembered; the chat goes on")
+
+    def _turns(self, messages: Sequence[Mapping[str, Any]]) -> Iterator[Turn]:
         for message in messages:
             role = message.get("role", "assistant")
-            if (
-                role in _SPOKEN
-                and (text := _text(message)).strip()
-                and not _WRITTEN.fullmatch(text)
-            ):
-                author = storable(str(message.get("name") or role), MAX_LABEL)
-                yield turn(text, author, self.thread)
+            text = _text(message)
+            if role in _SPOKEN and not _WRITTEN.fullmatch(text.strip()):
+                yield turn(text, str(message.get("name") or role), thread=self.thread)
 
 
 class _Block(dict[str, Any]):
-    """A message with what was recalled."""
+    """A message with recalled memories."""
 
 
 def _without_blocks(reply: Callable[..., Any]) -> Callable[..., Any]:
@@ -139,17 +173,16 @@ def _without_blocks(reply: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _asks(message: Mapping[str, Any]) -> bool:
-    return message.get("role") == "user" and not _WRITTEN.fullmatch(_text(message))
+    return message.get("role") == "user" and not _WRITTEN.fullmatch(_text(message).strip())
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    """Return the texts of a message, without pictures and calls."""
+    """Return the texts of a message, without pictures, calls and carried results."""
     content = message.get("content")
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
+    parts = content if isinstance(content, list) else [content]
     told = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
-    return "\n".join(text for text in told if isinstance(text, str))
+    whole = "\n".join(text for text in told if isinstance(text, str))
+    return whole.partition(_CARRIED)[0]
 
 
 def _without_code(block: str) -> str:
