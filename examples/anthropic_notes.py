@@ -42,7 +42,7 @@ def converse(location: Path, said: str, *commands: dict[str, Any]) -> None:
     model = os.environ.get("BETHINK_MODEL")
     client = Anthropic() if model else scripted(*commands)
     with MemoryStore(location) as store, client:
-        memory = MemoryTool(store)
+        memory = MemoryTool(store, namespace="memories")
         runner = client.beta.messages.tool_runner(
             model=model or "scripted",
             max_tokens=1024,

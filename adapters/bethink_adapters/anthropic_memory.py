@@ -5,20 +5,21 @@
         runner = client.beta.messages.tool_runner(model=…, max_tokens=…, messages=…, tools=[memory])
         runner.until_done()
 
-Each file is a record: ``recall`` finds it, ``audit`` tells what it ever said, and what was deleted
-can be restored. The answers are those of the SDK's own tool for a folder on disk; but a folder
-without a file is none, and has the size of its files.
+Each file is a record: ``recall`` finds the file, and ``audit`` returns every version. The answers
+are the answers of the SDK's own tool for a folder on disk, except that an empty folder does not
+exist and that a folder has the size of its files. A wrong command is answered with a sentence that
+the model can act on. ``store.erase(namespace=…)`` erases all files of a user.
 
-Runs on anthropic 1.8 to 2.12.
+Runs on anthropic 1.8 to 2.14.
 """
 
 from __future__ import annotations
 
 import asyncio
 import posixpath
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self
 
 from bethink import (
     Files,
@@ -41,6 +42,16 @@ if TYPE_CHECKING:
 else:
     _Sync = _Async = object  # see `subclassing`
 
+_PARAMETERS: Final[Mapping[str, Mapping[str, type]]] = {
+    "view": {"path": str},
+    "create": {"path": str, "file_text": str},
+    "str_replace": {"path": str, "old_str": str},
+    "insert": {"path": str, "insert_line": int, "insert_text": str},
+    "delete": {"path": str},
+    "rename": {"old_path": str, "new_path": str},
+}
+"""The parameters that each command needs."""
+
 _TOP: Final = "/memories"
 _LEVELS: Final = 2
 _MOST_LINES: Final = 999_999
@@ -50,23 +61,36 @@ _NO_FILE: Final = "The path {} is not a file."
 
 
 class MemoryTool(_Sync):
-    """The memory tool over the files in the *namespace* of a *store*, which stays open."""
+    """The memory tool over the files in the *namespace* of a *store*, which stays open.
+
+    Deleting a file forgets the file; with *erase*, no byte of the file stays.
+    """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make a tool that passes for the SDK's own."""
+        """Make an instance of the SDK's own base class."""
         with needs("anthropic", "anthropic"):
             from anthropic.tools.memory import BetaAbstractMemoryTool
 
         return object.__new__(on_base(cls, BetaAbstractMemoryTool))
 
     def __init__(
-        self, store: MemoryStore, *, namespace: str = "memories", cache_control: Any = None
+        self,
+        store: MemoryStore,
+        *,
+        namespace: str,
+        cache_control: Any = None,
+        erase: bool = False,
     ) -> None:
         super().__init__(cache_control=cache_control)
         self.files = Files(store, namespace)
+        self.erase = erase
+
+    def call(self, input: object) -> Any:
+        """Run the command *input*, a mapping; a wrong command is refused with a sentence."""
+        return super().call(_check_command(input))
 
     def view(self, command: Any) -> str:
-        """Show a file with line numbers, or what is in a folder."""
+        """Show a file with line numbers, or the content of a folder."""
         return _view(self.files, command)
 
     def create(self, command: Any) -> str:
@@ -82,24 +106,24 @@ class MemoryTool(_Sync):
         return _insert(self.files, command)
 
     def delete(self, command: Any) -> str:
-        """Delete a file or a folder."""
-        return _delete(self.files, command)
+        """Forget a file or a folder; with ``erase``, erase."""
+        return _delete(self.files, command, erase=self.erase)
 
     def rename(self, command: Any) -> str:
         """Move a file or a folder."""
         return _rename(self.files, command)
 
     def clear_all_memory(self) -> str:
-        """Forget all files."""
-        return _clear(self.files)
+        """Forget all files; with ``erase``, erase."""
+        return _clear(self.files, erase=self.erase)
 
 
 def _awaitable(
     verb: Callable[..., str], *, writes: bool = True
 ) -> Callable[..., Coroutine[Any, Any, str]]:
-    """Return *verb* run in a worker thread, of asyncio or of trio, as the client is.
+    """Return *verb* run in a worker thread of the client's event loop, asyncio or trio.
 
-    Who cancels one that *writes* waits until it is through.
+    A cancelled caller of a verb that *writes* waits for the end.
     """
 
     @wraps(verb)
@@ -117,17 +141,27 @@ class AsyncMemoryTool(_Async):
     """The memory tool for an asynchronous client, of asyncio or of trio; see `MemoryTool`."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make a tool that passes for the SDK's own."""
+        """Make an instance of the SDK's own base class."""
         with needs("anthropic", "anthropic"):
             from anthropic.tools.memory import BetaAsyncAbstractMemoryTool
 
         return object.__new__(on_base(cls, BetaAsyncAbstractMemoryTool))
 
     def __init__(
-        self, store: MemoryStore, *, namespace: str = "memories", cache_control: Any = None
+        self,
+        store: MemoryStore,
+        *,
+        namespace: str,
+        cache_control: Any = None,
+        erase: bool = False,
     ) -> None:
         super().__init__(cache_control=cache_control)
         self.files = Files(store, namespace)
+        self.erase = erase
+
+    async def call(self, input: object) -> Any:
+        """Run the command *input*, a mapping; a wrong command is refused with a sentence."""
+        return await super().call(_check_command(input))
 
     view = _awaitable(MemoryTool.view, writes=False)
     create = _awaitable(MemoryTool.create)
@@ -136,6 +170,35 @@ class AsyncMemoryTool(_Async):
     delete = _awaitable(MemoryTool.delete)
     rename = _awaitable(MemoryTool.rename)
     clear_all_memory = _awaitable(MemoryTool.clear_all_memory)
+
+
+def _check_command(given: object) -> dict[str, Any]:
+    """Return the command *given* with every needed parameter, checked."""
+    command = dict(given) if isinstance(given, Mapping) else {}
+    name = command.get("command")
+    if name not in _PARAMETERS:
+        _fail(f"Unknown command: {name!r}. Use one of: {', '.join(_PARAMETERS)}.")
+    for parameter, type_ in _PARAMETERS[name].items():
+        value = command.get(parameter)
+        if value is None:
+            _fail(f"The command `{name}` needs the parameter `{parameter}`.")
+        command[parameter] = _check_parameter(parameter, value, type_)
+    if isinstance(lines := command.get("view_range"), list):
+        command["view_range"] = [_check_parameter("view_range", line, int) for line in lines]
+    if name == "str_replace":
+        new = command.get("new_str")
+        command["new_str"] = "" if new is None else _check_parameter("new_str", new, str)
+    return command
+
+
+def _check_parameter(name: str, value: object, type_: type) -> Any:
+    """Return *value* as a text or, from a float such as 1.0, as a whole number."""
+    if type_ is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if not isinstance(value, type_) or isinstance(value, bool):
+        wanted = "a text" if type_ is str else "a whole number"
+        _fail(f"Invalid `{name}` parameter: {value!r}. It should be {wanted}.")
+    return value
 
 
 def _view(files: Files, command: Any) -> str:
@@ -188,7 +251,7 @@ def _create(files: Files, command: Any) -> str:
 def _str_replace(files: Files, command: Any) -> str:
     old, none = command.old_str, "No replacement was performed"
     try:
-        lines = files.str_replace(_file(command.path), old, command.new_str)
+        lines = files.str_replace(_file(command.path), old, command.new_str or "")
     except OccurrenceError as error:
         if error.lines:
             many = f"Multiple occurrences of old_str `{old}` in lines"
@@ -212,7 +275,7 @@ def _insert(files: Files, command: Any) -> str:
     return f"The file {command.path} has been edited."
 
 
-def _delete(files: Files, command: Any) -> str:
+def _delete(files: Files, command: Any, *, erase: bool) -> str:
     path = _inside(command.path)
     if path == ROOT:
         _fail(f"Cannot delete the {_TOP} directory itself")
@@ -222,6 +285,8 @@ def _delete(files: Files, command: Any) -> str:
         _fail(f"The path {command.path} does not exist")
     except ValidationError as error:
         _fail(str(error))
+    if erase:
+        _erase_deleted(files)
     return f"Successfully deleted {command.path}"
 
 
@@ -243,13 +308,27 @@ def _rename(files: Files, command: Any) -> str:
     return f"Successfully renamed {command.old_path} to {command.new_path}"
 
 
-def _clear(files: Files) -> str:
+def _clear(files: Files, *, erase: bool) -> str:
     files.store.forget(namespace=files.namespace)
+    if erase:
+        _erase_deleted(files)
     return "All memory cleared"
 
 
+def _erase_deleted(files: Files) -> None:
+    """Erase every record of the files' namespace that is not live."""
+    states: tuple[Literal["forgotten", "superseded"], ...] = ("forgotten", "superseded")
+    gone = [
+        record.id
+        for state in states
+        for record in files.store.all(namespace=files.namespace, state=state)
+    ]
+    if gone:
+        files.store.erase(gone)
+
+
 def _inside(path: str) -> str:
-    """Return the path of a file below /memories as the files know it."""
+    """Return *path*, which must be below /memories, as a path of ``Files``."""
     if path != _TOP and not path.startswith(f"{_TOP}/"):
         _fail(f"Path must start with {_TOP}, got: {path}")
     plain = posixpath.normpath(path)
@@ -259,7 +338,7 @@ def _inside(path: str) -> str:
 
 
 def _file(path: str) -> str:
-    """Return the path of what can be a file, as ``_inside`` does."""
+    """Return *path* as ``_inside`` does; refuse /memories, which is no file."""
     inside = _inside(path)
     if inside == ROOT:
         _fail(_NO_FILE.format(path))
@@ -273,14 +352,14 @@ def _explained(error: Exception, path: str) -> str:
 
 
 def _fail(message: str) -> NoReturn:
-    """Answer the model with an error that it can act on."""
+    """Answer the model with a sentence to act on."""
     from anthropic.lib.tools import ToolError
 
     raise ToolError(message) from None
 
 
 def _size(count: int) -> str:
-    """Return a number of bytes as people read it: 0B, 512B, 1.5K, 2M."""
+    """Return a number of bytes for people: 0B, 512B, 1.5K, 2M."""
     power = min(max(count.bit_length() - 1, 0) // 10, 3)
     scaled = count / 1024**power
     return f"{scaled:.{0 if scaled == int(scaled) else 1}f}{'BKMG'[power]}"

@@ -101,9 +101,9 @@ def run(tool: MemoryTool, *commands: dict[str, Any]) -> Script:
 
 
 def test_it_passes_for_the_sdks_own_classes(store: MemoryStore) -> None:
-    tool = MemoryTool(store, cache_control={"type": "ephemeral"})
+    tool = MemoryTool(store, namespace="memories", cache_control={"type": "ephemeral"})
     assert isinstance(tool, BetaAbstractMemoryTool)
-    assert isinstance(AsyncMemoryTool(store), BetaAsyncAbstractMemoryTool)
+    assert isinstance(AsyncMemoryTool(store, namespace="memories"), BetaAsyncAbstractMemoryTool)
     told: Any = tool.to_dict()
     assert told == {
         "type": "memory_20250818",
@@ -114,9 +114,9 @@ def test_it_passes_for_the_sdks_own_classes(store: MemoryStore) -> None:
 
 def test_a_later_run_reads_what_an_earlier_one_wrote(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "memory.db") as store:
-        written = run(MemoryTool(store), CREATE)
+        written = run(MemoryTool(store, namespace="memories"), CREATE)
     with MemoryStore(tmp_path / "memory.db") as store:
-        seen = run(MemoryTool(store), VIEW)
+        seen = run(MemoryTool(store, namespace="memories"), VIEW)
         recalled = store.recall("Which milk?", namespace="memories")
     assert written.results == [("File created successfully at: /memories/ann.md", False)]
     assert "     1\tAnn takes oat milk." in seen.results[0][0]
@@ -124,7 +124,7 @@ def test_a_later_run_reads_what_an_earlier_one_wrote(tmp_path: Path) -> None:
 
 
 def test_a_mistake_is_told_to_the_model_and_changes_nothing(store: MemoryStore) -> None:
-    tool = MemoryTool(store)
+    tool = MemoryTool(store, namespace="memories")
     script = run(tool, VIEW, CREATE, CREATE, {**VIEW, "path": "/memories/../x"})
     assert [error for _, error in script.results] == [True, False, True, True]
     assert tool.files.read("/ann.md") == CREATE["file_text"]
@@ -132,7 +132,7 @@ def test_a_mistake_is_told_to_the_model_and_changes_nothing(store: MemoryStore) 
 
 
 def test_a_failing_store_is_told_to_the_model_and_the_run_goes_on(store: MemoryStore) -> None:
-    tool = MemoryTool(store)
+    tool = MemoryTool(store, namespace="memories")
     store.close()
     ((told, error),) = run(tool, VIEW).results
     assert error
@@ -140,7 +140,7 @@ def test_a_failing_store_is_told_to_the_model_and_the_run_goes_on(store: MemoryS
 
 
 def test_folders_show_sizes_and_two_levels(store: MemoryStore) -> None:
-    tool = MemoryTool(store)
+    tool = MemoryTool(store, namespace="memories")
     for path, size in (("/a.md", 1000), ("/d/b.md", 1536), ("/d/e/c.md", 1), ("/.hidden", 5)):
         do(tool, "create", path=f"/memories{path}", file_text="x" * size)
     shown = do(tool, "view", path="/memories").splitlines()
@@ -159,7 +159,7 @@ def test_folders_show_sizes_and_two_levels(store: MemoryStore) -> None:
 
 @pytest.mark.parametrize("folder", ["/memories/.drafts", "/memories/Cafe\u0301"])
 def test_a_folder_is_shown_by_the_name_it_was_made_with(store: MemoryStore, folder: str) -> None:
-    tool = MemoryTool(store)
+    tool = MemoryTool(store, namespace="memories")
     do(tool, "create", path=f"{folder}/a.md", file_text="xx")
     do(tool, "create", path=f"{folder}/.hidden", file_text="x")
     shown = do(tool, "view", path=folder).splitlines()[1:]
@@ -167,7 +167,9 @@ def test_a_folder_is_shown_by_the_name_it_was_made_with(store: MemoryStore, fold
 
 
 def test_an_empty_memory_is_an_empty_folder(store: MemoryStore) -> None:
-    assert do(MemoryTool(store), "view", path="/memories/").endswith(":\n0B\t/memories")
+    assert do(MemoryTool(store, namespace="memories"), "view", path="/memories/").endswith(
+        ":\n0B\t/memories"
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,7 +180,7 @@ def test_an_empty_memory_is_an_empty_folder(store: MemoryStore) -> None:
     ],
 )
 def test_a_part_of_a_file_is_shown(store: MemoryStore, span: list[int], lines: list[int]) -> None:
-    tool = MemoryTool(store)
+    tool = MemoryTool(store, namespace="memories")
     do(tool, "create", path="/memories/f", file_text="1\n2\n3\n4")
     shown = do(tool, "view", path="/memories/f", view_range=span).splitlines()[1:]
     assert shown == [f"     {line}\t{line}" for line in lines]
@@ -209,7 +211,7 @@ def test_a_part_of_a_file_is_shown(store: MemoryStore, span: list[int], lines: l
 def test_what_cannot_be_done_is_refused(
     store: MemoryStore, command: dict[str, Any], said: str
 ) -> None:
-    tool = MemoryTool(store)
+    tool = MemoryTool(store, namespace="memories")
     do(tool, "create", path="/memories/f", file_text="text")
     do(tool, "create", path="/memories/d/e", file_text="text")
     before = store.log()
@@ -232,7 +234,10 @@ def test_the_top_folder_refuses_as_one_on_disk(
     store: MemoryStore, tmp_path: Path, command: dict[str, Any]
 ) -> None:
     told = []
-    for tool in (MemoryTool(store), BetaLocalFilesystemMemoryTool(base_path=str(tmp_path))):
+    for tool in (
+        MemoryTool(store, namespace="memories"),
+        BetaLocalFilesystemMemoryTool(base_path=str(tmp_path)),
+    ):
         do(tool, "create", path="/memories/f", file_text="text")
         with pytest.raises(ToolError) as refused:
             tool.call(command)
@@ -241,7 +246,7 @@ def test_the_top_folder_refuses_as_one_on_disk(
 
 
 def test_everything_can_be_forgotten(store: MemoryStore) -> None:
-    tool = MemoryTool(store)
+    tool = MemoryTool(store, namespace="memories")
     do(tool, **CREATE)
     store.store("Not a file of this tool.")
     assert tool.clear_all_memory() == "All memory cleared"
@@ -260,13 +265,16 @@ def test_nobody_sees_the_files_of_another(store: MemoryStore) -> None:
 def test_twenty_runs_at_once_lose_nothing(tmp_path: Path) -> None:
     line = {"command": "insert", "path": "/memories/log", "insert_line": 0}
     with MemoryStore(tmp_path / "memory.db") as store:
-        do(MemoryTool(store), "create", path="/memories/log", file_text="")
+        do(MemoryTool(store, namespace="memories"), "create", path="/memories/log", file_text="")
         with ThreadPoolExecutor(20) as pool:
             for _ in pool.map(
-                lambda n: run(MemoryTool(store), {**line, "insert_text": f"n{n}"}), range(20)
+                lambda n: run(
+                    MemoryTool(store, namespace="memories"), {**line, "insert_text": f"n{n}"}
+                ),
+                range(20),
             ):
                 pass
-        lines = MemoryTool(store).files.read("/log").split()
+        lines = MemoryTool(store, namespace="memories").files.read("/log").split()
     assert sorted(lines) == sorted(f"n{number}" for number in range(20))
 
 
@@ -310,7 +318,7 @@ class GatedFiles(Files):
 
 def test_a_cancelled_call_leaves_the_store_usable(tmp_path: Path) -> None:
     with GatedStore(str(tmp_path / "memory.db")) as store:
-        tool = AsyncMemoryTool(store)
+        tool = AsyncMemoryTool(store, namespace="memories")
         tool.files = GatedFiles(store, "memories")
         view = {"command": "view", "path": "/memories"}
         asyncio.run(cancel_at_gate(store, tool.call(view)))  # type: ignore[arg-type, unused-ignore]
@@ -319,7 +327,7 @@ def test_a_cancelled_call_leaves_the_store_usable(tmp_path: Path) -> None:
 
 def test_a_cancelled_command_does_not_overtake_the_next() -> None:
     async def clearing(slow: SlowStore) -> None:
-        tool = AsyncMemoryTool(slow)
+        tool = AsyncMemoryTool(slow, namespace="memories")
         tool.files = SlowFiles(slow, "memories")
         create = tool.call(CREATE)  # type: ignore[arg-type, unused-ignore]
         await cancel_in_write(slow, create, tool.clear_all_memory())
@@ -334,3 +342,69 @@ def test_the_example_keeps_notes(tmp_path: Path) -> None:
         [sys.executable, str(EXAMPLE)], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert "     1\tAnn takes oat milk." in done.stdout
+
+
+WRONG: list[tuple[Any, str]] = [
+    ({"command": "view"}, "needs the parameter `path`"),
+    ({"command": "view", "path": 5}, "`path` parameter: 5"),
+    ({"command": "view", "path": "/memories/ann.md", "view_range": ["1", 2]}, "`view_range`"),
+    ({"command": "create", "path": "/memories/b"}, "needs the parameter `file_text`"),
+    ({"command": "str_replace", "path": "/memories/ann.md"}, "needs the parameter `old_str`"),
+    ({"command": "insert", "path": "/memories/ann.md", "insert_line": 0}, "`insert_text`"),
+    (
+        {"command": "insert", "path": "/memories/ann.md", "insert_line": "1", "insert_text": "x"},
+        "`insert_line` parameter: '1'. It should be a whole number",
+    ),
+    ({"command": "delete"}, "needs the parameter `path`"),
+    ({"command": "rename", "old_path": "/memories/ann.md"}, "needs the parameter `new_path`"),
+    ({"command": "fly"}, "Use one of: view, create"),
+    ({}, "Unknown command: None"),
+]
+
+
+@pytest.mark.parametrize(("command", "told"), WRONG)
+def test_a_wrong_command_is_answered_with_a_sentence(
+    store: MemoryStore, command: dict[str, Any], told: str
+) -> None:
+    tool = MemoryTool(store, namespace="memories")
+    tool.call(CREATE)
+    with pytest.raises(ToolError, match=told):
+        tool.call(command)
+    with pytest.raises(ToolError, match=told):
+        asyncio.run(AsyncMemoryTool(store, namespace="memories").call(command))
+    assert tool.files.read("/ann.md") == "Ann takes oat milk."
+
+
+@pytest.mark.parametrize("left_out", [{}, {"new_str": None}, {"new_str": ""}])
+def test_replacing_by_nothing_deletes_the_text(
+    store: MemoryStore, left_out: dict[str, Any]
+) -> None:
+    tool = MemoryTool(store, namespace="memories")
+    tool.call(CREATE)
+    do(tool, "str_replace", path="/memories/ann.md", old_str=" oat", **left_out)
+    assert tool.files.read("/ann.md") == "Ann takes milk."
+
+
+@pytest.mark.parametrize("erase", [False, True])
+@pytest.mark.parametrize("clear", [False, True])
+def test_deleting_forgets_or_erases_as_the_tool_is_told(
+    tmp_path: Path, erase: bool, clear: bool
+) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryStore(path) as store:
+        tool = MemoryTool(store, namespace="memories", erase=erase)
+        do(tool, "create", path="/memories/a.md", file_text="secret one\n" * 300)
+        do(tool, "create", path="/memories/keep.md", file_text="kept")
+        if clear:
+            tool.clear_all_memory()
+        else:
+            do(tool, "delete", path="/memories/a.md")
+        assert [each.path for each in tool.files.list()] == ([] if clear else ["/keep.md"])
+        assert store.verify().ok
+    assert (b"secret one" in path.read_bytes()) is not erase
+
+
+def test_a_tool_without_a_namespace_is_refused(store: MemoryStore) -> None:
+    for kind in (MemoryTool, AsyncMemoryTool):
+        with pytest.raises(TypeError, match="namespace"):
+            kind(store)  # type: ignore[call-arg]
