@@ -66,7 +66,7 @@ class Redirected(MemoryTool):
     """A tool made as the SDK's own is."""
 
     def __init__(self, base_path: str) -> None:
-        super().__init__(store_of(base_path))
+        super().__init__(store_of(base_path), namespace="memories")
         self.base_path = Path(base_path)
         self.memory_root = Root(self.files, base_path)
 
@@ -75,7 +75,7 @@ class AsyncRedirected(AsyncMemoryTool):
     """An asynchronous tool made as the SDK's own is."""
 
     def __init__(self, base_path: str) -> None:
-        super().__init__(store_of(base_path))
+        super().__init__(store_of(base_path), namespace="memories")
         self.base_path = Path(base_path)
         self.memory_root = AsyncRoot(self.files, base_path)
 
