@@ -1,46 +1,21 @@
-"""Anthropic's memory tool: the files that a model keeps below /memories, in a store.
-
-    with MemoryStore("agent.db") as store:
-        memory = MemoryTool(store, namespace="users/42/memories")
-        runner = client.beta.messages.tool_runner(model=…, max_tokens=…, messages=…, tools=[memory])
-        runner.until_done()
-
-Each file is a record: ``recall`` finds the file, and ``audit`` returns every version. The answers
-are the answers of the SDK's own tool for a folder on disk, except that an empty folder does not
-exist and that a folder has the size of its files. A wrong command is answered with a sentence that
-the model can act on. ``store.erase(namespace=…)`` erases all files of a user.
-
-Runs on anthropic 1.8 to 2.14.
-"""
+"""The commands of the memory tool: what each does to the files, and answers the model."""
 
 from __future__ import annotations
 
-import asyncio
 import posixpath
-from collections.abc import Callable, Coroutine, Mapping
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NoReturn
 
 from bethink import (
     Files,
     IsAFolderError,
     LineRangeError,
-    MemoryStore,
     NotFoundError,
     OccurrenceError,
     PathTakenError,
     ValidationError,
 )
-from bethink.adapting import ROOT, finish_in_thread, normalise_path, numbered
-
-from .shared.extras import needs
-from .shared.subclassing import on_base
-
-if TYPE_CHECKING:
-    from anthropic.tools.memory import BetaAbstractMemoryTool as _Sync
-    from anthropic.tools.memory import BetaAsyncAbstractMemoryTool as _Async
-else:
-    _Sync = _Async = object  # see `subclassing`
+from bethink.adapting import ROOT, normalise_path, numbered
 
 _PARAMETERS: Final[Mapping[str, Mapping[str, type]]] = {
     "view": {"path": str},
@@ -60,119 +35,7 @@ _GONE: Final = "The path {} does not exist. Please provide a valid path."
 _NO_FILE: Final = "The path {} is not a file."
 
 
-class MemoryTool(_Sync):
-    """The memory tool over the files in the *namespace* of a *store*, which stays open.
-
-    Deleting a file forgets the file; with *erase*, no byte of the file stays.
-    """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make an instance of the SDK's own base class."""
-        with needs("anthropic", "anthropic"):
-            from anthropic.tools.memory import BetaAbstractMemoryTool
-
-        return object.__new__(on_base(cls, BetaAbstractMemoryTool))
-
-    def __init__(
-        self,
-        store: MemoryStore,
-        *,
-        namespace: str,
-        cache_control: Any = None,
-        erase: bool = False,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self.files = Files(store, namespace)
-        self.erase = erase
-
-    def call(self, input: object) -> Any:
-        """Run the command *input*, a mapping; a wrong command is refused with a sentence."""
-        return super().call(_check_command(input))
-
-    def view(self, command: Any) -> str:
-        """Show a file with line numbers, or the content of a folder."""
-        return _view(self.files, command)
-
-    def create(self, command: Any) -> str:
-        """Make a new file."""
-        return _create(self.files, command)
-
-    def str_replace(self, command: Any) -> str:
-        """Replace a text that occurs once in a file."""
-        return _str_replace(self.files, command)
-
-    def insert(self, command: Any) -> str:
-        """Insert lines after a line of a file."""
-        return _insert(self.files, command)
-
-    def delete(self, command: Any) -> str:
-        """Forget a file or a folder; with ``erase``, erase."""
-        return _delete(self.files, command, erase=self.erase)
-
-    def rename(self, command: Any) -> str:
-        """Move a file or a folder."""
-        return _rename(self.files, command)
-
-    def clear_all_memory(self) -> str:
-        """Forget all files; with ``erase``, erase."""
-        return _clear(self.files, erase=self.erase)
-
-
-def _awaitable(
-    verb: Callable[..., str], *, writes: bool = True
-) -> Callable[..., Coroutine[Any, Any, str]]:
-    """Return *verb* run in a worker thread of the client's event loop, asyncio or trio.
-
-    A cancelled caller of a verb that *writes* waits for the end.
-    """
-
-    @wraps(verb)
-    async def run(self: Any, *args: Any) -> str:
-        from anyio import get_cancelled_exc_class, to_thread
-
-        if writes and get_cancelled_exc_class() is asyncio.CancelledError:
-            return await finish_in_thread(verb, self, *args)
-        return await to_thread.run_sync(verb, self, *args, abandon_on_cancel=not writes)
-
-    return run
-
-
-class AsyncMemoryTool(_Async):
-    """The memory tool for an asynchronous client, of asyncio or of trio; see `MemoryTool`."""
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make an instance of the SDK's own base class."""
-        with needs("anthropic", "anthropic"):
-            from anthropic.tools.memory import BetaAsyncAbstractMemoryTool
-
-        return object.__new__(on_base(cls, BetaAsyncAbstractMemoryTool))
-
-    def __init__(
-        self,
-        store: MemoryStore,
-        *,
-        namespace: str,
-        cache_control: Any = None,
-        erase: bool = False,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self.files = Files(store, namespace)
-        self.erase = erase
-
-    async def call(self, input: object) -> Any:
-        """Run the command *input*, a mapping; a wrong command is refused with a sentence."""
-        return await super().call(_check_command(input))
-
-    view = _awaitable(MemoryTool.view, writes=False)
-    create = _awaitable(MemoryTool.create)
-    str_replace = _awaitable(MemoryTool.str_replace)
-    insert = _awaitable(MemoryTool.insert)
-    delete = _awaitable(MemoryTool.delete)
-    rename = _awaitable(MemoryTool.rename)
-    clear_all_memory = _awaitable(MemoryTool.clear_all_memory)
-
-
-def _check_command(given: object) -> dict[str, Any]:
+def check_command(given: object) -> dict[str, Any]:
     """Return the command *given* with every needed parameter, checked."""
     command = dict(given) if isinstance(given, Mapping) else {}
     name = command.get("command")
@@ -201,7 +64,7 @@ def _check_parameter(name: str, value: object, type_: type) -> Any:
     return value
 
 
-def _view(files: Files, command: Any) -> str:
+def view(files: Files, command: Any) -> str:
     path = _inside(command.path)
     try:
         if path != ROOT:
@@ -235,7 +98,7 @@ def _shown_folder(files: Files, path: str, given: str) -> str:
     return "\n".join([f"Here're the {_LISTED} {given}, excluding hidden items:", *lines])
 
 
-def _create(files: Files, command: Any) -> str:
+def create(files: Files, command: Any) -> str:
     path, taken = _inside(command.path), f"File {command.path} already exists"
     if path == ROOT:
         _fail(taken)
@@ -248,7 +111,7 @@ def _create(files: Files, command: Any) -> str:
     return f"File created successfully at: {command.path}"
 
 
-def _str_replace(files: Files, command: Any) -> str:
+def str_replace(files: Files, command: Any) -> str:
     old, none = command.old_str, "No replacement was performed"
     try:
         lines = files.str_replace(_file(command.path), old, command.new_str or "")
@@ -263,7 +126,7 @@ def _str_replace(files: Files, command: Any) -> str:
     return f"The memory file has been edited. {shown}:\n{lines}"
 
 
-def _insert(files: Files, command: Any) -> str:
+def insert(files: Files, command: Any) -> str:
     line = command.insert_line
     try:
         files.insert(_file(command.path), line, command.insert_text.rstrip("\n"))
@@ -275,7 +138,7 @@ def _insert(files: Files, command: Any) -> str:
     return f"The file {command.path} has been edited."
 
 
-def _delete(files: Files, command: Any, *, erase: bool) -> str:
+def delete(files: Files, command: Any, *, erase: bool) -> str:
     path = _inside(command.path)
     if path == ROOT:
         _fail(f"Cannot delete the {_TOP} directory itself")
@@ -290,7 +153,7 @@ def _delete(files: Files, command: Any, *, erase: bool) -> str:
     return f"Successfully deleted {command.path}"
 
 
-def _rename(files: Files, command: Any) -> str:
+def rename(files: Files, command: Any) -> str:
     old, new = _inside(command.old_path), _inside(command.new_path)
     taken = f"The destination {command.new_path} already exists"
     if old == ROOT:
@@ -308,7 +171,7 @@ def _rename(files: Files, command: Any) -> str:
     return f"Successfully renamed {command.old_path} to {command.new_path}"
 
 
-def _clear(files: Files, *, erase: bool) -> str:
+def clear(files: Files, *, erase: bool) -> str:
     files.store.forget(namespace=files.namespace)
     if erase:
         _erase_deleted(files)
