@@ -39,7 +39,7 @@ def check_command(given: object) -> dict[str, Any]:
     """Return the command *given* with every needed parameter, checked."""
     command = dict(given) if isinstance(given, Mapping) else {}
     name = command.get("command")
-    if name not in _PARAMETERS:
+    if not isinstance(name, str) or name not in _PARAMETERS:
         _fail(f"Unknown command: {name!r}. Use one of: {', '.join(_PARAMETERS)}.")
     for parameter, type_ in _PARAMETERS[name].items():
         value = command.get(parameter)
@@ -65,6 +65,7 @@ def _check_parameter(name: str, value: object, type_: type) -> Any:
 
 
 def view(files: Files, command: Any) -> str:
+    """Return a file with line numbers, or the content of a folder."""
     path = _inside(command.path)
     try:
         if path != ROOT:
@@ -99,6 +100,7 @@ def _shown_folder(files: Files, path: str, given: str) -> str:
 
 
 def create(files: Files, command: Any) -> str:
+    """Create a file; refuse a path in use."""
     path, taken = _inside(command.path), f"File {command.path} already exists"
     if path == ROOT:
         _fail(taken)
@@ -112,6 +114,7 @@ def create(files: Files, command: Any) -> str:
 
 
 def str_replace(files: Files, command: Any) -> str:
+    """Replace a text that occurs once; return the changed lines."""
     old, none = command.old_str, "No replacement was performed"
     try:
         lines = files.str_replace(_file(command.path), old, command.new_str or "")
@@ -127,6 +130,7 @@ def str_replace(files: Files, command: Any) -> str:
 
 
 def insert(files: Files, command: Any) -> str:
+    """Insert lines behind a line of a file."""
     line = command.insert_line
     try:
         files.insert(_file(command.path), line, command.insert_text.rstrip("\n"))
@@ -139,6 +143,7 @@ def insert(files: Files, command: Any) -> str:
 
 
 def delete(files: Files, command: Any, *, erase: bool) -> str:
+    """Forget a file or a folder; erase with *erase*."""
     path = _inside(command.path)
     if path == ROOT:
         _fail(f"Cannot delete the {_TOP} directory itself")
@@ -154,6 +159,7 @@ def delete(files: Files, command: Any, *, erase: bool) -> str:
 
 
 def rename(files: Files, command: Any) -> str:
+    """Move a file or a folder."""
     old, new = _inside(command.old_path), _inside(command.new_path)
     taken = f"The destination {command.new_path} already exists"
     if old == ROOT:
@@ -172,6 +178,7 @@ def rename(files: Files, command: Any) -> str:
 
 
 def clear(files: Files, *, erase: bool) -> str:
+    """Forget all files; erase with *erase*."""
     files.store.forget(namespace=files.namespace)
     if erase:
         _erase_deleted(files)
