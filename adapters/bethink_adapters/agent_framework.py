@@ -5,9 +5,11 @@
     agent = Agent(client=client, context_providers=[history, recall])
     await agent.run("Which pizza do I like?", session=agent.create_session())
 
-What was recalled is shown to the model in one run and is in no history. The recall comes after the
-history in the list, so that it leaves out what the history shows anyway. An agent with no history
-adds the framework's ``InMemoryHistoryProvider`` behind the recall: better name it in front.
+The model is shown recalled memories in one run, and no history has them. The recall comes after
+the history in the list, and leaves out the texts of the history. An agent without a history adds
+the framework's ``InMemoryHistoryProvider`` behind the recall: better name the provider in front.
+
+After a run that failed the memory has the user's words, without an answer; the history has none.
 
 Runs on agent-framework-core 1.16 to 1.23.
 """
@@ -16,18 +18,32 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryStore, MessageLog
-from bethink.adapting import MAX_CONTENT, MAX_LABEL, Scope, check_namespace, finish_in_thread
+from bethink.adapting import (
+    MAX_CONTENT,
+    MAX_LABEL,
+    Scope,
+    Turn,
+    add_turns,
+    check_namespace,
+    check_store,
+    finish_in_thread,
+    integer,
+    turn_key,
+)
 
+from .shared.erasing import erase_user
 from .shared.extras import needs
 from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
-from .shared.remembering import remember_new, turn
 from .shared.subclassing import on_base
 from .shared.texts import jsonable, storable
+from .shared.turns import thread_name, turn
+
+__all__ = ["MemoryHistory", "MemoryRecall", "erase_user"]
 
 if TYPE_CHECKING:
     from agent_framework import AgentSession, Message, SessionContext
@@ -39,16 +55,19 @@ else:
 _logger: Final = logging.getLogger(__name__)
 
 _SPEAKERS: Final = ("user", "assistant")
+_Identity = tuple[Any, ...]
 
 
 class MemoryHistory(_History):
     """The messages of each session, kept in a *store*; *options* are ``HistoryProvider``'s.
 
-    Any text names a session, and no session sees another's messages. The *store* stays open.
+    Any text names a session, and no session sees the messages of another session. A run is shown
+    the last *last* messages (default: all), from a user's message on. With *erase*, clearing a
+    session leaves no byte of the messages. The *store* stays open.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make one that passes for the framework's own."""
+        """Make an instance of the framework's own base class."""
         with needs("agent-framework-core", "agent-framework"):
             from agent_framework import HistoryProvider
 
@@ -60,11 +79,15 @@ class MemoryHistory(_History):
         *,
         namespace: str = "messages",
         source_id: str = "bethink_history",
+        last: int | None = None,
+        erase: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(source_id, **options)
-        self.store = store
+        self.store = check_store(store)
         self.namespace = check_namespace(namespace)
+        self.last = None if last is None else integer("last", last, 1)
+        self.erase = erase
 
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
@@ -72,8 +95,12 @@ class MemoryHistory(_History):
         """Return the messages of a session, oldest first."""
         from agent_framework import Message
 
-        records = await asyncio.to_thread(self._log(session_id).messages)
-        return [Message.from_dict(dict(record.value)) for record in records]
+        records = await asyncio.to_thread(self._log(session_id).messages, self.last)
+        said = [record.value for record in records]
+        if self.last is not None:
+            asked = (n for n, message in enumerate(said) if message["role"] == "user")
+            said = said[next(asked, len(said)) :]
+        return [Message.from_dict(dict(message)) for message in said]
 
     async def save_messages(
         self,
@@ -85,31 +112,36 @@ class MemoryHistory(_History):
     ) -> None:
         """Add *messages* to a session, all of them or none.
 
-        Those that it ends with already are not added again: a conversation may be handed over whole
-        with each question. A lone question is, unless it has an id.
+        Known messages at the beginning of *messages* are not added again: a conversation may be
+        handed over whole with each question. The last turn of a conversation is new, even if said
+        before. A message with a known id is known; a different text takes the place of the text.
         """
-        items = [_item(message) | {"value": jsonable(message.to_dict())} for message in messages]
-        await finish_in_thread(_append, self._log(session_id), items)
+        log = self._log(session_id)
+        items = _items(messages, log.namespace)
+        await finish_in_thread(_append, log, items)
 
     async def clear(self, session_id: str | None) -> None:
-        """Forget the messages of a session."""
-        await finish_in_thread(self._log(session_id).clear)
+        """Forget, or with ``erase`` erase, the messages of a session."""
+        log = self._log(session_id)
+        delete = self.store.erase if self.erase else self.store.forget
+        await finish_in_thread(delete, namespace=log.namespace)
 
     def _log(self, session_id: str | None) -> MessageLog:
         return MessageLog(self.store, session_id or "", namespace=self.namespace)
 
 
 class MemoryRecall(_Context):
-    """Show the model what its question recalls, and remember what was said.
+    """Show the model the memories that the question recalls, and remember the words of each run.
 
     The best *k* memories of *namespace* that score at least *min_score*, and that are not shown
-    anyway, are shown: as many as fit into *budget_tokens*, as *count_tokens* counts them (default:
-    an estimate). With *remember*, a namespace, what users and the model say is stored there after a
-    run, once for each session. A store that fails is logged, and the run goes on.
+    anyway, are shown: as many as fit into *budget_tokens*, as *count_tokens* counts (default: an
+    estimate). With *remember*, a namespace, the words of users and the model are stored there, once
+    for each session: the question before a run, the answer after the run. A store that fails is
+    logged, and the run goes on.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make one that passes for the framework's own."""
+        """Make an instance of the framework's own base class."""
         with needs("agent-framework-core", "agent-framework"):
             from agent_framework import ContextProvider
 
@@ -119,7 +151,7 @@ class MemoryRecall(_Context):
         self,
         store: MemoryStore,
         *,
-        namespace: Scope = "default",
+        namespace: Scope,
         remember: str | None = None,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
@@ -135,64 +167,122 @@ class MemoryRecall(_Context):
     async def before_run(
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
     ) -> None:
-        """Add what the last user message recalls to what the model is shown."""
+        """Show the memories that the last user message recalls, and remember the message."""
         from agent_framework import Message
 
-        said = [*context.get_messages(), *context.input_messages]
+        shown = [*context.get_messages(), *context.input_messages]
         asked = [message.text for message in context.input_messages if message.role == "user"]
-        known = {message.text.strip() for message in said}
+        known = {message.text.strip() for message in shown}
         packed = await self._recalling.asafely(asked[-1] if asked else "", known)
         if packed.text:
             block = Message(role="user", contents=[packed.text])
             threads = {hit.memory.thread for hit in packed.results} - {None}
             origins = sorted(str(thread) for thread in threads)
             context.extend_messages(self, [block], origin_session_ids=origins)
+        await self._add(_given_turns(context.input_messages, agent), session)
 
     async def after_run(
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
     ) -> None:
-        """Remember what was said and answered, where ``remember`` says."""
-        if self.remember is None:
+        """Remember the answer where ``remember`` says."""
+        answers = context.response.messages if context.response else []
+        asked = [turn for turn in _given_turns(context.input_messages, agent) if turn.is_new]
+        turns = [_turn(message, agent, is_answer=True, is_new=True) for message in answers]
+        question = [turn for turn in asked[-1:] if turn.id is not None]  # names the answer
+        await self._add([*question, *filter(None, turns)], session)
+
+    async def _add(self, turns: Sequence[Turn], session: AgentSession) -> None:
+        if self.remember is None or not turns:
             return
-        answered = context.response.messages if context.response else []
-        turns = [
-            turn(message.text, message.role, session.session_id) | _item(message)
-            for message in [*context.input_messages, *answered]
-            if message.role in _SPEAKERS and message.text.strip()
-        ]
+        thread = thread_name(session.session_id)
         try:
-            await finish_in_thread(remember_new, self.store, turns, self.remember)
+            await finish_in_thread(
+                add_turns, self.store, turns, namespace=self.remember, thread=thread
+            )
         except Exception:
-            _logger.exception("what was said could not be remembered; the run goes on")
+            _logger.exception("the words of a run could not be remembered; the run goes on")
 
 
-def _append(log: MessageLog, items: Sequence[Mapping[str, Any]]) -> None:
-    """Add those of *items* that come after the whole *log*, or else after what it ends with."""
-    known = [_identity(record.value) for record in log.messages(len(items))]
-    given = [_identity(item["value"]) for item in items]
-    size = len(known)
-    wholes = (n + size for n in range(len(given) - size + 1) if given[n : n + size] == known)
-    ends = (n for n in range(size, 0, -1) if known[-n:] == given[:n])
-    again = next(chain(wholes, ends), 0)
-    if again == 1 and _is_bare_question(items[0]["value"]):
-        again = 0
-    log.append(items[again:])
+def _given_turns(messages: Sequence[Message], agent: Any) -> list[Turn]:
+    """Return the turns of a run's input: the questions at the end are new, the rest is old."""
+    new = len(messages)
+    while new and messages[new - 1].role == "user":
+        new -= 1
+    turns = [
+        _turn(
+            message,
+            agent,
+            message.message_id if message.role == "user" else None,
+            is_answer=message.role == "assistant",
+            is_old=place < new,
+            is_new=place >= new,
+        )
+        for place, message in enumerate(messages)
+    ]
+    return [turn for turn in turns if turn]
 
 
-def _identity(message: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what tells a message from others: its id, or else who says what."""
+def _turn(message: Message, agent: Any, id: str | None = None, **marks: bool) -> Turn | None:
+    """Return *message* as a turn; None if no user or model speaks."""
+    if message.role not in _SPEAKERS or not message.text.strip():
+        return None
+    default = getattr(agent, "name", None) if message.role == "assistant" else None
+    return turn(message.text, str(message.author_name or default or message.role), id, **marks)
+
+
+def _append(log: MessageLog, items: Sequence[dict[str, Any]]) -> None:
+    """Add the new messages among *items* to *log*; correct the known messages with other texts."""
+    tail = [_identity(record.value) for record in log.messages(len(items) + 1)]
+    known = _count_known(tail, [_identity(item["value"]) for item in items])
+    log.append([item for n, item in enumerate(items) if not _is_held(log, item) and n >= known])
+
+
+def _is_held(log: MessageLog, item: dict[str, Any]) -> bool:
+    """Return whether *log* has, or ever had, the message with the id of *item*; correct a text."""
+    id = item.get("id")
+    if id is None:
+        return False
+    record = log.store.get(id)
+    if record is not None and record.value["contents"] != item["value"]["contents"]:
+        log.store.update(id, **{name: item[name] for name in ("content", "author", "value")})
+    return record is not None or bool(log.store.log(id=id, limit=1))
+
+
+def _count_known(known: Sequence[_Identity], given: Sequence[_Identity]) -> int:
+    """Return how many messages at the beginning of *given* are *known*, the end of a history.
+
+    A message of *given* is new where the rest leaves a choice; so is a single turn without ids.
+    """
+    if not known:
+        return 0
+    size, most = len(known), len(given)
+    again = [n + size for n in range(most - size + 1) if given[n : n + size] == known]
+    again += [n for n in range(min(size, most), 0, -1) if known[-n:] == given[:n]]
+    asked = [each for each in given if each[0] == "user"]
+    is_whole = size == most and len(asked) > 1
+    if most in again and (is_whole or any(len(each) == 1 for each in given)):
+        return most
+    known_before = next((n for n in again if n < most), most if len(asked) > 1 else 0)
+    is_repeated = known_before == 1 and given[0][0] == "user"
+    return 0 if is_repeated else known_before
+
+
+def _identity(message: Mapping[str, Any]) -> _Identity:
+    """Return the id of a message, or else speaker and contents."""
     id = message.get("message_id")
     return (message["role"], message.get("contents")) if id is None else (id,)
 
 
-def _is_bare_question(message: Mapping[str, Any]) -> bool:
-    return message["role"] == "user" and message.get("message_id") is None
-
-
-def _item(message: Message) -> dict[str, Any]:
-    """Return what a message says, and who said it, as arguments of ``MemoryStore.store``."""
-    author = str(message.author_name or message.role)
-    return {
-        "content": storable(message.text, MAX_CONTENT),
-        "author": storable(author, MAX_LABEL),
-    }
+def _items(messages: Sequence[Message], namespace: str) -> list[dict[str, Any]]:
+    """Return *messages* as arguments of ``MemoryStore.store``, with ids for messages with ids."""
+    named = Counter((message.role, message.message_id) for message in messages)
+    items = []
+    for message in messages:
+        author = storable(str(message.author_name or message.role), MAX_LABEL)
+        item = {"content": storable(message.text, MAX_CONTENT), "author": author}
+        item["value"] = jsonable(message.to_dict())
+        name = message.role, message.message_id
+        if message.message_id is not None and named[name] == 1:
+            item["id"] = turn_key(namespace, f"{message.role} {message.message_id}")
+        items.append(item)
+    return items

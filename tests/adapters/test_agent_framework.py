@@ -29,7 +29,7 @@ from agent_framework import (
 
 from bethink import MemoryStore, Subtree, ValidationError, segment
 from bethink.features.packing.layout import INTRODUCTION
-from bethink_adapters.agent_framework import MemoryHistory, MemoryRecall
+from bethink_adapters.agent_framework import MemoryHistory, MemoryRecall, erase_user
 
 from .contract import (
     QUESTION,
@@ -44,8 +44,11 @@ from .contract import (
 EXAMPLE = Path(__file__).parents[2] / "examples" / "agent_framework_chat.py"
 
 
+FAILURE = "raise"
+
+
 class Scripted:
-    """A chat client that answers *reply* and notes the messages it is asked with."""
+    """A chat client that answers *reply*, or raises for `FAILURE`, and notes the messages."""
 
     def __init__(self, reply: str = "Noted.") -> None:
         self.additional_properties: dict[str, Any] = {}
@@ -56,6 +59,8 @@ class Scripted:
         self, messages: Sequence[Message], *, stream: bool = False, **kwargs: Any
     ) -> ChatResponse:
         self.prompts.append([message.text for message in messages])
+        if self.reply == FAILURE:
+            raise ConnectionError
         return ChatResponse(messages=[Message(role="assistant", contents=[self.reply])])
 
 
@@ -74,7 +79,7 @@ def kept(history: MemoryHistory, session_id: str | None) -> list[Message]:
 
 def test_they_pass_for_the_frameworks_own(store: MemoryStore) -> None:
     assert isinstance(MemoryHistory(store), HistoryProvider)
-    assert isinstance(MemoryRecall(store), ContextProvider)
+    assert isinstance(MemoryRecall(store, namespace="default"), ContextProvider)
 
 
 def test_the_second_run_sees_the_first(store: MemoryStore) -> None:
@@ -159,6 +164,110 @@ def test_a_question_may_be_asked_again(store: MemoryStore) -> None:
     assert [message.message_id for message in kept(history, "s")] == [None, None, "7"]
 
 
+def tell(history: MemoryHistory, *said: str, id: str | None = None) -> None:
+    """Save messages of a user and an assistant by turns; the first has the *id*."""
+    roles = ("user", "assistant")
+    messages = [Message(roles[n % 2], [text]) for n, text in enumerate(said)]
+    messages[0].message_id = id
+    asyncio.run(history.save_messages("s", messages))
+
+
+def told_in(history: MemoryHistory) -> str:
+    return " ".join(message.text for message in kept(history, "s"))
+
+
+def test_a_turn_said_again_is_kept_again(store: MemoryStore) -> None:
+    history = MemoryHistory(store)
+    for _ in range(3):
+        tell(history, "yes", "ok")
+    assert told_in(history) == "yes ok yes ok yes ok"
+    tell(history, *["yes", "ok"] * 3, "Why?", "So.")
+    assert told_in(history) == "yes ok yes ok yes ok Why? So."
+
+
+def test_an_equal_turn_behind_the_whole_conversation_or_a_window_is_new(store: MemoryStore) -> None:
+    history = MemoryHistory(store)
+    for pairs in (1, 2, 3, 2):
+        tell(history, *["yes", "ok"] * pairs)
+    assert told_in(history) == " ".join(["yes ok"] * 4)
+
+
+def test_the_same_conversation_handed_over_again_adds_nothing(store: MemoryStore) -> None:
+    history = MemoryHistory(store)
+    for _ in range(2):
+        tell(history, "one?", "1", "two?", "2")
+    assert told_in(history) == "one? 1 two? 2"
+
+
+def test_an_edited_message_takes_the_place_of_its_text(store: MemoryStore) -> None:
+    history = MemoryHistory(store)
+    for code in ("1111", "2222", "2222"):
+        tell(history, f"My code is {code}.", "Noted.", "And?", "Fine.", id="q1")
+    tell(history, "Bye.", "Bye!")
+    assert told_in(history) == "My code is 2222. Noted. And? Fine. Bye. Bye!"
+
+
+def test_one_id_of_several_messages_names_none(store: MemoryStore) -> None:
+    history = MemoryHistory(store)
+    parts = [Message("assistant", [text], message_id="r") for text in ("Well,", "yes.")]
+    asyncio.run(history.save_messages("s", [Message("user", ["Is it?"]), *parts]))
+    assert told_in(history) == "Is it? Well, yes."
+
+
+def test_an_erased_message_with_an_id_does_not_come_back(store: MemoryStore) -> None:
+    history = MemoryHistory(store, erase=True)
+    tell(history, "My PIN is 4711.", id="q1")
+    asyncio.run(history.clear("s"))
+    tell(history, "My PIN is 4711.", "Noted.", "Bye.", id="q1")
+    assert "4711" not in told_in(history)
+    assert told_in(history).endswith("Bye.")
+
+
+def test_a_window_begins_with_a_message_of_a_user(store: MemoryStore) -> None:
+    tell(MemoryHistory(store), "one?", "1", "two?", "2")
+    windows = [told_in(MemoryHistory(store, last=last)) for last in (1, 2, 3, 4, 9)]
+    assert windows == ["", "two? 2", "two? 2", "one? 1 two? 2", "one? 1 two? 2"]
+
+
+def test_a_history_shows_no_question_of_a_run_that_failed(store: MemoryStore) -> None:
+    history = MemoryHistory(store)
+    recall = MemoryRecall(store, namespace="default", remember="default")
+    with pytest.raises(ConnectionError):
+        run("My parrot is Quetzal.", "s", history, recall, reply=FAILURE)
+    assert kept(history, "s") == []
+    assert [(each.content, each.author) for each in store.all()] == [
+        ("My parrot is Quetzal.", "user")
+    ]
+
+
+def test_a_turn_said_again_is_remembered_again(store: MemoryStore) -> None:
+    recall = MemoryRecall(store, namespace="default", remember="default")
+    for text in ("In Oslo.", "In Oslo.", "In Rome.", "In Oslo."):
+        run(text, "s", recall)
+    assert [each.content for each in store.all()][::2] == [
+        "In Oslo.",
+        "In Oslo.",
+        "In Rome.",
+        "In Oslo.",
+    ]
+
+
+def test_an_answer_made_anew_supersedes(store: MemoryStore) -> None:
+    recall = MemoryRecall(store, namespace="default", remember="default")
+    for question, reply in (("Two?", "3"), ("Two?", "2"), ("Three?", "4")):
+        run([Message("user", [question], message_id="q")], "s", recall, reply=reply)
+    assert [each.content for each in store.all()] == ["Three?", "4"]
+
+
+def test_an_erased_turn_does_not_come_back_with_the_conversation(store: MemoryStore) -> None:
+    recall = MemoryRecall(store, namespace="default", remember="default")
+    run("My PIN is 4711.", "s", recall)
+    store.erase(namespace="default")
+    told = [Message("user", ["My PIN is 4711."]), Message("assistant", ["Noted."])]
+    run([*told, Message("user", ["Bye."])], "s", recall, reply="Bye!")
+    assert [each.content for each in store.all()] == ["Bye.", "Bye!"]
+
+
 def test_a_session_can_be_cleared(store: MemoryStore) -> None:
     history = MemoryHistory(store)
     for session_id in ("s", None):
@@ -201,7 +310,7 @@ def test_where_a_memory_comes_from_is_told(store: MemoryStore) -> None:
             seen.extend(message.additional_properties for message in context.get_messages())
 
     store.store("Ann likes pizza with olives.")
-    run("Which pizza?", "s", MemoryRecall(store), Last("last"))
+    run("Which pizza?", "s", MemoryRecall(store, namespace="default"), Last("last"))
     assert "monday" in json.dumps(seen)
     assert "None" not in json.dumps(seen)
 
@@ -216,7 +325,7 @@ def test_what_is_said_is_remembered_where_asked(store: MemoryStore) -> None:
 
 
 def test_a_conversation_that_is_handed_over_again_is_remembered_once(store: MemoryStore) -> None:
-    recall = MemoryRecall(store, remember="users/ann")
+    recall = MemoryRecall(store, namespace="default", remember="users/ann")
     turns = [("user", "I am Ann."), ("assistant", "Noted."), ("user", "My cat is Tom.")]
     said = [Message(role=role, contents=[text]) for role, text in turns]
     run(said[:1], "monday", recall)
@@ -231,19 +340,19 @@ def test_a_conversation_that_is_handed_over_again_is_remembered_once(store: Memo
 
 
 def test_what_a_history_in_front_shows_is_not_recalled(store: MemoryStore) -> None:
-    recall = MemoryRecall(store, remember="default")
+    recall = MemoryRecall(store, namespace="default", remember="default")
     client: Any = Scripted()
     agent: Any = Agent(client=client, context_providers=[InMemoryHistoryProvider(), recall])
     session = agent.create_session()
     for text in ("I take my coffee with oat milk.", "How do I take my coffee?"):
         asyncio.run(agent.run(text, session=session))
-    assert len(store.all()) == 3
+    assert len(store.all()) == 4
     assert ["oat milk" in text for text in client.prompts[-1]] == [True, False, False]
 
 
 def test_what_is_said_in_many_sessions_leaves_room_for_the_rest(store: MemoryStore) -> None:
     store.store("Ann likes pizza Margherita.")
-    recall = MemoryRecall(store, remember="default")
+    recall = MemoryRecall(store, namespace="default", remember="default")
     for number in range(9):
         shown = run("Which pizza do I like?", f"session {number}", recall, reply="Pizza? Any.")
         assert "Ann likes pizza Margherita." in shown[0]
@@ -252,14 +361,19 @@ def test_what_is_said_in_many_sessions_leaves_room_for_the_rest(store: MemorySto
 
 def test_instructions_are_not_remembered(store: MemoryStore) -> None:
     asked = [Message(role=role, contents=["Be kind."]) for role in ("system", "user")]
-    run(asked, "monday", MemoryRecall(store, remember="users/ann"))
+    run(asked, "monday", MemoryRecall(store, namespace="default", remember="users/ann"))
     assert [each.author for each in store.all(namespace="users/ann")] == ["user", "helper"]
 
 
 def test_a_call_of_a_tool_says_nothing_to_remember(store: MemoryStore) -> None:
     call = Content.from_function_call(call_id="c", name="weather", arguments={})
     asked = [Message("user", ["Weather?"]), Message("assistant", [call])]
-    run(asked, "monday", MemoryRecall(store, remember="users/ann"), reply="Rain.")
+    run(
+        asked,
+        "monday",
+        MemoryRecall(store, namespace="default", remember="users/ann"),
+        reply="Rain.",
+    )
     told = [each.content for each in store.all(namespace="users/ann")]
     assert told == ["Weather?", "Rain."]
 
@@ -268,23 +382,26 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
     store: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.store("Ann likes pizza Margherita.")
-    recall = MemoryRecall(store, remember="default")
+    recall = MemoryRecall(store, namespace="default", remember="default")
     store.close()
     with caplog.at_level(logging.ERROR, "bethink_adapters"):
         assert run("Which pizza?", "s", recall) == ["Which pizza?"]
     assert [record.name.rpartition(".")[2] for record in caplog.records] == [
         "recalling",
         "agent_framework",
+        "agent_framework",
     ]
 
 
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:
     with pytest.raises(ValidationError):
-        MemoryRecall(store, k=0)
+        MemoryRecall(store, namespace="default", k=0)
     with pytest.raises(ValidationError):
-        MemoryRecall(store, remember="")
+        MemoryRecall(store, namespace="default", remember="")
     with pytest.raises(ValidationError):
         MemoryHistory(store, namespace="")
+    with pytest.raises(TypeError, match="'namespace'"):
+        MemoryRecall(store)  # type: ignore[call-arg]
 
 
 class TestContract(AdapterContract):
@@ -309,7 +426,17 @@ class TestContract(AdapterContract):
 
     def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
         history = MemoryHistory(store, namespace=place(user))
-        return [message.text for name in ("earlier", "chat") for message in kept(history, name)]
+        told = [message.text for name in ("earlier", "chat") for message in kept(history, name)]
+        return told or [each.content for each in store.all(namespace=place(user))]
+
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(store, namespace=place(user))
+
+    def run_failing(self, store: MemoryStore, user: str, text: str) -> bool:
+        recall = MemoryRecall(store, namespace=Subtree(place(user)), remember=place(user))
+        with pytest.raises(ConnectionError):
+            run(text, "chat", recall, reply=FAILURE)
+        return True
 
     def framework_history(self, store: MemoryStore, user: str) -> str:
         messages = kept(MemoryHistory(store, namespace=place(user)), "chat")
@@ -333,7 +460,9 @@ def test_a_cancelled_recall_leaves_the_store_usable(tmp_path: Path) -> None:
     with GatedStore(str(tmp_path / "memory.db")) as store:
         store.store("Ann likes pizza Margherita.")
         client: Any = Scripted()
-        agent: Any = Agent(client=client, context_providers=[MemoryRecall(store)])
+        agent: Any = Agent(
+            client=client, context_providers=[MemoryRecall(store, namespace="default")]
+        )
         asyncio.run(cancel_at_gate(store, agent.run(QUESTION)))
         assert store.recall("pizza")
 

@@ -20,11 +20,12 @@ def turn(
     *,
     is_answer: bool = False,
     is_old: bool = False,
+    is_new: bool = False,
     **fields: Any,
 ) -> Turn:
     """Return a ``Turn`` with *text* and *author* cut to the limits, and *fields* of the record."""
     speaker = storable(author, MAX_LABEL)
-    return Turn(storable(text, MAX_CONTENT), speaker, id, is_answer, is_old, fields)
+    return Turn(storable(text, MAX_CONTENT), speaker, id, is_answer, is_old, fields, is_new)
 
 
 def thread_name(conversation: str | None) -> str | None:

@@ -7,7 +7,8 @@ latest turns, or the whole conversation. ``add_turns`` tells new turns from know
   edit, or a later state of the message: the new text supersedes the old text.
 - An answer to a question with an id is known by the place behind the question. A different answer
   to the same question supersedes the old answer.
-- Turns without ids are known by the place in the conversation: see ``align``.
+- Turns without ids are known by the place in the conversation: see ``align``. Turns marked as new
+  are compared with nothing.
 
 A known turn that was forgotten or erased stays away. The key of a turn is a hash of the
 conversation's name and of the id or the place, never of the text, so that the tombstone of an
@@ -48,7 +49,8 @@ class Turn:
 
     *id* is the framework's id of the message, unique in the conversation. *is_answer* marks an
     answer of a model that is always handed over together with the question. *is_old* marks a turn
-    of the history that the framework handed over before.
+    of the history that the framework handed over before. *is_new* marks a turn without an id that
+    the framework hands over for the first time, behind all turns that are not new.
     """
 
     text: str
@@ -57,6 +59,7 @@ class Turn:
     is_answer: bool = False
     is_old: bool = False
     fields: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    is_new: bool = False
 
 
 class _ChangedMeanwhile(Exception):
@@ -337,9 +340,11 @@ def _place(
         record = live.get(key) or conversation.holders(key)[-1]
         known.append(conversation.said(record))
     given = [(turn.author, turn.text) for turn in turns]
+    maybe_known = len(turns) - sum(turn.is_new for turn in turns)
     models = {turn.author for turn in turns if turn.is_answer}
     old = sum(turn.is_old for turn in turns)
-    found = align(known, given, models=models, old=old)
+    found = align(known, given[:maybe_known], models=models, old=old)
+    found += [None] * (len(turns) - maybe_known)
     keys: list[str | None] = []
     for said, at in zip(given, found, strict=True):
         if at is None:

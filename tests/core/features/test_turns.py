@@ -71,6 +71,16 @@ def test_what_was_said_before_the_memory_began_is_remembered(store: MemoryStore)
     assert say(store, Q1, A1, Q2, A2) == []
 
 
+def test_a_new_turn_is_remembered_however_often_it_was_said(store: MemoryStore) -> None:
+    for _ in range(3):
+        add_turns(store, [Turn("yes", "ann", is_new=True)], namespace="default", thread="t")
+    old = [Turn("yes", "ann", is_old=True)] * 3
+    new = [Turn("yes", "ann", is_new=True), Turn("no", "ann", is_new=True)]
+    added = add_turns(store, [*old, *new], namespace="default", thread="t")
+    assert [record.content for record in added] == ["yes", "no"]
+    assert store.count() == 5
+
+
 def test_a_different_answer_to_the_last_question_supersedes(store: MemoryStore) -> None:
     say(store, Q1, A1, Q2, A2)
     say(store, Q1, A1, Q2, ("bot", "two"))
