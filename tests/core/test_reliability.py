@@ -251,7 +251,7 @@ def test_a_write_does_not_wait_for_a_thread_that_never_comes(store: MemoryStore)
 def test_a_commit_that_waits_for_company_is_made_before_the_end(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, end: Callable[[MemoryStore], None]
 ) -> None:
-    monkeypatch.setattr(connections, "_COMES_SOON", 3600.0)
+    monkeypatch.setattr(connections, "_TAKEOVER_SECONDS", 3600.0)
     opened = connections_of(store)
     opened._waiting += 1
     with ThreadPoolExecutor(1) as thread:

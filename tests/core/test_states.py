@@ -56,13 +56,13 @@ steps = st.sampled_from([0.0, 0.5, 7.0, 62.0, 3_500.0, 9.9 * DAY, 30 * DAY, -5.0
 def _everything_comes_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a few records pass every way of indexing, saving and reading the journal."""
     for module, name, small in (
-        (keyword, "SEAL", 4),
-        (keyword, "FANOUT", 2),
-        (index, "SEAL", 4),
-        (index, "_AT_ONCE", 8),
-        (index, "_WORTH_SAVING", 2),
-        (scope, "BULK", 3),
-        (scope, "MANY_DEAD", 1),
+        (keyword, "BLOCK_DOCUMENTS", 4),
+        (keyword, "MERGED_BLOCKS", 2),
+        (index, "BLOCK_DOCUMENTS", 4),
+        (index, "_BATCH_ROWS", 8),
+        (index, "_MIN_SAVED_ROWS", 2),
+        (scope, "RELINK_FROM", 3),
+        (scope, "MIN_DEAD", 1),
         (writer, "FULL_RECORDS_IN_256", 60),
     ):
         monkeypatch.setattr(module, name, small)

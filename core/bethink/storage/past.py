@@ -74,15 +74,15 @@ class PastBackend:
 
     def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the records among *ids* that existed, in any state."""
-        return {each.record.id: each.record for each in self._known(ids)}
+        return {each.record.id: each.record for each in self._records_of(ids)}
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the row that the records among *ids* had."""
-        return {each.record.id: each.row for each in self._known(ids)}
+        return {each.record.id: each.row for each in self._records_of(ids)}
 
     def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records whose row was among *rows*."""
-        return {each.row: each.record for each in self._in(rows)}
+        return {each.row: each.record for each in self._records_in(rows)}
 
     def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
         """Return the live record that held *key* in *namespace*."""
@@ -151,7 +151,9 @@ class PastBackend:
         found = self._present.vectors(rows, name)
         if len(found) < len(rows):
             left = [
-                each for each in self._in([row for row in rows if row not in found]) if _left(each)
+                each
+                for each in self._records_in([row for row in rows if row not in found])
+                if _has_moved(each)
             ]
             if name == EMBEDDED:
                 found |= self._vectors(left)
@@ -200,17 +202,17 @@ class PastBackend:
             and not record.expired(last)
         ]
 
-    def _known(self, ids: Sequence[str]) -> list[RecordAt]:
+    def _records_of(self, ids: Sequence[str]) -> list[RecordAt]:
         return records_at(self.journal_reader, self.journal_reader.current(ids), self._seq)
 
-    def _in(self, rows: Sequence[int]) -> list[RecordAt]:
+    def _records_in(self, rows: Sequence[int]) -> list[RecordAt]:
         wanted = self.journal_reader.ids_of_rows(rows)
-        found = self._known(list(wanted.values()))
+        found = self._records_of(list(wanted.values()))
         return [each for each in found if each.row in wanted]
 
     def _vectors(self, found: Sequence[RecordAt]) -> dict[int, Vector]:
         """Return the embedder's vectors of *found* by row, made anew where the text is another."""
-        same = {each.current.row: each.row for each in found if _same_text(each)}
+        same = {each.current.row: each.row for each in found if _has_same_text(each)}
         stored = self._present.vectors(list(same), EMBEDDED)
         vectors = {same[row]: vector for row, vector in stored.items()}
         known = vectors.keys() | self._made.keys()
@@ -221,13 +223,13 @@ class PastBackend:
         return {row: vectors[row] if row in vectors else self._made[row] for row in rows}
 
 
-def _left(each: RecordAt) -> bool:
+def _has_moved(each: RecordAt) -> bool:
     """Tell whether the record has another row now."""
     return each.row != each.current.row
 
 
-def _same_text(each: RecordAt) -> bool:
-    return not _left(each) or (
+def _has_same_text(each: RecordAt) -> bool:
+    return not _has_moved(each) or (
         each.record.content != ""
         and embedded_text(each.record) == embedded_text(each.current.record)
     )

@@ -74,7 +74,7 @@ def live_through_everything(store: MemoryStore, clock: Clock) -> None:
 def _a_small_index_is_saved() -> Iterator[None]:
     """Let few records do for a saved index: no option sets how many, and 512 cost a second."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index, "_WORTH_SAVING", FISH)
+        patch.setattr(index, "_MIN_SAVED_ROWS", FISH)
         yield
 
 

@@ -375,7 +375,7 @@ def test_a_reader_that_ends_in_time_is_no_error(
 ) -> None:
     with opened(path) as store:
         store.store("zebra1", id="1")
-        reading, emptied = reader_of(path), Connections._log_emptied
+        reading, emptied = reader_of(path), Connections._empty_log
         tries: list[bool] = []
 
         def tried(self: Connections) -> bool:
@@ -384,7 +384,7 @@ def test_a_reader_that_ends_in_time_is_no_error(
                 reading.__exit__(None, None, None)
             return tries[-1]
 
-        monkeypatch.setattr(Connections, "_log_emptied", tried)
+        monkeypatch.setattr(Connections, "_empty_log", tried)
         reading.__enter__()
         assert store.erase("1") == 1
     assert tries == [False, True]
@@ -392,7 +392,7 @@ def test_a_reader_that_ends_in_time_is_no_error(
 
 
 @forks
-@pytest.mark.parametrize("step", ["rewrite", "_log_emptied"])
+@pytest.mark.parametrize("step", ["rewrite", "_empty_log"])
 def test_an_erasing_that_is_killed_is_finished_at_the_next_opening(path: Path, step: str) -> None:
     def die(say: Say) -> None:
         store = opened(path)

@@ -11,7 +11,7 @@ import pytest
 
 from bethink.model.port import Backend
 from bethink.storage import open_backend
-from bethink.storage.sqlite.loading import _end
+from bethink.storage.sqlite.loading import _find_tail
 
 from ..samples import insert, record, segment
 
@@ -88,4 +88,4 @@ def test_small_segments_at_the_end_are_taken_once_they_hold_enough(
             segment = ("default", last + 1, last + count, count)
             connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?)", segment)
             last += count
-        assert _end(connection, "default", 8) == expected
+        assert _find_tail(connection, "default", 8) == expected

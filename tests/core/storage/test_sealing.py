@@ -494,7 +494,7 @@ class Slow(MemoryAnchor):
 def test_each_of_the_threads_that_share_a_commit_waits_for_the_anchor(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "_COMES_SOON", 3600.0)
+    monkeypatch.setattr(connections, "_TAKEOVER_SECONDS", 3600.0)
     anchor = Slow()
     with keyed(path, anchor=anchor) as store, ThreadPoolExecutor(2) as threads:
         opened = store._engine.backend._connections  # type: ignore[attr-defined]

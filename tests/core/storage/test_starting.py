@@ -36,10 +36,10 @@ Answers = list[list[tuple[str, float]]]
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seal, save and read in blocks of a few rows, and pieces of few bytes, instead of many."""
     for module in (keyword, resident):
-        monkeypatch.setattr(module, "SEAL", BLOCK)
-    monkeypatch.setattr(resident, "_WORTH_SAVING", 4)
-    monkeypatch.setattr(resident, "_AT_ONCE", 4 * BLOCK)
-    monkeypatch.setattr(loading, "_PIECE", 1000)
+        monkeypatch.setattr(module, "BLOCK_DOCUMENTS", BLOCK)
+    monkeypatch.setattr(resident, "_MIN_SAVED_ROWS", 4)
+    monkeypatch.setattr(resident, "_BATCH_ROWS", 4 * BLOCK)
+    monkeypatch.setattr(loading, "_READ_BYTES", 1000)
 
 
 def opened(path: Path) -> MemoryStore:

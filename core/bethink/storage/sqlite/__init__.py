@@ -23,13 +23,13 @@ from ...model.records import LogEntry, MemoryRecord, State
 from ..anchors import Anchor
 from .authenticator import NO_AUTH
 from .connection import BUSY_SECONDS, Connections, Durability
-from .erasing import ENTRIES_OF, ERASED, SCRUBBED, once_in
+from .erasing import ENTRIES_OF, ERASED, SCRUBBED, former_namespaces
 from .inspection import SQLiteInspection
-from .journal_reader import SQLiteJournalReader, logged
+from .journal_reader import SQLiteJournalReader, to_log_entry
 from .loading import load, save
 from .opening import MEMORY, copy_to
-from .reading import read_entries, read_fact, read_head, read_number, read_rows
-from .rows import HOLDS_KEY, JSON_LIST, spanning, to_vector, within, within_any
+from .reading import read_entries, read_head, read_number, read_rows, read_setting
+from .rows import HOLDS_KEY, JSON_LIST, key_range_sql, scope_sql, scopes_sql, to_vector
 from .schema import remove_backups
 from .sealing import guard, renewed_codes
 from .where import selection
@@ -39,7 +39,7 @@ __all__ = ["SQLiteBackend"]
 
 _logger = logging.getLogger(__name__)
 
-_A_FEW = 128
+_MAX_LISTED_ROWS = 128
 
 
 class SQLiteBackend:
@@ -87,7 +87,7 @@ class SQLiteBackend:
     def fact(self, name: str) -> str | None:
         """Return a fact noted with ``Writer.set``."""
         with self._connections.reading() as connection:
-            return read_fact(connection, name)
+            return read_setting(connection, name)
 
     def dimension(self, name: str) -> int | None:
         """Return the dimension of the vectors called *name*, None if there are none."""
@@ -101,7 +101,7 @@ class SQLiteBackend:
 
     def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Return the records whose current row is among *rows*."""
-        given, parameters = _listed(rows)
+        given, parameters = _list_sql(rows)
         found = self._connections.rows(
             f"SELECT row, {self._codes.columns} FROM records WHERE row IN {given}", *parameters
         )
@@ -117,7 +117,7 @@ class SQLiteBackend:
         self, namespace: str, low: str, high: str, now: float, *, last: bool = False
     ) -> list[MemoryRecord]:
         """Return the live records whose keys lie from *low* to before *high*, in order of keys."""
-        return self._records(spanning(last=last), namespace, low, high, now)
+        return self._records(key_range_sql(last=last), namespace, low, high, now)
 
     def select(
         self,
@@ -170,7 +170,7 @@ class SQLiteBackend:
         """Count live records, without those that have expired by *now*."""
         if where is not None:
             return len(self.matching(scope, where if now is None else unexpired(where, now)))
-        inside, parameters = within(scope)
+        inside, parameters = scope_sql(scope)
         with self._connections.snapshot() as connection:
             (count,) = connection.execute(
                 f"SELECT count(*) FROM records WHERE {inside} AND state = 'live'", parameters
@@ -186,13 +186,14 @@ class SQLiteBackend:
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         """Return what happened after *since*, with the data of live rows in *scopes*."""
-        inside, parameters = within_any(scopes)
+        inside, parameters = scopes_sql(scopes)
         with self._connections.snapshot() as connection:
             entries = read_entries(connection, self._codes, "WHERE seq > ? ORDER BY seq", since)
             rows = {row for each in entries for row in (each.was, each.row) if row is not None}
             for each in entries:
                 rows.update((each.changes or {}).get("rows", ()))
-            erased = once_in(connection, {e.id for e in entries if e.action == "erase" and e.id})
+            gone = {each.id for each in entries if each.action == "erase" and each.id}
+            erased = former_namespaces(connection, gone)
             live = read_rows(
                 connection,
                 self._codes,
@@ -227,7 +228,7 @@ class SQLiteBackend:
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         """Return the vectors called *name* of *rows*; rows without one are absent."""
         table, named = ("vectors", "") if name == EMBEDDED else ("named_vectors", "AND name = ?")
-        given, parameters = _listed([int(row) for row in rows])
+        given, parameters = _list_sql([int(row) for row in rows])
         with self._connections.reading() as connection:
             found = connection.execute(
                 f"SELECT row, vector FROM {table} WHERE row IN {given} {named} "
@@ -261,7 +262,7 @@ class SQLiteBackend:
         self, limit: int | None, id: str | None, scope: Scope | None, since: int
     ) -> list[LogEntry]:
         """Return journal entries, newest first."""
-        inside, parameters = within(EVERYWHERE if scope is None else scope)
+        inside, parameters = scope_sql(EVERYWHERE if scope is None else scope)
         by_id = "" if id is None else f"AND seq IN ({ENTRIES_OF})"
         with self._connections.reading() as connection:
             found = read_entries(
@@ -272,7 +273,7 @@ class SQLiteBackend:
                 *(() if id is None else (id, id)),
                 -1 if limit is None else limit,
             )
-        return list(map(logged, found))
+        return list(map(to_log_entry, found))
 
     @contextmanager
     def inspect(self) -> Iterator[SQLiteInspection]:
@@ -313,15 +314,15 @@ class SQLiteBackend:
         self._connections.close()
 
 
-def _listed(rows: Sequence[int]) -> tuple[str, tuple[object, ...]]:
+def _list_sql(rows: Sequence[int]) -> tuple[str, tuple[object, ...]]:
     """Return the SQL list that *rows* make, and its parameters; for a few, SQLite is faster so."""
-    if len(rows) <= _A_FEW:
+    if len(rows) <= _MAX_LISTED_ROWS:
         return f"({','.join('?' * len(rows))})", tuple(rows)
     return JSON_LIST, (json.dumps(list(rows)),)
 
 
 def _namespaces(connection: sqlite3.Connection, scope: Scope) -> dict[str, int]:
-    inside, parameters = within(scope)
+    inside, parameters = scope_sql(scope)
     return dict(
         connection.execute(
             f"SELECT namespace, count(*) FROM records WHERE {inside} AND state = 'live' "
@@ -333,7 +334,7 @@ def _namespaces(connection: sqlite3.Connection, scope: Scope) -> dict[str, int]:
 
 def _expired(connection: sqlite3.Connection, scope: Scope, now: float | None) -> dict[str, int]:
     """Return how many live records of each namespace have expired by *now*."""
-    inside, parameters = within(scope)
+    inside, parameters = scope_sql(scope)
     return dict(
         connection.execute(
             "SELECT namespace, count(*) FROM records INDEXED BY records_expiring "

@@ -19,21 +19,21 @@ from .opening import (
     Connection,
     connect,
     connect_to_read,
-    explained,
     is_writable,
     prepare,
+    translate_errors,
 )
 from .schema import Renewal, migrate
-from .write_queue import Turnstile, run_unlocked, waited
+from .write_queue import WriteQueue, run_unlocked, wait_until
 
 Durability = Literal["full", "normal"]
 
 BUSY_SECONDS: Final = 30.0
-_TOGETHER: Final = 64
-_COMES_SOON: Final = 0.05
-_MOMENT: Final = 0.05
-_PAUSE: Final = 0.005
-_STILL_READ: Final = (
+_MAX_GROUP: Final = 64
+_TAKEOVER_SECONDS: Final = 0.05
+_CHECKPOINT_SECONDS: Final = 0.05
+_PAUSE_SECONDS: Final = 0.005
+_LOG_IN_USE: Final = (
     "what was erased is out of everyone's reach, but its bytes are still in the file's log, "
     "because another connection keeps reading an older state; once it has ended, erase again "
     "(even nothing) to remove them"
@@ -78,14 +78,14 @@ class Connections:
         self._synchronous = durability.upper()
         self._closed = False
         self._size = 0
-        with opening, explained(path):
+        with opening, translate_errors(path):
             self._place = os.path.realpath(self.path)  # beside which SQLite keeps the log
             if path != MEMORY:
                 prepare(path)
             self._file = None if path == MEMORY else self._named()
             self.read_only = path != MEMORY and not is_writable(path)
             self._renew_locks()
-            self._turnstile = Turnstile(self.path, BUSY_SECONDS)
+            self._queue = WriteQueue(self.path, BUSY_SECONDS)
             self._open()
 
     def _open(self) -> None:
@@ -158,15 +158,16 @@ class Connections:
         with self._counting:
             self._waiting += 1
         try:
-            _locked(self._write_lock)
+            _acquire(self._write_lock)
         except BaseException:
             self._stop_waiting()
             raise
         try:
             self._stop_waiting()
             self._wake()
+            # A savepoint lets a body that fails undo its own work and leave the others' work.
             if self._group is None:
-                self._group = self._begun()
+                self._group = self._begin()
             else:
                 self._writer.execute("SAVEPOINT member")
             self._group.members += 1
@@ -175,10 +176,10 @@ class Connections:
             self._write_lock.release()
             raise
 
-    def _begun(self) -> _Group:
+    def _begin(self) -> _Group:
         try:
             self._writer.wait_for_locks(0)  # the turnstile is fairer than SQLite
-            self._turnstile.begin(self._writer)
+            self._queue.begin(self._writer)
             self._check_there()
             return _Group()
         except BaseException:
@@ -203,18 +204,18 @@ class Connections:
             elif undo:
                 self._group = None
                 self._writer.execute("ROLLBACK")
-            if self._group is not None and not self._taken_over(group):
+            if self._group is not None and not self._is_taken_over(group):
                 self._commit(group)
         finally:
             self._write_lock.release()
 
-    def _taken_over(self, group: _Group) -> bool:
+    def _is_taken_over(self, group: _Group) -> bool:
         shared = self._reader is self._writer  # a reader would see what is not committed yet
-        return self._waiting > 0 and group.members < _TOGETHER and not shared
+        return self._waiting > 0 and group.members < _MAX_GROUP and not shared
 
     def _await(self, group: _Group) -> None:
         """Wait for the commit; make it if the thread that was to take over never came."""
-        while not group.wait(_COMES_SOON):
+        while not group.wait(_TAKEOVER_SECONDS):
             if self._write_lock.acquire(blocking=False):
                 try:
                     if self._group is group:
@@ -227,7 +228,8 @@ class Connections:
     def _commit(self, group: _Group) -> None:
         self._group, failure = None, None
         try:
-            run_unlocked(self._writer, "COMMIT", time.monotonic() + BUSY_SECONDS, _PAUSE)
+            # Without a write-ahead log, a reader may hold up the commit for a moment.
+            run_unlocked(self._writer, "COMMIT", time.monotonic() + BUSY_SECONDS, _PAUSE_SECONDS)
         except BaseException as error:
             failure = error
             if self._writer.in_transaction:
@@ -249,13 +251,13 @@ class Connections:
     def _read(self) -> tuple[sqlite3.Connection, threading.RLock]:
         """Return a connection to read from, and the lock that was taken for it."""
         lock = self._write_lock
-        free = _locked(lock, blocking=self.path == MEMORY)
+        free = _acquire(lock, blocking=self.path == MEMORY)
         if free and self._group is not None:  # in the middle of a transaction
             lock.release()
             free = False
         if not free:
             lock = self._read_lock
-            _locked(lock)
+            _acquire(lock)
         try:
             self._wake()
             connection = self._writer if free else self._reader
@@ -288,7 +290,7 @@ class Connections:
                     connection.backup(copy)
                 yield copy
             return
-        with explained(self.path), self._lasting_lock:
+        with translate_errors(self.path), self._lasting_lock:
             if self._closed:
                 raise StoreClosedError
             with closing(self._connect()) as connection:
@@ -301,17 +303,17 @@ class Connections:
         The log is emptied once no one reads an older state; that is awaited *patience* seconds.
         """
         deadline = time.monotonic() + patience
-        with explained(self.path):
+        with translate_errors(self.path):
             with self._alone() as writer:
                 writer.wait_for_locks(0)
-                self._turnstile.begin(writer, "VACUUM")
+                self._queue.begin(writer, "VACUUM")
                 self._size = 0  # unknown until the log is emptied
-            if not waited(self._log_emptied, deadline, _PAUSE):
-                raise StoreBusyError(self.path, _STILL_READ)
+            if not wait_until(self._empty_log, deadline, _PAUSE_SECONDS):
+                raise StoreBusyError(self.path, _LOG_IN_USE)
 
-    def _log_emptied(self) -> bool:
+    def _empty_log(self) -> bool:
         with self._alone() as writer:
-            writer.wait_for_locks(_MOMENT)  # it keeps other writers waiting
+            writer.wait_for_locks(_CHECKPOINT_SECONDS)  # it keeps other writers waiting
             blocked, *_ = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not blocked
 
@@ -334,7 +336,7 @@ class Connections:
             self._closed = True
             self._writer.close()
             if not self.read_only:
-                self._turnstile.remove()
+                self._queue.remove()
             with self._read_lock:
                 self._reader.close()
 
@@ -369,7 +371,7 @@ class Connections:
                     self._open()
 
 
-class _Using(explained):
+class _Using(translate_errors):
     """Use a connection of *connections*: a plain class, for it is entered at every call."""
 
     def __init__(self, connections: Connections) -> None:
@@ -419,7 +421,7 @@ class _Reading(_Using):
         super().__exit__(kind, error, trace)
 
 
-def _locked(lock: threading.RLock, *, blocking: bool = True) -> bool:
+def _acquire(lock: threading.RLock, *, blocking: bool = True) -> bool:
     """Acquire *lock* and tell whether that was possible; do not if interrupted meanwhile."""
     try:
         return lock.acquire(blocking)

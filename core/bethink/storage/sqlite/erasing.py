@@ -25,7 +25,7 @@ _PLACES: Final = f"SELECT namespace, was, row FROM journal WHERE seq IN ({ENTRIE
 _PLACE: Final = RowTypes(str, int | None, int | None)
 
 
-def blank(connection: sqlite3.Connection, id: str) -> frozenset[str]:
+def blank_record(connection: sqlite3.Connection, id: str) -> frozenset[str]:
     """Take all but the record's row out of the file; return the namespaces it was ever in."""
     places = _places(connection, id)
     rows = {row for _, *pair in places for row in pair if row is not None}
@@ -54,7 +54,7 @@ def blank(connection: sqlite3.Connection, id: str) -> frozenset[str]:
     return namespaces
 
 
-def once_in(connection: sqlite3.Connection, ids: set[str]) -> frozenset[str]:
+def former_namespaces(connection: sqlite3.Connection, ids: set[str]) -> frozenset[str]:
     """Return the namespaces that the records were ever in."""
     return frozenset(namespace for id in ids for namespace, *_ in _places(connection, id))
 

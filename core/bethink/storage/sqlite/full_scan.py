@@ -19,8 +19,8 @@ from .authenticator import Authenticator
 from .reading import read_head, read_rows, read_snapshots
 from .rows import JSON_LIST, RowTypes, to_vector
 
-_AT_ONCE: Final = 256
-_GIVEN: Final = "SELECT since, row, name FROM named_vectors ORDER BY since, name"
+_BATCH_RECORDS: Final = 256
+_VECTOR_PLACES: Final = "SELECT since, row, name FROM named_vectors ORDER BY since, name"
 _NAMED: Final = RowTypes(int, int, str)
 _VECTOR: Final = "SELECT vector FROM named_vectors WHERE row = ? AND name = ?"
 
@@ -47,14 +47,14 @@ class SQLiteFullScan:
             self._connection.execute("SELECT row FROM records ORDER BY ordinal")
         ) as ordered:
             rows = array("q", (row for (row,) in ordered))
-        for start in range(0, len(rows), _AT_ONCE):
-            some = json.dumps(rows[start : start + _AT_ONCE].tolist())
+        for start in range(0, len(rows), _BATCH_RECORDS):
+            some = json.dumps(rows[start : start + _BATCH_RECORDS].tolist())
             found = read_rows(self._connection, self._codes, f"row IN {JSON_LIST}", some)
             yield from sorted(found, key=attrgetter("ordinal"))
 
     def entries(self) -> Iterator[tuple[Entry, dict[str, Vector]]]:
         """Yield the journal, oldest first, with the named vectors that each entry gave."""
-        named = self._read.enter_context(closing(self._connection.execute(_GIVEN)))
+        named = self._read.enter_context(closing(self._connection.execute(_VECTOR_PLACES)))
         given = groupby(map(_NAMED, named), key=itemgetter(0))
         since, places = next(given, (0, iter(())))
         selected = f"SELECT {self._codes.entry_columns} FROM journal ORDER BY seq"

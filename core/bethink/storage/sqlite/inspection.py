@@ -23,18 +23,18 @@ from .authenticator import (
     KeyedAuthenticator,
     parse_code,
 )
-from .opening import explained
+from .opening import translate_errors
 from .rows import COLUMNS, ENTRY_COLUMNS, to_changes, to_record
 from .sealing import Guard
 
-_MOST: Final = 100
+_MAX_PAGE_PROBLEMS: Final = 100
 _STEPS: Final = (
     f"SELECT {ENTRY_COLUMNS} FROM journal WHERE seq = :ordinal AND id = :id UNION ALL "
     f"SELECT {ENTRY_COLUMNS} FROM journal "
     "WHERE id = :id AND action <> 'store' AND row IS NOT NULL ORDER BY seq"
 )
 _CHANGED: Final = "it was changed without the store's key"
-_QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
+_PROBLEM_QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
     (
         "journal",
         "SELECT 'entry ' || seq FROM journal WHERE id IS NOT NULL "
@@ -142,7 +142,7 @@ class SQLiteInspection:
         self._guard = guard
         self._codes = None if guard is None else guard.codes
         self._known = known
-        self._touch = lru_cache(256)(self._touched)
+        self._touch = lru_cache(256)(self._read_touch)
 
     def damage(self, told: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
         """Yield what can be found wrong without knowing what records and entries mean.
@@ -152,14 +152,14 @@ class SQLiteInspection:
         """
         vectors = partial(self._vectors, told)
         for part in (self._file, self._journal, self._snapshots, self._segments, vectors):
-            yield from self._tried(part)
-        for query in _QUERIES:
-            yield from self._tried(partial(self._asked, *query))
+            yield from self._try(part)
+        for query in _PROBLEM_QUERIES:
+            yield from self._try(partial(self._query, *query))
         if self._guard is not None:
-            yield from self._tried(partial(self._records, self._guard.codes))
+            yield from self._try(partial(self._records, self._guard.codes))
             yield from self._guard.problems(self._connection, self._known)
 
-    def _tried(self, check: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
+    def _try(self, check: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
         """Yield what *check* finds, and what keeps it from going on."""
         try:
             yield from check()
@@ -167,7 +167,7 @@ class SQLiteInspection:
             yield Problem("file", self._path, str(error))
 
     def _file(self) -> Iterator[Problem]:
-        for (found,) in self._connection.execute(f"PRAGMA integrity_check({_MOST})"):
+        for (found,) in self._connection.execute(f"PRAGMA integrity_check({_MAX_PAGE_PROBLEMS})"):
             if found != "ok":
                 yield Problem("file", self._path, found)
         for name, what in schema.altered(self._connection):
@@ -186,13 +186,14 @@ class SQLiteInspection:
             stored += action == "store"
             for what in (
                 seq != last + 1 and f"it follows entry {last}",
-                _broken(columns, previous, linked) and "it does not follow from the one before",
-                _retold(digested, salt, changes) and "it tells what it did not tell",
+                _breaks_chain(columns, previous, linked)
+                and "it does not follow from the one before",
+                _is_altered(digested, salt, changes) and "it tells what it did not tell",
                 changes is None
                 and row is None
                 and not (erased and seq < erased)
                 and "what it told is gone, though nothing was erased",
-                self._forged([*columns, linked], salt, changes, code, stored) and _CHANGED,
+                self._is_forged([*columns, linked], salt, changes, code, stored) and _CHANGED,
             ):
                 if what:
                     yield Problem("journal", f"entry {seq}", what)
@@ -204,7 +205,7 @@ class SQLiteInspection:
         for seq in sorted(steps.symmetric_difference(seq for (seq,) in noted)):
             yield Problem("journal", f"entry {seq}", "whether its clock went back is noted wrongly")
 
-    def _forged(
+    def _is_forged(
         self, columns: list[Any], salt: object, changes: object, code: object, stored: int
     ) -> bool:
         if self._codes is None:
@@ -213,7 +214,7 @@ class SQLiteInspection:
             not self._codes.genuine(columns, salt, changes, code) or parse_code(code)[1] != stored
         )
 
-    def _asked(self, kind: ProblemKind, query: str, what: str) -> Iterator[Problem]:
+    def _query(self, kind: ProblemKind, query: str, what: str) -> Iterator[Problem]:
         for (where,) in self._connection.execute(query):
             yield Problem(kind, str(where), what)
 
@@ -226,7 +227,7 @@ class SQLiteInspection:
         ).fetchall()
         told = set[object]()
         for seq, at, text in entries:
-            name = (_told(text)[0] or {}).get("name")
+            name = (_read_changes(text)[0] or {}).get("name")
             told.add(name)
             if kept.get(name) != (seq - 1, at):
                 yield Problem("snapshot", str(name), "it is not what the journal tells")
@@ -285,7 +286,7 @@ class SQLiteInspection:
                 row, name, _, blob = columns
                 for what in (
                     not isinstance(blob, bytes) or len(blob) != sizes.get(name),
-                    isinstance(blob, bytes) and not _finite(blob),
+                    isinstance(blob, bytes) and not _is_finite(blob),
                     self._codes is not None and code != self._codes.vector(columns),
                 ):
                     if what:
@@ -304,13 +305,15 @@ class SQLiteInspection:
 
     def traces(self) -> Iterator[RecordTrace]:
         """Yield every record, in any state, with its story."""
-        with explained(self._path):
+        with translate_errors(self._path):
             for row, ordinal, revision, *values in self._connection.execute(
                 f"SELECT row, ordinal, revision, {COLUMNS} FROM records ORDER BY row"
             ):
-                yield self._life(row, ordinal, revision, values)
+                yield self._trace_record(row, ordinal, revision, values)
 
-    def _life(self, row: int, ordinal: int, revision: int, values: list[Any]) -> RecordTrace:
+    def _trace_record(
+        self, row: int, ordinal: int, revision: int, values: list[Any]
+    ) -> RecordTrace:
         id = values[0]
         steps = self._connection.execute(_STEPS, {"ordinal": ordinal, "id": id}).fetchall()
         accesses = self._connection.execute(
@@ -321,8 +324,8 @@ class SQLiteInspection:
             row,
             ordinal,
             revision,
-            _read(values),
-            tuple(_entry(columns) for columns in steps),
+            _read_record(values),
+            tuple(_read_entry(columns) for columns in steps),
             tuple(
                 Access(seq, count, last, self._touch(seq).get(id)) for seq, count, last in accesses
             ),
@@ -330,24 +333,24 @@ class SQLiteInspection:
 
     def moves(self) -> Counter[Place]:
         """Return how often each record is noted to have left each place."""
-        with explained(self._path):
+        with translate_errors(self._path):
             return Counter(self._connection.execute("SELECT id, namespace, key FROM departures"))
 
-    def _touched(self, seq: int) -> dict[str, tuple[int, float]]:
+    def _read_touch(self, seq: int) -> dict[str, tuple[int, float]]:
         found = self._one("SELECT changes FROM journal WHERE seq = ? AND action = 'touch'", seq)
-        changes, _ = _told(found[0] if found else None)
+        changes, _ = _read_changes(found[0] if found else None)
         return {id: tuple(told) for id, told in (changes or {}).get("accesses", {}).items()}
 
     def _one(self, sql: str, *parameters: object) -> Any:
-        with explained(self._path):
+        with translate_errors(self._path):
             return self._connection.execute(sql, parameters).fetchone()
 
 
-def _entry(columns: Sequence[Any]) -> Entry:
-    return Entry._make((*columns[:-1], *_told(columns[-1])))
+def _read_entry(columns: Sequence[Any]) -> Entry:
+    return Entry._make((*columns[:-1], *_read_changes(columns[-1])))
 
 
-def _told(text: Any) -> tuple[dict[str, Any] | None, Any]:
+def _read_changes(text: Any) -> tuple[dict[str, Any] | None, Any]:
     """Return what an entry tells, as ``to_changes`` does, nothing if that is damaged."""
     try:
         return to_changes(text)
@@ -355,19 +358,19 @@ def _told(text: Any) -> tuple[dict[str, Any] | None, Any]:
         return {}, None  # its digest tells that it is damaged
 
 
-def _read(values: list[Any]) -> MemoryRecord | None:
+def _read_record(values: list[Any]) -> MemoryRecord | None:
     try:
         return to_record(values)
     except (BethinkError, TypeError, ValueError):
         return None
 
 
-def _broken(columns: list[Any], previous: bytes, linked: object) -> bool:
+def _breaks_chain(columns: list[Any], previous: bytes, linked: object) -> bool:
     *told, digested = columns
     return not isinstance(digested, bytes) or chain_hash(previous, tuple(told), digested) != linked
 
 
-def _retold(digested: object, salt: object, changes: object) -> bool:
+def _is_altered(digested: object, salt: object, changes: object) -> bool:
     if salt is None and changes is None:
         return False
     if not isinstance(salt, bytes) or not isinstance(changes, str):
@@ -383,5 +386,5 @@ def _number(dimension: Any) -> int | None:
         return None
 
 
-def _finite(blob: bytes) -> bool:
+def _is_finite(blob: bytes) -> bool:
     return not len(blob) % 4 and bool(np.isfinite(np.frombuffer(blob, dtype="<f4")).all())

@@ -18,9 +18,9 @@ from .authenticator import Authenticator
 from .connection import Connections
 from .full_scan import SQLiteFullScan
 from .reading import read_entries, read_head, read_snapshots
-from .rows import JSON_LIST, RowTypes, to_vector, within
+from .rows import JSON_LIST, RowTypes, scope_sql, to_vector
 
-_AT_ONCE: Final = 256  # records whose entries are read before others have their turn
+_BATCH_RECORDS: Final = 256  # records whose entries are read before others have their turn
 _BEFORE: Final = (
     "WHERE id = ? AND action <> 'store' AND row IS NOT NULL AND seq <= ? ORDER BY seq DESC"
 )
@@ -57,7 +57,7 @@ class SQLiteJournalReader:
             steps = [seq for (seq,) in connection.execute(_STEPS, (end,)).fetchall()]
             for start in reversed([1, *steps]):
                 stretch = range(start, end + 1)
-                passed = bisect_right(stretch, time, key=lambda seq: _at(connection, seq))
+                passed = bisect_right(stretch, time, key=lambda seq: _time_of(connection, seq))
                 if passed:
                     return stretch[passed - 1]
                 end = start - 1
@@ -67,7 +67,7 @@ class SQLiteJournalReader:
         """Return entry number *seq*, None if there is none."""
         with self._connections.reading() as connection:
             found = read_entries(connection, self._codes, "WHERE seq = ?", seq)
-        return logged(found[0]) if found else None
+        return to_log_entry(found[0]) if found else None
 
     def erased(self, since: int) -> bool:
         """Tell whether anything was erased by an entry after *since*."""
@@ -102,7 +102,7 @@ class SQLiteJournalReader:
 
         With *since*, return those that changed after it and existed at *seq*, in any state.
         """
-        inside, parameters = within(scope)
+        inside, parameters = scope_sql(scope)
         living = seq, 0 if since is None else since
         gone = seq, seq if since is None else since
         existed = "ordinal <= ? AND revision > ?"
@@ -119,7 +119,7 @@ class SQLiteJournalReader:
 
     def expiring(self, scope: Scope, after: float, until: float) -> list[Current]:
         """Return the records live now in *scope* whose time of expiry lies in that span."""
-        inside, parameters = within(scope)
+        inside, parameters = scope_sql(scope)
         span = "state = 'live' AND expires_at > ? AND expires_at <= ?"
         return self._found(
             f"{self._current} INDEXED BY records_expiring WHERE {span} AND {inside}",
@@ -141,10 +141,10 @@ class SQLiteJournalReader:
     def histories(self, records: Sequence[Current], seq: int) -> list[RecordHistory]:
         """Return what is told of *records*, all of which existed then."""
         found: list[RecordHistory] = []
-        for start in range(0, len(records), _AT_ONCE):
+        for start in range(0, len(records), _BATCH_RECORDS):
             with self._connections.reading() as connection:
-                some = records[start : start + _AT_ONCE]
-                found += [_story(connection, self._codes, record, seq) for record in some]
+                some = records[start : start + _BATCH_RECORDS]
+                found += [_read_history(connection, self._codes, record, seq) for record in some]
         return found
 
     def former_vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
@@ -200,18 +200,18 @@ class SQLiteJournalReader:
             yield everything
 
 
-def logged(entry: Entry) -> LogEntry:
+def to_log_entry(entry: Entry) -> LogEntry:
     """Return *entry* as the log shows it."""
     return LogEntry(*entry[:5], entry.changes or {})
 
 
-def _at(connection: sqlite3.Connection, seq: int) -> float:
+def _time_of(connection: sqlite3.Connection, seq: int) -> float:
     found = connection.execute("SELECT at FROM journal WHERE seq = ?", (seq,)).fetchone()
-    (at,) = _TIME(_there(found))
+    (at,) = _TIME(_require(found))
     return float(at)
 
 
-def _story(
+def _read_history(
     connection: sqlite3.Connection, codes: Authenticator, current: Current, seq: int
 ) -> RecordHistory:
     told: list[Entry] = []
@@ -223,14 +223,14 @@ def _story(
                 break
         else:
             first = connection.execute(f"{selected} WHERE seq = ?", (current.ordinal,)).fetchone()
-            told.append(codes.to_entry(_there(first)))
+            told.append(codes.to_entry(_require(first)))
     accessed = None
     if current.record.access_count:  # it never falls
         accessed = connection.execute(_ACCESSED, (current.ordinal, seq)).fetchone()
     return RecordHistory(current, tuple(reversed(told)), _COUNTED(accessed) if accessed else None)
 
 
-def _there(entry: Sequence[Any] | None) -> Sequence[Any]:
+def _require(entry: Sequence[Any] | None) -> Sequence[Any]:
     """Return *entry*, which must be there."""
     if entry is None:
         raise CorruptStoreError(None, "a journal entry is missing")

@@ -16,8 +16,8 @@ from .erasing import ERASED
 from .reading import read_number, read_rows
 from .rows import JSON_LIST
 
-_PIECE: Final = 1 << 20
-_NARROW: Final = 8  # times a gap's rows are looked through sooner than all of a namespace
+_READ_BYTES: Final = 1 << 20
+_SCAN_FACTOR: Final = 8  # times a gap's rows are looked through sooner than all of a namespace
 
 
 def load(
@@ -28,8 +28,8 @@ def load(
     held: Mapping[int, Row],
 ) -> Loading:
     """Read what an index of one namespace starts from; with a *limit* only the end of it."""
-    start, last = (0, 0) if limit is None else _end(connection, namespace, limit)
-    segments = _segments(connection, codes, namespace, start)
+    start, last = (0, 0) if limit is None else _find_tail(connection, namespace, limit)
+    segments = _read_segments(connection, codes, namespace, start)
     alive, changed = {}, list[Row]()
     if segments:
         last, head = segments[-1].last, min(segment.head for segment in segments)
@@ -44,11 +44,11 @@ def load(
         patched = f"{inside} AND revision > ? AND revision <> row"
         by_patch = "INDEXED BY records_patched"
         changed = read_rows(connection, codes, patched, *given, head, using=by_patch)
-    loose = _loose(connection, codes, namespace, last, limit, held)
+    loose = _read_unindexed(connection, codes, namespace, last, limit, held)
     return Loading(0, segments, alive, tuple(loose), tuple(changed))
 
 
-def _end(connection: sqlite3.Connection, namespace: str, limit: int) -> tuple[int, int]:
+def _find_tail(connection: sqlite3.Connection, namespace: str, limit: int) -> tuple[int, int]:
     """Return the row where the small segments at the end begin, and the last row in a segment.
 
     They are left alone as long as they hold much less than *limit* rows together.
@@ -65,7 +65,7 @@ def _end(connection: sqlite3.Connection, namespace: str, limit: int) -> tuple[in
     return start if held > limit * 3 // 4 else last + 1, last
 
 
-def _loose(
+def _read_unindexed(
     connection: sqlite3.Connection,
     codes: Authenticator,
     namespace: str,
@@ -86,7 +86,7 @@ def _loose(
     (facts_mac,) = connection.execute(
         "SELECT total(count) FROM segments WHERE namespace = ?", (namespace,)
     ).fetchone()
-    narrow = (newest - last) * _NARROW <= facts_mac
+    narrow = (newest - last) * _SCAN_FACTOR <= facts_mac
     found = connection.execute(
         f"SELECT row, revision, id FROM records {'NOT INDEXED' if narrow else ''} "
         f"WHERE {after} ORDER BY row LIMIT ?",
@@ -105,7 +105,7 @@ def _loose(
     return [kept[row] for row, *_ in found]
 
 
-def _segments(
+def _read_segments(
     connection: sqlite3.Connection, codes: Authenticator, namespace: str, start: int = 0
 ) -> tuple[Segment, ...]:
     """Return the namespace's segments from row *start* on.
@@ -121,17 +121,17 @@ def _segments(
         return ()
     segments = []
     for checksum, kind, size, first, last, count, head, number in found:
-        data = _data(connection, number, size)
+        data = _read_data(connection, number, size)
         columns = (kind, namespace, first, last, count, head)
         if codes.checksum(columns, data) != checksum:
             return ()
         segments.append(Segment(namespace, first, last, count, head, data, number))
     if any(one.last >= other.first for one, other in pairwise(segments)):
         return ()
-    return () if _leave_out(connection, namespace, start, segments) else tuple(segments)
+    return () if _misses_rows(connection, namespace, start, segments) else tuple(segments)
 
 
-def _leave_out(
+def _misses_rows(
     connection: sqlite3.Connection, namespace: str, start: int, segments: list[Segment]
 ) -> bool:
     """Tell whether a live row from *start* on lies before or between *segments*."""
@@ -143,7 +143,9 @@ def _leave_out(
     ]
     if not gaps:
         return False
-    narrow = sum(to - since for since, to in gaps) * _NARROW <= sum(one.count for one in segments)
+    narrow = sum(to - since for since, to in gaps) * _SCAN_FACTOR <= sum(
+        one.count for one in segments
+    )
     using = "NOT INDEXED" if narrow else "INDEXED BY records_scope"
     (found,) = connection.execute(
         f"SELECT EXISTS (SELECT 1 FROM records {using} WHERE namespace = ? AND state = 'live' "
@@ -153,16 +155,16 @@ def _leave_out(
     return bool(found)
 
 
-def _data(connection: sqlite3.Connection, number: int, size: int) -> bytes | memoryview:
+def _read_data(connection: sqlite3.Connection, number: int, size: int) -> bytes | memoryview:
     """Return the bytes of a segment; many of them where the system has them back once let go.
 
     The heap could not shrink for what is allocated before that.
     """
     with connection.blobopen("segments", "data", number, readonly=True) as blob:
-        if size < _PIECE:
+        if size < _READ_BYTES:
             return blob.read()
         room = mmap(-1, size)
-        while piece := blob.read(_PIECE):
+        while piece := blob.read(_READ_BYTES):
             room.write(piece)
     return memoryview(room).toreadonly()
 
@@ -182,7 +184,7 @@ def save(connection: sqlite3.Connection, codes: Authenticator, segment: Segment)
         f" count(*) FILTER (WHERE number IN {JSON_LIST}) FROM segments WHERE namespace = ?",
         (replaced, segment.first, segment.last, replaced, segment.namespace),
     ).fetchone()
-    if overlapping and not _segments(connection, codes, segment.namespace):
+    if overlapping and not _read_segments(connection, codes, segment.namespace):
         connection.execute("DELETE FROM segments WHERE namespace = ?", (segment.namespace,))
         overlapping = 0
     if overlapping or present != len(segment.replaces):
@@ -200,11 +202,11 @@ def save(connection: sqlite3.Connection, codes: Authenticator, segment: Segment)
         "INSERT INTO segments "
         "(number, format, namespace, first, last, count, head, checksum, data) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (_drawn(connection), *columns, codes.checksum(columns, segment.data), segment.data),
+        (_draw_number(connection), *columns, codes.checksum(columns, segment.data), segment.data),
     ).lastrowid
 
 
-def _drawn(connection: sqlite3.Connection) -> int:
+def _draw_number(connection: sqlite3.Connection) -> int:
     """Draw a number that no segment has, of 31 bits: Python 3.11.2 opens blobs by no larger one."""
     while True:
         number = int.from_bytes(os.urandom(4)) >> 1

@@ -16,7 +16,7 @@ from .write_queue import run_unlocked
 
 MEMORY: Final = ":memory:"
 READ_ONLY: Final = "cannot be written: there is no permission for the file or its folder"
-_PAUSE: Final = 0.01
+_PAUSE_SECONDS: Final = 0.01
 _PRAGMAS: Final = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
@@ -71,7 +71,9 @@ def connect(path: str, synchronous: str, patience: float) -> Connection:
         connection.wait_for_locks(patience)
         version_of(connection, path)
         # SQLite's busy handler does not cover this step.
-        run_unlocked(connection, "PRAGMA journal_mode = WAL", time.monotonic() + patience, _PAUSE)
+        run_unlocked(
+            connection, "PRAGMA journal_mode = WAL", time.monotonic() + patience, _PAUSE_SECONDS
+        )
         for pragma in (*_PRAGMAS, f"PRAGMA synchronous = {synchronous}"):
             connection.execute(pragma)
     except BaseException:
@@ -144,7 +146,7 @@ def copy_to(connection: sqlite3.Connection, path: str, target: str) -> None:
         Path(part).unlink(missing_ok=True)
 
 
-class explained:  # lower case like contextlib.suppress, which it resembles
+class translate_errors:  # lower case like contextlib.suppress, which it resembles
     """Turn sqlite3's errors into the store's own, and name the file that is damaged."""
 
     def __init__(self, path: str) -> None:
@@ -156,11 +158,11 @@ class explained:  # lower case like contextlib.suppress, which it resembles
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
-        if error is not None and (own := _translated(self.path, error)) is not None:
+        if error is not None and (own := _translate(self.path, error)) is not None:
             raise own from error
 
 
-def _translated(path: str, error: BaseException) -> StorageError | None:
+def _translate(path: str, error: BaseException) -> StorageError | None:
     reason = str(error)
     if isinstance(error, CorruptStoreError) and error.path is None:
         return type(error)(path, error.reason)

@@ -23,7 +23,7 @@ def read_head(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0])
 
 
-def read_fact(connection: sqlite3.Connection, name: str) -> str | None:
+def read_setting(connection: sqlite3.Connection, name: str) -> str | None:
     """Return a noted fact."""
     found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
     (value,) = _FACT(found) if found else (None,)
@@ -32,7 +32,7 @@ def read_fact(connection: sqlite3.Connection, name: str) -> str | None:
 
 def read_number(connection: sqlite3.Connection, name: str) -> int | None:
     """Return a fact that is a number."""
-    noted = read_fact(connection, name)
+    noted = read_setting(connection, name)
     try:
         return None if noted is None else int(noted)
     except ValueError as error:

@@ -26,7 +26,7 @@ _all_but_id_and_content = itemgetter(
     *(place for place, name in enumerate(FIELDS) if name not in ("id", "content"))
 )
 _BLANK: Final = "\0"  # no namespace holds a NUL
-_MANY: Final = 50
+_MAX_SCOPES: Final = 50
 _SINGLE: Final = np.dtype("<f4")
 
 JSON_LIST: Final = "(SELECT value FROM json_each(?))"
@@ -145,7 +145,7 @@ def to_vector(blob: bytes) -> Vector:
     return np.frombuffer(blob, dtype="<f4")
 
 
-def within(scope: Scope) -> tuple[str, tuple[Any, ...]]:
+def scope_sql(scope: Scope) -> tuple[str, tuple[Any, ...]]:
     """Return the SQL condition and parameters that select the namespaces of *scope*."""
     if isinstance(scope, str):
         return "namespace = ?", (scope,)
@@ -155,7 +155,7 @@ def within(scope: Scope) -> tuple[str, tuple[Any, ...]]:
     return "1", ()
 
 
-def spanning(*, last: bool) -> str:
+def key_range_sql(*, last: bool) -> str:
     """Return the SQL condition and order of a span of keys, or of the last key only.
 
     The parameters are the namespace, the two bounds, and the time of expiry.
@@ -167,14 +167,14 @@ def spanning(*, last: bool) -> str:
     )
 
 
-def within_any(scopes: Sequence[Scope]) -> tuple[str, tuple[Any, ...]]:
+def scopes_sql(scopes: Sequence[Scope]) -> tuple[str, tuple[Any, ...]]:
     """Return the SQL condition and parameters for the union of *scopes*.
 
     Many scopes count as everywhere.
     """
-    if len(scopes) > _MANY:
+    if len(scopes) > _MAX_SCOPES:
         return "1", ()
-    parts = [within(scope) for scope in scopes]
+    parts = [scope_sql(scope) for scope in scopes]
     return f"({' OR '.join(sql for sql, _ in parts) or '0'})", tuple(
         value for _, values in parts for value in values
     )

@@ -29,7 +29,7 @@ from ...model.records import MemoryRecord, Problem
 from ..anchors import Anchor
 from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
 from .connection import Connections
-from .reading import read_entries, read_fact, read_number
+from .reading import read_entries, read_number, read_setting
 from .schema import altered, code_version, foreign_programs, version_of
 from .writer import SQLiteWriter
 
@@ -63,6 +63,7 @@ class Guard:
         self._store, self.codes = _codes(connections, key)
         known = self.known()
         problems = self._seen_with(known)
+        # The anchor was read before the file, so the file may only be younger than the anchor.
         if problems and known is None and (known := self.known()) is not None:
             problems = self._seen_with(known)  # another process has just begun the anchor
         for problem in problems:
@@ -88,8 +89,8 @@ class Guard:
     def _seen_with(self, known: str | None) -> list[Problem]:
         with self._connections.snapshot() as connection:
             self._check_schema(connection)
-            self._seen = _last(connection)[:2]
-            self._noted = bool(read_fact(connection, ANCHORED))
+            self._seen = _read_last(connection)[:2]
+            self._noted = bool(read_setting(connection, ANCHORED))
             return list(self.problems(connection, known))
 
     def _check_schema(self, connection: sqlite3.Connection) -> None:
@@ -113,7 +114,7 @@ class Guard:
             self._check_schema(connection)
             writer = KeyedWriter(connection, self.codes)
             seq, link = self._seen
-            if writer.place != self._seen and seq and _link(connection, seq) != link:
+            if writer.place != self._seen and seq and _read_link(connection, seq) != link:
                 raise TamperedError(self._path, f"journal entry {seq} was written, and is gone")
             yield writer
         self._seen = max(self._seen, writer.place)
@@ -140,9 +141,9 @@ class Guard:
 
     def problems(self, connection: sqlite3.Connection, known: str | None) -> Iterator[Problem]:
         """Yield what is missing in *connection*'s view, or older than the anchor knew before."""
-        if read_fact(connection, FACTS_MAC) != facts_mac(connection, self.codes):
+        if read_setting(connection, FACTS_MAC) != facts_mac(connection, self.codes):
             yield Problem("fact", FACTS_MAC, "it does not fit the facts and snapshots")
-        seq, _, code = _last(connection)
+        seq, _, code = _read_last(connection)
         try:
             read_entries(connection, self.codes, "WHERE seq = ?", seq)
         except TamperedError:
@@ -156,7 +157,7 @@ class Guard:
         self, connection: sqlite3.Connection, known: str | None
     ) -> Iterator[Problem]:
         if known is None:
-            if self._anchor is not None and read_fact(connection, ANCHORED):
+            if self._anchor is not None and read_setting(connection, ANCHORED):
                 yield Problem("anchor", self._path, "it is empty, and once was not")
             return
         try:
@@ -166,7 +167,7 @@ class Guard:
             genuine = False
         if not genuine:
             yield Problem("anchor", self._path, "it is that of another store, or was changed")
-        elif _link(connection, seq) != bytes.fromhex(link):
+        elif _read_link(connection, seq) != bytes.fromhex(link):
             gone = f"it knows a journal entry {seq} that the file has not: the file was put back "
             yield Problem("anchor", self._path, f"{gone}to an earlier state")
 
@@ -178,7 +179,7 @@ class KeyedWriter(SQLiteWriter):
 
     def __init__(self, connection: sqlite3.Connection, codes: KeyedAuthenticator) -> None:
         super().__init__(connection, codes)
-        self._count = parse_code(_last(connection)[2])[1]
+        self._count = parse_code(_read_last(connection)[2])[1]
 
     @property
     def place(self) -> tuple[int, bytes]:
@@ -218,10 +219,10 @@ class KeyedWriter(SQLiteWriter):
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
         """Replace the record in *row* by *tombstone*; return the record's namespaces."""
-        if _blank(self._connection):
+        if _read_blank(self._connection):
             raise TamperedError(None, "what journal entries told was taken out of them")
         places = super().erase(row, tombstone)
-        for *columns, code in _blank(self._connection):
+        for *columns, code in _read_blank(self._connection):
             count = parse_code(code)[1]
             if code != self._codes.entry(columns, count, erased=False):
                 raise TamperedError(None, f"journal entry {columns[0]} was changed")
@@ -307,9 +308,9 @@ def guard(
     """
     with connections.reading() as connection:
         _refuse_programs(connection, connections.path, key)
-        if key is None and read_fact(connection, KEYED) is not None:
+        if key is None and read_setting(connection, KEYED) is not None:
             raise IntegrityKeyError(connections.path, _NEEDS_KEY)
-        if key is not None and anchor is None and read_fact(connection, ANCHORED):
+        if key is not None and anchor is None and read_setting(connection, ANCHORED):
             raise IntegrityKeyError(connections.path, _NEEDS_ANCHOR)
     return None if key is None else Guard(connections, key, None if anchor is False else anchor)
 
@@ -337,7 +338,7 @@ def renewed_codes(connection: sqlite3.Connection, path: str, key: bytes | None) 
     A record that was changed without the key keeps a code that does not fit.
     """
     _refuse_programs(connection, path, key)
-    keyed = read_fact(connection, KEYED)
+    keyed = read_setting(connection, KEYED)
     if keyed is None:
         yield
         return
@@ -346,7 +347,7 @@ def renewed_codes(connection: sqlite3.Connection, path: str, key: bytes | None) 
     store, new = _authenticator(keyed, path, key)
     for name, what in altered(connection, version_of(connection, path)):
         raise TamperedError(path, f"{name}: {what}")
-    if read_fact(connection, FACTS_MAC) != facts_mac(connection, new):
+    if read_setting(connection, FACTS_MAC) != facts_mac(connection, new):
         raise TamperedError(path, _CHANGED_FACTS)
     old = KeyedAuthenticator(key, store, read_number(connection, CODED) or 1)
     with closing(connection.execute(f"SELECT row, {old.columns} FROM records")) as found:
@@ -369,10 +370,10 @@ def _note_version(connection: sqlite3.Connection, codes: KeyedAuthenticator) -> 
 def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedAuthenticator]:
     """Return the store's id and codes; both are new for an empty store."""
     with connections.reading() as connection:
-        keyed = read_fact(connection, KEYED)
+        keyed = read_setting(connection, KEYED)
     if keyed is None:
         with connections.writing() as connection:
-            keyed = read_fact(connection, KEYED) or _begun(connection, connections.path, key)
+            keyed = read_setting(connection, KEYED) or _begin(connection, connections.path, key)
     return _authenticator(keyed, connections.path, key)
 
 
@@ -388,7 +389,7 @@ def _authenticator(keyed: str, path: str, key: bytes) -> tuple[str, KeyedAuthent
     return store, codes
 
 
-def _begun(connection: sqlite3.Connection, path: str, key: bytes) -> str:
+def _begin(connection: sqlite3.Connection, path: str, key: bytes) -> str:
     """Return the fact ``KEYED`` of a new store, after storing the fact."""
     if connection.execute("SELECT 1 FROM facts UNION SELECT 1 FROM journal").fetchone():
         raise IntegrityKeyError(path, _NO_KEY)
@@ -404,7 +405,7 @@ def _proof(codes: KeyedAuthenticator, store: str) -> str:
     return codes.mac(b"store", (store,)).hex()
 
 
-def _last(connection: sqlite3.Connection) -> tuple[int, bytes, object]:
+def _read_last(connection: sqlite3.Connection) -> tuple[int, bytes, object]:
     """Return the last entry's number, link and code."""
     found = connection.execute(
         "SELECT seq, link, code FROM journal ORDER BY seq DESC LIMIT 1"
@@ -412,12 +413,12 @@ def _last(connection: sqlite3.Connection) -> tuple[int, bytes, object]:
     return found or (0, b"", None)
 
 
-def _link(connection: sqlite3.Connection, seq: int) -> bytes | None:
+def _read_link(connection: sqlite3.Connection, seq: int) -> bytes | None:
     found = connection.execute("SELECT link FROM journal WHERE seq = ?", (seq,)).fetchone()
     return found[0] if found else None
 
 
-def _blank(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
+def _read_blank(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
     """Return the entries without changes whose code does not mark them as erased."""
     return connection.execute(
         f"SELECT {ENTRY}, code FROM journal "

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...model.filters import NUMBER_FIELDS, TIME_FIELDS, All, Any_, Compare, Filter, Not
 from ...model.namespaces import Scope
 from ...model.records import LIVE, State
-from .rows import JSON_LIST, within
+from .rows import JSON_LIST, scope_sql
 
 _SYMBOLS = {"$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
@@ -65,7 +65,7 @@ def selection(scope: Scope, where: Filter | None, states: Collection[State] = LI
 
     An index is named where SQLite would read a whole namespace; that of keys has but live records.
     """
-    inside, parameters = within(scope)
+    inside, parameters = scope_sql(scope)
     among = " OR ".join(f"state = '{state}'" for state in states)
     passing = condition(where)
     by_key = passing.listed == "key" and states == LIVE and isinstance(scope, str)

@@ -24,11 +24,11 @@ try:
 except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
-_PAUSE: Final = 0.0002
-_LONG: Final = 1 << 20  # places, a byte each; then the line begins anew
+_PAUSE_SECONDS: Final = 0.0002
+_MAX_PLACES: Final = 1 << 20  # places, a byte each; then the line begins anew
 
 
-class Turnstile:
+class WriteQueue:
     """The queue for the database at *path*.
 
     A call waits at most *patience* seconds for the lock.
@@ -43,10 +43,10 @@ class Turnstile:
 
         *connection* must not wait for locks itself.
         """
-        if os.path.exists(self._line) or not _ran(connection, statement):
+        if os.path.exists(self._line) or not _try_to_run(connection, statement):
             deadline = time.monotonic() + self._patience
-            with self._turn(deadline - self._patience / 2):
-                run_unlocked(connection, statement, deadline, _PAUSE)
+            with self._wait_for_turn(deadline - self._patience / 2):
+                run_unlocked(connection, statement, deadline, _PAUSE_SECONDS)
 
     def remove(self) -> None:
         """Remove the file; a process that still waits in line only loses its place."""
@@ -54,23 +54,23 @@ class Turnstile:
             os.unlink(self._line)
 
     @contextmanager
-    def _turn(self, deadline: float) -> Iterator[None]:
+    def _wait_for_turn(self, deadline: float) -> Iterator[None]:
         """Stand in line, but not for ever: one that has stopped there is passed by."""
         if fcntl is None:  # pragma: no cover - Windows
             yield
             return
         line = os.open(self._line, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
         try:
-            place = _place_in(line)
-            waited(partial(_locked, line, place - 1), deadline, _PAUSE)
+            place = _take_place(line)
+            wait_until(partial(_try_to_lock, line, place - 1), deadline, _PAUSE_SECONDS)
             yield
         finally:
             os.close(line)
-        if place > _LONG:
+        if place > _MAX_PLACES:
             self.remove()
 
 
-def waited(done: Callable[[], bool], deadline: float, pause: float) -> bool:
+def wait_until(done: Callable[[], bool], deadline: float, pause: float) -> bool:
     """Ask until it is *done*, at most until the *deadline*; tell whether it is."""
     while not done():
         if time.monotonic() > deadline:
@@ -83,20 +83,20 @@ def run_unlocked(
     connection: sqlite3.Connection, statement: str, deadline: float, pause: float
 ) -> None:
     """Run *statement* as soon as no lock of another is in its way, until the *deadline*."""
-    if not waited(partial(_ran, connection, statement), deadline, pause):
+    if not wait_until(partial(_try_to_run, connection, statement), deadline, pause):
         raise sqlite3.OperationalError("database is locked")
 
 
-def _place_in(line: int) -> int:
+def _take_place(line: int) -> int:
     """Take the place behind all who came before, the first if the disk is full."""
     with suppress(OSError):
         os.write(line, b".")
     place = max(os.lseek(line, 0, os.SEEK_CUR), 1)
-    _locked(line, place)
+    _try_to_lock(line, place)
     return place
 
 
-def _locked(line: int, place: int) -> bool:
+def _try_to_lock(line: int, place: int) -> bool:
     try:
         fcntl.lockf(line, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
     except OSError as error:
@@ -104,7 +104,7 @@ def _locked(line: int, place: int) -> bool:
     return True
 
 
-def _ran(connection: sqlite3.Connection, statement: str) -> bool:
+def _try_to_run(connection: sqlite3.Connection, statement: str) -> bool:
     """Run *statement* unless a lock is in its way; tell whether it ran."""
     try:
         connection.execute(statement)

@@ -18,8 +18,8 @@ from ...model.namespaces import Scope
 from ...model.port import EMBEDDED, Row
 from ...model.records import LIVE, MemoryRecord, State
 from .authenticator import NO_AUTH, Authenticator
-from .erasing import ERASED, blank
-from .reading import read_fact, read_number, read_rows
+from .erasing import ERASED, blank_record
+from .reading import read_number, read_rows, read_setting
 from .rows import (
     COLUMNS,
     FIELDS,
@@ -27,7 +27,7 @@ from .rows import (
     JSON_LIST,
     RowTypes,
     entry_texts,
-    spanning,
+    key_range_sql,
     to_blob,
     to_values,
     to_vector,
@@ -55,7 +55,7 @@ _ENTRY: Final = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _VECTOR: Final = "INSERT INTO vectors (row, vector) VALUES (?, ?)"
-_SALT: Final = 16  # bytes
+_SALT_BYTES: Final = 16
 _LINKED: Final = "source = ? AND kind = ? AND target = ? AND until IS NULL"
 _LAST: Final = RowTypes(int, bytes, float)
 _COUNTED: Final = RowTypes(int, int, str, int, float | None)
@@ -93,7 +93,7 @@ class SQLiteWriter:
         self, namespace: str, low: str, high: str, now: float, *, last: bool = False
     ) -> list[tuple[int, MemoryRecord]]:
         """Return the rows and records that ``Backend.span`` would return."""
-        return list(self._found(spanning(last=last), namespace, low, high, now))
+        return list(self._found(key_range_sql(last=last), namespace, low, high, now))
 
     def _found(
         self, sql: str, *parameters: object, using: str = ""
@@ -147,7 +147,7 @@ class SQLiteWriter:
         try:
             self._connection.execute(_RECORD, (row, *to_values(record)))
         except sqlite3.IntegrityError as error:
-            raise ValidationError(self._taken(record.id)) from error
+            raise ValidationError(self._explain_refusal(record.id)) from error
         self._attach(row, vectors)
         return Row(row, row, record, vectors)
 
@@ -160,13 +160,13 @@ class SQLiteWriter:
             for row, (record, own) in enumerate(zip(records, vectors, strict=True), self._head + 1)
         ]
         columns = list(map(to_values, records))
-        before = self._connection.total_changes
+        before = self._connection.total_changes  # tells which record SQLite refused
         numbered = ((each.row, *own) for each, own in zip(rows, columns, strict=True))
         try:
             self._connection.executemany(_RECORD, numbered)
         except sqlite3.IntegrityError as error:
             refused = rows[self._connection.total_changes - before]
-            raise ValidationError(self._taken(refused.record.id)) from error
+            raise ValidationError(self._explain_refusal(refused.record.id)) from error
         self._connection.executemany(
             _VECTOR,
             (
@@ -184,7 +184,7 @@ class SQLiteWriter:
         self._connection.executemany(_ENTRY, self._entries(rows, columns, at))
         return rows
 
-    def _taken(self, id: str) -> str:
+    def _explain_refusal(self, id: str) -> str:
         found = self._connection.execute("SELECT state FROM records WHERE id = ?", (id,)).fetchone()
         if found in (None, ("live",)):
             return f"a record with id {id!r} exists already; use update"
@@ -194,12 +194,12 @@ class SQLiteWriter:
         self, rows: Sequence[Row], columns: Sequence[Sequence[object]], at: float
     ) -> Iterator[tuple[object, ...]]:
         """Yield the journal entries of new *rows*, whose records have these *columns*."""
-        salts = os.urandom(_SALT * len(rows))
+        salts = os.urandom(_SALT_BYTES * len(rows))
         texts = entry_texts((each.record for each in rows), columns)
         for number, (each, text) in enumerate(zip(rows, texts, strict=True)):
-            salt = salts[number * _SALT : (number + 1) * _SALT]
+            salt = salts[number * _SALT_BYTES : (number + 1) * _SALT_BYTES]
             place = (each.row, at, "store", each.record.id, each.record.namespace, None, each.row)
-            yield self._chained(place, salt, text)
+            yield self._chain(place, salt, text)
 
     def patch(self, row: int, record: MemoryRecord) -> None:
         """Change fields that are not indexed, keeping the row."""
@@ -214,7 +214,7 @@ class SQLiteWriter:
         ((ordinal,),) = self._connection.execute(
             f"{_UPDATE} RETURNING ordinal", (new, new, *to_values(record), row)
         ).fetchall()
-        attached = {**self._carried(row, new, vectors), **vectors}
+        attached = {**self._carry_vectors(row, new, vectors), **vectors}
         self._attach(new, vectors)
         return Row(new, ordinal, record, attached)
 
@@ -230,7 +230,7 @@ class SQLiteWriter:
                     (row, name, row, to_blob(vector)),
                 )
 
-    def _carried(self, row: int, new: int, given: Collection[str]) -> dict[str, Vector]:
+    def _carry_vectors(self, row: int, new: int, given: Collection[str]) -> dict[str, Vector]:
         """Bring the vectors that are not *given* anew to the *new* row and return them.
 
         Of the others, those that nobody could make again stay where they were, for the past.
@@ -254,7 +254,7 @@ class SQLiteWriter:
         """Leave *tombstone* of the record in *row*; return the namespaces it was ever in."""
         self.patch(row, tombstone)
         self.set(ERASED, str(self._head + 1))
-        return blank(self._connection, tombstone.id)
+        return blank_record(self._connection, tombstone.id)
 
     def embed(self, row: int, vector: Vector) -> None:
         """Give the record in *row*, which is not live, another vector of the store's embedder."""
@@ -316,7 +316,8 @@ class SQLiteWriter:
         changes: Mapping[str, object] | None,
     ) -> None:
         """Append one entry; *was* is the row before, *row* the row after."""
-        salt = os.urandom(_SALT)
+        salt = os.urandom(_SALT_BYTES)
+        # By chance, for a fixed step could always miss the records that change most.
         whole = action != "store" and row is not None and salt[0] < FULL_RECORDS_IN_256
         if changes is not None and whole and record and record.state == "live":
             changes = {**changes, FULL_RECORD: non_empty_fields(record)}
@@ -324,7 +325,7 @@ class SQLiteWriter:
         self._note_time(at)
         id, namespace = (record.id, record.namespace) if record else (None, None)
         columns = (self._head + 1, at, action, id, namespace, was, row)
-        self._connection.execute(_ENTRY, self._chained(columns, salt, text))
+        self._connection.execute(_ENTRY, self._chain(columns, salt, text))
 
     def _note_time(self, at: float) -> None:
         """Note the time of the next entry, and whether it is before that of the last one."""
@@ -332,7 +333,7 @@ class SQLiteWriter:
             self._connection.execute("INSERT INTO clock_steps VALUES (?)", (self._head + 1,))
         self._at = at
 
-    def _chained(
+    def _chain(
         self, columns: tuple[int, *tuple[object, ...]], salt: bytes, text: str | None
     ) -> tuple[object, ...]:
         """Return all columns of the next entry, from now on the last; *columns* are the first."""
@@ -352,7 +353,7 @@ class SQLiteWriter:
 
     def fact(self, name: str) -> str | None:
         """Return a noted fact."""
-        return read_fact(self._connection, name)
+        return read_setting(self._connection, name)
 
     def set(self, name: str, value: str) -> None:
         """Note a fact about the store."""

@@ -422,7 +422,11 @@ def test_memory_does_not_grow_with_the_store(
 ) -> None:
     target = tmp_path / "all.jsonl"
     store.store_many([{"content": str(n), "metadata": {"x": "x" * 7500}} for n in range(1000)])
-    for name, small in (("keyword.SEAL", 32), ("SEAL", 32), ("_AT_ONCE", 256)):
+    for name, small in (
+        ("keyword.BLOCK_DOCUMENTS", 32),
+        ("BLOCK_DOCUMENTS", 32),
+        ("_BATCH_ROWS", 256),
+    ):
         monkeypatch.setattr(f"bethink.index.{name}", small)
     with MemoryStore(tmp_path / "copy.db", embedder=EMBEDDER) as copy:
         tracemalloc.start()
