@@ -329,7 +329,8 @@ class Compacting(AgentMiddleware):
         return {"messages": [RemoveMessage("__remove_all__"), summary, *state["messages"][-2:]]}
 
 
-def test_what_a_summary_takes_away_is_remembered(store: MemoryStore) -> None:
+@pytest.mark.parametrize("call", CALLS)
+def test_what_a_summary_takes_away_is_remembered(store: MemoryStore, call: str) -> None:
     @tool
     def look(at: str) -> str:
         """Look at something."""
@@ -338,7 +339,8 @@ def test_what_a_summary_takes_away_is_remembered(store: MemoryStore) -> None:
     for order in (list, reversed):
         model = Model(replies=[calling("look", at="a"), "Done."])
         both: Any = list(order([MemoryMiddleware(store), Compacting()]))
-        create_agent(model, [look], middleware=both).invoke(asked("I was born in Kiel."))
+        agent: Any = create_agent(model, [look], middleware=both)
+        CALLS[call](agent, asked("I was born in Kiel."), {})
         assert [record.content for record in store.all()] == ["I was born in Kiel.", "Done."]
         store.forget(namespace="default")
 
