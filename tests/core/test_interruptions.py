@@ -17,8 +17,9 @@ from bethink.index.filter_cache import FilterCache
 from bethink.index.keyword import KeywordIndex
 
 from ..stored import assert_unlocked
+from .inside import connections_of
 from .storage.replay import assert_journal_is_state
-from .test_reliability import NOW, SCOPES, connections_of, opened, settle
+from .test_reliability import NOW, SCOPES, opened, settle
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ from bethink.memory import search
 from bethink.memory.ranking import Scored, Signals
 from bethink.model.arrays import Vector
 
+from .inside import engine_of
 from .kernels import KERNELS, NUMPY, SIMSIMD
 from .twin import Answer, Asked, Twin, assert_same
 
@@ -358,7 +359,7 @@ def test_survivors_are_the_records_whose_vectors_are_read(
 ) -> None:
     store.store_many(f"cat {number} {WORDS[number % 9]}" for number in range(600))
     store.recall("cat 5", k=1, touch=False)  # the index is filled
-    backend, read = store._engine.backend, [0]
+    backend, read = engine_of(store).backend, [0]
     fetch = backend.vectors
 
     def counted(rows: Sequence[int], name: str) -> dict[int, Vector]:

@@ -29,11 +29,10 @@ from bethink import (
 )
 from bethink.model.namespaces import Scope
 from bethink.model.port import Changes
-from bethink.storage.sqlite import SQLiteBackend
 from bethink.storage.sqlite import connection as connections
-from bethink.storage.sqlite.connection import Connections
 
 from ..stored import assert_unlocked
+from .inside import connections_of, engine_of
 from .storage.processes import Child, Say, ask, forks, together
 from .storage.replay import assert_journal_is_state, unverified
 from .storage.scripts import State, script, state_of
@@ -74,7 +73,7 @@ def opened(location: str | Path, **given: Any) -> MemoryStore:
 
 def settle(store: MemoryStore) -> None:
     """Write the accesses that wait for a write to take them along."""
-    with store._engine.writing(closing=True):
+    with engine_of(store).writing(closing=True):
         pass
 
 
@@ -113,7 +112,7 @@ def test_a_clock_that_fails_undoes_the_call(
     error: BaseException,
     when: int,
 ) -> None:
-    engine, before = store._engine, store.log()
+    engine, before = engine_of(store), store.log()
     clock, engine.clock = engine.clock, Failing(engine.clock, error, when)
     with suppress(type(error)):
         call(store)
@@ -175,12 +174,6 @@ def test_a_refused_call_changes_nothing(
 
 def fork(_: MemoryStore) -> None:
     Child(lambda _: None).result()
-
-
-def connections_of(store: MemoryStore) -> Connections:
-    backend = store._engine.backend
-    assert isinstance(backend, SQLiteBackend)
-    return backend._connections
 
 
 def limit(store: MemoryStore, pages: int | None = None) -> None:
@@ -268,7 +261,7 @@ def test_a_commit_that_waits_for_company_is_made_before_the_end(
 def test_a_read_during_an_export_waits_for_nobody(store: MemoryStore) -> None:
     class Target:
         def write(self, _: object) -> None:
-            with store._engine.backend.write():
+            with engine_of(store).backend.write():
                 assert reader.submit(store.get, "r1").result(timeout=10) is not None
 
     with ThreadPoolExecutor(1) as reader:
@@ -337,7 +330,7 @@ def test_nothing_is_written_behind_a_link_that_leads_there_no_more(
 def test_accesses_outlast_a_write_that_fails(store: MemoryStore) -> None:
     for _ in range(3):
         store.touch("r1")
-    with pytest.raises(KeyError), store._engine.writing(closing=True):
+    with pytest.raises(KeyError), engine_of(store).writing(closing=True):
         raise KeyError
     record = store.get("r1")
     assert record is not None
@@ -512,7 +505,7 @@ def test_a_change_caught_up_with_is_not_taken_twice(
     with opened(path) as store, opened(path) as other:
         store.store("a whale", id="r1")
         found(store)
-        index, apply = store._engine.index, store._engine.index.apply
+        index, apply = engine_of(store).index, engine_of(store).index.apply
 
         def late(changes: Changes) -> None:
             other.store("a parrot")
@@ -532,7 +525,7 @@ def test_changes_may_be_taken_in_any_order(path: Path, monkeypatch: pytest.Monke
         store.store("a whale", id="r1")
         found(store)
         waiting: list[Changes] = []
-        index, apply = store._engine.index, store._engine.index.apply
+        index, apply = engine_of(store).index, engine_of(store).index.apply
         monkeypatch.setattr(index, "apply", waiting.append)
         store.store("another whale", id="r2")
         store.update("r1", content="a ferry")

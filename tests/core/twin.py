@@ -54,6 +54,8 @@ from bethink.model.namespaces import EVERYWHERE, Scope
 from bethink.model.records import embedded_text
 from bethink.text import Query, read_query
 
+from .inside import engine_of
+
 DAY = 86_400
 BOOSTS = {
     "troubleshooting": 1.5,
@@ -109,8 +111,10 @@ class Twin:
     @classmethod
     def of(cls, store: MemoryStore, *names: str) -> Twin:
         """Return the twin of *store*, with the vectors called *names*."""
-        records = store._engine.backend.select(EVERYWHERE, None, None, 0, newest_first=False)
-        records = list(map(store._engine.current, records))  # those that have expired count as well
+        records = engine_of(store).backend.select(EVERYWHERE, None, None, 0, newest_first=False)
+        records = list(
+            map(engine_of(store).current, records)
+        )  # those that have expired count as well
         ids = [record.id for record in records]
         named = {name: store.vectors(ids, name) for name in names}
         return cls(records, store.embedder, store.ranking, named)

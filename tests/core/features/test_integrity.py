@@ -23,6 +23,7 @@ from bethink.model.replay import record_of, replayed
 
 from ...stored import alter
 from ..clock import Clock
+from ..inside import engine_of
 
 KEY = b"sixteen bytes or more"
 EMBEDDER = HashEmbedder(16)
@@ -470,7 +471,9 @@ def test_a_repair_with_nothing_to_do_writes_nothing(sample: Path) -> None:
 
 def seen(store: MemoryStore) -> str:
     """Return a digest of what can be read of the sample."""
-    records = store._engine.backend.get([entry.id for entry in store.log(limit=None) if entry.id])
+    records = engine_of(store).backend.get(
+        [entry.id for entry in store.log(limit=None) if entry.id]
+    )
     moments = [store.as_of(when) for when in ("then", 4, 9, 1050.0, 1150.0)]
     found = [
         records,

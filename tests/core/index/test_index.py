@@ -14,6 +14,7 @@ from bethink.model.port import Loading, Row
 from bethink.storage.sqlite import loading
 from bethink.storage.sqlite.reading import read_rows
 
+from ..inside import engine_of
 from ..twin import Asked, Twin, assert_same
 
 
@@ -111,7 +112,7 @@ def bytes_of(count: int, namespace: str = "a") -> int:
     with opened() as store:
         fill(store, count, namespace)
         store.recall("cat", namespace=namespace)
-        (index,) = store._engine.index._scopes.indexes.values()
+        (index,) = engine_of(store).index._scopes.indexes.values()
         return index.nbytes
 
 
@@ -162,7 +163,7 @@ def test_accesses_survive_that_their_scope_goes(loads: list[Scope]) -> None:
         for namespace in ("a", EVERYWHERE, "a"):
             store.recall("cat", namespace=namespace)
         assert loads == ["a", EVERYWHERE, "a"]
-        index = store._engine.index.open(EVERYWHERE)
+        index = engine_of(store).index.open(EVERYWHERE)
         assert index.columns["accesses"].tolist() == [3]
         record = store.get(id)
         assert record is not None
@@ -199,10 +200,12 @@ def test_a_key_told_anew_takes_no_more_room_each_time(
             store.store(f"a red cat, number {n}", namespace="a", key="cat")
             store.recall("cat", namespace=Subtree("a"))
             assert_like_its_twin(store, "a")
-            assert all(index.size <= 12 for index in store._engine.index._scopes.indexes.values())
+            assert all(
+                index.size <= 12 for index in engine_of(store).index._scopes.indexes.values()
+            )
     with opened(path) as store:
         assert_like_its_twin(store, "a", Subtree("a"))
-        assert store._engine.index.open("a").size <= 12
+        assert engine_of(store).index.open("a").size <= 12
 
 
 def test_saved_segments_of_the_dead_are_replaced(
@@ -216,7 +219,7 @@ def test_saved_segments_of_the_dead_are_replaced(
         store.forget(ids[:10] + ids[12:])
     with opened(path) as store:
         assert_like_its_twin(store, "a")
-        assert store._engine.index.open("a").size == 2
+        assert engine_of(store).index.open("a").size == 2
     assert segments(path) == [(11, 12)]
     with opened(path) as store:
         store.forget(ids[10:12])
@@ -233,7 +236,7 @@ def test_nothing_is_left_of_a_scope_that_died_but_what_tells_so(
         assert_like_its_twin(store, "a")
         store.forget(ids)
         assert_like_its_twin(store, "a")
-        assert store._engine.index.open("a").size == 1
+        assert engine_of(store).index.open("a").size == 1
     assert segments(path) == [(40, 40)]
     with opened(path) as store:
         store.restore(ids[7])
@@ -289,9 +292,9 @@ def test_what_was_just_written_is_indexed_without_being_read(
         fill(store, 6)
         assert read == [1, 9]
         assert segments(path) == [(1, 12)]
-        assert list(store._engine.index._recent.rows) == [13, 14, 15]
+        assert list(engine_of(store).index._recent.rows) == [13, 14, 15]
         assert_like_its_twin(store, "a")
-        assert not store._engine.index._recent.rows
+        assert not engine_of(store).index._recent.rows
     with opened(path) as store:
         assert_like_its_twin(store, "a")
 
@@ -312,7 +315,7 @@ def test_small_segments_of_what_is_never_recalled_merge(
     assert len(segments(path)) < 20  # of 40 times 8 rows
     with opened(path) as store:
         assert_like_its_twin(store, "a", "b", EVERYWHERE)
-        assert store._engine.backend.load("a").loose == ()
+        assert engine_of(store).backend.load("a").loose == ()
 
 
 def test_what_is_stored_is_stored_even_if_the_index_cannot_be_saved(
@@ -385,7 +388,7 @@ def test_accesses_that_are_being_written_count_in_a_scope_that_is_loaded(path: P
         store.recall("red cat", namespace="a")
         assert accesses(store, "a") == [1]
         other.update(id, importance=0.9)
-        with store._engine.writing(closing=True):
+        with engine_of(store).writing(closing=True):
             for namespace in ("a", EVERYWHERE):
                 assert accesses(store, namespace) == [1]
         for namespace in ("a", EVERYWHERE):
@@ -405,5 +408,5 @@ def test_accesses_that_were_just_written_count_once_in_a_scope_that_is_loaded(
         fill(store, 1)
         store.recall("red cat", namespace="a")
         monkeypatch.setattr(AccessBuffer, "written", loading)
-        store._engine.flush()
+        engine_of(store).flush()
     assert found == [[1]]

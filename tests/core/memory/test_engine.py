@@ -14,6 +14,8 @@ from bethink import EmbedderMismatchError, HashEmbedder, MemoryStore, Validation
 from bethink.embedders import CallableEmbedder
 from bethink.model.port import EMBEDDED
 
+from ..inside import engine_of
+
 
 def test_a_file_that_is_only_read_takes_no_embedder(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "m.db", embedder=HashEmbedder(16)) as store:
@@ -88,8 +90,8 @@ def test_what_moves_and_changes_again_in_one_write_keeps_its_place_and_vectors(
 ) -> None:
     before = store.store_many(["a red cat", "a dog"])[0]
     moved = replace(before, content="a blue cat")
-    vector = store._engine.embed([moved])[0]
-    with store._engine.writing() as transaction:
+    vector = engine_of(store).embed([moved])[0]
+    with engine_of(store).writing() as transaction:
         for old, new, changes in (
             (before, moved, {"content": moved.content}),
             (moved, replace(moved, importance=0.9), {"importance": 0.9}),

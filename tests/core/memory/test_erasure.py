@@ -35,6 +35,7 @@ from bethink.storage.sqlite import connection as connections
 from bethink.storage.sqlite.connection import Connections
 from bethink.text import terms
 
+from ..inside import engine_of
 from ..storage.processes import Child, Say, ask, forks
 from ..storage.replay import assert_journal_is_state, unverified
 
@@ -135,7 +136,7 @@ def lead_a_life(store: MemoryStore, secrets: list[Secret], dice: random.Random) 
 
 def others(store: MemoryStore, erased: set[str]) -> dict[str, MemoryRecord]:
     ids = {entry.id for entry in store.log(limit=None) if entry.id is not None}
-    return store._engine.backend.get(list(ids - erased))
+    return engine_of(store).backend.get(list(ids - erased))
 
 
 @pytest.mark.slow
@@ -172,7 +173,7 @@ def test_a_tombstone_is_all_that_stays(path: Path) -> None:
         store.store("a dog", id="r2", supersedes="r1")
         assert store.erase("r1") == 1
         tombstone = MemoryRecord("r1", "default", "", 50.0, 50.0, 50.0, state="erased")
-        assert store._engine.backend.get(["r1"]) == {"r1": tombstone}
+        assert engine_of(store).backend.get(["r1"]) == {"r1": tombstone}
         assert store.get("r1") is None
         assert record.content == "a cat"
         assert [(entry.action, bool(entry.changes)) for entry in store.log(id="r1")] == [
@@ -263,7 +264,7 @@ def test_the_resident_index_forgets_the_words(path: Path, scope: Any) -> None:
             left = each.recall("grazing", namespace=scope, k=99, touch=False)
             assert {hit.memory.id for hit in left}.isdisjoint({"3", "20"})
             assert len(left) == 4 * SEALED - 2
-            index = each._engine.index.open(scope)
+            index = engine_of(each).index.open(scope)
             assert not {"t3", "t20"} & {name for _, name in index.threads.codes}
             words = {term for block in index.keyword.blocks for term in block.terms}
             assert not {"zebra3", "zebra20"} & {*words, *index.keyword._tail}
@@ -274,9 +275,9 @@ def test_the_saved_index_is_made_anew(path: Path) -> None:
     with opened(path) as store:
         store.store_many([{"content": f"zebra{n}", "id": str(n)} for n in range(3 * SEALED)])
     with opened(path) as store:
-        before = store._engine.backend.load("default")
+        before = engine_of(store).backend.load("default")
         store.erase(str(SEALED + 1))
-        after = store._engine.backend.load("default")
+        after = engine_of(store).backend.load("default")
     assert (len(before.segments), before.loose, after.loose) == (3, (), ())
     assert after.segments[0] == before.segments[0]
     assert sum(segment.count for segment in after.segments) == 3 * SEALED - 1
@@ -303,7 +304,7 @@ def test_who_writes_after_an_erasing_still_saves_its_index(path: Path) -> None:
         store.erase("1")
         for number in range(SEALED):
             other.store(f"zebra{number}")
-        assert len(store._engine.backend.load("default").segments) == 1
+        assert len(engine_of(store).backend.load("default").segments) == 1
 
 
 @pytest.mark.usefixtures("_small_segments")
@@ -505,7 +506,7 @@ def test_a_store_in_memory_erases(store: MemoryStore) -> None:
 
 
 def leak(store: MemoryStore, secret: str) -> list[Callable[[], Any]]:
-    backend: Backend = store._engine.backend
+    backend: Backend = engine_of(store).backend
     return [
         lambda: backend.get([secret]),
         lambda: backend.log(None, None, None, 0),

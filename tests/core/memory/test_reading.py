@@ -22,6 +22,7 @@ from bethink.memory.ranking import Scored, Signals
 from bethink.memory.search import Mode
 
 from ..clock import Clock
+from ..inside import engine_of
 from ..twin import Asked, Twin, assert_same
 
 
@@ -113,7 +114,7 @@ def test_reading_waits_for_no_writer(store: MemoryStore) -> None:
         store.touch(id)
         done.set()
 
-    with store._engine.backend.write():
+    with engine_of(store).backend.write():
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
         assert done.wait(20)

@@ -22,6 +22,7 @@ from bethink import (
 )
 
 from ..clock import Clock
+from ..inside import engine_of
 
 
 @pytest.fixture
@@ -380,14 +381,14 @@ def test_two_updates_that_meet_leave_something(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = store.store("x", value=1)
-    embed = store._engine.embed
+    embed = engine_of(store).embed
 
     def meddling(records: Any) -> Any:
         monkeypatch.undo()
         store.update(record.id, value=None)
         return embed(records)
 
-    monkeypatch.setattr(store._engine, "embed", meddling)
+    monkeypatch.setattr(engine_of(store), "embed", meddling)
     with pytest.raises(ValidationError, match="content must not be empty"):
         store.update(record.id, content="")
     assert store.get(record.id) == replace(record, value=None)

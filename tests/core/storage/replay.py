@@ -11,6 +11,8 @@ from dataclasses import replace
 from bethink import LogEntry, MemoryRecord, MemoryStore
 from bethink.model.journal import START, chain_hash, digest
 
+from ..inside import engine_of
+
 COLUMNS = "seq, at, action, id, namespace, was, row, digest, link, salt, changes"
 
 
@@ -50,7 +52,7 @@ def replayed(entries: Iterable[LogEntry]) -> dict[str, MemoryRecord]:
 def table(store: MemoryStore) -> dict[str, MemoryRecord]:
     """Return all records as they are stored, in any state."""
     ids = [entry.id for entry in store.log(limit=None) if entry.id is not None]
-    return store._engine.backend.get(ids)
+    return engine_of(store).backend.get(ids)
 
 
 def assert_journal_is_state(store: MemoryStore) -> None:

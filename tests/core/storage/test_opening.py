@@ -27,6 +27,7 @@ from bethink import (
 )
 from bethink.storage import FileAnchor, open_backend
 
+from ..inside import connections_of, engine_of
 from .processes import Child, Say, forks
 
 KEY = b"sixteen bytes or more"
@@ -112,7 +113,7 @@ def test_a_pipe_is_no_store_and_no_anchor(path: Path) -> None:
 def test_an_anchor_has_every_write_synced(path: Path) -> None:
     anchor = path.with_name("anchor")
     with opened(path, integrity_key=KEY, durability="normal", anchor=anchor) as store:
-        backend = store._engine.backend
+        backend = engine_of(store).backend
         level = backend._connections.rows("PRAGMA synchronous")  # type: ignore[attr-defined]
     assert level == [(2,)]
 
@@ -197,7 +198,7 @@ def test_no_read_that_failed_keeps_a_file_from_being_cleaned(
             read(store)
         except BethinkError as error:
             kept.append(error)
-    store._engine.backend._connections.rewrite(0.05)  # type: ignore[attr-defined]
+    connections_of(store).rewrite(0.05)
     with suppress(CorruptStoreError):
         store.close()
 

@@ -24,6 +24,7 @@ import pytest
 
 from bethink import MemoryStore
 
+from ..inside import connections_of
 from .processes import Child, Say, ask, forks
 from .replay import assert_journal_is_state, unverified
 from .scripts import State, script, state_of
@@ -51,7 +52,7 @@ def film(path: Path, durability: Literal["full", "normal"]) -> list[Frame]:
 
     def write(say: Say) -> None:
         store = MemoryStore(path, durability=durability)
-        writer = store._engine.backend._connections._writer  # type: ignore[attr-defined]
+        writer = connections_of(store)._writer
         writer.execute(f"PRAGMA wal_autocheckpoint = {PAGES}")
         for do, _ in steps:
             do(store)

@@ -29,6 +29,7 @@ from bethink.storage.sqlite import connection as connections
 
 from ...stored import alter
 from ..clock import Clock
+from ..inside import connections_of
 from .processes import Child, Say, forks
 
 KEY = b"sixteen bytes or more"
@@ -497,7 +498,7 @@ def test_each_of_the_threads_that_share_a_commit_waits_for_the_anchor(
     monkeypatch.setattr(connections, "_TAKEOVER_SECONDS", 3600.0)
     anchor = Slow()
     with keyed(path, anchor=anchor) as store, ThreadPoolExecutor(2) as threads:
-        opened = store._engine.backend._connections  # type: ignore[attr-defined]
+        opened = connections_of(store)
         opened._waiting += 1
         first = threads.submit(store.store, "One")
         while opened._group is None or not opened._write_lock.acquire(blocking=False):

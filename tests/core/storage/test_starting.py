@@ -21,6 +21,7 @@ from bethink.storage import open_backend
 from bethink.storage.sqlite import SQLiteBackend, loading
 from bethink.storage.sqlite.opening import connect
 
+from ..inside import engine_of
 from ..samples import insert, record
 from .scripts import script, state_of
 
@@ -92,7 +93,7 @@ def spans(path: Path) -> list[tuple[str, int, int]]:
 
 
 def loaded(store: MemoryStore, scope: Scope = "default") -> Loading:
-    return store._engine.backend.load(scope)
+    return engine_of(store).backend.load(scope)
 
 
 def test_a_full_block_is_saved_at_once(path: Path) -> None:

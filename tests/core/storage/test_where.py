@@ -14,6 +14,8 @@ from bethink.model.filters import matches, parse
 from bethink.storage.sqlite import SQLiteBackend
 from bethink.storage.sqlite.where import condition
 
+from ..inside import engine_of
+
 NUMBERS = st.one_of(
     st.integers(-3, 3),
     st.integers(2**53 - 2, 2**53 + 2),
@@ -154,7 +156,7 @@ def _steps(beside: int, verb: str, where: dict[str, Any]) -> int:
     with MemoryStore() as store:
         names = [*(f"o{n}" for n in range(beside)), "k0", "k1"]
         store.store_many([{"content": "", "value": 0, "id": each, "key": each} for each in names])
-        backend = store._engine.backend
+        backend = engine_of(store).backend
         assert isinstance(backend, SQLiteBackend)
         with backend._connections.reading() as connection:
             connection.set_progress_handler(step, 1)

@@ -15,6 +15,7 @@ from bethink.features.duplicates import similarity
 from bethink.features.statements import find_conflict, parse_record
 
 from ...clock import Clock
+from ...inside import engine_of
 
 OFFICE = ("The office is in Lyon", "The office is in Graz")
 HALL = ("We painted the hall blue", "We painted the hall green")
@@ -50,7 +51,7 @@ def test_similarities_are_the_same_however_many_are_reckoned_at_once(
     monkeypatch.undo()
     monkeypatch.setattr(similarity, "_AT_ONCE", 3)
     assert store.conflicts() == found
-    likeness = similarity.similarity_function(store._engine, [each.id for each in store.all()])
+    likeness = similarity.similarity_function(engine_of(store), [each.id for each in store.all()])
     assert [each.similarity for each in found] == [
         likeness(each.older.id, each.newer.id) for each in found
     ]

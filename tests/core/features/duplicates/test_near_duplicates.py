@@ -9,6 +9,8 @@ from bethink.features.duplicates import near_duplicates
 from bethink.features.duplicates.near_duplicates import DuplicateSearch
 from bethink.features.statements import parse_record
 
+from ...inside import engine_of
+
 EMBEDDER = HashEmbedder(64)
 LONG = "the nightly backup of the billing database runs on the small server in the cellar"
 
@@ -20,12 +22,12 @@ def new(*contents: str) -> list[MemoryRecord]:
 
 def looked_for(store: MemoryStore, records: list[MemoryRecord]) -> DuplicateSearch:
     vectors = EMBEDDER.embed([record.content for record in records])
-    return DuplicateSearch(store._engine, records, list(vectors))
+    return DuplicateSearch(engine_of(store), records, list(vectors))
 
 
 def found(store: MemoryStore, nearest: DuplicateSearch, record: MemoryRecord) -> str | None:
     """Return the content of the record that is found for *record*."""
-    with store._engine.writing() as transaction:
+    with engine_of(store).writing() as transaction:
         nearest.begin(transaction)
         pair = nearest.to(transaction, parse_record(record))
     return None if pair is None else pair[1].content

@@ -26,6 +26,7 @@ from bethink.features.files import path_of
 from bethink.features.files.chunked_text import MAX_CHUNK_CHARACTERS
 from bethink.model.fields import MAX_CONTENT
 
+from ...inside import engine_of
 from ...storage.processes import Child, forks
 from ...storage.replay import assert_journal_is_state, unverified
 from .long_files import LINE, records
@@ -302,7 +303,7 @@ def test_nobody_reads_pieces_from_between_two_times_that_a_file_said_the_same(
 ) -> None:
     one, other = (f"{n}\n" * MAX_CHUNK_CHARACTERS for n in (1, 2))
     files.write("/a", one)
-    backend = files.store._engine.backend
+    backend = engine_of(files.store).backend
     span = backend.span
 
     def spanned(*given: Any, **named: Any) -> Any:

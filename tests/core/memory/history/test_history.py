@@ -33,6 +33,7 @@ from bethink.model.port import Changes
 from bethink.storage.sqlite.connection import Connections
 
 from ...clock import Clock
+from ...inside import connections_of, engine_of, moments_of
 from .counting import Counting
 
 
@@ -62,7 +63,7 @@ def test_a_moment_holds_a_record_once_whatever_becomes_of_it_meanwhile(
     store.store("one", id="r1")
     store.snapshot("then")
     store.forget("r1")
-    connections = store._engine.backend._connections  # type: ignore[attr-defined]
+    connections = connections_of(store)
     with MemoryStore(path, durability="normal") as other:
         changes = cycle((other.restore, other.forget))
         if not restored_first:
@@ -132,7 +133,7 @@ def test_a_snapshot_from_before_the_journal_told_of_them_is_as_good(
 ) -> None:
     with MemoryStore(path, integrity_key=key) as store:
         store.store("one", id="a")
-        with store._engine.writing() as transaction:
+        with engine_of(store).writing() as transaction:
             transaction.writer.snapshot("old", transaction.now)
         store.update("a", content="two")
         store.undo(2)
@@ -317,18 +318,18 @@ def test_only_a_few_moments_keep_an_index(store: MemoryStore) -> None:
     store.store_many(["a cat"] * 5)
     for seq in (1, 2, 3, 2, 4):
         assert len(store.recall("cat", as_of=seq)) == seq
-    assert list(store._moments._indexes) == [2, 4]
+    assert list(moments_of(store)._indexes) == [2, 4]
 
 
 def test_a_moment_keeps_its_index_while_others_write(store: MemoryStore) -> None:
     store.store("a cat")
-    moment = store._moments.find(1)
-    index = store._moments.engine(moment).index
-    assert index.lock is store._engine.index.lock
+    moment = moments_of(store).find(1)
+    index = moments_of(store).engine(moment).index
+    assert index.lock is engine_of(store).index.lock
     erased = store.store("a dog")
-    assert store._moments.engine(moment).index is index
+    assert moments_of(store).engine(moment).index is index
     store.erase(erased.id)
-    assert store._moments.engine(moment).index is not index
+    assert moments_of(store).engine(moment).index is not index
 
 
 def test_only_what_has_another_text_now_is_embedded_anew_and_once() -> None:
@@ -350,11 +351,11 @@ def test_a_record_with_many_entries_is_not_read_from_its_start(
     counter = KeyedMemory(store)
     for _ in range(300):
         counter.increment("n")
-    (current,) = store._engine.backend.journal_reader.key_holders(
-        "working", "n", store._engine.backend.head()
+    (current,) = engine_of(store).backend.journal_reader.key_holders(
+        "working", "n", engine_of(store).backend.head()
     )
     told = [
-        len(store._engine.backend.journal_reader.histories([current], seq)[0].told)
+        len(engine_of(store).backend.journal_reader.histories([current], seq)[0].told)
         for seq in range(1, 301)
     ]
     assert max(told) < 60
@@ -514,7 +515,7 @@ def test_a_past_spans_the_keys_that_it_had(store: MemoryStore) -> None:
     store.store("none")
     store.store("second", key="b")
     store.forget(where={"key": "c"})
-    past = store._moments.engine(store._moments.find(4)).backend
+    past = moments_of(store).engine(moments_of(store).find(4)).backend
     found = past.span("default", "a", "d", 0.0)
     assert [(each.key, each.content) for each in found] == [(key, "first") for key in "abc"]
     assert past.span("default", "a", "c", 0.0, last=True) == found[1:2]
@@ -526,7 +527,7 @@ def test_the_backend_of_a_past_ends_at_its_moment_and_keeps_nothing(store: Memor
     first, second = store.store_many(["one", "two"])
     store.update(first.id, content="three")
     store.forget(second.id)
-    past = store._moments.engine(store._moments.find(3)).backend
+    past = moments_of(store).engine(moments_of(store).find(3)).backend
     assert [entry.seq for entry in past.log(None, None, None, 0)] == [3, 2, 1]
     assert [entry.seq for entry in past.log(1, first.id, "default", 0)] == [3]
     assert past.matching("default", Compare(("state",), "$eq", "live")).tolist() == [2, 3]
