@@ -45,7 +45,7 @@ def live_through_everything(store: MemoryStore) -> None:
 def test_replaying_the_journal_gives_the_records(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bethink.index.access_buffer.MANY", 1)
+    monkeypatch.setattr("bethink.index.access_buffer.FLUSH_RECORDS", 1)
     live_through_everything(store)
     actions = {entry.action for entry in store.log(limit=None)}
     assert actions == {"store", "supersede", "update", "touch", "forget", "restore"}
