@@ -8,158 +8,86 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # type checkers take the value for True; the module typing is slow to load
 if TYPE_CHECKING:
-    from .aio import AsyncFiles, AsyncKeyedMemory, AsyncMemoryStore, AsyncPast
-    from .embedders import CallableEmbedder, Embedder, HashEmbedder, StaticEmbedder
-    from .errors import (
-        BethinkError,
-        CorruptStoreError,
-        DimensionError,
-        EmbedderError,
-        EmbedderMismatchError,
-        HoleError,
-        IntegrityKeyError,
-        IsAFolderError,
-        LineRangeError,
-        MissingExtraError,
-        NotABethinkFileError,
-        NotAnchoredError,
-        NotFoundError,
-        OccurrenceError,
-        PathTakenError,
-        RateLimitError,
-        SchemaTooNewError,
-        ScreenedError,
-        SimilarMemoryError,
-        SourceError,
-        StorageError,
-        StoreBusyError,
-        StoreClosedError,
-        TamperedError,
-        ValidationError,
-    )
-    from .features.duplicates import Consolidated
-    from .features.files import FileEntry, Files
-    from .features.links import Relation
-    from .features.messages import MessageLog
-    from .features.models import MiniLMEmbedder, OpenAIEmbedder, SentenceTransformerEmbedder
-    from .features.outcomes import OutcomeEntry
-    from .features.packing import Packed, context_block
-    from .features.rankings import (
-        CATEGORIES,
-        DecayProduct,
-        FiveSignal,
-        guess_category,
-        query_intent,
-    )
-    from .features.statements import Conflict
-    from .features.transfer import Merged
-    from .features.working import (
-        KeyedMemory,
-        LongTermMemory,
-        Memory,
-        MemoryItem,
-        ScoredRecord,
-        ShortTermMemory,
-    )
-    from .memory.history import Change, Diff, Version
-    from .memory.ranking import Ranking, WeightedSum
-    from .model.namespaces import EVERYWHERE, Subtree, segment, unsegment
-    from .model.records import (
-        Explanation,
-        Integrity,
-        LogEntry,
-        MemoryRecord,
-        Problem,
-        RecallResult,
-        Repair,
-        Snapshot,
-        WhyNot,
-    )
-    from .storage import Anchor
-    from .store import MemoryStore, Past
+    from .aio import AsyncFiles as AsyncFiles
+    from .aio import AsyncKeyedMemory as AsyncKeyedMemory
+    from .aio import AsyncMemoryStore as AsyncMemoryStore
+    from .aio import AsyncPast as AsyncPast
+    from .embedders import CallableEmbedder as CallableEmbedder
+    from .embedders import Embedder as Embedder
+    from .embedders import HashEmbedder as HashEmbedder
+    from .embedders import StaticEmbedder as StaticEmbedder
+    from .errors import BethinkError as BethinkError
+    from .errors import CorruptStoreError as CorruptStoreError
+    from .errors import DimensionError as DimensionError
+    from .errors import EmbedderError as EmbedderError
+    from .errors import EmbedderMismatchError as EmbedderMismatchError
+    from .errors import HoleError as HoleError
+    from .errors import IntegrityKeyError as IntegrityKeyError
+    from .errors import IsAFolderError as IsAFolderError
+    from .errors import LineRangeError as LineRangeError
+    from .errors import MissingExtraError as MissingExtraError
+    from .errors import NotABethinkFileError as NotABethinkFileError
+    from .errors import NotAnchoredError as NotAnchoredError
+    from .errors import NotFoundError as NotFoundError
+    from .errors import OccurrenceError as OccurrenceError
+    from .errors import PathTakenError as PathTakenError
+    from .errors import RateLimitError as RateLimitError
+    from .errors import SchemaTooNewError as SchemaTooNewError
+    from .errors import ScreenedError as ScreenedError
+    from .errors import SimilarMemoryError as SimilarMemoryError
+    from .errors import SourceError as SourceError
+    from .errors import StorageError as StorageError
+    from .errors import StoreBusyError as StoreBusyError
+    from .errors import StoreClosedError as StoreClosedError
+    from .errors import TamperedError as TamperedError
+    from .errors import ValidationError as ValidationError
+    from .features.duplicates import Consolidated as Consolidated
+    from .features.files import FileEntry as FileEntry
+    from .features.files import Files as Files
+    from .features.links import Relation as Relation
+    from .features.messages import MessageLog as MessageLog
+    from .features.models import MiniLMEmbedder as MiniLMEmbedder
+    from .features.models import OpenAIEmbedder as OpenAIEmbedder
+    from .features.models import SentenceTransformerEmbedder as SentenceTransformerEmbedder
+    from .features.outcomes import OutcomeEntry as OutcomeEntry
+    from .features.packing import Packed as Packed
+    from .features.packing import context_block as context_block
+    from .features.rankings import CATEGORIES as CATEGORIES
+    from .features.rankings import DecayProduct as DecayProduct
+    from .features.rankings import FiveSignal as FiveSignal
+    from .features.rankings import guess_category as guess_category
+    from .features.rankings import query_intent as query_intent
+    from .features.statements import Conflict as Conflict
+    from .features.transfer import Merged as Merged
+    from .features.working import KeyedMemory as KeyedMemory
+    from .features.working import LongTermMemory as LongTermMemory
+    from .features.working import Memory as Memory
+    from .features.working import MemoryItem as MemoryItem
+    from .features.working import ScoredRecord as ScoredRecord
+    from .features.working import ShortTermMemory as ShortTermMemory
+    from .memory.history import Change as Change
+    from .memory.history import Diff as Diff
+    from .memory.history import Version as Version
+    from .memory.ranking import Ranking as Ranking
+    from .memory.ranking import WeightedSum as WeightedSum
+    from .model.namespaces import EVERYWHERE as EVERYWHERE
+    from .model.namespaces import Subtree as Subtree
+    from .model.namespaces import segment as segment
+    from .model.namespaces import unsegment as unsegment
+    from .model.records import Explanation as Explanation
+    from .model.records import Integrity as Integrity
+    from .model.records import LogEntry as LogEntry
+    from .model.records import MemoryRecord as MemoryRecord
+    from .model.records import Problem as Problem
+    from .model.records import RecallResult as RecallResult
+    from .model.records import Repair as Repair
+    from .model.records import Snapshot as Snapshot
+    from .model.records import WhyNot as WhyNot
+    from .storage import Anchor as Anchor
+    from .store import MemoryStore as MemoryStore
+    from .store import Past as Past
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "CATEGORIES",
-    "EVERYWHERE",
-    "Anchor",
-    "AsyncFiles",
-    "AsyncKeyedMemory",
-    "AsyncMemoryStore",
-    "AsyncPast",
-    "BethinkError",
-    "CallableEmbedder",
-    "Change",
-    "Conflict",
-    "Consolidated",
-    "CorruptStoreError",
-    "DecayProduct",
-    "Diff",
-    "DimensionError",
-    "Embedder",
-    "EmbedderError",
-    "EmbedderMismatchError",
-    "Explanation",
-    "FileEntry",
-    "Files",
-    "FiveSignal",
-    "HashEmbedder",
-    "HoleError",
-    "Integrity",
-    "IntegrityKeyError",
-    "IsAFolderError",
-    "KeyedMemory",
-    "LineRangeError",
-    "LogEntry",
-    "LongTermMemory",
-    "Memory",
-    "MemoryItem",
-    "MemoryRecord",
-    "MemoryStore",
-    "Merged",
-    "MessageLog",
-    "MiniLMEmbedder",
-    "MissingExtraError",
-    "NotABethinkFileError",
-    "NotAnchoredError",
-    "NotFoundError",
-    "OccurrenceError",
-    "OpenAIEmbedder",
-    "OutcomeEntry",
-    "Packed",
-    "Past",
-    "PathTakenError",
-    "Problem",
-    "Ranking",
-    "RateLimitError",
-    "RecallResult",
-    "Relation",
-    "Repair",
-    "SchemaTooNewError",
-    "ScoredRecord",
-    "ScreenedError",
-    "SentenceTransformerEmbedder",
-    "ShortTermMemory",
-    "SimilarMemoryError",
-    "Snapshot",
-    "SourceError",
-    "StaticEmbedder",
-    "StorageError",
-    "StoreBusyError",
-    "StoreClosedError",
-    "Subtree",
-    "TamperedError",
-    "ValidationError",
-    "Version",
-    "WeightedSum",
-    "WhyNot",
-    "context_block",
-    "guess_category",
-    "query_intent",
-    "segment",
-    "unsegment",
-]
 
 _NAMES_BY_MODULE = {
     "aio": "AsyncFiles AsyncKeyedMemory AsyncMemoryStore AsyncPast",
@@ -192,6 +120,7 @@ _NAMES_BY_MODULE = {
     "store": "MemoryStore Past",
 }
 _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names.split()}
+__all__ = sorted(_MODULE_OF)
 _SUBMODULES = frozenset(module.partition(".")[0] for module in _NAMES_BY_MODULE) | {"index", "text"}
 
 
