@@ -288,6 +288,21 @@ def test_two_memories_have_different_names(known: MemoryStore) -> None:
     assert known.count(namespace="shop") == 1
 
 
+def test_the_block_stands_before_the_last_human_message(known: MemoryStore) -> None:
+    @tool
+    def look(at: str) -> str:
+        """Look at something."""
+        return "seen"
+
+    model = Model(replies=[calling("look", at="a"), "Done."])
+    said = [HumanMessage("Hi."), AIMessage("Hello."), HumanMessage(QUESTION)]
+    agent: Any = create_agent(model, [look], middleware=[MemoryMiddleware(known)])
+    agent.invoke({"messages": said}, CONFIG)
+    shown = model._seen[-1]  # of the test's own model
+    assert [each.type for each in shown] == ["human", "ai", "human", "human", "ai", "tool"]
+    assert "cobalt flowerpot" in str(shown[2].content)
+
+
 def test_a_summary_is_not_something_said(store: MemoryStore) -> None:
     memory = MemoryMiddleware(store)
     summary = HumanMessage("A summary.", id="1", additional_kwargs={"lc_source": "summarization"})

@@ -310,6 +310,18 @@ def test_a_store_packs_what_it_recalls(store: MemoryStore) -> None:
     assert "is red\n" in packed.text
 
 
+def test_a_hundred_memories_are_considered(store: MemoryStore) -> None:
+    store.store_many(f"cat {number}" for number in range(102))
+    packed = store.pack("cat", budget_tokens=10_000)
+    assert len(packed.results) + len(packed.left_out) == 100
+
+
+def test_a_counter_that_charges_for_two_lines_leaves_the_best(store: MemoryStore) -> None:
+    store.store_many(["a red cat", "a blue cat", "a green cat"])
+    packed = store.pack("red cat", count_tokens=lambda text: 10**6 * (text.count(" cat") > 1))
+    assert [hit.memory.content for hit in packed.results] == ["a red cat"]
+
+
 def test_only_what_is_in_the_block_counts_as_accessed(store: MemoryStore) -> None:
     for number in range(9):
         store.store(f"the cat number {number} is red")
