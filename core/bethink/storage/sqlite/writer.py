@@ -40,8 +40,8 @@ _UPDATE: Final = (
     f"{', '.join(f'{name} = ?' for name in FIELDS)} WHERE row = ?"
 )
 _RECORD: Final = (
-    f"INSERT INTO records (row, ordinal, revision, {COLUMNS}) "
-    f"VALUES (?1, ?1, ?1{', ?' * len(FIELDS)})"
+    f"INSERT INTO records ({COLUMNS}, row, ordinal, revision) "
+    f"VALUES ({'?, ' * len(FIELDS)}?{len(FIELDS) + 1}, ?{len(FIELDS) + 1}, ?{len(FIELDS) + 1})"
 )
 _ACCESSED: Final = (
     "SELECT row, ordinal, id, access_count, last_accessed_at FROM records "
@@ -145,7 +145,7 @@ class SQLiteWriter:
         """Add a record; an id that exists is refused."""
         row = self._head + 1
         try:
-            self._connection.execute(_RECORD, (row, *to_values(record)))
+            self._connection.execute(_RECORD, (*to_values(record), row))
         except sqlite3.IntegrityError as error:
             raise ValidationError(self._explain_refusal(record.id)) from error
         self._attach(row, vectors)
@@ -161,9 +161,10 @@ class SQLiteWriter:
         ]
         columns = list(map(to_values, records))
         before = self._connection.total_changes  # tells which record SQLite refused
-        numbered = ((each.row, *own) for each, own in zip(rows, columns, strict=True))
+        for each, values in zip(rows, columns, strict=True):
+            values.append(each.row)
         try:
-            self._connection.executemany(_RECORD, numbered)
+            self._connection.executemany(_RECORD, columns)
         except sqlite3.IntegrityError as error:
             refused = rows[self._connection.total_changes - before]
             raise ValidationError(self._explain_refusal(refused.record.id)) from error
