@@ -5,6 +5,7 @@ Adapters import public names and this module, nothing deeper.
 
 from .aio import finish_in_thread, make_async, make_async_write
 from .features.files import ROOT, normalise_path, numbered
+from .features.keys import Held, keys_between, last_between, store_if
 from .features.outcomes import Verdict
 from .features.packing import Budget, Packed, TokenCounter, pack
 from .features.turns import Turn, add_turns, turn_key
@@ -39,6 +40,7 @@ __all__ = [
     "MAX_LABEL",
     "ROOT",
     "Budget",
+    "Held",
     "Mode",
     "Packed",
     "Scope",
@@ -60,7 +62,9 @@ __all__ = [
     "function",
     "identifier",
     "integer",
+    "keys_between",
     "label",
+    "last_between",
     "make_async",
     "make_async_write",
     "normalise_path",
@@ -73,6 +77,7 @@ __all__ = [
     "read_query",
     "rough_tokens",
     "storable",
+    "store_if",
     "terms",
     "turn_key",
     "unsegment",

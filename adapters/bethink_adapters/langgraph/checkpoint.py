@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from bethink import (
-    KeyedMemory,
     MemoryRecord,
     MemoryStore,
     Subtree,
@@ -27,6 +26,7 @@ from bethink.adapting import check_namespace, make_async, make_async_write
 from ..shared.extras import needs
 from ..shared.subclassing import on_base
 from . import threads
+from .arrivals import Arrivals, Written
 from .checkpoints import (
     CHECKPOINTS,
     checkpoint_key,
@@ -36,14 +36,13 @@ from .checkpoints import (
     id_of,
     in_order,
     is_small,
-    merged_writes,
+    made_at,
     newest,
     place,
     thread_place,
     to_text,
     value_key,
     writes_after,
-    writes_key,
 )
 
 if TYPE_CHECKING:
@@ -68,8 +67,10 @@ class BethinkSaver(_Base):
     *serde* turns objects into bytes, as for every checkpointer: an `EncryptedSerializer` encrypts.
     A put is one transaction. No recall finds checkpoints.
 
-    What is deleted is erased: no byte stays in the file, which is written anew for that. So delete
-    many threads at once, by `prune(thread_ids, strategy="delete")`.
+    A deletion erases: no byte stays in the file, which is written anew. So delete many threads at
+    once, by `prune(thread_ids, strategy="delete")`. A graph that still runs in a deleted thread
+    brings nothing back: a checkpoint with a deleted parent, and writes after a deleted checkpoint,
+    are dropped with a warning in the log. A first checkpoint without a parent begins a new thread.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -89,6 +90,7 @@ class BethinkSaver(_Base):
         self.namespace = check_namespace(namespace)
         self._owns_store = not isinstance(store, MemoryStore)
         self.store = store if isinstance(store, MemoryStore) else MemoryStore(store)
+        self._arrivals = Arrivals(self.store)
 
     def close(self) -> None:
         """Close the store if it was opened here."""
@@ -152,7 +154,10 @@ class BethinkSaver(_Base):
         items.append(
             {"key": checkpoint_key(checkpoint["id"]), "value": state, **CHECKPOINTS, **run}
         )
-        self.store.store_many(items, namespace=place(self.namespace, thread, graph))
+        needed = [(graph, parent)] if parent else list((kept.get("parents") or {}).items())
+        places = [(place(self.namespace, thread, name), id) for name, id in needed]
+        namespace, made = place(self.namespace, thread, graph), made_at(config, checkpoint)
+        self._arrivals.put(namespace, checkpoint["id"], items, places, made)
         return configured(thread, graph, checkpoint["id"])  # type: ignore[return-value]
 
     def put_writes(
@@ -173,14 +178,12 @@ class BethinkSaver(_Base):
             for number, (channel, value) in enumerate(writes)
         ]
         if new:
-            memory = KeyedMemory(self.store, namespace=place(self.namespace, thread, graph))
-            memory.update(
-                writes_key(id, task_id), lambda known: merged_writes(known, task_path, new), {}
-            )
+            namespace = place(self.namespace, thread, graph)
+            self._arrivals.write(namespace, id, Written(task_id, task_path, new))
 
     def delete_thread(self, thread_id: str) -> None:
         """Erase all checkpoints and writes of a thread."""
-        threads.prune(self.store, self.namespace, [thread_id], "delete")
+        self.prune([thread_id], strategy="delete")
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Erase the checkpoints that these runs made, with their values and writes."""
@@ -196,6 +199,9 @@ class BethinkSaver(_Base):
         The latest one keeps its writes, so an interrupted thread can be resumed, and the ancestors
         that its delta channels are told by.
         """
+        if strategy == "delete":
+            for thread in thread_ids:
+                self._arrivals.note_deletion(thread_place(self.namespace, thread))
         threads.prune(self.store, self.namespace, thread_ids, strategy)
 
     def get_delta_channel_history(
@@ -270,11 +276,11 @@ class BethinkSaver(_Base):
 
         config, state = config_of(record), record.value
         checkpoint = self._load(state["checkpoint"])
-        apart = {key: name for name, key in state["values"].items() if key is not None}
-        held = {"key": {"$in": [*apart]}}
-        for each in self.store.all(namespace=record.namespace, where=held) if apart else ():
-            checkpoint["channel_values"][apart[each.key]] = self._load(each.value)
-        writes = self.store.all(namespace=record.namespace, where=writes_after(id_of(record)))
+        for name, key in state["values"].items():
+            held = None if key is None else self.store.get(namespace=record.namespace, key=key)
+            if held is not None:
+                checkpoint["channel_values"][name] = self._load(held.value)
+        writes = writes_after(self.store, record.namespace, id_of(record))
         parent = {**config["configurable"], "checkpoint_id": state["parent"]}
         return CheckpointTuple(
             config=config,  # type: ignore[arg-type]

@@ -16,18 +16,20 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from heapq import merge
 from typing import Any, Final
 
 from bethink import MemoryRecord, MemoryStore, segment, unsegment
-from bethink.adapting import Scope
+from bethink.adapting import Scope, keys_between, last_between
 
 CHECKPOINTS: Final = {"category": "checkpoint"}
 """The filter for checkpoints among the records of a namespace, and what makes them pass."""
 
-_AFTER_SLASH: Final = chr(ord("/") + 1)
+AFTER_SLASH: Final = chr(ord("/") + 1)
 _INLINE: Final = 256  # characters
 _DEFLATED: Final = "z:"
-_PAGE: Final = 256
 
 
 def place(root: str, thread: object, graph: str) -> str:
@@ -51,6 +53,13 @@ def config_of(record: MemoryRecord) -> dict[str, Any]:
     return configured(unsegment(thread), unsegment(graph), id_of(record))
 
 
+def made_at(config: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> float | None:
+    """Return the Unix time at which a run made *checkpoint*; None if no run did."""
+    if not any(name.startswith("__pregel_") for name in config["configurable"]):
+        return None
+    return datetime.fromisoformat(checkpoint["ts"]).timestamp()
+
+
 def id_of(record: MemoryRecord) -> str:
     """Return the id of the checkpoint that *record* holds or belongs to."""
     return unsegment(str(record.key).split("/")[1])
@@ -71,33 +80,36 @@ def writes_key(id: str, task: str) -> str:
     return f"writes/{segment(id)}/{segment(task)}"
 
 
-def writes_after(id: str) -> dict[str, Any]:
-    """Return the filter for all that was written after checkpoint *id*."""
+def record_id(namespace: str, id: str) -> str:
+    """Return the id of the record of checkpoint *id*, which the tombstone keeps after a deletion.
+
+    The id is a hash: no text of the checkpoint stays.
+    """
+    told = f"{namespace}\0{id}".encode("utf-8", "surrogatepass")
+    return f"checkpoint:{sha256(told).hexdigest()[:32]}"
+
+
+def writes_after(store: MemoryStore, namespace: str, id: str) -> list[MemoryRecord]:
+    """Return the records of all that was written after checkpoint *id*."""
     prefix = f"writes/{segment(id)}"
-    return {"key": {"$gt": f"{prefix}/", "$lt": prefix + _AFTER_SLASH}}
+    return keys_between(store, namespace, f"{prefix}/", prefix + AFTER_SLASH)
 
 
 def newest(store: MemoryStore, scope: Scope, before: str | None = None) -> Iterator[MemoryRecord]:
-    """Yield the checkpoints in *scope*, those with the greatest ids first.
+    """Yield the checkpoints in *scope*, the greatest id first, each read when asked for.
 
-    *before* is an id that all must be smaller than. Few more are read than are asked for.
+    All ids are less than *before*.
     """
-    below = checkpoint_key(before) if before else f"checkpoint{_AFTER_SLASH}"
-    read, size = 0, 1
-    while page := _stored_last(store, scope, size, read):
-        # Ids grow with time, nearly always. What was stored earlier with a greater id comes here.
-        least = min(str(record.key) for record in page)
-        if least < below:
-            within = {**CHECKPOINTS, "key": {"$gte": least, "$lt": below}}
-            yield from sorted(store.all(namespace=scope, where=within), key=id_of, reverse=True)
-            below = least
-        read, size = read + size, min(2 * size, _PAGE)
+    namespaces = [scope] if isinstance(scope, str) else store.namespaces(scope)
+    each = [_newest_of(store, namespace, before) for namespace in namespaces]
+    return each[0] if len(each) == 1 else merge(*each, key=id_of, reverse=True)
 
 
-def _stored_last(
-    store: MemoryStore, scope: Scope, limit: int, offset: int
-) -> Sequence[MemoryRecord]:
-    return store.all(namespace=scope, where=CHECKPOINTS, limit=limit, offset=offset, order="newest")
+def _newest_of(store: MemoryStore, namespace: str, before: str | None) -> Iterator[MemoryRecord]:
+    below = checkpoint_key(before) if before else f"checkpoint{AFTER_SLASH}"
+    while record := last_between(store, namespace, "checkpoint/", below):
+        yield record
+        below = str(record.key)
 
 
 def is_small(value: object) -> bool:

@@ -9,9 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
+from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment, unsegment
 
-from .checkpoints import CHECKPOINTS, checkpoint_key, id_of, in_order, thread_place, writes_after
+from .checkpoints import (
+    AFTER_SLASH,
+    CHECKPOINTS,
+    checkpoint_key,
+    id_of,
+    in_order,
+    record_id,
+    thread_place,
+    writes_after,
+)
 
 
 def copy(store: MemoryStore, root: str, source: object, target: object) -> None:
@@ -27,18 +36,30 @@ def copy(store: MemoryStore, root: str, source: object, target: object) -> None:
         }
         for record in store.all(namespace=Subtree(old))
     ]
-    store.store_many(items)
+    try:
+        store.store_many(list(map(_with_id, items)))
+    except ValidationError:  # ids are taken: the target had, or has, such checkpoints
+        store.store_many(items)
+
+
+def _with_id(item: dict[str, Any]) -> dict[str, Any]:
+    """Return a copied *item*, a checkpoint's with the id by which a deletion is known."""
+    if item["category"] != CHECKPOINTS["category"]:
+        return item
+    id = unsegment(str(item["key"]).split("/")[1])
+    return {**item, "id": record_id(item["namespace"], id)}
 
 
 def prune(store: MemoryStore, root: str, threads: Iterable[object], strategy: str) -> None:
     """Erase these threads, or ("keep_latest") all but the latest checkpoint of each graph."""
     if strategy not in ("keep_latest", "delete"):
         raise ValidationError(f"strategy must be 'keep_latest' or 'delete', not {strategy!r}")
-    doomed: dict[str, Sequence[str] | None] = {}
-    for thread in threads:
-        for namespace in store.namespaces(Subtree(thread_place(root, thread))):
-            doomed[namespace] = None if strategy == "delete" else _outdated(store, namespace)
-    _erase(store, root, doomed)
+    places = [thread_place(root, thread) for thread in threads]
+    if strategy == "delete":
+        _erase(store, root, [within(place) for place in places])
+        return
+    found = (namespace for place in places for namespace in store.namespaces(Subtree(place)))
+    _erase_keys(store, root, {namespace: _outdated(store, namespace) for namespace in found})
 
 
 def delete_for_runs(store: MemoryStore, root: str, run_ids: Iterable[str]) -> None:
@@ -47,12 +68,12 @@ def delete_for_runs(store: MemoryStore, root: str, run_ids: Iterable[str]) -> No
     made = store.all(
         namespace=Subtree(root), where={**CHECKPOINTS, "source": {"$in": sorted(runs)}}
     )
-    doomed: dict[str, Sequence[str] | None] = {}
+    doomed: dict[str, Sequence[str]] = {}
     for namespace in {record.namespace for record in made}:
         records = store.all(namespace=namespace)
         kept = [each for each in _checkpoints(records).values() if each.source not in runs]
         doomed[namespace] = _superfluous(records, kept)
-    _erase(store, root, doomed)
+    _erase_keys(store, root, doomed)
 
 
 def written(
@@ -72,8 +93,8 @@ def written(
         record = store.get(namespace=namespace, key=checkpoint_key(parent))
         if record is None:
             break
-        after = store.all(namespace=namespace, where=writes_after(parent))
-        for task, (channel, value) in reversed(list(in_order(after))):
+        after = in_order(writes_after(store, namespace, parent))
+        for task, (channel, value) in reversed(list(after)):
             if channel in open_:
                 told[channel]["writes"].insert(0, (task, channel, load(value)))
         for channel in open_ & record.value["values"].keys():
@@ -128,12 +149,19 @@ def _superfluous(records: Sequence[MemoryRecord], kept: Iterable[MemoryRecord]) 
     ]
 
 
-def _erase(store: MemoryStore, root: str, doomed: Mapping[str, Sequence[str] | None]) -> None:
-    """Erase the records with these keys, None for all, from each namespace, and all at once."""
-    whole = [namespace for namespace, keys in doomed.items() if keys is None]
-    parts = [
-        {"namespace": namespace, "key": {"$in": keys}} for namespace, keys in doomed.items() if keys
-    ]
-    if whole or parts:
-        where = {"$or": [{"namespace": {"$in": whole}}, *parts]}
-        store.erase(namespace=Subtree(root), where=where)
+def _erase_keys(store: MemoryStore, root: str, doomed: Mapping[str, Sequence[str]]) -> None:
+    """Erase the records with these keys from each namespace."""
+    parts = [{"namespace": name, "key": {"$in": keys}} for name, keys in doomed.items() if keys]
+    _erase(store, root, parts)
+
+
+def _erase(store: MemoryStore, root: str, parts: Sequence[Mapping[str, Any]]) -> None:
+    """Erase the records that satisfy any of *parts*, all at once."""
+    if parts:
+        store.erase(namespace=Subtree(root), where={"$or": parts})
+
+
+def within(place: str) -> dict[str, Any]:
+    """Return the filter for the records in the namespace *place* and below."""
+    below = {"$gt": f"{place}/", "$lt": place + AFTER_SLASH}
+    return {"$or": [{"namespace": place}, {"namespace": below}]}

@@ -1,0 +1,76 @@
+"""Records by key: ranges of keys, and writes that a look inside the transaction may refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..memory.engine import Transaction
+from ..memory.memories import check_store
+from ..memory.writing import unexpired
+from ..model.records import MemoryRecord
+
+if TYPE_CHECKING:
+    from ..store import MemoryStore
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The records of a store inside a write transaction, before the first change."""
+
+    transaction: Transaction
+
+    def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
+        """Return the live record with *key*; None without a match."""
+        _, record = self.transaction.writer.by_key(namespace, key) or (0, None)
+        return unexpired(record, self.transaction.now)
+
+    def is_erased(self, id: str) -> bool:
+        """Return whether the record with *id* was erased."""
+        _, record = self.transaction.writer.find([id]).get(id, (0, None))
+        return record is not None and record.state == "erased"
+
+
+class _Refused(Exception):
+    """The condition of a write does not hold."""
+
+
+def store_if(
+    store: MemoryStore,
+    condition: Callable[[Held], bool],
+    items: Iterable[Mapping[str, Any]],
+    *,
+    namespace: str,
+) -> bool:
+    """Store all *items* in *namespace* if *condition* holds inside the transaction; return whether.
+
+    *items* are mappings of arguments of ``store``. *condition* must be quick and must not use the
+    store.
+    """
+
+    def check(transaction: Transaction) -> None:
+        if not condition(Held(transaction)):
+            raise _Refused
+
+    try:
+        check_store(store)._store_items(items, {"namespace": namespace}, check=check)
+    except _Refused:
+        return False
+    return True
+
+
+def keys_between(store: MemoryStore, namespace: str, low: str, high: str) -> list[MemoryRecord]:
+    """Return the live records with keys from *low* to before *high*, in order of keys."""
+    engine = check_store(store)._engine
+    engine.check_open()
+    found = engine.backend.span(namespace, low, high, engine.clock())
+    return engine.all_current(found)
+
+
+def last_between(store: MemoryStore, namespace: str, low: str, high: str) -> MemoryRecord | None:
+    """Return the live record with the greatest key from *low* to before *high*, or None."""
+    engine = check_store(store)._engine
+    engine.check_open()
+    found = engine.backend.span(namespace, low, high, engine.clock(), last=True)
+    return engine.current(found[0]) if found else None

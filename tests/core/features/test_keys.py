@@ -1,0 +1,55 @@
+"""Ranges of keys, and writes on a condition."""
+
+from __future__ import annotations
+
+import pytest
+
+from bethink import MemoryStore, NotFoundError
+from bethink.adapting import Held, keys_between, last_between, store_if
+
+
+def test_a_range_has_its_lower_bound_and_not_its_upper(store: MemoryStore) -> None:
+    for key in ("b", "a", "d", "c"):
+        store.store(f"value of {key}", key=key)
+    store.store("elsewhere", key="b", namespace="other")
+    assert [each.key for each in keys_between(store, "default", "a", "c")] == ["a", "b"]
+    last = last_between(store, "default", "a", "d")
+    assert last is not None
+    assert last.key == "c"
+    assert last_between(store, "default", "e", "f") is None
+
+
+def test_a_write_is_refused_as_a_whole_unless_the_condition_holds(store: MemoryStore) -> None:
+    def first_is_there(held: Held) -> bool:
+        return held.by_key("notes", "first") is not None
+
+    items = [{"key": "second", "value": 2}, {"key": "third", "value": 3}]
+    assert not store_if(store, first_is_there, items, namespace="notes")
+    assert store.count(namespace="notes") == 0
+    store.store("one", key="first", namespace="notes")
+    assert store_if(store, first_is_there, items, namespace="notes")
+    assert store.count(namespace="notes") == 3
+
+
+def test_a_condition_sees_what_was_erased_and_not_what_has_expired(store: MemoryStore) -> None:
+    store.store("gone", id="a")
+    store.store("old", key="k", expires_at=store.clock() - 1)
+    seen: list[object] = []
+
+    def look(held: Held) -> bool:
+        seen.extend((held.is_erased("a"), held.is_erased("b"), held.by_key("default", "k")))
+        return False
+
+    store_if(store, look, [], namespace="default")
+    store.erase("a")
+    store_if(store, look, [], namespace="default")
+    assert seen == [False, False, None, True, False, None]
+
+
+def test_an_error_in_a_condition_is_raised(store: MemoryStore) -> None:
+    def fail(held: Held) -> bool:
+        raise NotFoundError("record", "a")
+
+    with pytest.raises(NotFoundError):
+        store_if(store, fail, [{"value": 1}], namespace="notes")
+    assert store.count(namespace="notes") == 0
