@@ -227,6 +227,25 @@ def test_saved_segments_of_the_dead_are_replaced(
         assert_like_its_twin(store, "a")
 
 
+def test_a_filter_asked_before_the_dead_were_removed_finds_the_same_records(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scope, "MIN_DEAD", 6)
+    with opened(path) as store:
+        dead = store.store_many(f"a dead cat {number}" for number in range(8))
+        store.store_many(["a cat", "another cat"], author="Eve")
+        store.store("my cat", id="mine", author="Ann")
+
+        def found() -> list[str]:
+            hits = store.recall("cat", where={"author": "Ann"}, touch=False)
+            return [hit.record.id for hit in hits]
+
+        assert found() == ["mine"]
+        store.forget([record.id for record in dead])
+        assert found() == ["mine"]
+        assert engine_of(store).index.open("default").size == 3
+
+
 def test_nothing_is_left_of_a_scope_that_died_but_what_tells_so(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
