@@ -15,7 +15,6 @@ from .features.files import Files
 from .features.links import LinkReader
 from .features.transfer import Merged
 from .features.working import KeyedMemory
-from .memory.engine import Screen
 from .memory.history import When
 from .memory.memories import View
 from .store import MemoryStore, Past
@@ -118,9 +117,9 @@ class AsyncMemoryStore(_AsyncView):
         wrapped.sync = store
         return wrapped
 
-    def for_source(self, source: str, *, screen: Screen | None = None) -> AsyncMemoryStore:
+    def for_source(self, source: str, **options: Any) -> AsyncMemoryStore:
         """Return a handle of the store for what comes from *source*."""
-        return AsyncMemoryStore.wrap(self.sync.for_source(source, screen=screen))
+        return AsyncMemoryStore.wrap(self.sync.for_source(source, **options))
 
     update_wrapper(for_source, MemoryStore.for_source)
 

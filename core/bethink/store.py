@@ -14,6 +14,7 @@ from .features.links import LinkReader, LinkVerbs
 from .features.models import MiniLMEmbedder
 from .features.outcomes import OutcomeVerbs
 from .features.packing import PackingVerbs
+from .features.sources import SourceVerbs
 from .features.transfer import TransferVerbs
 from .features.undo import UndoVerbs
 from .memory import memories
@@ -34,6 +35,7 @@ class MemoryStore(
     ConflictVerbs,
     DuplicateVerbs,
     PackingVerbs,
+    SourceVerbs,
     TransferVerbs,
     UndoVerbs,
     IntegrityVerbs,

@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..embedders import Embedder, StaticEmbedder, check_embedder, embedder_for
-from ..errors import SourceError
 from ..index import MAX_RESIDENT
 from ..model import fields
 from ..model.filters import All, Filter, parse
@@ -105,13 +104,18 @@ def recall_request(
     )
 
 
+def check_trusted(trusted: Collection[str | None]) -> list[str | None]:
+    """Return the sources *trusted* as a list."""
+    if isinstance(trusted, str) or not isinstance(trusted, Collection):
+        fields.fail(f"trusted must be a list of sources, not {type(trusted).__name__}")
+    return [None if source is None else fields.label("trusted", source) for source in trusted]
+
+
 def _only_trusted(where: Filter | None, trusted: Collection[str | None] | None) -> Filter | None:
     """Return *where* for the records of the sources *trusted* only."""
     if trusted is None:
         return where
-    if isinstance(trusted, str) or not isinstance(trusted, Collection):
-        fields.fail(f"trusted must be a list of sources, not {type(trusted).__name__}")
-    named = [fields.label("trusted", source) for source in trusted if source is not None]
+    named = [source for source in trusted if source is not None]
     unnamed = [{"source": None}] if len(named) < len(trusted) else []
     sources = parse({"$or": [{"source": {"$in": named}}, *unnamed]})
     return sources if where is None or sources is None else All((where, sources))
@@ -213,7 +217,8 @@ class Memories(View):
         given = None if embedder is None else check_embedder(embedder)
         make_id = fields.function("new_id", IdFactory(clock) if new_id is None else new_id)
         tell_time = fields.function("clock", clock)
-        check_screen(screen)
+        if screen is not None:
+            fields.function("screen", screen)
         with opening:
             backend = open_backend(location, durability, integrity_key, anchor)
             try:
@@ -228,22 +233,6 @@ class Memories(View):
         self.location = backend.location
         self.embedder = chosen
         self.clock = self._engine.clock
-
-    def for_source(self, source: str, *, screen: Screen | None = None) -> Self:
-        """Return a handle of the store for what comes from *source*; the store stays open.
-
-        Every memory that the handle writes has the *source*; an item with a different source raises
-        ``SourceError``. So does every change of a memory of a different source: superseding,
-        updating, merging, forgetting, erasing, linking. The handle reads all memories, and makes no
-        handles for other sources. *screen* takes the place of the store's screen.
-        """
-        own = fields.label("source", source)
-        if self._engine.source not in (None, own):
-            raise SourceError("*", self._engine.source, own)
-        handle = object.__new__(type(self))
-        vars(handle).update(vars(self))
-        handle._engine = self._engine.for_source(own, check_screen(screen))
-        return handle
 
     def store(
         self, content: str, *, on_similar: OnSimilar = "keep", **given: Unpack[Fields]
@@ -401,7 +390,7 @@ class Memories(View):
         *as_of*, a moment as in ``as_of``, returns the memories and scores that the store would
         have returned at the moment. *now* is then the moment, and no access is counted.
         """
-        request = recall_request(
+        request = self._request(
             query,
             k,
             touch and as_of is None,
@@ -431,7 +420,7 @@ class Memories(View):
         The arguments are those of ``recall``; no access is counted. An unknown *id* is a reason,
         too, and no error.
         """
-        request = recall_request(query, k, False, **options)
+        request = self._request(query, k, False, **options)
         name = fields.identifier("id", id)
         return reading.why_not(self._engine_at(as_of), self._ranking(ranking), name, request)
 
@@ -528,6 +517,12 @@ class Memories(View):
     def _engine_at(self, as_of: When | None) -> Engine:
         return self._engine if as_of is None else self._moments.engine(self._moments.find(as_of))
 
+    def _request(
+        self, query: str | None, k: int, touch: bool, /, **options: Unpack[RecallOptions]
+    ) -> Request:
+        """Return the checked arguments of a recall."""
+        return recall_request(query, k, touch, **options)
+
     def _ranking(self, ranking: Ranking | None) -> Ranking:
         return self.ranking if ranking is None else checked_ranking(ranking)
 
@@ -568,11 +563,6 @@ def _similar_scopes(backend: Backend, scope: Scope | None) -> list[Scope]:
             similar[place if isinstance(scope, str) and not after else Subtree(place)] = None
     known = similar and backend.log(1, None, scope, 0)
     return [] if known else list(similar)[:_MAX_HINTS]
-
-
-def check_screen(screen: Screen | None) -> Screen | None:
-    """Return *screen*, refused unless a function or None."""
-    return None if screen is None else fields.function("screen", screen)
 
 
 def check_store(store: StoreT) -> StoreT:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...memory.engine import Engine
 from ...memory.history.moments import When
-from ...memory.memories import Memories, RecallOptions, recall_request
+from ...memory.memories import Memories, RecallOptions
 from ...memory.ranking import Ranking
 from ...memory.reading import Request, answered, touch_rows
 from ...model import fields
@@ -297,7 +297,7 @@ class PackingVerbs(Memories):
         ``recall``.
         """
         budget = Budget(budget_tokens, count_tokens)
-        request = recall_request(query, k, touch and as_of is None, **options)
+        request = self._request(query, k, touch and as_of is None, **options)
         return pack_recalled(self._engine_at(as_of), self._ranking(ranking), request, budget)
 
 

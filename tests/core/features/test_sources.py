@@ -117,6 +117,23 @@ def test_trusted_leaves_other_sources_out(store: MemoryStore) -> None:
         store.recall("bakery", trusted="user")
 
 
+def test_a_handle_recalls_the_sources_that_the_handle_trusts(store: MemoryStore) -> None:
+    for source in ("user", "web", None):
+        store.store(f"{TEXT} Says {source}.", source=source)
+    agent = store.for_source("agent", trusted=["user", None])
+    web = store.all(where={"source": "web"})[0]
+
+    def sources(**options: Any) -> set[str | None]:
+        return {hit.memory.source for hit in agent.recall("bakery", **options)}
+
+    assert sources() == {"user", None}
+    assert sources(trusted=["web", "user"]) == {"user"}
+    assert sources(trusted=["web"]) == set()
+    assert "Says web" not in agent.pack("bakery").text
+    assert agent.why_not(web.id, "bakery").reason != "returned"
+    assert {hit.memory.source for hit in store.recall("bakery")} == {"user", "web", None}
+
+
 def test_a_screen_changes_or_refuses_what_is_written() -> None:
     with MemoryStore(screen=no_passwords) as store:
         record = store.store("My password is hunter2.")

@@ -1,0 +1,59 @@
+"""Handles for sources: writes under one source, and recalls of trusted sources alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Self, Unpack
+
+from ..errors import SourceError
+from ..memory.engine import Screen
+from ..memory.memories import Memories, RecallOptions, check_trusted
+from ..memory.reading import Request
+from ..model import fields
+
+
+class SourceVerbs(Memories):
+    """The verb ``for_source``, and recalls that keep to the trusted sources."""
+
+    _trusted: Collection[str | None] | None = None
+    """The only sources that ``recall`` and ``pack`` show, if not None."""
+
+    def for_source(
+        self,
+        source: str,
+        *,
+        trusted: Collection[str | None] | None = None,
+        screen: Screen | None = None,
+    ) -> Self:
+        """Return a handle of the store for what comes from *source*; the store stays open.
+
+        Every memory that the handle writes has the *source*; an item with a different source raises
+        ``SourceError``. So does every change of a memory of a different source: superseding,
+        updating, merging, forgetting, erasing, linking. The handle makes no handles for other
+        sources. *trusted* limits ``recall`` and ``pack`` of the handle to a list of sources, so a
+        middleware with the handle shows no others. *screen* replaces the store's screen.
+        """
+        own = fields.label("source", source)
+        if self._engine.source not in (None, own):
+            raise SourceError("*", self._engine.source, own)
+        handle = object.__new__(type(self))
+        vars(handle).update(vars(self))
+        check = None if screen is None else fields.function("screen", screen)
+        handle._engine = self._engine.for_source(own, check)
+        handle._trusted = self._narrowed(trusted)
+        return handle
+
+    def _request(
+        self, query: str | None, k: int, touch: bool, /, **options: Unpack[RecallOptions]
+    ) -> Request:
+        options["trusted"] = self._narrowed(options.get("trusted"))
+        return super()._request(query, k, touch, **options)
+
+    def _narrowed(self, trusted: Collection[str | None] | None) -> Collection[str | None] | None:
+        """Return the sources *trusted* without those that the handle does not trust."""
+        if trusted is None:
+            return self._trusted
+        given = check_trusted(trusted)
+        if self._trusted is None:
+            return given
+        return [source for source in given if source in self._trusted]
