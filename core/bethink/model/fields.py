@@ -39,7 +39,7 @@ def number(name: str, value: object, low: float, high: float, what: str = "a num
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValidationError(f"{name} must be {what}, not {type(value).__name__}")
     if not low <= value <= high:
-        raise ValidationError(f"{name} must lie in [{low:g}, {high:g}], not {_describe(value)}")
+        raise ValidationError(f"{name} must lie in [{low:g}, {high:g}], not {describe(value)}")
     return float(value)
 
 
@@ -48,7 +48,7 @@ def integer(name: str, value: object, low: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValidationError(f"{name} must be an int, not {type(value).__name__}")
     if value < low:
-        raise ValidationError(f"{name} must be at least {low}, not {_describe(value)}")
+        raise ValidationError(f"{name} must be at least {low}, not {describe(value)}")
     return min(value, _MAX_COUNT)
 
 
@@ -97,7 +97,7 @@ def one_of(name: str, value: Choice, choices: tuple[Choice, ...]) -> Choice:
     """Return *value*; refuse a value outside *choices*."""
     if not isinstance(value, str) or value not in choices:
         raise ValidationError(
-            f"{name} must be one of {', '.join(map(repr, choices))}, not {_describe(value)[:80]}"
+            f"{name} must be one of {', '.join(map(repr, choices))}, not {describe(value)[:80]}"
         )
     return value
 
@@ -148,7 +148,7 @@ def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
         raise ValidationError(f"{name} is nested too deeply or contains itself")
     if isinstance(value, int):
         if abs(value) > _MAX_JSON_INT:
-            raise ValidationError(f"{name} holds {_describe(value)}, too long to be read again")
+            raise ValidationError(f"{name} holds {describe(value)}, too long to be read again")
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -204,7 +204,8 @@ def _encodable(path: str) -> bool:
     return True
 
 
-def _describe(value: object) -> str:
+def describe(value: object) -> str:
+    """Return *value* as errors show values; a huge number is not spelled out."""
     if isinstance(value, int) and abs(value) > _MAX_JSON_INT:
         return f"a number of {value.bit_length()} bits"
     return repr(value)

@@ -268,3 +268,9 @@ def test_a_store_without_write_permission_is_read(
 def test_a_store_that_is_copied_says_what_to_do_instead(clone: Callable[[object], object]) -> None:
     with MemoryStore() as store, pytest.raises(TypeError, match="pass its location"):
         clone(store)
+
+
+@pytest.mark.parametrize("when", [10**5000, -(10**5000)], ids=["late", "early"])
+def test_a_moment_of_any_size_is_refused(when: int) -> None:
+    with MemoryStore() as store, pytest.raises(ValidationError, match="a number of 16610 bits"):
+        store.as_of(when)

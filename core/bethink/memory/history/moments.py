@@ -59,8 +59,8 @@ class Moments:
             head = backend.head()
             if not 0 <= when <= head:
                 raise ValidationError(
-                    f"the journal ends at entry {head}; {when} is none of its entries "
-                    "(a time is given as a float or a datetime)"
+                    f"the journal ends at entry {head}; {fields.describe(when)} is none of its "
+                    "entries (a time is given as a float or a datetime)"
                 )
             entry = backend.journal_reader.entry(when)
             return Moment(when, 0.0 if entry is None else entry.at)
