@@ -24,7 +24,6 @@ __all__ = [
     "Embedder",
     "HashEmbedder",
     "LazyEmbedder",
-    "Matrix",
     "StaticEmbedder",
     "check_embedder",
     "check_rows",
