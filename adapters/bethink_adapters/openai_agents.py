@@ -4,8 +4,9 @@
     config = RunConfig(call_model_input_filter=recall_filter(store, namespace="users/42"))
     result = await Runner.run(agent, "Which pizza do I like?", session=session, run_config=config)
 
-What was recalled stands in front of the last user message while the model answers, and nowhere
-else: neither the session nor the run's items hold it.
+Recalled memories stand in front of the last user message while the model answers, and nowhere else:
+neither in the session nor in the run's items. The SDK saves a question before the model answers, so
+a session keeps the question of a run that failed; ``pop_item`` takes the question away.
 
 Runs on openai-agents 0.22 to 0.24.
 """
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from bethink import MemoryRecord, MemoryStore, MessageLog
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, Scope, check_scope, finish_in_thread
 
+from .shared.erasing import erase_user
 from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from .shared.texts import storable
 
@@ -26,16 +28,22 @@ if TYPE_CHECKING:
     from agents import SessionSettings, TResponseInputItem
     from agents.run import CallModelData, ModelInputData
 
-_SPOKEN: Final = ("message", None)
-_RESULTS: Final = ("output", "content", "text", "refusal")
+__all__ = ["MemorySession", "erase_user", "recall_filter"]
+
+_SPEECH: Final = ("message", None)  # the types of items
+_SPEAKERS: Final = ("user", "assistant")
+_TEXTS: Final = ("output", "content", "text", "refusal")
 
 
 class MemorySession:
     """The items of one conversation, kept in a store; a ``Session`` of the SDK.
 
-    Any text names a session, and no session sees another's items. *session_settings* is a
-    ``SessionSettings`` or its fields; its ``limit`` is how many of the newest items a run is shown.
-    The *store* stays the caller's to close.
+    Any text names a session, and no session sees the items of another session. *session_settings*
+    is a ``SessionSettings`` or a mapping of the fields; ``limit`` is the most items that a run is
+    shown. With *erase*, a cleared session leaves no byte of the items. The *store* stays open.
+
+    The words of users and the model can be recalled from the store; reasoning, instructions, calls
+    and results of tools are kept as items only.
     """
 
     def __init__(
@@ -45,17 +53,23 @@ class MemorySession:
         *,
         namespace: str = "messages",
         session_settings: SessionSettings | Mapping[str, Any] | None = None,
+        erase: bool = False,
     ) -> None:
         self.log = MessageLog(store, session_id, namespace=namespace)
         self.session_id = session_id
+        self.erase = erase
         self.session_settings: SessionSettings | None = _settings(session_settings)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Return the newest *limit* items, oldest first; None: as many as the settings say."""
+        """Return the newest *limit* items, oldest first; None: as many as the settings say.
+
+        Where older items are left out, the first item is a user's: there may be fewer items.
+        """
         last = self.session_settings.limit if limit is None and self.session_settings else limit
         last = None if last is None else max(last, 0)
-        records = await asyncio.to_thread(self.log.messages, last)
-        return [_item(record) for record in records]
+        records = await asyncio.to_thread(self.log.messages, last and last + 1)
+        items = [_item(record) for record in records]
+        return items if last is None or len(items) <= last else _from_user(items[-last:])
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add *items*, all of them or none."""
@@ -68,8 +82,9 @@ class MemorySession:
         return None if record is None else _item(record)
 
     async def clear_session(self) -> None:
-        """Forget all items of this session."""
-        await finish_in_thread(self.log.clear)
+        """Forget, or with ``erase`` erase, all items of this session."""
+        delete = self.log.store.erase if self.erase else self.log.store.forget
+        await finish_in_thread(delete, namespace=self.log.namespace)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(session_id={self.session_id!r})"
@@ -78,7 +93,7 @@ class MemorySession:
 def recall_filter(
     store: MemoryStore,
     *,
-    namespace: Scope | Callable[[CallModelData[Any]], Scope] = "default",
+    namespace: Scope | Callable[[CallModelData[Any]], Scope],
     k: int = DEFAULT_K,
     min_score: float = 0.0,
     budget_tokens: int = DEFAULT_BUDGET_TOKENS,
@@ -129,8 +144,8 @@ def _last_question(items: Sequence[Mapping[str, Any]]) -> tuple[int, str]:
 
 
 def _record(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *item* as arguments of ``MemoryStore.store``: itself, and the text to find it by."""
-    text = "\n".join(_texts(item)) if _is_told(item) else ""
+    """Return *item* as arguments of ``MemoryStore.store``; the text of speech can be recalled."""
+    text = "\n".join(_texts(item)) if _is_speech(item) else ""
     author = item.get("role") or ("tool" if "output" in item else "assistant")
     return {
         "content": storable(text, MAX_CONTENT),
@@ -143,17 +158,23 @@ def _item(record: MemoryRecord) -> TResponseInputItem:
     return cast("TResponseInputItem", record.value)
 
 
-def _is_told(item: Mapping[str, Any]) -> bool:
-    """Tell whether an item says something: a message or what a tool returned."""
-    return item.get("type") in _SPOKEN or "output" in item
+def _from_user(items: list[TResponseInputItem]) -> list[TResponseInputItem]:
+    """Return *items* from the first message of a user on."""
+    asked = (n for n, item in enumerate(items) if item.get("role") == "user")
+    return items[next(asked, len(items)) :]
+
+
+def _is_speech(item: Mapping[str, Any]) -> bool:
+    """Return whether *item* is a message of a user or the model."""
+    return item.get("type") in _SPEECH and item.get("role") in _SPEAKERS
 
 
 def _texts(part: object) -> Iterator[str]:
-    """Yield the texts in an item, wherever the SDK puts them."""
+    """Yield the texts in an item, wherever the SDK puts texts."""
     if isinstance(part, str):
         yield part
     elif isinstance(part, Mapping):
-        for name in _RESULTS:
+        for name in _TEXTS:
             if name in part:
                 yield from _texts(part[name])
     elif isinstance(part, Sequence):

@@ -8,6 +8,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,7 +23,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 
 from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError
 from bethink.features.packing.layout import INTRODUCTION
-from bethink_adapters.openai_agents import MemorySession, recall_filter
+from bethink_adapters.openai_agents import MemorySession, erase_user, recall_filter
 
 from .contract import (
     QUESTION,
@@ -79,6 +80,7 @@ def test_items_come_back_as_they_went_in(store: MemoryStore) -> None:
         call,
         {"type": "function_call_output", "call_id": "c1", "output": "rain \udc80"},
         {"type": "reasoning", "id": "r2", "content": [{"type": "reasoning_text", "text": "Hm"}]},
+        {"role": "developer", "content": "Be brief."},
         {"role": "assistant", "content": [{"type": "refusal", "refusal": "I will not."}]},
     ]
     session = MemorySession(store, "s")
@@ -88,7 +90,8 @@ def test_items_come_back_as_they_went_in(store: MemoryStore) -> None:
         "Wie wird das Wetter, 明日?",
         "",
         "",
-        "rain \N{REPLACEMENT CHARACTER}",
+        "",
+        "",
         "",
         "I will not.",
     ]
@@ -146,6 +149,45 @@ def test_the_settings_limit_what_a_run_is_shown(store: MemoryStore) -> None:
     assert MemorySession(store, "t", session_settings=SessionSettings(limit=4)).session_settings
 
 
+def test_a_window_begins_with_a_message_of_a_user(store: MemoryStore) -> None:
+    session = MemorySession(store, "s")
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "c", "output": "rain"}
+    answer = {"role": "assistant", "content": "Rain."}
+    items: list[Any] = [{"role": "user", "content": "Weather?"}, call, result, answer]
+    asyncio.run(session.add_items(items * 2))
+    windows = [asyncio.run(session.get_items(limit)) for limit in (0, 2, 4, 6, 8, 9)]
+    assert windows == [[], [], items, items, items * 2, items * 2]
+
+
+def test_parallel_takers_never_get_the_same_item(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "memory.db") as store:
+        items: list[Any] = [{"role": "user", "content": str(number)} for number in range(24)]
+        asyncio.run(MemorySession(store, "s").add_items(items))
+
+        async def take() -> list[Any]:
+            session = MemorySession(store, "s")
+            return await asyncio.gather(*(session.pop_item() for _ in range(14)))
+
+        with ThreadPoolExecutor(2) as pool:
+            takers = [pool.submit(asyncio.run, take()) for _ in range(2)]
+        taken = [item for taker in takers for item in taker.result() if item]
+        numbers = sorted(int(item["content"]) for item in taken)
+        assert numbers == list(range(24))
+
+
+def test_a_cleared_session_can_leave_no_byte(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryStore(path) as store:
+        for name, erase in (("s", True), ("t", False)):
+            session = MemorySession(store, name, erase=erase)
+            asyncio.run(session.add_items([{"role": "user", "content": f"secret of {name}"}]))
+            asyncio.run(session.clear_session())
+            assert said(session) == []
+    assert b"secret of s" not in path.read_bytes()
+    assert b"secret of t" in path.read_bytes()
+
+
 def test_unknown_settings_are_refused(store: MemoryStore) -> None:
     with pytest.raises(TypeError, match="Unknown session settings: limitt"):
         MemorySession(store, "s", session_settings={"limitt": 1})
@@ -185,7 +227,9 @@ def test_the_instructions_stay_beside_what_is_recalled(store: MemoryStore) -> No
     store.store("Ann likes pizza Margherita.")
     model = scripted("Margherita.")
     agent = Agent(name="helper", instructions="Be brief.", model=model)
-    config = RunConfig(call_model_input_filter=recall_filter(store), tracing_disabled=True)
+    config = RunConfig(
+        call_model_input_filter=recall_filter(store, namespace="default"), tracing_disabled=True
+    )
     asyncio.run(Runner.run(agent, "Which pizza?", run_config=config))
     assert model.calls[-1].system_instructions == "Be brief."
     assert "Margherita" in prompt_of(model)
@@ -220,7 +264,7 @@ def test_a_context_without_a_namespace_reads_no_other(store: MemoryStore) -> Non
 def test_a_question_without_words_recalls_nothing(store: MemoryStore) -> None:
     store.store("Anything.")
     model = scripted("yes")
-    run(" ", model, call_model_input_filter=recall_filter(store))
+    run(" ", model, call_model_input_filter=recall_filter(store, namespace="default"))
     assert len(model.calls[-1].input) == 1
 
 
@@ -229,9 +273,9 @@ def test_a_failing_store_recalls_nothing_and_is_logged(
 ) -> None:
     store.store("Ann likes pizza Margherita.")
     store.close()
-    model = scripted("I do not know.")
+    model, recall = scripted("I do not know."), recall_filter(store, namespace="default")
     with caplog.at_level(logging.ERROR, "bethink_adapters"):
-        answer = run("Which pizza?", model, call_model_input_filter=recall_filter(store))
+        answer = run("Which pizza?", model, call_model_input_filter=recall)
     assert answer == "I do not know."
     assert "Margherita" not in prompt_of(model)
     assert [record.name for record in caplog.records] == ["bethink_adapters.shared.recalling"]
@@ -239,9 +283,11 @@ def test_a_failing_store_recalls_nothing_and_is_logged(
 
 def test_wrong_settings_are_refused_at_once(store: MemoryStore) -> None:
     with pytest.raises(ValidationError):
-        recall_filter(store, k=0)
+        recall_filter(store, namespace="default", k=0)
     with pytest.raises(ValidationError):
-        recall_filter(store, budget_tokens=-1)
+        recall_filter(store, namespace="default", budget_tokens=-1)
+    with pytest.raises(TypeError, match="'namespace'"):
+        recall_filter(store)  # type: ignore[call-arg]
 
 
 class TestContract(AdapterContract):
@@ -270,6 +316,14 @@ class TestContract(AdapterContract):
         items = (said(self.session(store, user, name)) for name in ("earlier", "chat"))
         return [str(item["content"]) for each in items for item in each]
 
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(store, namespace=place(user))
+
+    def run_failing(self, store: MemoryStore, user: str, text: str) -> bool:
+        with pytest.raises(ConnectionError):
+            run(text, ScriptedModel([ConnectionError()]), self.session(store, user, "chat"))
+        return True
+
     def framework_history(self, store: MemoryStore, user: str) -> str:
         return json.dumps(said(self.session(store, user, "chat")))
 
@@ -292,7 +346,9 @@ def test_a_cancelled_run_of_the_filter_leaves_the_store_usable(tmp_path: Path) -
     with GatedStore(str(tmp_path / "memory.db")) as store:
         store.store("Ann likes pizza Margherita.")
         agent = Agent(name="helper", model=scripted("yes"))
-        config = RunConfig(call_model_input_filter=recall_filter(store), tracing_disabled=True)
+        config = RunConfig(
+            call_model_input_filter=recall_filter(store, namespace="default"), tracing_disabled=True
+        )
         asyncio.run(cancel_at_gate(store, Runner.run(agent, QUESTION, run_config=config)))
         assert store.recall("pizza")
     with pytest.raises(StoreClosedError):
