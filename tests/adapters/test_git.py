@@ -183,8 +183,8 @@ def test_the_moment_of_the_recall_decides(filled: MemoryStore, projects: dict[An
 def test_a_few_are_the_best_of_all(
     projects: dict[Any, Path], ranking: Ranking, mode: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "_LARGEST_GROUP", 16)
-    monkeypatch.setattr(search, "_MANY", 16)
+    monkeypatch.setattr(search, "_MAX_GROUP_SIZE", 16)
+    monkeypatch.setattr(search, "_PRUNE_FROM", 16)
     dice, words = random.Random(4), ("red", "cat", "dog", "ferry", "house", "tokyo", "rain")
     stale = Stale(ranking, projects, penalty=200.0)
     with MemoryStore(clock=lambda: NOW, embedder=HashEmbedder(8), ranking=stale) as store:

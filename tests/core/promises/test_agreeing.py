@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bethink import MemoryStore, SimilarMemoryError, ValidationError
-from bethink.features import conflicts
+from bethink.features import statements
 from bethink.features.duplicates import similarity
 
 from ...stored import contents
@@ -114,7 +114,7 @@ def test_the_conflicts_of_thousands_are_found_without_comparing_all_with_all(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.store_many([*MANY, "The invoices go to Zoe", "The invoices never go to Zoe"])
-    compared = counted(monkeypatch, conflicts, "find_conflict")
+    compared = counted(monkeypatch, statements, "find_conflict")
     found = {(each.older.content, each.newer.content) for each in store.conflicts()}
     assert ("The invoices go to Zoe", "The invoices never go to Zoe") in found
     assert len(compared) <= 32 * store.count()
@@ -125,7 +125,7 @@ def test_thousands_are_consolidated_without_comparing_all_with_all(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.store_many([*MANY, *MANY[:100]])
-    compared = counted(monkeypatch, similarity, "say_the_same")
+    compared = counted(monkeypatch, similarity, "are_interchangeable")
     merged = store.consolidate()
     assert len(merged) == 100
     assert len(compared) <= 2 * len(MANY)
