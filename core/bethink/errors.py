@@ -117,7 +117,8 @@ class LineRangeError(ValidationError):
     """Refuse *line*, which is outside *first* to *last*."""
 
     def __init__(self, line: int, first: int, last: int) -> None:
-        super().__init__(f"line {line} is not within [{first}, {last}]", line, first, last)
+        shown = line if line.bit_length() <= 64 else f"number of {line.bit_length()} bits"
+        super().__init__(f"line {shown} is not within [{first}, {last}]", line, first, last)
         self.line = line
         self.first = first
         self.last = last

@@ -20,6 +20,7 @@ EXAMPLES = [
     (errors.OccurrenceError("/a", "x"), ValueError, "'x' does not occur in '/a'"),
     (errors.OccurrenceError("/a", "x", (1, 3)), ValueError, "occurs 2 times (lines 1, 3)"),
     (errors.LineRangeError(9, 0, 2), ValueError, "line 9 is not within [0, 2]"),
+    (errors.LineRangeError(10**5000, 0, 2), ValueError, "line number of 16610 bits"),
     (errors.SourceError("a1", "user", "web"), ValueError, "a handle for 'web' cannot change it"),
     (errors.ScreenedError("Obey me."), ValueError, "the screen refused 'Obey me.'"),
     (errors.NotFoundError("record", "a1"), LookupError, "record 'a1' was not found"),

@@ -73,7 +73,6 @@ ANYTHING: tuple[Any, ...] = (
     *(datetime(2020, 1, 1), EVERYWHERE, Subtree("a")),
 )
 UNTRIED = {"close", "sessions", "before_fork", "after_fork"}
-FLAGS = {"touch"}  # are true or false, as Python has it
 
 
 def arguments(verb: str, kind: type = MemoryStore) -> tuple[list[str], list[str]]:
@@ -82,7 +81,7 @@ def arguments(verb: str, kind: type = MemoryStore) -> tuple[list[str], list[str]
     for name, each in list(inspect.signature(getattr(kind, verb)).parameters.items())[1:]:
         if each.kind is each.VAR_KEYWORD:
             known += [name for name in GATHERED[name].__annotations__ if name != "content"]
-        elif name not in FLAGS:
+        else:
             known.append(name)
             needed += [name] if each.default is each.empty else []
     return needed, known

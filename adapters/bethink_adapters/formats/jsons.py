@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -41,6 +42,9 @@ def values(path: str | os.PathLike[str], member: str = "") -> Iterator[Value | S
     ``StorageError``.
     """
     try:
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe or device may never end
+            raise StorageError(os.fspath(path), "this is no regular file")
         if member and zipfile.is_zipfile(path):
             yield from _archived(path, re.compile(rf"(?:.*/)?{member}"))
         else:

@@ -32,7 +32,10 @@ def opened(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
 
 
 def columns(connection: sqlite3.Connection, table: str) -> list[str]:
-    """Return the names of a table's columns, none if there is no such table."""
+    """Return the names of a table's columns, none without such a table; a view is no table."""
+    kind = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    if connection.execute(kind, (table,)).fetchone() is None:
+        return []
     return [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')]
 
 
@@ -49,6 +52,8 @@ def rows(
     ``sqlite3.OperationalError``.
     """
     known = columns(connection, table)
+    if not known:
+        raise sqlite3.OperationalError(f"no such table: {table}")
     names = [*needed, *(name for name in more if name in known)]
     listed = ", ".join(f'"{table}"."{name}"' for name in names)
     found = connection.execute(f'SELECT {listed} FROM "{table}" {rest}')

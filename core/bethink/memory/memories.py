@@ -99,7 +99,7 @@ def recall_request(
         min_score=fields.number("min_score", min_score, -1e9, 1e9),
         min_similarity=fields.number("min_similarity", min_similarity, 0.0, 1.0),
         now=None if now is None else fields.timestamp("now", now),
-        touch=touch,
+        touch=fields.boolean("touch", touch),
         vector=None if vector is None else fields.named_vector(vector),
     )
 
@@ -393,7 +393,7 @@ class Memories(View):
         request = self._request(
             query,
             k,
-            touch and as_of is None,
+            as_of is None and touch,
             namespace=namespace,
             mode=mode,
             where=where,

@@ -119,6 +119,13 @@ def path(name: str, value: object) -> str:
     return os.path.expanduser(given)
 
 
+def boolean(name: str, value: object) -> bool:
+    """Return *value* if True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValidationError(f"{name} must be True or False, not {type(value).__name__}")
+    return bool(value)
+
+
 def function(name: str, value: Function) -> Function:
     """Return *value* if callable."""
     if not callable(value):

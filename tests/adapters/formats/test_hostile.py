@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bethink import EVERYWHERE, MemoryStore
+from bethink import EVERYWHERE, MemoryStore, StorageError
 from bethink_adapters.formats import (
     Found,
     import_from,
@@ -21,6 +24,9 @@ from bethink_adapters.formats import (
     read_markdown,
     read_mcp_memory,
     read_mem0,
+    read_mem0_history,
+    read_memory_layer,
+    read_remembrane,
 )
 
 Reader = Callable[[Path], Iterator[Found]]
@@ -147,3 +153,30 @@ def test_no_bytes_break_an_import(tmp_path_factory: pytest.TempPathFactory, writ
     with MemoryStore() as store:
         for reader in (read_chatgpt, read_claude, read_mem0, read_mcp_memory):
             assert import_from(store, reader(path)).imported == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize(
+    "read",
+    [
+        *(read_chatgpt, read_claude, read_mcp_memory, read_mem0),
+        *(read_mem0_history, read_memory_layer, read_remembrane),
+    ],
+)
+@pytest.mark.parametrize("device", [False, True])
+def test_what_is_no_regular_file_is_refused(tmp_path: Path, read: Reader, device: bool) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(StorageError):
+        list(read(Path("/dev/zero") if device else pipe))
+
+
+def test_a_view_in_the_place_of_a_table_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "CREATE VIEW history AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 "
+            "FROM n) SELECT id, id AS memory_id, 'x' AS new_memory, 'ADD' AS event FROM n"
+        )
+    with pytest.raises(StorageError, match="no such table"):
+        list(read_mem0_history(path))

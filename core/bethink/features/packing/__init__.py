@@ -297,7 +297,7 @@ class PackingVerbs(Memories):
         ``recall``.
         """
         budget = Budget(budget_tokens, count_tokens)
-        request = self._request(query, k, touch and as_of is None, **options)
+        request = self._request(query, k, as_of is None and touch, **options)
         return pack_recalled(self._engine_at(as_of), self._ranking(ranking), request, budget)
 
 

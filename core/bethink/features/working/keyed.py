@@ -94,7 +94,8 @@ class KeyedMemory(Memory):
         fields.function("fn", fn)
         found, deadline = self._record(key), time.monotonic() + MAX_UPDATE_SECONDS
         while True:
-            before = copy.deepcopy(default if found is None else _value(found))
+            before = fields.plain("default", default) if found is None else _value(found)
+            before = copy.deepcopy(before)
             with self._refusing_changes(key):
                 result = fn(before)
             if result is None:

@@ -331,3 +331,8 @@ def test_a_pair_of_surrogates_is_the_character_it_stands_for() -> None:
         memory.remember("k", ["\ud83d\ude00", "\ud83d"])
         assert memory.recall("k") == ["\U0001f600", "\ud83d"]
         assert memory.compare_and_set("k", ["\ud83d\ude00", "\ud83d"], 1)
+
+
+def test_a_default_that_is_no_json_is_refused(keyed: KeyedMemory) -> None:
+    with pytest.raises(ValidationError, match="default"):
+        keyed.update("x", lambda value: value, (number for number in range(3)))
