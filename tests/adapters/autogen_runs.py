@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -19,10 +19,10 @@ from autogen_core.model_context import UnboundedChatCompletionContext
 from autogen_core.models import CreateResult, ModelInfo, RequestUsage, UserMessage
 from autogen_ext.models.replay import ReplayChatCompletionClient
 
-from bethink import MemoryStore, segment
-from bethink_adapters.autogen import AgentMemory
+from bethink import MemoryStore
+from bethink_adapters.autogen import AgentMemory, erase_user
 
-from .contract import AdapterContract, GatedStore, cancel_at_gate
+from .contract import AdapterContract, GatedStore, cancel_at_gate, place
 
 MODEL = ModelInfo(
     vision=False,
@@ -118,7 +118,7 @@ asyncio.run(main())
         self.talks: dict[tuple[int, str], Talk] = {}
 
     def memory(self, store: MemoryStore, user: str) -> AgentMemory:
-        return AgentMemory(store, namespace=f"users/{segment(user)}")
+        return AgentMemory(store, namespace=place(user))
 
     def talk(self, store: MemoryStore, user: str) -> Talk:
         key = (id(store), user)
@@ -140,6 +140,23 @@ asyncio.run(main())
         talk = self.talk(store, user)
         assert talk.result is not None
         asyncio.run(talk.memory.record(talk.result))
+
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(store, namespace=place(user))
+
+    def run_failing(self, store: MemoryStore, user: str, text: str) -> bool:
+        talk = self.talk(store, user)
+        talk.client.chat_completions.append(3)  # type: ignore[arg-type]  # no answer of a model
+
+        async def failing() -> None:
+            came: list[Any] = []
+            with suppress(Exception):  # AutoGen wraps the model's error as it likes
+                async for message in talk.agent.run_stream(task=text):
+                    came.append(message)
+            await talk.memory.record(came)
+
+        asyncio.run(failing())
+        return True
 
     def remember(self, store: MemoryStore, user: str, text: str) -> None:
         add(self.memory(store, user), text)

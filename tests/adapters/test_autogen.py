@@ -52,7 +52,7 @@ from bethink import (
     Subtree,
     ValidationError,
 )
-from bethink_adapters.autogen import AgentMemory
+from bethink_adapters.autogen import AgentMemory, MemoryModelContext
 
 from .autogen_runs import (
     MODEL,
@@ -92,7 +92,7 @@ def endpoint() -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 @pytest.fixture
 def memory(store: MemoryStore) -> AgentMemory:
-    return AgentMemory(store)
+    return AgentMemory(store, namespace="default")
 
 
 class TestContract(AgentContract):
@@ -130,7 +130,7 @@ def test_the_block_is_a_user_message_before_the_last_one(memory: AgentMemory) ->
 
 
 def test_a_system_block_follows_the_system_message(store: MemoryStore) -> None:
-    memory = AgentMemory(store, inject_as="system")
+    memory = AgentMemory(store, namespace="default", inject_as="system")
     add(memory, FACT)
     agent, client = assistant("Hi.", "There.", memory=[memory])
     ask(agent, "Hello.", QUESTION)
@@ -168,7 +168,7 @@ def test_what_the_conversation_holds_is_not_shown_again(memory: AgentMemory) -> 
 
 
 def test_turns_of_this_conversation_take_no_place_from_others(store: MemoryStore) -> None:
-    memory = AgentMemory(store, k=1)
+    memory = AgentMemory(store, namespace="default", k=1)
     add(memory, QUESTION, FACT)
     agent, client = assistant("There.", memory=[memory])
     ask(agent, QUESTION)
@@ -221,11 +221,12 @@ def test_a_tool_loop_sees_the_block_once_in_each_call(memory: AgentMemory) -> No
 
 
 def test_what_a_tool_said_is_not_shown_again(memory: AgentMemory, store: MemoryStore) -> None:
+    store.store("nothing in the drawer")
     agent, client = assistant(call_look("the drawer"), "Empty.", memory=[memory], tools=[look])
     (first,) = ask(agent, "Look into the drawer.")
     asyncio.run(memory.record(first))
     ask(agent, "What did you see in the drawer?")
-    assert store.count(where={"author": "helper"}) == 1
+    assert store.count(where={"author": "helper"}) == 0
     assert str(prompts(client)[-1]).count("nothing in the drawer") == 1
 
 
@@ -246,6 +247,21 @@ def test_every_agent_of_a_team_recalls_on_its_own_turn(memory: AgentMemory) -> N
     assert askers == ["agent0", "agent1"] * 2
     for client in clients:
         assert {str(prompt).count("cobalt flowerpot") for prompt in prompts(client)} == {1}
+
+
+def test_in_a_team_the_task_recalls_beside_a_colleagues_line(memory: AgentMemory) -> None:
+    add(memory, FACT, "The bakery opens at seven.")
+    lines = [("user", QUESTION), ("planner", "When does the bakery open?")]
+    said: list[Any] = [UserMessage(content=text, source=source) for source, text in lines]
+    context = UnboundedChatCompletionContext(said)
+    found = asyncio.run(memory.update_context(context)).memories.results
+    assert {content.content for content in found} == {FACT, "The bakery opens at seven."}
+
+
+def test_a_namespace_is_required(store: MemoryStore) -> None:
+    for made in (AgentMemory, MemoryModelContext):
+        with pytest.raises(TypeError, match="namespace"):
+            made(store)
 
 
 def test_two_memories_of_one_agent_stand_side_by_side(store: MemoryStore) -> None:
@@ -271,7 +287,7 @@ def test_a_copied_context_goes_its_own_way(memory: AgentMemory) -> None:
 
 def test_a_failing_store_shows_no_old_block(tmp_path: Path) -> None:
     store = MemoryStore(tmp_path / "memory.db")
-    memory = AgentMemory(store)
+    memory = AgentMemory(store, namespace="default")
     add(memory, FACT)
     agent, client = assistant("There.", "No idea.", memory=[memory])
     ask(agent, QUESTION)
@@ -398,13 +414,13 @@ def test_clear_forgets_its_own_namespace_only(store: MemoryStore) -> None:
 
 def test_closing_keeps_the_memories_and_a_borrowed_store_open(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    own = AgentMemory(path)
+    own = AgentMemory(path, namespace="default")
     add(own, FACT)
     asyncio.run(own.close())
     with pytest.raises(StoreClosedError):
         add(own, FACT)
     with MemoryStore(path) as store:
-        borrowed = AgentMemory(store)
+        borrowed = AgentMemory(store, namespace="default")
         asyncio.run(borrowed.close())
         assert [found.content for found in query(borrowed, QUESTION)] == [FACT]
 
@@ -430,7 +446,7 @@ def test_a_token_cancels_a_query_under_way(tmp_path: Path) -> None:
         store.gate.set()
 
     with GatedStore(str(tmp_path / "memory.db")) as store:
-        memory = AgentMemory(store)
+        memory = AgentMemory(store, namespace="default")
         add(memory, FACT)
         asyncio.run(cancel(store, memory))
         assert [found.content for found in query(memory, QUESTION)] == [FACT]
@@ -443,7 +459,7 @@ def test_wrong_arguments_are_refused_before_a_file_is_made(
     tmp_path: Path, options: dict[str, Any]
 ) -> None:
     with pytest.raises(ValidationError):
-        AgentMemory(tmp_path / "memory.db", **options)
+        AgentMemory(tmp_path / "memory.db", **{"namespace": "default", **options})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -524,7 +540,7 @@ def test_a_dumped_agent_still_knows_in_a_new_process(tmp_path: Path) -> None:
         "agent = AssistantAgent.load_component(json.load(sys.stdin))\n"
         "print(asyncio.run(agent.run(task=sys.argv[1])).messages[1].content[0].content)"
     )
-    memory = AgentMemory(tmp_path / "memory.db")
+    memory = AgentMemory(tmp_path / "memory.db", namespace="default")
     add(memory, FACT)
     dumped = assistant("There.", memory=[memory])[0].dump_component().model_dump_json()
     asyncio.run(memory.close())
@@ -535,7 +551,7 @@ def test_a_dumped_agent_still_knows_in_a_new_process(tmp_path: Path) -> None:
 
 def test_a_relative_path_is_dumped_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    memory = AgentMemory("memory.db")
+    memory = AgentMemory("memory.db", namespace="default")
     assert memory.dump_component().config["location"] == str(tmp_path / "memory.db")
     asyncio.run(memory.close())
 
@@ -550,7 +566,7 @@ def test_a_memory_without_a_file_cannot_be_dumped(memory: AgentMemory, store: Me
 
 
 def test_dumping_warns_of_what_is_left_out(tmp_path: Path) -> None:
-    memory = AgentMemory(tmp_path / "memory.db", count_tokens=len)
+    memory = AgentMemory(tmp_path / "memory.db", namespace="default", count_tokens=len)
     with pytest.warns(UserWarning, match="count_tokens"):
         memory.dump_component()
     asyncio.run(memory.close())
@@ -565,7 +581,7 @@ def test_a_client_that_allows_one_system_message_accepts_the_block(
 ) -> None:
     from autogen_ext.models.openai import OpenAIChatCompletionClient
 
-    memory = AgentMemory(store, inject_as=inject_as)
+    memory = AgentMemory(store, namespace="default", inject_as=inject_as)
     add(memory, FACT)
     url, asked = endpoint
     info = ModelInfo(**MODEL, multiple_system_messages=False)

@@ -111,7 +111,7 @@ def test_every_call_of_a_tool_loop_recalls_anew(store: MemoryStore) -> None:
     store.store(FACT)
     store.store("Whoever finds nothing in the drawer asks the porter.")
     options: dict[str, Any] = {"tools": [look], "reflect_on_tool_use": True}
-    options["model_context"] = MemoryModelContext(store)
+    options["model_context"] = MemoryModelContext(store, namespace="default")
     agent, client = assistant(call_look("the drawer"), "There.", memory=[], **options)
     ask(agent, QUESTION)
     seen = [str(prompt) for prompt in prompts(client)]
@@ -121,21 +121,25 @@ def test_every_call_of_a_tool_loop_recalls_anew(store: MemoryStore) -> None:
 
 def test_the_block_stands_before_the_last_user_message(store: MemoryStore) -> None:
     store.store(FACT)
-    agent, client = assistant("Hi.", "There.", memory=[], model_context=MemoryModelContext(store))
+    agent, client = assistant(
+        "Hi.", "There.", memory=[], model_context=MemoryModelContext(store, namespace="default")
+    )
     ask(agent, "Hello.", QUESTION)
     assert sources(prompts(client)[-1]) == ["system", "user", "helper", "memory", "user"]
 
 
 def test_a_system_block_goes_to_the_top(store: MemoryStore) -> None:
     store.store(FACT)
-    context = MemoryModelContext(store, inject_as="system")
+    context = MemoryModelContext(store, namespace="default", inject_as="system")
     messages = shown(context, user("Hi."), user(QUESTION))
     assert [message.type for message in messages] == ["SystemMessage", "UserMessage", "UserMessage"]
 
 
 def test_the_context_it_has_decides_what_is_kept(store: MemoryStore) -> None:
     store.store(FACT)
-    context = MemoryModelContext(store, context=BufferedChatCompletionContext(buffer_size=2))
+    context = MemoryModelContext(
+        store, namespace="default", context=BufferedChatCompletionContext(buffer_size=2)
+    )
     answer = AssistantMessage(content="Hello.", source="helper")
     messages = shown(context, user("Hi."), answer, user(QUESTION))
     assert [message.content for message in messages[::2]] == ["Hello.", QUESTION]
@@ -146,29 +150,31 @@ def test_a_note_that_messages_were_skipped_is_no_question(store: MemoryStore) ->
     store.store(FACT)
     inner = HeadAndTailChatCompletionContext(head_size=1, tail_size=1)
     answers = [AssistantMessage(content=text, source="helper") for text in ("Hm.", "Well.")]
-    messages = shown(MemoryModelContext(store, context=inner), user(QUESTION), *answers)
+    messages = shown(
+        MemoryModelContext(store, namespace="default", context=inner), user(QUESTION), *answers
+    )
     assert sources(messages) == ["memory", "user", "System", "helper"]
-    asyncio.run(AgentMemory(store).update_context(inner))
+    asyncio.run(AgentMemory(store, namespace="default").update_context(inner))
     assert sources(asyncio.run(inner.get_messages())) == sources(messages)
 
 
 def test_the_same_words_of_a_user_are_a_question(store: MemoryStore) -> None:
     store.store("The report says: skipped 3 messages.")
-    messages = shown(MemoryModelContext(store), user("Skipped 3 messages."))
+    messages = shown(MemoryModelContext(store, namespace="default"), user("Skipped 3 messages."))
     assert sources(messages) == ["memory", "user"]
 
 
 def test_who_takes_over_is_asked_what_was_asked_before(store: MemoryStore) -> None:
     store.store(FACT)
     handed = UserMessage(content=Handoff(target="expert").message, source="helper")
-    messages = shown(MemoryModelContext(store, k=1), user(QUESTION), handed)
+    messages = shown(MemoryModelContext(store, namespace="default", k=1), user(QUESTION), handed)
     assert sources(messages) == ["memory", "user", "helper"]
     assert "cobalt flowerpot" in str(messages[0].content)
 
 
 def test_nothing_is_recalled_for_nobody(store: MemoryStore) -> None:
     store.store(FACT)
-    context = MemoryModelContext(store)
+    context = MemoryModelContext(store, namespace="default")
     assert shown(context) == []
     assert len(shown(context, user(QUESTION))) == 2
     asyncio.run(context.clear())
@@ -181,19 +187,22 @@ def test_nothing_is_recalled_for_nobody(store: MemoryStore) -> None:
 
 def test_a_saved_state_is_that_of_the_conversation(store: MemoryStore) -> None:
     store.store(FACT)
-    context, plain = MemoryModelContext(store), UnboundedChatCompletionContext()
+    context, plain = (
+        MemoryModelContext(store, namespace="default"),
+        UnboundedChatCompletionContext(),
+    )
     for each in (context, plain):
         shown(each, user(QUESTION))
     state = asyncio.run(context.save_state())
     assert state == asyncio.run(plain.save_state())
-    again = MemoryModelContext(store)
+    again = MemoryModelContext(store, namespace="default")
     asyncio.run(again.load_state(json.loads(json.dumps(state))))
     assert [message.content for message in shown(again)][1:] == [QUESTION]
 
 
 def test_a_dumped_agent_recalls_and_keeps_its_buffer(tmp_path: Path) -> None:
     inner = BufferedChatCompletionContext(buffer_size=1)
-    context = MemoryModelContext(tmp_path / "memory.db", context=inner, k=3)
+    context = MemoryModelContext(tmp_path / "memory.db", namespace="default", context=inner, k=3)
     context.store.store(FACT)
     agent, _ = assistant("There.", memory=[], model_context=context)
     dumped = json.loads(agent.dump_component().model_dump_json())
@@ -211,12 +220,12 @@ def test_a_dumped_agent_recalls_and_keeps_its_buffer(tmp_path: Path) -> None:
 
 
 def test_only_a_store_of_its_own_is_closed(tmp_path: Path) -> None:
-    context = MemoryModelContext(tmp_path / "memory.db")
+    context = MemoryModelContext(tmp_path / "memory.db", namespace="default")
     asyncio.run(context.close())
     with pytest.raises(StoreClosedError):
-        add(AgentMemory(context.store), FACT)
+        add(AgentMemory(context.store, namespace="default"), FACT)
     with MemoryStore(tmp_path / "memory.db") as store:
-        asyncio.run(MemoryModelContext(store).close())
+        asyncio.run(MemoryModelContext(store, namespace="default").close())
         assert store.count() == 0
 
 
@@ -227,7 +236,7 @@ def test_wrong_arguments_are_refused_before_a_file_is_made(
     tmp_path: Path, options: dict[str, Any]
 ) -> None:
     with pytest.raises(ValidationError):
-        MemoryModelContext(tmp_path / "memory.db", **options)
+        MemoryModelContext(tmp_path / "memory.db", **{"namespace": "default", **options})
     assert list(tmp_path.iterdir()) == []
 
 

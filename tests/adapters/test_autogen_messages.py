@@ -27,7 +27,7 @@ def content(text: str, **metadata: Any) -> MemoryContent:
 
 
 def test_metadata_says_who_where_and_when(store: MemoryStore) -> None:
-    memory = AgentMemory(store)
+    memory = AgentMemory(store, namespace="default")
     asyncio.run(memory.add(content("The kiln is electric.", source_id="D1:1", **TOLD)))
     (record,) = store.all()
     assert {name: getattr(record, name) for name in TOLD} == TOLD
@@ -38,21 +38,53 @@ def test_metadata_says_who_where_and_when(store: MemoryStore) -> None:
 
 
 def test_the_same_words_of_two_people_are_two_memories(store: MemoryStore) -> None:
-    memory = AgentMemory(store)
+    memory = AgentMemory(store, namespace="default")
     for author in ("Ann", "Bob", "Ann"):
         asyncio.run(memory.add(content("I like pizza.", author=author)))
-    assert [record.author for record in store.all()] == ["Ann", "Bob"]
+    assert [record.author for record in store.all()] == ["Bob", "Ann"]
+
+
+def test_content_added_again_later_is_the_newest_memory(store: MemoryStore) -> None:
+    memory = AgentMemory(store, namespace="default")
+    for city in ("Oslo", "Rome", "Oslo", "Oslo"):
+        asyncio.run(memory.add(content(f"I live in {city}.")))
+    assert [record.content[10:-1] for record in store.all()] == ["Rome", "Oslo"]
+    assert len(store.all(state="superseded")) == 1
+
+
+def test_what_is_said_again_in_later_runs_is_recorded_again(store: MemoryStore) -> None:
+    memory = AgentMemory(store, namespace="default")
+    for city in ("Oslo", "Rome", "Oslo"):
+        said = [("user", f"I live in {city}."), ("helper", "Noted.")]
+        run = [TextMessage(content=text, source=source) for source, text in said]
+        for _ in range(2):
+            asyncio.run(memory.record(TaskResult(messages=run)))
+    assert [record.content[10:-1] for record in store.all()][::2] == ["Oslo", "Rome", "Oslo"]
+
+
+def test_outputs_of_code_and_tools_are_not_recorded(store: MemoryStore) -> None:
+    said = [
+        ("ann", "Run the test."),
+        ("executor", "The script ran, then exited with an error (POSIX exit code: 1)\nIts output"),
+        ("executor", "42"),
+    ]
+    run: list[Any] = [TextMessage(content=text, source=source) for source, text in said]
+    assert (
+        asyncio.run(AgentMemory(store, namespace="default").record(run, leave_out=["executor"]))
+        == 1
+    )
+    assert asyncio.run(AgentMemory(store, namespace="other").record(run)) == 2
 
 
 def test_what_fits_no_field_stays_in_the_metadata(store: MemoryStore) -> None:
     odd = {"author": ["Ann", "Bob"], "thread": "", "occurred_at": "noon"}
-    asyncio.run(AgentMemory(store).add(content("We like pizza.", **odd)))
+    asyncio.run(AgentMemory(store, namespace="default").add(content("We like pizza.", **odd)))
     assert store.all()[0].metadata == odd
 
 
 @pytest.mark.parametrize("when", ["2024-05-01", 0])
 def test_what_fits_no_field_comes_back_as_given(store: MemoryStore, when: Any) -> None:
-    memory = AgentMemory(store)
+    memory = AgentMemory(store, namespace="default")
     asyncio.run(memory.add(content("The kiln is electric.", occurred_at=when)))
     (found,) = asyncio.run(memory.query("kiln")).results
     assert (found.metadata or {})["occurred_at"] == when
@@ -60,14 +92,14 @@ def test_what_fits_no_field_comes_back_as_given(store: MemoryStore, when: Any) -
 
 def test_a_recorded_message_keeps_its_metadata(store: MemoryStore) -> None:
     message = TextMessage(content="I like pizza.", source="ann", metadata={"source_id": "D1:1"})
-    asyncio.run(AgentMemory(store).record(TaskResult(messages=[message])))
+    asyncio.run(AgentMemory(store, namespace="default").record(TaskResult(messages=[message])))
     assert store.all()[0].metadata == {"source_id": "D1:1"}
 
 
 def test_any_text_of_a_run_is_recorded(store: MemoryStore) -> None:
     odd = "pizza \udc80 " * 70_000
     message = TextMessage(content=odd, source=odd)
-    memory = AgentMemory(store)
+    memory = AgentMemory(store, namespace="default")
     for _ in range(2):
         asyncio.run(memory.record(TaskResult(messages=[message])))
     (record,) = store.all()
@@ -76,14 +108,14 @@ def test_any_text_of_a_run_is_recorded(store: MemoryStore) -> None:
 
 
 def test_a_type_in_the_metadata_is_not_that_of_the_content(store: MemoryStore) -> None:
-    memory = AgentMemory(store)
+    memory = AgentMemory(store, namespace="default")
     asyncio.run(memory.add(content("The kiln is electric.", mime_type="application/pdf")))
     (found,) = asyncio.run(memory.query("kiln")).results
     assert (found.content, found.mime_type) == ("The kiln is electric.", "text/plain")
 
 
 def test_bytes_of_plain_text_come_back_like_other_bytes(store: MemoryStore) -> None:
-    memory, about = AgentMemory(store), {"description": "the log of the kiln"}
+    memory, about = AgentMemory(store, namespace="default"), {"description": "the log of the kiln"}
     for kind in (MemoryMimeType.TEXT, MemoryMimeType.BINARY):
         asyncio.run(memory.add(MemoryContent(content=b"hot", mime_type=kind, metadata=about)))
     found = asyncio.run(memory.query("kiln")).results
@@ -93,14 +125,14 @@ def test_bytes_of_plain_text_come_back_like_other_bytes(store: MemoryStore) -> N
 
 
 def test_any_text_is_a_question(store: MemoryStore) -> None:
-    memory = AgentMemory(store)
+    memory = AgentMemory(store, namespace="default")
     asyncio.run(memory.add(content("The kiln is electric.")))
     (found,) = asyncio.run(memory.query("kiln \udc80 " * 90_000)).results
     assert found.content == "The kiln is electric."
 
 
 def test_a_time_without_a_zone_is_utc(store: MemoryStore) -> None:
-    memory, noon = AgentMemory(store), datetime(2026, 5, 1, 12)
+    memory, noon = AgentMemory(store, namespace="default"), datetime(2026, 5, 1, 12)
     asyncio.run(memory.add(content("The kiln is electric.", occurred_at=noon)))
     try:
         message = TextMessage(content="I like pizza.", source="ann", created_at=noon)
@@ -114,7 +146,7 @@ def test_a_time_without_a_zone_is_utc(store: MemoryStore) -> None:
 
 def test_what_was_cleared_is_not_back_by_an_add_that_was_cancelled() -> None:
     async def clearing(slow: SlowStore) -> None:
-        memory = AgentMemory(slow)
+        memory = AgentMemory(slow, namespace="default")
         await cancel_in_write(slow, memory.add(content("Pizza.")), memory.clear())
 
     with SlowStore() as slow:

@@ -27,7 +27,7 @@ def component(name: str) -> type[Any]:
 
     class Shared(BaseModel):
         location: str
-        namespace: str = "default"
+        namespace: str
         k: int = DEFAULT_K
         min_score: float = 0.0
         budget_tokens: int = DEFAULT_BUDGET_TOKENS

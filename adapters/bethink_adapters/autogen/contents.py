@@ -1,26 +1,33 @@
-"""What AutoGen says and what bethink keeps: contents and messages as records, and back."""
+"""Contents of AutoGen as records and back, and messages as turns."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
+import re
+from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bethink import RecallResult, ValidationError
-from bethink.adapting import MAX_CONTENT, MAX_LABEL
+from bethink.adapting import Turn
 
-from ..shared.texts import aware, storable
+from ..shared.texts import aware
+from ..shared.turns import thread_name, turn
 from .showing import texts
 
 if TYPE_CHECKING:
-    from autogen_agentchat.base import TaskResult
     from autogen_core.memory import MemoryContent
 
 _JSON = "application/json"
 _TEXT = "text/plain"
-# What a record has a field for, if the metadata tells it: who said it, in which conversation, when.
+# The notes that a CodeExecutorAgent writes by itself.
+_EXECUTED: Final = re.compile(
+    r"The script ran(?: but produced no output|, then exited with an error)|"
+    r"No code blocks found in the thread\."
+)
+# The metadata that a record has fields for: the speaker, the conversation and the time.
 _TOLD: dict[str, type | tuple[type, ...]] = {
     "author": str,
     "thread": str,
@@ -29,7 +36,7 @@ _TOLD: dict[str, type | tuple[type, ...]] = {
 
 
 def to_item(content: MemoryContent) -> dict[str, Any]:
-    """Return *content* as arguments of `MemoryStore.store`."""
+    """Return *content* as arguments of ``MemoryStore.store``."""
     if not hasattr(content, "mime_type"):
         raise TypeError(f"a MemoryContent is needed, not {type(content).__name__}")
     mime = content.mime_type if isinstance(content.mime_type, str) else content.mime_type.value
@@ -87,30 +94,43 @@ def to_content(hit: RecallResult) -> MemoryContent:
     return MemoryContent(content=content, mime_type=mime, metadata=metadata)
 
 
-def to_items(result: TaskResult, thread: str | None) -> list[dict[str, Any]]:
-    """Return the messages of a run that say something, as arguments of `MemoryStore.store`."""
+def to_turns(messages: Iterable[Any], leave_out: Collection[str], thread: str | None) -> list[Turn]:
+    """Return the turns among the *messages* of a run, without those of the sources *leave_out*.
+
+    Events, hand-offs, stops, summaries of tools' results and notes of a code executor are no turns.
+    """
     from autogen_agentchat.messages import BaseChatMessage, HandoffMessage, StopMessage
 
+    unspoken: tuple[type[Any], ...] = (HandoffMessage, StopMessage, *_summaries())
     spoken = [
         (message, text)
-        for message in result.messages
+        for message in messages
         if isinstance(message, BaseChatMessage)
-        and not isinstance(message, HandoffMessage | StopMessage)
-        and (text := _spoken(message).strip())
+        and not isinstance(message, unspoken)
+        and message.source not in leave_out
+        and not _EXECUTED.match(text := _spoken(message).strip())
     ]
-    run = _digest(thread, *((message.source, text) for message, text in spoken))
-    ids = [getattr(message, "id", f"{run}-{at}") for at, (message, _) in enumerate(spoken)]
+    ids = [getattr(message, "id", None) for message, _ in spoken]
+    name = thread_name(thread or next(iter(ids), None))
     return [
-        {
-            "content": storable(text, MAX_CONTENT),
-            "key": storable(f"message:{id}", MAX_LABEL),
-            "thread": thread or storable(ids[0], MAX_LABEL),
-            "author": storable(message.source, MAX_LABEL),
-            "occurred_at": (at := getattr(message, "created_at", None)) and aware(at),
-            "metadata": dict(message.metadata),
-        }
+        turn(
+            text,
+            message.source,
+            id,
+            thread=name,
+            occurred_at=(at := getattr(message, "created_at", None)) and aware(at),
+            metadata=dict(message.metadata),
+        )
         for id, (message, text) in zip(ids, spoken, strict=True)
     ]
+
+
+def _summaries() -> tuple[type[Any], ...]:
+    """Return the types of messages that sum up the results of tools."""
+    from autogen_agentchat import messages
+
+    found = getattr(messages, "ToolCallSummaryMessage", None)
+    return () if found is None else (found,)
 
 
 def _spoken(message: Any) -> str:

@@ -1,4 +1,4 @@
-"""A model context that shows what is recalled, anew before every call of the model."""
+"""A model context that recalls before every call of the model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bethink import MemoryStore
 
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from .settings import Settings
-from .showing import question_and_results, said, show
+from .showing import questions, results_since, said, show
 
 if TYPE_CHECKING:
     from autogen_core import Component
@@ -19,18 +19,19 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     class _Context(ChatCompletionContext, Component[BaseModel]):
-        """What AutoGen takes for a model context."""
+        """A model context of AutoGen's."""
 else:
     _Context = object  # see `components`
 
 
 class MemoryModelContext(Settings, _Context):
-    """A conversation, and in front of its last user message what that and tools recall.
+    """A conversation with a block of recalled memories in front of the last user message.
 
-    The messages are kept by *context* (default: an ``UnboundedChatCompletionContext``), which never
-    sees what was recalled: nor does a saved state. The other arguments are those of
-    ``AgentMemory``, which an agent with this context needs for writing only. A store that fails is
-    logged, and the messages are shown without memories.
+    The queries are the last user message with the results of tools since, and in a team the task.
+    The messages are kept by *context* (default: an ``UnboundedChatCompletionContext``); neither the
+    context nor a saved state has the block. The other arguments are those of ``AgentMemory``, which
+    an agent with this context needs for writing only. A store that fails is logged, and the
+    messages are shown without memories.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class MemoryModelContext(Settings, _Context):
         store: MemoryStore | str | os.PathLike[str],
         *,
         context: ChatCompletionContext | None = None,
-        namespace: str = "default",
+        namespace: str,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
@@ -59,10 +60,10 @@ class MemoryModelContext(Settings, _Context):
         self.context = UnboundedChatCompletionContext() if context is None else context
 
     async def get_messages(self) -> list[LLMMessage]:
-        """Return what the context kept, and what it recalls."""
+        """Return the messages of the context, and a block of recalled memories among them."""
         messages = list(await self.context.get_messages())
-        query = question_and_results(messages)
-        packed = await self._recalling().asafely(query, said(messages))
+        queries = questions(messages, results_since(messages))
+        packed = await self._recalling().asafely(queries, said(messages))
         if packed.text:
             show(self._message(packed.text), messages)
         return messages
@@ -72,15 +73,15 @@ class MemoryModelContext(Settings, _Context):
         await self.context.add_message(message)
 
     async def clear(self) -> None:
-        """Begin a new conversation; nothing is forgotten."""
+        """Begin a new conversation; no memory is forgotten or erased."""
         await self.context.clear()
 
     async def save_state(self) -> Mapping[str, Any]:
-        """Return the conversation, without what was recalled."""
+        """Return the conversation, without recalled memories."""
         return await self.context.save_state()
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on with a conversation that was saved."""
+        """Go on with a saved conversation."""
         await self.context.load_state(state)
 
     def _configuration(self) -> dict[str, Any]:

@@ -1,23 +1,27 @@
-"""The memory of an agent: recalled from once a turn, written to when the caller says so."""
+"""The memory of an agent: recalled from once a turn, written to when the caller says so.
+
+AutoGen raises from a run that failed and hands over no result. The words of the user are kept by
+recording the messages of ``run_stream`` so far; half an answer is no message.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 import os
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bethink import MemoryStore, Subtree, ValidationError
-from bethink.adapting import covers, finish_in_thread
+from bethink.adapting import Turn, add_turns, covers, finish_in_thread
 
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.texts import askable
-from .contents import to_content, to_item, to_items
+from ..shared.turns import thread_name
+from .contents import to_content, to_item, to_turns
 from .settings import Settings
-from .showing import ContextView, question, said
+from .showing import ContextView, questions, said
 
 if TYPE_CHECKING:
     from autogen_agentchat.base import TaskResult
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     class _Memory(Memory, Component[BaseModel]):
-        """What AutoGen takes for a memory."""
+        """A memory of AutoGen's."""
 else:
     _Memory = object  # see `components`
 
@@ -38,19 +42,19 @@ _logger = logging.getLogger(__name__)
 class AgentMemory(Settings, _Memory):
     """Recall from, and remember in, one namespace of a bethink store.
 
-    *store* is a `MemoryStore`, which stays the caller's to close, or the path of a file to open.
-    Before each turn the best *k* memories that score at least *min_score*, and that the
-    conversation does not hold word for word already, are shown to the model: as many as fit into
-    *budget_tokens*, frame included, by *count_tokens* (default: an estimate). *inject_as* "user"
-    puts them in front of the last user message, which every model client accepts, "system" right
-    behind the system message. *name* stands in log messages.
+    *store* is a ``MemoryStore``, which stays the caller's to close, or the path of a file to open.
+    Before each turn the last user message, and in a team the task, recall the best *k* memories
+    that score at least *min_score*, and that the conversation does not hold word for word already.
+    The block has at most *budget_tokens*, frame included, by *count_tokens* (default: an estimate).
+    *inject_as* "user" puts the block in front of the last user message, which every model client
+    accepts, "system" right behind the system message. *name* stands in log messages.
     """
 
     def __init__(
         self,
         store: MemoryStore | str | os.PathLike[str],
         *,
-        namespace: str = "default",
+        namespace: str,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
@@ -71,7 +75,7 @@ class AgentMemory(Settings, _Memory):
         self._slot = uuid.uuid4().hex
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
-        """Show what the last user message recalls; a failing store is logged and shows nothing."""
+        """Show the model a block of memories; a store that fails is logged, and none is shown."""
         from autogen_core.memory import MemoryQueryResult, UpdateContextResult
 
         results: list[MemoryContent] = []
@@ -80,7 +84,7 @@ class AgentMemory(Settings, _Memory):
             view.blocks.pop(self._slot, None)
             shown = await view.stored()
             block = self._recalling().block
-            packed = await asyncio.to_thread(block, question(shown), said(shown))
+            packed = await asyncio.to_thread(block, questions(shown), said(shown))
             results = [to_content(hit) for hit in packed.results]
             if packed.text:
                 view.blocks[self._slot] = self._message(packed.text)
@@ -97,8 +101,8 @@ class AgentMemory(Settings, _Memory):
     ) -> MemoryQueryResult:
         """Return the memories that *query* recalls, best first; a blank one recalls nothing.
 
-        Keywords: *k* or *top_k*; *score_threshold*; *where*, a filter of `MemoryStore.recall`;
-        *namespace*, a name or `Subtree` within this memory's own. The metadata of a result holds
+        Keywords: *k* or *top_k*; *score_threshold*; *where*, a filter of ``MemoryStore.recall``;
+        *namespace*, a name or ``Subtree`` within this memory's own. The metadata of a result holds
         its id, score, created_at and explanation.
         """
         from autogen_core.memory import MemoryQueryResult
@@ -114,30 +118,38 @@ class AgentMemory(Settings, _Memory):
     async def add(
         self, content: MemoryContent, cancellation_token: CancellationToken | None = None
     ) -> None:
-        """Remember *content*; what is there already is not added again, but takes the new metadata.
+        """Remember *content*, as the newest memory.
 
-        An image or bytes are found by the text in their metadata's "description".
+        Content that is the newest memory already only takes the new metadata; content that was
+        added earlier is renewed. An image or bytes are found by the text in the "description" of
+        the metadata.
         """
         await _run(cancellation_token, finish_in_thread(self._put, to_item(content)))
 
     async def record(
         self,
-        result: TaskResult,
+        result: TaskResult | Iterable[Any],
         *,
         thread: str | None = None,
+        leave_out: Collection[str] = (),
         cancellation_token: CancellationToken | None = None,
     ) -> int:
-        """Remember what was said in a finished run; return how many messages were new.
+        """Remember the words of a run, a result or messages; return the number of new turns.
 
         Recording a run again adds nothing. *thread* names the conversation; by default each run is
-        one. (Messages of AutoGen 0.4 have no id; there a run is known by its texts.)
+        a conversation. *leave_out* names sources whose messages are no speech, such as an agent
+        that runs code. (Messages of AutoGen 0.4 have no id, and are known by the place in the
+        conversation.)
         """
-        return await _run(
-            cancellation_token, finish_in_thread(self._put_turns, to_items(result, thread))
-        )
+        messages = list(getattr(result, "messages", result))
+        new = finish_in_thread(self._put_turns, to_turns(messages, leave_out, thread), thread)
+        return await _run(cancellation_token, new)
 
     async def clear(self) -> None:
-        """Forget every memory of this namespace; the namespaces below it stay."""
+        """Forget every memory of this namespace; the namespaces below stay.
+
+        ``erase_user`` erases, so that no byte stays.
+        """
         await finish_in_thread(self.store.forget, namespace=self.namespace)
 
     def _options(
@@ -159,15 +171,17 @@ class AgentMemory(Settings, _Memory):
 
     def _put(self, item: dict[str, Any]) -> None:
         known = self.store.get(namespace=self.namespace, key=item["key"])
-        if known is None:
-            self.store.store(**item, namespace=self.namespace)
-        elif known.metadata != item["metadata"]:
-            self.store.update(known.id, metadata=item["metadata"])
+        if known is not None:
+            (newest,) = self.store.all(namespace=self.namespace, order="newest", limit=1)
+            if newest.id == known.id:
+                if known.metadata != item["metadata"]:
+                    self.store.update(known.id, metadata=item["metadata"])
+                return
+        self.store.store(**item, namespace=self.namespace)
 
-    def _put_turns(self, turns: list[dict[str, Any]]) -> int:
-        get = functools.partial(self.store.get, namespace=self.namespace)
-        new = [turn for turn in turns if get(key=turn["key"]) is None]
-        return len(self.store.store_many(new, namespace=self.namespace)) if new else 0
+    def _put_turns(self, turns: list[Turn], thread: str | None) -> int:
+        place = self.namespace
+        return len(add_turns(self.store, turns, namespace=place, thread=thread_name(thread)))
 
     def _configuration(self) -> dict[str, Any]:
         return super()._configuration() | {"name": self.name}

@@ -1,4 +1,4 @@
-"""What every recall for AutoGen has: a store, what of it is shown and how, and a configuration."""
+"""The settings of every recall for AutoGen: the store, the block, and the configuration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BIG = 1e9
 
 
 class Settings:
-    """The store, opened here if it is given as a path, and how to recall from it."""
+    """The store, opened here if given as a path, and the settings of the recall."""
 
     def __init__(
         self,

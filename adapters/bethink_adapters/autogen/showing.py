@@ -1,4 +1,4 @@
-"""What was recalled, among the messages a model is shown: where it goes, and what it leaves out."""
+"""The block of recalled memories among the messages that a model is shown, and the queries."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from autogen_core.model_context import ChatCompletionContext
     from autogen_core.models import LLMMessage
 
-# What a HeadAndTailChatCompletionContext puts, as a message of "System", where it leaves some out.
+# The note of a HeadAndTailChatCompletionContext, by "System", in place of skipped messages.
 _SKIPPED: Final = re.compile(r"Skipped \d+ messages\.")
-# What an agent says as it hands over, unless its Handoff has a message of its own.
+# The text of an agent that hands over, unless the Handoff has a message of its own.
 _HANDED: Final = re.compile(r"Transferred to (.+), adopting the role of \1 immediately\.")
 
 
 class ContextView:
-    """A model context with blocks shown in what it returns, but not stored in it."""
+    """A model context that returns blocks among the messages, but does not store the blocks."""
 
     def __init__(self, context: ChatCompletionContext) -> None:
         self.stored = context.get_messages
@@ -47,16 +47,15 @@ def show(block: LLMMessage, messages: list[LLMMessage]) -> None:
 
 
 def _asked_at(messages: Sequence[LLMMessage]) -> int:
-    """Return where the last user message stands; 0 where there is none."""
+    """Return the place of the last user message; 0 without one."""
     places = (at for at in reversed(range(len(messages))) if _of_a_user(messages[at]))
     return next(places, 0)
 
 
 def _of_a_user(message: LLMMessage) -> bool:
-    """Tell whether *message* is a user's, and not AutoGen's own note.
+    """Return whether *message* is a user's, and not AutoGen's own note of a skip or a hand-off.
 
-    One stands in place of messages that a context skipped, one where an agent hands over: who takes
-    over is still asked what was asked before.
+    After a hand-off, the earlier question is still the question.
     """
     if message.type != "UserMessage":
         return False
@@ -66,22 +65,29 @@ def _of_a_user(message: LLMMessage) -> bool:
     return not note.fullmatch(str(message.content))
 
 
-def question(messages: Sequence[LLMMessage]) -> str:
-    """Return the text of the last user message."""
-    users = filter(_of_a_user, reversed(messages))
-    return next((next(texts(user.content)) for user in users), "").strip()
+def questions(messages: Sequence[LLMMessage], results: Sequence[str] = ()) -> list[str]:
+    """Return the queries of a turn: the last user message with *results* behind, and the task.
+
+    The task is the last message of the source "user"; without any, of who spoke first. In a team
+    the last user message is a colleague's.
+    """
+    users = [message for message in messages if _of_a_user(message)]
+    sources = [message.source for message in users if message.type == "UserMessage"]
+    asker = "user" if "user" in sources else next(iter(sources), None)
+    task = [message for message in users if getattr(message, "source", None) == asker]
+    told = [next(texts(found[-1].content)) for found in (users, task) if found]
+    return ["\n".join([*told[:1], *results]).strip(), *(text.strip() for text in told[1:])]
 
 
-def question_and_results(messages: Sequence[LLMMessage]) -> str:
-    """Return the text of the last user message, and what tools have returned since."""
+def results_since(messages: Sequence[LLMMessage]) -> list[str]:
+    """Return the results of tools since the last user message."""
     since = messages[_asked_at(messages) :]
     results = [message for message in since if message.type == "FunctionExecutionResultMessage"]
-    told = [text for message in results for text in texts(message.content)]
-    return "\n".join([question(messages), *told]).strip()
+    return [text for message in results for text in texts(message.content)]
 
 
 def said(messages: Sequence[LLMMessage]) -> set[str]:
-    """Return every text that the model sees anyway."""
+    """Return every text of *messages*, stripped."""
     return {text.strip() for message in messages for text in texts(message.content)}
 
 
