@@ -8,6 +8,7 @@ from .features.files import ROOT, normalise_path, numbered
 from .features.keys import Held, keys_between, last_between, store_if
 from .features.outcomes import Verdict
 from .features.packing import Budget, Packed, TokenCounter, pack
+from .features.tallies import latest, tallies
 from .features.turns import Turn, add_turns, turn_key
 from .memory.memories import Where, check_store
 from .memory.ranking import DAY, Scored, Signals
@@ -29,6 +30,7 @@ from .model.fields import (
     vector,
 )
 from .model.namespaces import Scope, check_namespace, check_scope, covers, unsegment
+from .model.port import Tally
 from .model.records import CHECKS
 from .model.records import checked as checked_fields
 from .text import read_query, rough_tokens, terms
@@ -46,6 +48,7 @@ __all__ = [
     "Scope",
     "Scored",
     "Signals",
+    "Tally",
     "TokenCounter",
     "Truths",
     "Turn",
@@ -65,6 +68,7 @@ __all__ = [
     "keys_between",
     "label",
     "last_between",
+    "latest",
     "make_async",
     "make_async_write",
     "normalise_path",
@@ -78,6 +82,7 @@ __all__ = [
     "rough_tokens",
     "storable",
     "store_if",
+    "tallies",
     "terms",
     "turn_key",
     "unsegment",

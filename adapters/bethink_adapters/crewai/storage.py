@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
-from bethink.adapting import make_async, make_async_write
+from bethink.adapting import Tally, latest, make_async, make_async_write, tallies
 
 from .embedder import Embed, RememberingEmbedder
 from .finding import Finder, conditions_of
@@ -234,23 +234,24 @@ class CrewStorage:
         """Return the records of a scope and below, newest first."""
         if limit < 1 or offset < 0:
             return []
-        newest = sorted(self._all(scope_prefix), key=lambda r: r.occurred_at, reverse=True)
-        return self._crew(newest[offset : offset + limit])
+        part = self._view.part(scope_prefix)
+        page = {"limit": limit, "offset": offset}
+        return self._crew(latest(self._store(), namespace=part, **page) if part else [])
 
     @crew_errors()
     def get_scope_info(self, scope: str) -> ScopeInfo:
         """Describe a scope and all below it."""
         from crewai.memory.types import ScopeInfo
 
-        records = self._all(scope)
-        times = [record.occurred_at for record in records]
+        found = self._tallies(scope)
+        scopes = {self._view.scope_of(each.namespace) for each in found}
         return ScopeInfo(
             path=clean(scope),
-            record_count=len(records),
-            categories=sorted({tag for record in records for tag in record.tags}),
-            oldest_record=naive(min(times)) if times else None,
-            newest_record=naive(max(times)) if times else None,
-            child_scopes=children(clean(scope), {self._scope(record) for record in records}),
+            record_count=sum(each.count for each in found),
+            categories=sorted({tag for each in found for tag in each.tags}),
+            oldest_record=naive(min(each.oldest for each in found)) if found else None,
+            newest_record=naive(max(each.newest for each in found)) if found else None,
+            child_scopes=children(clean(scope), scopes),
         )
 
     @crew_errors()
@@ -263,7 +264,10 @@ class CrewStorage:
     @crew_errors()
     def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
         """Return how many records of a scope and below carry each category."""
-        return dict(Counter(tag for record in self._all(scope_prefix) for tag in record.tags))
+        counts = Counter[str]()
+        for each in self._tallies(scope_prefix):
+            counts.update(dict.fromkeys(each.tags, each.count))
+        return dict(counts)
 
     @crew_errors()
     def count(self, scope_prefix: str | None = None) -> int:
@@ -277,11 +281,9 @@ class CrewStorage:
     asearch = make_async(search)
     adelete = make_async_write(delete)
 
-    # -- the view's records
-
-    def _all(self, scope: str | None) -> list[MemoryRecord]:
+    def _tallies(self, scope: str | None) -> list[Tally]:
         part = self._view.part(scope)
-        return self._store().all(namespace=part, order="newest") if part else []
+        return tallies(self._store(), namespace=part) if part else []
 
     def _own(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """Return those of *ids* that the view sees, by id."""
@@ -292,7 +294,5 @@ class CrewStorage:
 
     def _crew(self, records: Collection[MemoryRecord]) -> list[CrewRecord]:
         vectors = self._store().vectors([record.id for record in records], VECTOR)
-        return [to_crew(record, self._scope(record), vectors.get(record.id)) for record in records]
-
-    def _scope(self, record: MemoryRecord) -> str:
-        return self._view.scope_of(record.namespace)
+        scope_of = self._view.scope_of
+        return [to_crew(r, scope_of(r.namespace), vectors.get(r.id)) for r in records]

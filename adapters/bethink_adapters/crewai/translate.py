@@ -85,10 +85,10 @@ def _source(record: MemoryRecord) -> str | None:
 
 
 def to_crew(record: MemoryRecord, scope: str, embedding: np.ndarray | None) -> CrewRecord:
-    """Return *record* as the type that crewAI insists on."""
+    """Return *record* as the type that crewAI insists on; the store has checked the fields."""
     from crewai.memory.types import MemoryRecord as CrewRecord
 
-    return CrewRecord(
+    return CrewRecord.model_construct(
         id=record.id,
         content=record.content,
         scope=scope,

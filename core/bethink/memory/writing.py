@@ -13,9 +13,9 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from ..errors import NotFoundError, ValidationError
 from ..model.arrays import Vector
 from ..model.fields import check_held, content
-from ..model.filters import Compare, Filter, constant
+from ..model.filters import Compare, Filter, constant, matches
 from ..model.journal import non_empty_fields
-from ..model.namespaces import EVERYWHERE, Scope
+from ..model.namespaces import EVERYWHERE, Scope, covers
 from ..model.port import EMBEDDED, Writer
 from ..model.records import (
     LIVE,
@@ -273,8 +273,9 @@ def select_records(
         raise NotFoundError("record", unknown[0])
     if scope is None and where is None:
         return list(found.values())
-    allowed = {record.id for _, record in writer.matching(everywhere, where, states)}
-    return [pair for id, pair in found.items() if id in allowed]
+    named = (found[id] for id in wanted)
+    inside = (pair for pair in named if covers(everywhere, pair[1].namespace))
+    return [pair for pair in inside if pair[1].state in states and matches(where, pair[1])]
 
 
 def retire(

@@ -206,6 +206,25 @@ class Writer(Protocol):
         """Store a fact about the store, such as the embedder's identity."""
 
 
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The number of records with the same namespace and tags, and when they occurred."""
+
+    namespace: str
+    tags: tuple[str, ...]
+    count: int
+    oldest: float
+    newest: float
+
+
+def tallied(records: Iterable[MemoryRecord]) -> list[Tally]:
+    """Return the tallies of *records*, one for each namespace and tags."""
+    times: dict[tuple[str, tuple[str, ...]], list[float]] = {}
+    for record in records:
+        times.setdefault((record.namespace, record.tags), []).append(record.occurred_at)
+    return [Tally(*key, len(found), min(found), max(found)) for key, found in times.items()]
+
+
 class Backend(Protocol):
     """Where a store's memories live. Safe for threads, processes and forks."""
 
@@ -268,6 +287,15 @@ class Backend(Protocol):
 
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
         """Return ``{namespace: count}`` of unexpired live records, sorted by name."""
+
+    def latest(self, scope: Scope, limit: int, offset: int, now: float) -> list[MemoryRecord]:
+        """Return *limit* unexpired live records after *offset*, the latest to occur first.
+
+        Of records that occurred at the same time, the last inserted comes first.
+        """
+
+    def tallies(self, scope: Scope, now: float) -> list[Tally]:
+        """Return the tallies of the unexpired live records, one for each namespace and tags."""
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         """Return the changes after *since*, with the data of live rows in *scopes*."""

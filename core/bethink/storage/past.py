@@ -21,7 +21,18 @@ from ..errors import ValidationError
 from ..model.arrays import Rows, Vector
 from ..model.filters import Filter, matches
 from ..model.namespaces import Scope, covers
-from ..model.port import EMBEDDED, Backend, Changes, Inspection, Loading, Row, Segment, Writer
+from ..model.port import (
+    EMBEDDED,
+    Backend,
+    Changes,
+    Inspection,
+    Loading,
+    Row,
+    Segment,
+    Tally,
+    Writer,
+    tallied,
+)
 from ..model.records import LogEntry, MemoryRecord, State, embedded_text
 from ..model.replay import RecordAt, records_at
 
@@ -133,6 +144,16 @@ class PastBackend:
         """Return ``{namespace: live records}``, sorted by name, without what expired by *now*."""
         names = Counter(each.record.namespace for each in self._live(scope, now))
         return dict(sorted(names.items()))
+
+    def latest(self, scope: Scope, limit: int, offset: int, now: float) -> list[MemoryRecord]:
+        """Return *limit* live records after *offset*, the latest to occur first."""
+        found = [each.record for each in sorted(self._live(scope, now), key=_ordinal, reverse=True)]
+        found.sort(key=attrgetter("occurred_at"), reverse=True)
+        return found[offset : offset + limit]
+
+    def tallies(self, scope: Scope, now: float) -> list[Tally]:
+        """Return the tallies of the live records, one for each namespace and tags."""
+        return tallied(each.record for each in self._live(scope, now))
 
     def load(
         self, scope: Scope, loose: int | None = None, held: Mapping[int, Row] = MappingProxyType({})

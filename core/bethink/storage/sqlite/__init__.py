@@ -18,8 +18,8 @@ from ...errors import StorageError
 from ...model.arrays import Rows, Vector
 from ...model.filters import Filter, matches, unexpired
 from ...model.namespaces import EVERYWHERE, Scope
-from ...model.port import EMBEDDED, Changes, Loading, Row, Segment
-from ...model.records import LogEntry, MemoryRecord, State
+from ...model.port import EMBEDDED, Changes, Loading, Row, Segment, Tally, tallied
+from ...model.records import LIVE, LogEntry, MemoryRecord, State
 from ..anchors import Anchor
 from .authenticator import NO_AUTH
 from .connection import BUSY_SECONDS, Connections, Durability
@@ -40,6 +40,8 @@ __all__ = ["SQLiteBackend"]
 _logger = logging.getLogger(__name__)
 
 _MAX_LISTED_ROWS = 128
+_COUNTED_SCOPES = 1024
+"""The most scopes whose last count is kept in memory."""
 
 
 class SQLiteBackend:
@@ -62,6 +64,7 @@ class SQLiteBackend:
         except BaseException:
             self._connections.close()
             raise
+        self._counted: dict[Scope, tuple[int, int]] = {}
         self._codes = NO_AUTH if self._guard is None else self._guard.codes
         self.journal_reader = SQLiteJournalReader(self._connections, self._codes)
         try:
@@ -172,10 +175,16 @@ class SQLiteBackend:
             return len(self.matching(scope, where if now is None else unexpired(where, now)))
         inside, parameters = scope_sql(scope)
         with self._connections.snapshot() as connection:
-            (count,) = connection.execute(
-                f"SELECT count(*) FROM records WHERE {inside} AND state = 'live'", parameters
-            ).fetchone()
-            return int(count) - sum(_expired(connection, scope, now).values())
+            head = read_head(connection)
+            counted_at, count = self._counted.get(scope, (-1, 0))
+            if counted_at != head:
+                (count,) = connection.execute(
+                    f"SELECT count(*) FROM records WHERE {inside} AND state = 'live'", parameters
+                ).fetchone()
+                if len(self._counted) >= _COUNTED_SCOPES:
+                    self._counted.clear()
+                self._counted[scope] = head, count
+            return count - sum(_expired(connection, scope, now).values())
 
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
         """Return ``{namespace: live records}``, sorted by name, without what expired by *now*."""
@@ -183,6 +192,29 @@ class SQLiteBackend:
             counts, expired = _namespaces(connection, scope), _expired(connection, scope, now)
         left = {name: count - expired.get(name, 0) for name, count in counts.items()}
         return {name: count for name, count in left.items() if count}
+
+    def latest(self, scope: Scope, limit: int, offset: int, now: float) -> list[MemoryRecord]:
+        """Return *limit* live records after *offset*, the latest to occur first."""
+        sql, parameters, _, using = selection(scope, unexpired(None, now), LIVE)
+        order = "ORDER BY occurred_at DESC, ordinal DESC"
+        # Only the chosen records are read whole.
+        chosen = f"SELECT row FROM records {using} WHERE {sql} {order} LIMIT ? OFFSET ?"
+        return self._records(f"row IN ({chosen}) {order}", *parameters, limit, offset)
+
+    def tallies(self, scope: Scope, now: float) -> list[Tally]:
+        """Return the tallies of the live records, one for each namespace and tags.
+
+        With a key, whole records are read, for the authentication codes cover whole records.
+        """
+        if self._guard is not None:
+            return tallied(self.select(scope, None, None, 0, newest_first=False, now=now))
+        sql, parameters, _, using = selection(scope, unexpired(None, now), LIVE)
+        found = self._connections.rows(
+            "SELECT namespace, tags, count(*), min(occurred_at), max(occurred_at) "
+            f"FROM records {using} WHERE {sql} GROUP BY 1, 2",
+            *parameters,
+        )
+        return [Tally(name, tuple(json.loads(tags)), *rest) for name, tags, *rest in found]
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         """Return what happened after *since*, with the data of live rows in *scopes*."""
