@@ -52,7 +52,7 @@ from bethink import (
     Subtree,
     ValidationError,
 )
-from bethink_adapters.autogen import AgentMemory, MemoryModelContext
+from bethink_adapters.autogen import AgentMemory
 
 from .autogen_runs import (
     MODEL,
@@ -247,21 +247,6 @@ def test_every_agent_of_a_team_recalls_on_its_own_turn(memory: AgentMemory) -> N
     assert askers == ["agent0", "agent1"] * 2
     for client in clients:
         assert {str(prompt).count("cobalt flowerpot") for prompt in prompts(client)} == {1}
-
-
-def test_in_a_team_the_task_recalls_beside_a_colleagues_line(memory: AgentMemory) -> None:
-    add(memory, FACT, "The bakery opens at seven.")
-    lines = [("user", QUESTION), ("planner", "When does the bakery open?")]
-    said: list[Any] = [UserMessage(content=text, source=source) for source, text in lines]
-    context = UnboundedChatCompletionContext(said)
-    found = asyncio.run(memory.update_context(context)).memories.results
-    assert {content.content for content in found} == {FACT, "The bakery opens at seven."}
-
-
-def test_a_namespace_is_required(store: MemoryStore) -> None:
-    for made in (AgentMemory, MemoryModelContext):
-        with pytest.raises(TypeError, match="namespace"):
-            made(store)
 
 
 def test_two_memories_of_one_agent_stand_side_by_side(store: MemoryStore) -> None:

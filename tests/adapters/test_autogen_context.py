@@ -185,6 +185,22 @@ def test_nothing_is_recalled_for_nobody(store: MemoryStore) -> None:
 # -- states, configurations, stores
 
 
+def test_a_namespace_is_required(store: MemoryStore) -> None:
+    for made in (AgentMemory, MemoryModelContext):
+        with pytest.raises(TypeError, match="namespace"):
+            made(store)
+
+
+def test_in_a_team_the_task_recalls_beside_a_colleagues_line(store: MemoryStore) -> None:
+    memory = AgentMemory(store, namespace="default")
+    add(memory, FACT, "The bakery opens at seven.")
+    lines = [("user", QUESTION), ("planner", "When does the bakery open?")]
+    said: list[Any] = [UserMessage(content=text, source=source) for source, text in lines]
+    context = UnboundedChatCompletionContext(said)
+    found = asyncio.run(memory.update_context(context)).memories.results
+    assert {content.content for content in found} == {FACT, "The bakery opens at seven."}
+
+
 def test_a_saved_state_is_that_of_the_conversation(store: MemoryStore) -> None:
     store.store(FACT)
     context, plain = (

@@ -7,11 +7,13 @@
 `CrewStorage` serves crewAI 1.10.1 to 1.15.30 (unified memory), `CrewExternalStorage` 1.9.3 and
 before (`ExternalMemory`). ``register()`` lets crewAI 1.14 and newer know storages by name,
 ``offline_llm()`` answers what its memory asks a model, ``learn_outcomes(storage)`` lets memories
-learn from the tasks that recall them. Nothing is registered or subclassed unasked, and crewAI is
+learn from the tasks that recall them, ``erase_user(storage.bound("/users", user))`` erases all of a
+user. Nothing is registered or subclassed unasked, and crewAI is
 imported only by the calls that need it.
 """
 
 from .embedder import RememberingEmbedder
+from .erasing import erase_user
 from .external import CrewExternalStorage
 from .memory import crew_memory
 from .offline import offline_llm
@@ -25,6 +27,7 @@ __all__ = [
     "OutcomeListener",
     "RememberingEmbedder",
     "crew_memory",
+    "erase_user",
     "learn_outcomes",
     "offline_llm",
     "register",

@@ -19,7 +19,8 @@ from .opened import StoreHandle, crew_errors
 class CrewExternalStorage:
     """Serve `ExternalMemory(storage=CrewExternalStorage(store))`.
 
-    The same text is kept once. Of its metadata everything but the transcript (``messages``) stays.
+    A text saved again is renewed, as the newest memory; saved twice in a row, the text stays as it
+    is. Of the metadata everything but the transcript (``messages``) stays.
     """
 
     def __init__(
@@ -42,7 +43,8 @@ class CrewExternalStorage:
         content = value if isinstance(value, str) else json.dumps(value, default=str)
         key = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
         store = self._store()
-        if content.strip() and store.get(namespace=self._namespace, key=key) is None:
+        newest = store.all(namespace=self._namespace, order="newest", limit=1)
+        if content.strip() and not any(record.key == key for record in newest):
             kept = {name: item for name, item in (metadata or {}).items() if name != "messages"}
             plain = json.loads(json.dumps(kept, default=str), parse_constant=str)
             text = storable(content, MAX_CONTENT)
@@ -62,7 +64,7 @@ class CrewExternalStorage:
 
     @crew_errors()
     def reset(self) -> None:
-        """Forget everything in the namespace."""
+        """Forget everything in the namespace; ``erase_user`` erases."""
         self._store().forget(namespace=self._namespace)
 
     def close(self) -> None:
