@@ -45,10 +45,10 @@ __all__ = [
 
 _logger = logging.getLogger(__name__)
 
-_MIN_SAVED_ROWS: Final = 512
-_MIN_RECENT_ROWS: Final = 16
-_BATCH_ROWS: Final = MERGED_BLOCKS * BLOCK_DOCUMENTS
-_KEEP_PAGES_FROM: Final = 100_000
+_MIN_SAVED_ROWS: Final = 512  # in a namespace; fewer are indexed again at the next start
+_MIN_RECENT_ROWS: Final = 16  # of one write; fewer are read again from the file
+_BATCH_ROWS: Final = MERGED_BLOCKS * BLOCK_DOCUMENTS  # indexed at a time on closing
+_KEEP_PAGES_FROM: Final = 100_000  # rows of a scope
 _FREED_BYTES: Final = 31 << 20  # glibc heeds nothing larger than 32 MiB
 
 
@@ -86,9 +86,7 @@ class ResidentIndex:
         self._catch_up()
         index = self._scopes.get(scope)
         if index is None:
-            index = ScopeIndex.of(
-                ScopeReader(self._backend, scope), self._dimension(), self._backend.load(scope)
-            )
+            index = self._build(scope, self._backend.load(scope))
             if isinstance(scope, str):
                 self._recent.forget(self._recent.of(scope))
             pending = self.touches.unwritten(index.loaded_at)
@@ -101,7 +99,7 @@ class ResidentIndex:
         self._make_room()
         return index
 
-    def _built(self, scope: Scope, loading: Loading) -> ScopeIndex:
+    def _build(self, scope: Scope, loading: Loading) -> ScopeIndex:
         return ScopeIndex.of(ScopeReader(self._backend, scope), self._dimension(), loading)
 
     def apply(self, changes: Changes) -> None:
@@ -116,9 +114,7 @@ class ResidentIndex:
             ]
             fresh = Counter(row.record.namespace for row in unindexed)
             self._unindexed.update(fresh)
-            self._unsaved |= any(
-                self._unindexed[namespace] >= BLOCK_DOCUMENTS for namespace in fresh
-            )
+            self._unsaved |= any(self._unindexed[name] >= BLOCK_DOCUMENTS for name in fresh)
             if len(unindexed) >= _MIN_RECENT_ROWS:
                 self._recent.take(unindexed, in_part=len(unindexed) < len(changes.live))
                 if not self._unsaved:  # or else they are about to be indexed
@@ -132,7 +128,7 @@ class ResidentIndex:
             index.touch(rows, 1, at)
 
     def save(self, *, closing: bool = False) -> None:
-        """Keep sealed blocks in the file for a faster start; when *closing*, tails as well."""
+        """Keep full blocks in the file for a faster start; when *closing*, tails as well."""
         if not (self._unsaved or closing):
             return
         with self.lock:
@@ -173,18 +169,17 @@ class ResidentIndex:
         while True:
             loading = self._backend.load(namespace, loose=_BATCH_ROWS, held=self._recent.rows)
             whole = len(loading.loose) - (0 if closing else len(loading.loose) % BLOCK_DOCUMENTS)
-            indexed = replace(loading, loose=loading.loose[:whole])
-            index = self._built(namespace, indexed)
+            index = self._build(namespace, replace(loading, loose=loading.loose[:whole]))
             saved = self._save(index, closing=closing)
             if whole:
-                last = indexed.loose[-1].row
+                last = loading.loose[whole - 1].row
                 self._recent.forget(row for row in self._recent.of(namespace) if row <= last)
             if len(loading.loose) < _BATCH_ROWS or not saved:
-                return index.keyword.loose + len(loading.loose) - whole
+                return index.keyword.tail_size + len(loading.loose) - whole
 
     def _save(self, index: ScopeIndex, *, closing: bool) -> bool:
         """Save the unsaved blocks of *index*; return whether no write came in between."""
-        if closing and index.keyword.loose >= _MIN_SAVED_ROWS:
+        if closing and index.keyword.tail_size >= _MIN_SAVED_ROWS:
             index.keyword.freeze()
         if not index.has_new_blocks:
             return True

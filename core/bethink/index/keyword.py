@@ -19,15 +19,16 @@ import numpy as np
 
 from ..model.arrays import Column
 
-BLOCK_DOCUMENTS: Final = 4096
-MERGED_BLOCKS: Final = 8
-MAX_BLOCK_DOCUMENTS: Final = (
-    64 * BLOCK_DOCUMENTS
-)  # of 3,000 dimensions this makes 800 MB; SQLite holds 1 GB in a piece
+BLOCK_DOCUMENTS: Final = 4096  # in the tail before the tail is frozen
+MERGED_BLOCKS: Final = 8  # neighbours of one size class
+
+# With vectors of 3,000 dimensions a segment takes 800 MB; SQLite holds 1 GB in one value.
+MAX_BLOCK_DOCUMENTS: Final = 64 * BLOCK_DOCUMENTS
+
 _TERM_BYTES: Final = 130  # of a term in a block: a string, its number, a place in a dict; measured
 _TAIL_TERM_BYTES: Final = 320  # of a term in the tail, with two small arrays; measured
-_TAIL_BYTES: Final = 6
-_MAX_TERM_COUNT: Final = 65_535
+_TAIL_BYTES: Final = 6  # of a posting in the tail
+_MAX_TERM_COUNT: Final = 65_535  # in a document; 16 bits
 _AUTHOR_MARK: Final = "@"
 _NO_POSITIONS: Final = np.empty(0, dtype=np.int32)
 
@@ -94,14 +95,14 @@ class KeywordIndex:
         return self._end
 
     @property
-    def loose(self) -> int:
+    def tail_size(self) -> int:
         """How many documents are in no block yet."""
         return self._end - self._start
 
     @property
     def unsaved(self) -> int:
         """How many documents no saved segment holds, as far as is known."""
-        return self.loose + sum(block.size for block in self.blocks if not block.saved)
+        return self.tail_size + sum(block.size for block in self.blocks if not block.saved)
 
     @property
     def has_new_blocks(self) -> bool:
@@ -131,7 +132,7 @@ class KeywordIndex:
         """Index the next documents, each given as a list of terms."""
         start = 0
         while start < len(documents):
-            if not self.loose and len(documents) - start >= BLOCK_DOCUMENTS:
+            if not self.tail_size and len(documents) - start >= BLOCK_DOCUMENTS:
                 block = _block(self._end, documents[start : start + BLOCK_DOCUMENTS])
                 self.has_authors = self.has_authors or _has_author_terms(block.terms)
                 self._add_block(block)
@@ -139,7 +140,7 @@ class KeywordIndex:
                 continue
             self._append(documents[start])
             start += 1
-            if self.loose >= BLOCK_DOCUMENTS:
+            if self.tail_size >= BLOCK_DOCUMENTS:
                 self.freeze()
 
     def _append(self, terms: Sequence[str]) -> None:
@@ -157,8 +158,8 @@ class KeywordIndex:
 
     def freeze(self) -> None:
         """Turn the tail into a block, and merge where eight blocks of a size class have met."""
-        if self.loose:
-            self._add_block(_frozen(self._start, self.loose, self._tail))
+        if self.tail_size:
+            self._add_block(_frozen(self._start, self.tail_size, self._tail))
 
     def _add_block(self, block: Block) -> None:
         self.blocks.append(block)

@@ -39,9 +39,7 @@ RELINK_FROM = 256
 MIN_DEAD = BLOCK_DOCUMENTS // 2
 """From so many dead rows on, dead rows are removed once they outnumber the live rows."""
 
-_BATCH_VECTORS: Final = (
-    256  # so many at once stay in the processor's cache while they are quantised
-)
+_BATCH_VECTORS: Final = 256  # quantised at a time, within the processor's cache
 _OBJECT_BYTES: Final = 4096  # of the objects around the arrays; measured
 
 
@@ -188,8 +186,8 @@ class ScopeIndex:
     def within(self, scope: Scope, positions: Positions) -> Truths:
         """Return the *positions* that are in *scope*, as booleans."""
         codes = [code for name, code in self.namespaces.items() if covers(scope, name)]
-        told: Truths = np.isin(self.columns["namespace"][positions], codes)
-        return told
+        found: Truths = np.isin(self.columns["namespace"][positions], codes)
+        return found
 
     def keyword_scores(self, query: Query) -> Floats:
         """Return every position's keyword score for *query*, in [0, 1]."""
@@ -283,7 +281,7 @@ class ScopeIndex:
         """Append live rows that are new to the scope, ascending; threads are linked later."""
         if not rows:
             return
-        terms, *told = zip(*(document(row.record) for row in rows), strict=True)
+        terms, *facts = zip(*(document(row.record) for row in rows), strict=True)
         lengths = list(map(len, terms))
         self.keyword.extend(terms)
         self.columns.append(
@@ -291,16 +289,15 @@ class ScopeIndex:
             **table(rows),
             live=True,
             length=lengths,
-            **dict(zip(Document._fields[1:], told, strict=True)),
+            **dict(zip(Document._fields[1:], facts, strict=True)),
             thread=[self._thread(row.record) for row in rows],
             namespace=[self._namespace(row.record.namespace) for row in rows],
         )
         self._filters.append([row.record for row in rows], self.size - len(rows))
         for name, column in self.vectors.items():
             for start in range(0, len(rows), _BATCH_VECTORS):
-                column.append(
-                    [row.vectors.get(name) for row in rows[start : start + _BATCH_VECTORS]]
-                )
+                batch = rows[start : start + _BATCH_VECTORS]
+                column.append([row.vectors.get(name) for row in batch])
         self._last = max(self._last, max(row.row for row in rows))
         self.mortal |= any(row.record.expires_at is not None for row in rows)
         self.live_count += len(rows)

@@ -18,13 +18,16 @@ from ..model.arrays import Column, Floats
 from .bm25 import TermScores
 from .columns import Columns
 
-LEND_ONWARD: Final = 0.5
+# Shares of a turn's evidence.
+LEND_ONWARD: Final = 0.5  # for the next turn; for a turn n steps away, 1 / n of the share
 LEND_BACK: Final = 0.4
 LEND_ANSWER: Final = 0.7  # on top of LEND_ONWARD
-QUESTION_SHARE: Final = 0.7
-REACH: Final = 3
-BORROW_WORDS: Final = 100
-THREAD_BONUS: Final = 0.2
+REACH: Final = 3  # turns, in both directions
+BORROW_WORDS: Final = 100  # up to this length a turn borrows in full
+
+# Factors on the score.
+QUESTION_SHARE: Final = 0.7  # of a brief question with an answer
+THREAD_BONUS: Final = 0.2  # of the gap to 1, times the best score of the thread
 ENOUGH_WORDS: Final = 6
 """With so many content words a turn counts in full, with fewer ..."""
 SMALL_TALK_DISCOUNT: Final = 0.1
@@ -178,7 +181,7 @@ class Threads:
         scores[hit] = found
 
     def _discount_questions(self, turns: Column, scores: Floats) -> None:
-        """Reduce a brief question to KEEP_ASKED of the score, or more where the answer is long."""
+        """Keep QUESTION_SHARE of a brief question's score, or more where the answer is long."""
         asked = self._columns["is_question"][turns].nonzero()[0]
         answers = self._columns["after"][turns[asked]]
         asked, answers = asked[answers >= 0], answers[answers >= 0]
@@ -190,9 +193,8 @@ class Threads:
         slight = (columns["content_words"][turns] < ENOUGH_WORDS).nonzero()[0]
         before = columns["before"][turns[slight]]
         slight = slight[(before < 0) | ~columns["is_question"][before]]
-        scores[slight] *= 1 - SMALL_TALK_DISCOUNT * (
-            ENOUGH_WORDS - columns["content_words"][turns[slight]]
-        )
+        missing = ENOUGH_WORDS - columns["content_words"][turns[slight]]
+        scores[slight] *= 1 - SMALL_TALK_DISCOUNT * missing
 
 
 def _damping(words: Column) -> Floats:

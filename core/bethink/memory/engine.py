@@ -319,7 +319,7 @@ class Engine:
         """Return *records* with accesses that are not written yet."""
         return list(map(self.current, records) if self.index.touches else records)
 
-    def settle(self, where: Filter | None) -> None:
+    def flush_for(self, where: Filter | None) -> None:
         """Write pending accesses if *where* reads accesses."""
         self.check_open()
         if sees_accesses(where):

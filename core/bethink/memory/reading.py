@@ -75,7 +75,7 @@ def listed(
     state: Listed = "live",
 ) -> list[MemoryRecord]:
     """Return the records of a state in order of insertion."""
-    engine.settle(where)
+    engine.flush_for(where)
     now = engine.clock()
     select = partial(engine.backend.select, scope)
     match state:
@@ -90,7 +90,7 @@ def listed(
 
 def count(engine: Engine, scope: Scope, where: Filter | None) -> int:
     """Count live records, without expired records."""
-    engine.settle(where)
+    engine.flush_for(where)
     return engine.backend.count(scope, where, engine.clock())
 
 
@@ -232,7 +232,7 @@ def _explain_placement(id: str, request: Request, placement: Placement, tied: in
 
 def _question(engine: Engine, request: Request) -> Question:
     """Return the question of *request*, asked now, without the limits of a filter."""
-    engine.settle(request.where)
+    engine.flush_for(request.where)
     if request.query is None and request.vector is None:
         raise ValidationError("recall needs a query or a vector")
     vector = _vector_query(engine, request)

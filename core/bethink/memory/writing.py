@@ -199,7 +199,7 @@ def forget(
 ) -> int:
     """Forget the live records that satisfy every given criterion; return the number."""
     check_criteria("forget", ids, scope, where)
-    engine.settle(where)
+    engine.flush_for(where)
     with engine.writing() as transaction:
         return retire(transaction, select_records(transaction.writer, ids, scope, where))
 
@@ -501,7 +501,7 @@ def erase(
     hash chain still verifies.
     """
     check_criteria("erase", ids, scope, where)
-    engine.settle(where)
+    engine.flush_for(where)
     with engine.writing(guarded=False) as transaction:
         found = select_records(transaction.writer, ids, scope, where, _STATES)
         erased = [pair for pair in found if pair[1].state != "erased"]

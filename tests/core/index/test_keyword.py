@@ -59,7 +59,7 @@ def test_postings_are_exact_however_they_came_in(batches: list[Documents], dice:
             assert shares(index, kept, alive, term) == pytest.approx(naive(kept, alive, term))
     if batches and dice.random() < 0.5:  # type: ignore[attr-defined]
         index.freeze()
-        assert index.loose == 0
+        assert index.tail_size == 0
         alive = [True] * len(kept)
         assert shares(index, kept, alive, "a") == pytest.approx(naive(kept, alive, "a"))
 

@@ -28,7 +28,7 @@ class Consolidated:
 
 def consolidate(engine: Engine, scope: Scope, where: Filter | None) -> list[Consolidated]:
     """Merge near-duplicates; return the merged groups in order of insertion."""
-    engine.settle(where)
+    engine.flush_for(where)
     found = engine.backend.select(scope, where, None, 0, False, engine.clock())
     lone = [record for record in found if record.thread is None and record.content]
     groups = _groups(engine, [parse_record(record) for record in lone])
