@@ -186,7 +186,8 @@ def test_nothing_is_recalled_for_nobody(store: MemoryStore) -> None:
 
 
 def test_a_namespace_is_required(store: MemoryStore) -> None:
-    for made in (AgentMemory, MemoryModelContext):
+    makers: list[Any] = [AgentMemory, MemoryModelContext]
+    for made in makers:
         with pytest.raises(TypeError, match="namespace"):
             made(store)
 

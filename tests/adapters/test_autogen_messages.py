@@ -52,6 +52,7 @@ def test_content_added_again_later_is_the_newest_memory(store: MemoryStore) -> N
     assert len(store.all(state="superseded")) == 1
 
 
+@pytest.mark.skipif("id" not in TextMessage.model_fields, reason="AutoGen 0.4 knows no ids")
 def test_what_is_said_again_in_later_runs_is_recorded_again(store: MemoryStore) -> None:
     memory = AgentMemory(store, namespace="default")
     for city in ("Oslo", "Rome", "Oslo"):

@@ -144,17 +144,18 @@ class MemoryCapability:
                 self._turns(said),
                 namespace=self.namespace,
                 thread=thread_name("\n".join([self.thread, *chat])),
-                from_start=True,
             )
         except Exception:
             _logger.exception("what was said could not be remembered; the chat goes on")
 
     def _turns(self, messages: Sequence[Mapping[str, Any]]) -> Iterator[Turn]:
+        """Yield the turns among *messages*; all but the last were handed over before."""
         for message in messages:
             role = message.get("role", "assistant")
             text = _text(message)
             if role in _SPOKEN and not _WRITTEN.fullmatch(text.strip()):
-                yield turn(text, str(message.get("name") or role), thread=self.thread)
+                author, is_old = str(message.get("name") or role), message is not messages[-1]
+                yield turn(text, author, is_old=is_old, thread=self.thread)
 
 
 class _Block(dict[str, Any]):

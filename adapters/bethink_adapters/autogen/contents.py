@@ -94,10 +94,14 @@ def to_content(hit: RecallResult) -> MemoryContent:
     return MemoryContent(content=content, mime_type=mime, metadata=metadata)
 
 
-def to_turns(messages: Iterable[Any], leave_out: Collection[str], thread: str | None) -> list[Turn]:
+def to_turns(
+    messages: Iterable[Any], leave_out: Collection[str], thread: str | None, *, is_old: bool
+) -> list[Turn]:
     """Return the turns among the *messages* of a run, without those of the sources *leave_out*.
 
     Events, hand-offs, stops, summaries of tools' results and notes of a code executor are no turns.
+    Without *thread*, the id of the first message names the conversation. *is_old* says that the
+    conversation may be known, and has no other turns.
     """
     from autogen_agentchat.messages import BaseChatMessage, HandoffMessage, StopMessage
 
@@ -117,6 +121,7 @@ def to_turns(messages: Iterable[Any], leave_out: Collection[str], thread: str | 
             text,
             message.source,
             id,
+            is_old=is_old,
             thread=name,
             occurred_at=(at := getattr(message, "created_at", None)) and aware(at),
             metadata=dict(message.metadata),

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import uuid
+from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -18,7 +19,6 @@ from bethink.adapting import Turn, add_turns, covers, finish_in_thread
 
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.texts import askable
-from ..shared.turns import thread_name
 from .contents import to_content, to_item, to_turns
 from .settings import Settings
 from .showing import ContextView, questions, said
@@ -37,6 +37,8 @@ else:
 
 _T = TypeVar("_T")
 _logger = logging.getLogger(__name__)
+_KNOWN_RUNS = 256
+"""The number of runs without ids that a memory can tell from new runs."""
 
 
 class AgentMemory(Settings, _Memory):
@@ -73,6 +75,7 @@ class AgentMemory(Settings, _Memory):
         )
         self.name = name
         self._slot = uuid.uuid4().hex
+        self._runs: deque[tuple[Any, str]] = deque(maxlen=_KNOWN_RUNS)
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
         """Show the model a block of memories; a store that fails is logged, and none is shown."""
@@ -138,11 +141,14 @@ class AgentMemory(Settings, _Memory):
 
         Recording a run again adds nothing. *thread* names the conversation; by default each run is
         a conversation. *leave_out* names sources whose messages are no speech, such as an agent
-        that runs code. (Messages of AutoGen 0.4 have no id, and are known by the place in the
-        conversation.)
+        that runs code. (Messages of AutoGen 0.4 have no id; there a run is known again by the
+        message objects, as long as this memory lives.)
         """
         messages = list(getattr(result, "messages", result))
-        new = finish_in_thread(self._put_turns, to_turns(messages, leave_out, thread), thread)
+        is_run = thread is None and bool(messages) and not hasattr(messages[0], "id")
+        name = self._run_of(messages[0]) if is_run else thread
+        turns = to_turns(messages, leave_out, name, is_old=is_run)
+        new = finish_in_thread(self._put_turns, turns)
         return await _run(cancellation_token, new)
 
     async def clear(self) -> None:
@@ -179,9 +185,17 @@ class AgentMemory(Settings, _Memory):
                 return
         self.store.store(**item, namespace=self.namespace)
 
-    def _put_turns(self, turns: list[Turn], thread: str | None) -> int:
-        place = self.namespace
-        return len(add_turns(self.store, turns, namespace=place, thread=thread_name(thread)))
+    def _put_turns(self, turns: list[Turn]) -> int:
+        thread = turns[0].fields["thread"] if turns else None
+        return len(add_turns(self.store, turns, namespace=self.namespace, thread=thread))
+
+    def _run_of(self, first: Any) -> str:
+        """Return a name of the run that the message *first* begins."""
+        for known, name in self._runs:
+            if known is first:
+                return name
+        self._runs.append((first, uuid.uuid4().hex))
+        return self._runs[-1][1]
 
     def _configuration(self) -> dict[str, Any]:
         return super()._configuration() | {"name": self.name}
