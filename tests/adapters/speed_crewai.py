@@ -69,7 +69,7 @@ class Pair:
 
     def vector(self) -> list[float]:
         """Return a new embedding."""
-        return self.random.normal(size=DIMENSIONS).tolist()
+        return list(map(float, self.random.normal(size=DIMENSIONS)))
 
 
 def operations(pair: Pair) -> list[tuple[str, int, Callable[[], Callable[[Any], object]]]]:

@@ -239,9 +239,10 @@ def test_in_a_channel_the_task_recalls_beside_the_last_line(store: MemoryStore) 
 
 
 def test_a_namespace_is_required(store: MemoryStore) -> None:
-    for made in (RecallPolicy, remembering):
+    makers: list[Any] = [RecallPolicy, remembering]
+    for made in makers:
         with pytest.raises(TypeError, match="namespace"):
-            made(store)  # type: ignore[operator]
+            made(store)
 
 
 def test_a_failing_store_is_logged_and_the_run_goes_on(
@@ -260,7 +261,8 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
 
 
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:
-    for wrong in ({"k": 0}, {"namespace": ""}, {"budget_tokens": -1}, {"count_tokens": 3}):
+    wrongs: list[dict[str, Any]] = [{"k": 0}, {"namespace": ""}, {"budget_tokens": -1}]
+    for wrong in [*wrongs, {"count_tokens": 3}]:
         with pytest.raises(ValidationError):
             RecallPolicy(store, **{"namespace": "ann", **wrong})
     with pytest.raises(ValidationError):
