@@ -3,8 +3,9 @@
     memory = StrandsStore(store, namespace="users/42")
     agent = Agent(model=model, memory_manager=MemoryManager(stores=[memory]))
 
-Strands shows what was found to the model and keeps it out of the conversation. What is said is
-handed to the store after each turn, as it is: no model is asked what to remember.
+Strands shows found memories to the model and keeps the memories out of the conversation. Words are
+handed to the store after each turn, as said: no model decides about remembering. After a run that
+failed, the memory has the user's words.
 
 Runs on strands-agents 1.46 to 1.62.
 """
@@ -14,14 +15,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from bethink import MemoryRecord, MemoryStore
 from bethink.adapting import (
     MAX_CONTENT,
-    MAX_LABEL,
     Scope,
+    add_turns,
     check_namespace,
     check_scope,
     check_store,
@@ -31,26 +32,31 @@ from bethink.adapting import (
     number,
 )
 
+from .shared.erasing import erase_user
 from .shared.extras import needs
 from .shared.recalling import DEFAULT_K
-from .shared.remembering import remember_new
 from .shared.texts import askable, storable
+from .shared.turns import thread_name, turn
 
 if TYPE_CHECKING:
     from strands.memory import AddMessagesContext, ExtractionConfig, MemoryEntry, SearchOptions
     from strands.types.content import Message
     from strands.types.tools import AgentTool
 
+__all__ = ["StrandsStore", "erase_user"]
+
+_SPEAKERS: Final = ("user", "assistant")
+
 
 class StrandsStore:
     """The memories of one *namespace* of a *store*, for one conversation.
 
-    *name* and *description* tell agents with several stores which is which. A search looks in
+    *name* and *description* tell agents with several stores the stores apart. A search looks in
     *scope* (default: the namespace) for at most *max_search_results* memories that score at least
-    *min_score*. What this conversation, called *thread*, said itself is left out, as the model sees
-    it anyway; *include_own* is for agents that drop old messages. With *writable* False nothing is
-    added; with *extraction* False what is said is not, only what is added by tools. An
-    ``ExtractionConfig`` says when it is; by default after each turn.
+    *min_score*. The turns of the conversation itself, called *thread*, are left out, as the model
+    sees the conversation anyway; *include_own* is for agents that drop old messages. With
+    *writable* False nothing is added; with *extraction* False only tools add memories. An
+    ``ExtractionConfig`` says when words are remembered; by default after each turn.
     """
 
     def __init__(
@@ -58,7 +64,7 @@ class StrandsStore:
         store: MemoryStore,
         *,
         name: str = "memory",
-        namespace: str = "default",
+        namespace: str,
         scope: Scope | None = None,
         thread: str | None = None,
         description: str | None = None,
@@ -72,7 +78,7 @@ class StrandsStore:
         self.name = label("name", name)
         self.namespace = check_namespace(namespace)
         self.scope = self.namespace if scope is None else check_scope(scope)
-        self.thread = uuid4().hex if thread is None else label("thread", thread)
+        self.thread = uuid4().hex if thread is None else str(thread_name(thread))
         self.description = description
         self.max_search_results: int | None = integer("max_search_results", max_search_results, 1)
         self.min_score = number("min_score", min_score, -1e9, 1e9)
@@ -100,31 +106,32 @@ class StrandsStore:
         ]
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> None:
-        """Remember *content*; what is remembered already is not added again."""
+        """Remember *content*, unless the namespace has an added memory with the text."""
+        digest = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         item = {
             "content": storable(content, MAX_CONTENT),
             "metadata": dict(metadata or {}),
-            "key": f"added:{_digest(content)}",
+            "key": f"added:{digest}",
         }
         await finish_in_thread(self._add, item)
 
     async def add_messages(
         self, messages: Sequence[Message], context: AddMessagesContext | None = None
     ) -> None:
-        """Remember what was said; a batch that comes again adds nothing.
+        """Remember the words of *messages*, of each agent and number once.
 
-        What an agent said under one number, it said once; another agent says it anew.
+        Messages without numbers are known by the place in the conversation.
         """
-        numbers = (context.sequence_numbers if context else None) or []
-        places = [f"{self._run} {number}" for number in numbers] or ["0"] * len(messages)
-        items = []
-        for message, place in zip(messages, places, strict=True):
-            text = "\n".join(_texts(message["content"]))
-            key = _digest(self.thread, place, message["role"], text)
-            item = {"author": storable(message["role"], MAX_LABEL), "key": f"said:{key}"}
-            item |= {"content": storable(text, MAX_CONTENT), "thread": self.thread}
-            items += [item] if text.strip() else []
-        await finish_in_thread(remember_new, self.store, items, self.namespace)
+        numbers = context.sequence_numbers if context else None
+        ids = [f"{self._run} {number}" for number in numbers] if numbers else [None] * len(messages)
+        turns = [
+            turn("\n".join(_texts(message["content"])), message["role"], id)
+            for message, id in zip(messages, ids, strict=True)
+            if message["role"] in _SPEAKERS
+        ]
+        await finish_in_thread(
+            add_turns, self.store, turns, namespace=self.namespace, thread=self.thread
+        )
 
     async def initialize(self) -> None:
         """Begin the run of an agent, which numbers its messages from 0 again."""
@@ -140,9 +147,9 @@ class StrandsStore:
 
 
 def _each_turn() -> ExtractionConfig:
-    """Return the configuration that has a turn remembered before the agent returns.
+    """Return the configuration that remembers a turn before the agent returns.
 
-    Strands' own triggers leave that to a task that ends with the event loop, done or not.
+    Strands' own triggers start a task, and the task ends with the event loop, done or not.
     """
     with needs("strands-agents", "strands"):
         from strands.hooks import AfterInvocationEvent, HookOrder
@@ -172,12 +179,7 @@ def _texts(parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _told(record: MemoryRecord, score: float) -> dict[str, Any]:
-    """Return what a memory is known by, as JSON."""
+    """Return the metadata of a found memory, as JSON."""
     known = {"id": record.id, "score": score, "occurred_at": record.occurred_at}
     named = {"author": record.author, "thread": record.thread}
     return {**record.metadata, **known, **{name: each for name, each in named.items() if each}}
-
-
-def _digest(*parts: str) -> str:
-    told = "\x1f".join(parts).encode("utf-8", "surrogatepass")
-    return sha256(told).hexdigest()[:32]

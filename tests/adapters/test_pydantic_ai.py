@@ -37,7 +37,12 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from bethink import MemoryStore, MissingExtraError, Subtree, ValidationError
 from bethink.features.packing.layout import INTRODUCTION
-from bethink_adapters.pydantic_ai import MemoryConversations, MemoryRecall, memory_tools
+from bethink_adapters.pydantic_ai import (
+    MemoryConversations,
+    MemoryRecall,
+    erase_user,
+    memory_tools,
+)
 
 from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write, place
 
@@ -79,6 +84,10 @@ def run(text: Any, scripted: Scripted, *capabilities: Any, **options: Any) -> An
     return asyncio.run(agent.run(text))
 
 
+def in_default(store: MemoryStore, **options: Any) -> MemoryRecall:
+    return MemoryRecall(store, namespace="default", **options)
+
+
 def shown(text: Any, *capabilities: Any) -> list[str]:
     """Run one turn and return what the model was told."""
     scripted = Scripted("Noted.")
@@ -87,7 +96,7 @@ def shown(text: Any, *capabilities: Any) -> list[str]:
 
 
 def test_it_passes_for_the_frameworks_own(store: MemoryStore) -> None:
-    assert isinstance(MemoryRecall(store), AbstractCapability)
+    assert isinstance(in_default(store), AbstractCapability)
 
 
 def test_recalled_text_is_data_in_front_of_the_question(store: MemoryStore) -> None:
@@ -101,7 +110,7 @@ def test_recalled_text_is_data_in_front_of_the_question(store: MemoryStore) -> N
 def test_a_question_may_hold_pictures(store: MemoryStore) -> None:
     store.store("Ann likes pizza Margherita.")
     asked = ["Which pizza is it?", BinaryContent(b"\x89PNG", media_type="image/png")]
-    block, *rest = shown(asked, MemoryRecall(store))
+    block, *rest = shown(asked, in_default(store))
     assert "Margherita" in block
     assert rest == ["Which pizza is it?", "BinaryContent"]
 
@@ -114,7 +123,7 @@ def test_all_requests_of_a_run_show_the_same_block(store: MemoryStore) -> None:
         store.store("A pizza Margherita costs nine.")
         return "Nine."
 
-    result = run("What is the pizza?", calling, MemoryRecall(store), tools=[price])
+    result = run("What is the pizza?", calling, in_default(store), tools=[price])
     first, second = (prompt[0] for prompt in calling.prompts)
     assert first == second
     assert "Margherita" not in str(result.all_messages())
@@ -140,7 +149,7 @@ def test_of_several_prompts_the_last_is_asked(store: MemoryStore) -> None:
     parts = [UserPromptPart("I am Ann."), UserPromptPart("Which pizza?")]
     told: list[ModelMessage] = [messages.ModelRequest(parts=parts)]
     scripted = Scripted("Margherita!")
-    agent = Agent(scripted.model, capabilities=[MemoryRecall(store)])
+    agent = Agent(scripted.model, capabilities=[in_default(store)])
     asyncio.run(agent.run(message_history=told))
     first, block, question = scripted.prompts[-1]
     assert (first, question) == ("I am Ann.", "Which pizza?")
@@ -154,7 +163,7 @@ def test_a_prompt_beside_what_a_tool_returned_later_is_asked(store: MemoryStore)
         ModelResponse(parts=[ToolCallPart("look", {}, "c")]),
     ]
     scripted = Scripted("Margherita!")
-    agent = Agent(scripted.model, capabilities=[MemoryRecall(store, remember="said")])
+    agent = Agent(scripted.model, capabilities=[in_default(store, remember="said")])
     seen = DeferredToolResults(calls={"c": "A menu."})
     asyncio.run(agent.run("Which pizza?", message_history=told, deferred_tool_results=seen))
     assert "Ann likes pizza Margherita." in scripted.prompts[-1][-2]
@@ -163,7 +172,7 @@ def test_a_prompt_beside_what_a_tool_returned_later_is_asked(store: MemoryStore)
 
 def test_the_next_run_recalls_anew(store: MemoryStore) -> None:
     scripted = Scripted("Noted.")
-    agent = Agent(scripted.model, capabilities=[MemoryRecall(store)])
+    agent = Agent(scripted.model, capabilities=[in_default(store)])
     for topping in ("basil", "olives"):
         store.store(f"The pizza has {topping}.")
         asyncio.run(agent.run("What is on the pizza?"))
@@ -173,7 +182,7 @@ def test_the_next_run_recalls_anew(store: MemoryStore) -> None:
 def test_a_streamed_run_is_shown_it_too(store: MemoryStore) -> None:
     store.store("Ann likes pizza Margherita.")
     scripted = Scripted("Margherita!")
-    agent = Agent(scripted.model, capabilities=[MemoryRecall(store, remember="said")])
+    agent = Agent(scripted.model, capabilities=[in_default(store, remember="said")])
 
     async def streamed() -> list[ModelMessage]:
         async with agent.run_stream("Which pizza?") as result:
@@ -257,7 +266,7 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
     store: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.store("Ann likes pizza Margherita.")
-    recall = MemoryRecall(store, remember="default")
+    recall = in_default(store, remember="default")
     store.close()
     with caplog.at_level(logging.ERROR, "bethink_adapters"):
         assert shown("Which pizza?", recall) == ["Which pizza?"]
@@ -266,22 +275,25 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
 
 
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:
+    for made in (MemoryRecall, memory_tools):
+        with pytest.raises(TypeError, match="'namespace'"):
+            made(store)  # type: ignore[call-arg]
     for wrong in ({"k": 0}, {"namespace": ""}, {"remember": ""}, {"budget_tokens": -1}):
         with pytest.raises(ValidationError):
-            MemoryRecall(store, **wrong)
+            MemoryRecall(store, **{"namespace": "default"} | wrong)
     for unfit in ({"k": 0}, {"namespace": ""}):
         with pytest.raises(ValidationError):
-            memory_tools(store, **unfit)
+            memory_tools(store, **{"namespace": "default"} | unfit)
 
 
 @pytest.mark.parametrize("made", [MemoryRecall, MemoryConversations, memory_tools])
 def test_what_is_missing_is_named(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, made: Callable[[MemoryStore], object]
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, made: Callable[..., object]
 ) -> None:
     for name in ("pydantic_ai", "pydantic_ai.capabilities", "pydantic_ai.conversation_store"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=r"bethink\[pydantic-ai\]"):
-        made(store)
+        made(store, namespace="default")
 
 
 # -- the tools
@@ -313,7 +325,7 @@ def test_tools_of_a_run_without_a_namespace_read_no_other(store: MemoryStore) ->
 @pytest.mark.parametrize("query", ["tea \ud83e", "tea " * 140_000], ids=["broken", "long"])
 def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
     store.store("Tea is at four.")
-    recall: Any = memory_tools(store).tools["recall"].function
+    recall: Any = memory_tools(store, namespace="default").tools["recall"].function
     assert "Tea is at four." in recall(None, query)
 
 
@@ -324,14 +336,14 @@ def test_the_tools_tell_the_model_what_failed(store: MemoryStore) -> None:
         "I do not know.",
     )
     store.close()
-    result = run("Which pizza?", scripted, toolsets=[memory_tools(store)])
+    result = run("Which pizza?", scripted, toolsets=[memory_tools(store, namespace="default")])
     assert result.output == "I do not know."
     assert str(scripted.prompts[-1]).count("The memory failed") == 2
 
 
 def test_what_a_cancelled_tool_writes_does_not_overtake_what_follows() -> None:
     async def forgetting(slow: SlowStore) -> None:
-        remember: Any = memory_tools(slow).tools["remember"].function
+        remember: Any = memory_tools(slow, namespace="default").tools["remember"].function
         forget = asyncio.to_thread(slow.forget, namespace="default")
         await cancel_in_write(slow, remember(None, "Ann likes pizza."), forget)
 
@@ -378,6 +390,18 @@ class TestContract(AdapterContract):
         lines = use(store, user, "recall", query).splitlines()
         return [line.split(": ", 1)[1] for line in lines if line.startswith("- ")]
 
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(store, user, namespace=place(user))
+
+    def run_failing(self, store: MemoryStore, user: str, text: str) -> bool:
+        def fail(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+            raise ConnectionError
+
+        recall = MemoryRecall(store, namespace=place(user), remember=place(user))
+        with pytest.raises(ConnectionError):
+            asyncio.run(Agent(FunctionModel(fail), capabilities=[recall]).run(text))
+        return True
+
     def framework_history(self, store: MemoryStore, user: str) -> str:
         return ModelMessagesTypeAdapter.dump_json(self.history(store, user)).decode()
 
@@ -394,8 +418,16 @@ class TestContract(AdapterContract):
         return "".join(added)
 
 
+def test_a_turn_said_again_in_a_conversation_is_remembered_again(store: MemoryStore) -> None:
+    agent = Agent(Scripted("Noted.").model, capabilities=[in_default(store, remember="default")])
+    said = ["In Oslo.", "In Rome.", "In Oslo."]
+    for text in said:
+        asyncio.run(agent.run(text, conversation_id="c"))
+    assert [each.content for each in store.all() if each.author == "user"] == said
+
+
 def test_a_run_again_is_another_run(store: MemoryStore) -> None:
-    """What a retried ``after_run`` writes takes the place of what the first one wrote."""
+    """A retried ``after_run`` adds nothing."""
     seen: list[Any] = []
 
     class Twice(MemoryRecall):
@@ -403,7 +435,11 @@ def test_a_run_again_is_another_run(store: MemoryStore) -> None:
             seen.append(await super().after_run(ctx, result=result))
             return await super().after_run(ctx, result=result)
 
-    run("My parrot is called Quetzal.", Scripted("Noted."), Twice(store, remember="default"))
+    run(
+        "My parrot is called Quetzal.",
+        Scripted("Noted."),
+        Twice(store, namespace="default", remember="default"),
+    )
     assert [each.content for each in store.all()] == ["My parrot is called Quetzal.", "Noted."]
     assert isinstance(seen[0].all_messages()[0].parts[0], UserPromptPart)
 

@@ -37,7 +37,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from bethink import EVERYWHERE, MemoryStore, NotFoundError, ValidationError, segment
-from bethink_adapters.pydantic_ai import MemoryConversations, MemoryRecall
+from bethink_adapters.pydantic_ai import MemoryConversations, MemoryRecall, erase_user
 
 from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
 
@@ -337,6 +337,7 @@ class TestContract(AdapterContract):
     not_applicable: ClassVar[Mapping[str, str]] = {
         "dump": "a store of conversations has no configuration beyond its arguments",
         "budget": "a conversation is not cut; the capability has a budget",
+        "failed run": "a run that failed is not saved: its question does not stay open",
     }
     failure_is_loud = "the conversation is what the run goes on from"
 
@@ -369,6 +370,9 @@ class TestContract(AdapterContract):
         kept = MemoryConversations(store)
         records = now(kept.list_conversations(scope=user))
         return [text for record in records for text in said(kept, record.conversation_id) or ()]
+
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(store, user)
 
     def framework_history(self, store: MemoryStore, user: str) -> str:
         loaded = now(MemoryConversations(store).load(f"chat of {segment(user)}", scope=user))

@@ -19,7 +19,7 @@ from strands.memory import AddMessagesContext, MemoryManager
 from strands.models.model import Model
 
 from bethink import EVERYWHERE, MemoryStore, Subtree, ValidationError
-from bethink_adapters.strands import StrandsStore
+from bethink_adapters.strands import StrandsStore, erase_user
 
 from ..stored import contents
 from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write, place
@@ -27,8 +27,11 @@ from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, ca
 EXAMPLE = Path(__file__).parents[2] / "examples" / "strands_agent.py"
 
 
+FAILURE = "raise"
+
+
 class Scripted(Model):
-    """A model that answers *reply* and notes the messages it is asked with."""
+    """A model that answers *reply*, or raises for `FAILURE`, and notes the messages."""
 
     def __init__(self, reply: str) -> None:
         self.reply = reply
@@ -45,6 +48,8 @@ class Scripted(Model):
 
     async def stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
         self.prompts.append(json.dumps(messages, ensure_ascii=False))
+        if self.reply == FAILURE:
+            raise ConnectionError
         yield {"messageStart": {"role": "assistant"}}
         yield {"contentBlockStart": {"start": {}}}
         yield {"contentBlockDelta": {"delta": {"text": self.reply}}}
@@ -58,28 +63,32 @@ def agent_with(memory: StrandsStore, reply: str = "Noted.") -> tuple[Agent, Scri
     return Agent(model=model, memory_manager=manager, callback_handler=None), model
 
 
+def in_default(store: MemoryStore, **options: Any) -> StrandsStore:
+    return StrandsStore(store, namespace="default", **options)
+
+
 def said(*texts: str) -> list[Any]:
     return [{"role": "user", "content": [{"text": text}]} for text in texts]
 
 
 def test_a_new_agent_knows_what_an_earlier_one_heard(store: MemoryStore) -> None:
-    first, _ = agent_with(StrandsStore(store))
+    first, _ = agent_with(in_default(store))
     first("I always take my coffee with oat milk.")
-    second, model = agent_with(StrandsStore(store))
+    second, model = agent_with(in_default(store))
     second("How do I take my coffee?")
     assert "oat milk" in model.prompts[-1]
     assert "oat milk" not in json.dumps(second.messages)
 
 
 def test_what_is_said_is_kept_with_its_author_and_conversation(store: MemoryStore) -> None:
-    agent, _ = agent_with(StrandsStore(store, thread="monday"), "Hello Ann.")
+    agent, _ = agent_with(in_default(store, thread="monday"), "Hello Ann.")
     agent("I am Ann.")
     told = [(each.content, each.author, each.thread) for each in store.all()]
     assert told == [("I am Ann.", "user", "monday"), ("Hello Ann.", "assistant", "monday")]
 
 
 def test_an_agent_that_is_awaited_remembers_each_turn(store: MemoryStore) -> None:
-    agent, _ = agent_with(StrandsStore(store))
+    agent, _ = agent_with(in_default(store))
     for number in range(2):
         asyncio.run(agent.invoke_async(f"Turn {number}."))
     assert contents(store) == ["Turn 0.", "Noted.", "Turn 1.", "Noted."]
@@ -87,13 +96,13 @@ def test_an_agent_that_is_awaited_remembers_each_turn(store: MemoryStore) -> Non
 
 def test_a_conversation_recalls_its_own_words_only_when_asked_to(store: MemoryStore) -> None:
     for include_own in (False, True):
-        memory = StrandsStore(store, thread="t", include_own=include_own)
+        memory = in_default(store, thread="t", include_own=include_own)
         asyncio.run(memory.add_messages(said("My parrot is called Quetzal.")))
         assert bool(asyncio.run(memory.search("parrot"))) is include_own
 
 
 def test_a_batch_that_comes_again_adds_nothing(store: MemoryStore) -> None:
-    memory, batch = StrandsStore(store), said("ok", "ok", "Fine.")
+    memory, batch = in_default(store), said("ok", "ok", "Fine.")
     for _ in range(2):
         asyncio.run(memory.add_messages(batch, AddMessagesContext(sequence_numbers=[0, 2, 3])))
     assert contents(store) == ["ok", "ok", "Fine."]
@@ -101,35 +110,53 @@ def test_a_batch_that_comes_again_adds_nothing(store: MemoryStore) -> None:
 
 @pytest.mark.parametrize("shared", [False, True], ids=["named", "shared"])
 def test_what_a_later_agent_hears_again_is_kept_again(store: MemoryStore, shared: bool) -> None:
-    memory, told = StrandsStore(store, thread="t"), ["In Graz.", "In Lyon.", "In Graz."]
+    memory, told = (
+        in_default(store, thread="t"),
+        ["In Graz.", "In Lyon.", "In Graz."],
+    )
     for text in told:
-        agent, _ = agent_with(memory if shared else StrandsStore(store, thread="t"), "Noted.")
+        agent, _ = agent_with(memory if shared else in_default(store, thread="t"), "Noted.")
         agent(text)
     assert contents(store) == [each for text in told for each in (text, "Noted.")]
 
 
 def test_what_comes_without_numbers_a_conversation_says_once(store: MemoryStore) -> None:
     for thread in ("t", "t", "u"):
-        memory = StrandsStore(store, thread=thread)
+        memory = in_default(store, thread=thread)
         asyncio.run(memory.add_messages(said("In Graz.", "In Lyon.", "In Graz.")))
-    assert contents(store) == ["In Graz.", "In Lyon."] * 2
+    assert contents(store) == ["In Graz.", "In Lyon.", "In Graz."] * 2
+
+
+def test_thoughts_are_not_remembered(store: MemoryStore) -> None:
+    thought: Any = {"reasoningContent": {"reasoningText": {"text": "Ann seems tired."}}}
+    answer: Any = {"role": "assistant", "content": [thought, {"text": "Good night."}]}
+    asyncio.run(in_default(store).add_messages([answer]))
+    assert contents(store) == ["Good night."]
+
+
+def test_a_batch_that_comes_again_does_not_bring_erased_turns_back(store: MemoryStore) -> None:
+    memory, numbers = in_default(store), AddMessagesContext([0, 1])
+    asyncio.run(memory.add_messages(said("My PIN is 4711.", "Bye."), numbers))
+    store.erase(store.all()[0].id)
+    asyncio.run(memory.add_messages(said("My PIN is 4711.", "Bye."), numbers))
+    assert contents(store) == ["Bye."]
 
 
 def test_messages_without_words_are_left_out(store: MemoryStore) -> None:
     called: Any = {"role": "assistant", "content": [{"toolUse": {"name": "f", "input": {}}}]}
-    asyncio.run(StrandsStore(store).add_messages([called, *said(" ", "Hello \udc80")]))
+    asyncio.run(in_default(store).add_messages([called, *said(" ", "Hello \udc80")]))
     assert contents(store) == ["Hello \N{REPLACEMENT CHARACTER}"]
 
 
 def test_what_is_said_with_citations_is_remembered(store: MemoryStore) -> None:
     cited = {"citations": [{"title": "Rules"}], "content": [{"text": "Tea is at four."}]}
     answer: Any = {"role": "assistant", "content": [{"text": "Yes:"}, {"citationsContent": cited}]}
-    asyncio.run(StrandsStore(store).add_messages([answer]))
+    asyncio.run(in_default(store).add_messages([answer]))
     assert contents(store) == ["Yes:\nTea is at four."]
 
 
 def test_what_a_tool_adds_is_kept_once(store: MemoryStore) -> None:
-    memory = StrandsStore(store)
+    memory = in_default(store)
     for _ in range(2):
         asyncio.run(memory.add("Ann likes tea.", {"source": "tool", "id": "theirs"}))
     store.store("Bob likes tea.")
@@ -143,7 +170,7 @@ def test_what_a_tool_adds_is_kept_once(store: MemoryStore) -> None:
 
 
 def test_what_was_forgotten_can_be_added_again(store: MemoryStore) -> None:
-    memory = StrandsStore(store)
+    memory = in_default(store)
     asyncio.run(memory.add("Ann likes tea."))
     store.forget(namespace="default")
     asyncio.run(memory.add("Ann likes tea."))
@@ -153,7 +180,7 @@ def test_what_was_forgotten_can_be_added_again(store: MemoryStore) -> None:
 def test_what_a_cancelled_call_adds_does_not_overtake_what_follows() -> None:
     async def forgetting(slow: SlowStore) -> None:
         forget = asyncio.to_thread(slow.forget, namespace="default")
-        await cancel_in_write(slow, StrandsStore(slow).add("Old."), forget)
+        await cancel_in_write(slow, StrandsStore(slow, namespace="default").add("Old."), forget)
 
     with SlowStore() as slow:
         asyncio.run(forgetting(slow))
@@ -163,7 +190,7 @@ def test_what_a_cancelled_call_adds_does_not_overtake_what_follows() -> None:
 @pytest.mark.parametrize("query", ["tea \ud83e", "tea " * 140_000], ids=["broken", "long"])
 def test_any_text_is_a_query(store: MemoryStore, query: str) -> None:
     store.store("Tea is at four.")
-    assert [entry.content for entry in asyncio.run(StrandsStore(store).search(query))] == [
+    assert [entry.content for entry in asyncio.run(in_default(store).search(query))] == [
         "Tea is at four."
     ]
 
@@ -177,22 +204,27 @@ def test_the_scope_may_be_wider_than_the_namespace(store: MemoryStore) -> None:
 
 
 def test_a_store_to_read_only_is_not_written(store: MemoryStore) -> None:
-    agent, _ = agent_with(StrandsStore(store, writable=False))
+    agent, _ = agent_with(in_default(store, writable=False))
     agent("I am Ann.")
     assert store.count(namespace=EVERYWHERE) == 0
 
 
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:
-    named: list[Any] = [{name: ""} for name in ("name", "namespace", "scope", "thread")]
+    named: list[Any] = [{name: ""} for name in ("name", "namespace", "scope")]
     for wrong in [*named, {"max_search_results": 0}]:
         with pytest.raises(ValidationError):
-            StrandsStore(store, **wrong)
+            StrandsStore(store, **{"namespace": "default"} | wrong)
+
+
+def test_a_namespace_must_be_given(store: MemoryStore) -> None:
+    with pytest.raises(TypeError, match="'namespace'"):
+        StrandsStore(store)  # type: ignore[call-arg]
 
 
 def test_a_path_is_no_store() -> None:
     path: Any = "agent.db"
     with pytest.raises(ValidationError, match="must be a MemoryStore, not str"):
-        StrandsStore(path)
+        StrandsStore(path, namespace="default")
 
 
 class TestContract(AdapterContract):
@@ -228,6 +260,14 @@ class TestContract(AdapterContract):
     def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
         memory = StrandsStore(store, namespace=place(user), max_search_results=50)
         return [entry.content for entry in asyncio.run(memory.search(query))]
+
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(store, namespace=place(user))
+
+    def run_failing(self, store: MemoryStore, user: str, text: str) -> bool:
+        with pytest.raises(ConnectionError):
+            self.run(store, user, text, FAILURE)
+        return True
 
     def framework_history(self, store: MemoryStore, user: str) -> str:
         return json.dumps(self.agent(store, user)[0].messages)

@@ -1,16 +1,18 @@
-"""Pydantic AI remembers in bethink: a capability, tools, and a store of conversations.
+"""Pydantic AI on a store: a capability, tools, and a store of conversations.
 
     recall = MemoryRecall(store, namespace="users/ann", remember="users/ann")
-    agent = Agent(model, capabilities=[recall], toolsets=[memory_tools(store)])
+    tools = memory_tools(store, namespace="users/ann")
+    agent = Agent(model, capabilities=[recall], toolsets=[tools])
     conversations = MemoryConversations(store)
+    erase_user(store, "ann", namespace="users/ann")    # no byte stays
 
-Importing this package loads no framework; using what is in it does.
+The import of the package does not load the framework.
 
 Runs on pydantic-ai-slim 1.90 to 2.68, the conversations on 2.66 to 2.68.
 """
 
-from .conversations import MemoryConversations
+from .conversations import MemoryConversations, erase_user
 from .recall import MemoryRecall
 from .tools import memory_tools
 
-__all__ = ["MemoryConversations", "MemoryRecall", "memory_tools"]
+__all__ = ["MemoryConversations", "MemoryRecall", "erase_user", "memory_tools"]

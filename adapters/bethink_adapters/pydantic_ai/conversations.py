@@ -18,10 +18,11 @@ from bethink import (
     MemoryRecord,
     MemoryStore,
     NotFoundError,
+    Subtree,
     ValidationError,
     segment,
 )
-from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, finish_in_thread
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, check_store, finish_in_thread
 
 from ..shared.extras import needs
 from ..shared.subclassing import on_base
@@ -42,12 +43,12 @@ _GONE = {"value": "deleted", "expires_at": 0.0}
 class MemoryConversations(_Base):
     """A ``ConversationStore`` below *namespace* of a *store*, which stays open.
 
-    A save is one transaction, and so is ``delete``, which forgets the messages that no other
-    conversation shares: the journal still has them, until they are erased.
+    A save is one transaction. So is ``delete``: the messages that no other conversation shares are
+    forgotten, and stay in the journal until erased. A run that failed is not saved.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make one that passes for the framework's own."""
+        """Make an instance of the framework's own base class."""
         with needs("pydantic-ai-slim>=2.66", "pydantic-ai"):
             from pydantic_ai.conversation_store import ConversationStore
         return object.__new__(on_base(cls, ConversationStore))
@@ -225,6 +226,24 @@ class MemoryConversations(_Base):
                         break
                     found[message.id] = message
         return found
+
+
+def erase_user(
+    store: MemoryStore,
+    scope: str,
+    *,
+    namespace: str | None = None,
+    conversations: str = "conversations",
+) -> int:
+    """Erase a user without a byte left; return the number of records.
+
+    The user's conversations were saved with *scope* by a ``MemoryConversations`` in the namespace
+    *conversations*; the user's memories are in *namespace* and below.
+    """
+    heads = {"value.scope": scope}
+    count = check_store(store).erase(namespace=f"{conversations}/heads", where=heads)
+    count += store.erase(namespace=f"{conversations}/messages/{segment(scope)}")
+    return count + (0 if namespace is None else store.erase(namespace=Subtree(namespace)))
 
 
 def _revision(head: MemoryRecord | None) -> str | None:

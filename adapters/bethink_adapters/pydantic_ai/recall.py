@@ -1,19 +1,18 @@
-"""A capability that shows the model what its question recalls, and remembers what was said."""
+"""A capability that shows the model recalled memories, and remembers the words of each run."""
 
 from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, cast
 
 from bethink import MemoryStore
 from bethink.adapting import (
-    MAX_CONTENT,
-    MAX_LABEL,
     Packed,
     Scope,
+    add_turns,
     check_namespace,
     check_scope,
     finish_in_thread,
@@ -22,7 +21,7 @@ from bethink.adapting import (
 from ..shared.extras import needs
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.subclassing import on_base
-from ..shared.texts import storable
+from ..shared.turns import thread_name, turn
 from .spoken import is_prompt, prompt_text, spoken, without_tools
 
 if TYPE_CHECKING:
@@ -46,18 +45,19 @@ _logger: Final = logging.getLogger(__name__)
 
 
 class MemoryRecall(_Base):
-    """Show the model what its question recalls, and remember what was said.
+    """Show the model the memories that the question recalls, and remember the words of each run.
 
     The best *k* memories of *namespace* that score at least *min_score*, and that the conversation
     does not hold already, stand in front of the question in each request of a run, and in no
-    history: as many as fit into *budget_tokens*, as *count_tokens* counts them (default: an
-    estimate). With *remember*, a namespace, what is said is stored there after a run. Both
-    namespaces may be functions of the ``RunContext``; a run that has none to recall from raises
-    ``ValidationError``. A store that fails is logged, and the run goes on.
+    history: as many as fit into *budget_tokens*, as *count_tokens* counts (default: an estimate).
+    With *remember*, a namespace, the words of users and the model are stored there after a run, and
+    only the user's words after a run that failed. Both namespaces may be functions of the
+    ``RunContext``; a run without a namespace to recall from raises ``ValidationError``. A store
+    that fails is logged, and the run goes on.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make one that passes for the framework's own."""
+        """Make an instance of the framework's own base class."""
         with needs("pydantic-ai-slim", "pydantic-ai"):
             from pydantic_ai.capabilities import AbstractCapability
         return object.__new__(on_base(cls, AbstractCapability))
@@ -66,7 +66,7 @@ class MemoryRecall(_Base):
         self,
         store: MemoryStore,
         *,
-        namespace: Scope | Callable[[RunContext[Any]], Scope] = "default",
+        namespace: Scope | Callable[[RunContext[Any]], Scope],
         remember: str | Callable[[RunContext[Any]], str] | None = None,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
@@ -95,7 +95,7 @@ class MemoryRecall(_Base):
         request_context: ModelRequestContext,
         handler: WrapModelRequestHandler,
     ) -> ModelResponse:
-        """Put what the last question recalls in front of it, in this request only."""
+        """Put the recalled memories in front of the last question, in this request only."""
         messages = list(request_context.messages)
         place, query = _question([without_tools(message, ctx.prompt) for message in messages])
         if query not in self._known:
@@ -110,21 +110,35 @@ class MemoryRecall(_Base):
     async def after_run(
         self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
     ) -> AgentRunResult[Any]:
-        """Remember what was said and answered, where ``remember`` says."""
-        if self.remember is None:
-            return result
-        place = self.remember(ctx) if callable(self.remember) else self.remember
-        thread = storable(ctx.conversation_id or "", MAX_LABEL)
-        new = [without_tools(message, ctx.prompt) for message in result.new_messages()]
-        items = [
-            {"content": storable(text, MAX_CONTENT), "author": author, "key": f"{ctx.run_id}:{n}"}
-            for n, (author, text) in enumerate(spoken(new))
-        ]
-        try:
-            await finish_in_thread(self.store.store_many, items, namespace=place, thread=thread)
-        except Exception:
-            _logger.exception("what was said could not be remembered; the run goes on")
+        """Remember the words of the run where ``remember`` says."""
+        await self._add(ctx, result.new_messages())
         return result
+
+    async def on_run_error(
+        self, ctx: RunContext[Any], *, error: BaseException
+    ) -> AgentRunResult[Any]:
+        """Remember the user's words where ``remember`` says; raise *error*."""
+        from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+        if ctx.prompt is not None:
+            await self._add(ctx, [ModelRequest(parts=[UserPromptPart(ctx.prompt)])])
+        raise error
+
+    async def _add(self, ctx: RunContext[Any], messages: Sequence[ModelMessage]) -> None:
+        """Remember the words of *messages*; a failing store is logged."""
+        if self.remember is None:
+            return
+        place = self.remember(ctx) if callable(self.remember) else self.remember
+        new = [without_tools(message, ctx.prompt) for message in messages]
+        turns = [
+            turn(text, author, f"{ctx.run_id} {number}")
+            for number, (author, text) in enumerate(spoken(new))
+        ]
+        thread = thread_name(ctx.conversation_id)
+        try:
+            await finish_in_thread(add_turns, self.store, turns, namespace=place, thread=thread)
+        except Exception:
+            _logger.exception("the words of a run could not be remembered; the run goes on")
 
 
 def _question(messages: list[ModelMessage]) -> tuple[int, str]:

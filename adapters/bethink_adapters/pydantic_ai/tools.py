@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def memory_tools(
     store: MemoryStore,
     *,
-    namespace: "str | Callable[[RunContext[Any]], str]" = "default",
+    namespace: "str | Callable[[RunContext[Any]], str]",
     k: int = DEFAULT_K,
     id: str | None = None,
 ) -> "FunctionToolset[Any]":
