@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 
 from bethink import EVERYWHERE, MemoryStore, StorageError, StoreClosedError, segment
-from bethink_adapters.crewai import CrewExternalStorage, CrewStorage, crew_memory
+from bethink_adapters.crewai import CrewExternalStorage, CrewStorage, crew_memory, erase_user
 
 from .contract import AdapterContract, GatedStore, SlowStore, cancel_at_gate, cancel_in_write
 from .crewai_offline import (
@@ -342,12 +342,18 @@ class CrewContract(AdapterContract):
     """What both memories share: a crew of one agent for each turn."""
 
     not_applicable: ClassVar[Mapping[str, str]] = {
+        "order": "crewAI's model decides which texts become memories",
+        "failed run": "crewAI remembers nothing of a task that failed",
+        "erased turn": "crewAI hands texts over without ids",
         "dump": "crewAI cannot serialise a memory that holds any storage object",
         "budget": "crewAI writes the block itself, and has no budget for it",
     }
     failure = StorageError
     # crewAI feeds nothing but its memory to later runs: there the fact stands once.
     remembered_in_history = 1
+
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(self.storage(store, user))
 
     def setup_method(self) -> None:
         self.models: dict[str, OfflineLLM] = {}

@@ -522,6 +522,9 @@ def test_memory_has_asynchronous_twins(store: MemoryStore) -> None:
 
 class TestContract(AdapterContract):
     not_applicable: ClassVar[Mapping[str, str]] = {
+        "erase user": "the adapter erases by namespace: `store.erase(namespace=...)`",
+        "failed run": "the framework hands nothing over after a run that failed",
+        "erased turn": "a turn without id that comes alone may be said again",
         "dump": "a history has no configuration beyond its arguments",
         "budget": "a window counts messages; the chain trims tokens",
     }

@@ -119,6 +119,10 @@ class TestContract(AdapterContract):
     """A graph with one node that looks into its store and asks a fake model."""
 
     not_applicable: ClassVar[Mapping[str, str]] = {
+        "erase user": "the adapter erases by namespace: `store.erase(namespace=...)`",
+        "failed run": "the framework hands nothing over after a run that failed",
+        "erased turn": "a turn without id that comes alone may be said again",
+        "order": "the node puts what it likes under a key of its own",
         "dump": "a graph is code; the store has no configuration to save",
         "budget": "what a prompt shows is up to the node",
     }

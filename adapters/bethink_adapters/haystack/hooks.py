@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from bethink import ValidationError
-from bethink.adapting import Packed, Scope, check_namespace, finish_in_thread
+from bethink.adapting import Packed, Scope, add_turns, check_namespace, finish_in_thread
 
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
-from ..shared.remembering import remember_new, turn
+from ..shared.turns import thread_name, turn
 from .locations import Location, opened, path_of
 
 if TYPE_CHECKING:
@@ -154,13 +154,18 @@ class RememberHook(_OnStore):
         namespace, thread = _context(state, "namespace"), _context(state, "thread")
         try:
             turns = [
-                turn("\n".join(message.texts), message.name or message.role.value, thread)
+                turn(
+                    "\n".join(message.texts),
+                    message.name or message.role.value,
+                    is_answer=message.role.value == "assistant",
+                )
                 for message in messages
                 if message.role.value in _SPEAKERS
                 and _COMPACTED not in message.meta
                 and "".join(message.texts).strip()
             ]
-            remember_new(self.store, turns, self.namespace if namespace is None else namespace)
+            place = self.namespace if namespace is None else namespace
+            add_turns(self.store, turns, namespace=place, thread=thread_name(thread))
         except Exception:
             _logger.exception("what was said could not be remembered; the run goes on")
 

@@ -8,10 +8,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from bethink import MemoryStore
-from bethink.adapting import Budget, Packed, Scope, check_namespace, finish_in_thread, pack
+from bethink.adapting import (
+    Budget,
+    Packed,
+    Scope,
+    add_turns,
+    check_namespace,
+    finish_in_thread,
+    pack,
+)
 
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
-from ..shared.remembering import remember_new, turn
+from ..shared.turns import thread_name, turn
 
 if TYPE_CHECKING:
     from llama_index.core.llms import ChatMessage
@@ -78,12 +86,15 @@ class RecallBlock(_Block):
         if from_short_term_memory and not self.accept_short_term_memory:
             return
         turns = [
-            turn(message.content, message.role.value, session_id)
+            turn(message.content, message.role.value)
             for message in messages
             if message.content and message.content.strip()
         ]
         try:
-            await finish_in_thread(remember_new, self.store, turns, self.namespace)
+            thread = thread_name(session_id)
+            await finish_in_thread(
+                add_turns, self.store, turns, namespace=self.namespace, thread=thread
+            )
         except Exception:
             if not from_short_term_memory:
                 raise
