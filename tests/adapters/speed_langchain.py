@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """How fast the LangChain and LangGraph adapters are beside the frameworks' own durable storage.
 
     python tests/adapters/speed_langchain.py [part of a name ...]

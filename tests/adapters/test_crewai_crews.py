@@ -352,6 +352,9 @@ class CrewContract(AdapterContract):
     # crewAI feeds nothing but its memory to later runs: there the fact stands once.
     remembered_in_history = 1
 
+    def storage(self, store: MemoryStore, user: str) -> Any:
+        raise NotImplementedError
+
     def erase_user(self, store: MemoryStore, user: str) -> int:
         return erase_user(self.storage(store, user))
 
