@@ -57,7 +57,7 @@ class Redirected(AgentMemory):
         k = settings.get("k") or settings.get("top_k")
         threshold = settings.get("score_threshold") or 0.0
         location = Path(tempfile.mkdtemp(prefix="autogen-")) / "memory.db"
-        super().__init__(location, k=k, min_score=threshold)
+        super().__init__(location, namespace="default", k=k, min_score=threshold)
         self.collection_name = settings.get("collection_name")
         opened.append(self)
 
