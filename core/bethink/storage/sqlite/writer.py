@@ -41,7 +41,7 @@ _UPDATE: Final = (
 )
 _RECORD: Final = (
     f"INSERT INTO records ({COLUMNS}, row, ordinal, revision) "
-    f"VALUES ({'?, ' * len(FIELDS)}?{len(FIELDS) + 1}, ?{len(FIELDS) + 1}, ?{len(FIELDS) + 1})"
+    f"VALUES ({'?, ' * len(FIELDS)}?, ?, ?)"
 )
 _ACCESSED: Final = (
     "SELECT row, ordinal, id, access_count, last_accessed_at FROM records "
@@ -145,7 +145,7 @@ class SQLiteWriter:
         """Add a record; an id that exists is refused."""
         row = self._head + 1
         try:
-            self._connection.execute(_RECORD, (*to_values(record), row))
+            self._connection.execute(_RECORD, (*to_values(record), row, row, row))
         except sqlite3.IntegrityError as error:
             raise ValidationError(self._explain_refusal(record.id)) from error
         self._attach(row, vectors)
@@ -162,7 +162,7 @@ class SQLiteWriter:
         columns = list(map(to_values, records))
         before = self._connection.total_changes  # tells which record SQLite refused
         for each, values in zip(rows, columns, strict=True):
-            values.append(each.row)
+            values += (each.row, each.row, each.row)
         try:
             self._connection.executemany(_RECORD, columns)
         except sqlite3.IntegrityError as error:
