@@ -40,8 +40,7 @@ _UPDATE: Final = (
     f"{', '.join(f'{name} = ?' for name in FIELDS)} WHERE row = ?"
 )
 _RECORD: Final = (
-    f"INSERT INTO records ({COLUMNS}, row, ordinal, revision) "
-    f"VALUES ({'?, ' * len(FIELDS)}?, ?, ?)"
+    f"INSERT INTO records ({COLUMNS}, row, ordinal, revision) VALUES ({'?, ' * len(FIELDS)}?, ?, ?)"
 )
 _ACCESSED: Final = (
     "SELECT row, ordinal, id, access_count, last_accessed_at FROM records "
