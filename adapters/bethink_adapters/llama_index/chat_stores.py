@@ -1,19 +1,29 @@
-"""Chat stores: the messages of each conversation, kept whole in a namespace of its own.
+"""Chat stores: the messages of each conversation, kept whole in a separate namespace.
 
-LlamaIndex tells active messages, which the model is shown, from archived ones, which it is no
-longer. Any text is the key of a conversation. Both stores read what the other one wrote.
+LlamaIndex shows active messages to the model, and no longer shows archived messages. Any text is
+the key of a conversation. Each of the two stores reads the messages of the other store.
+
+LlamaIndex adds a question before the model answers, so a chat store keeps the question of a run
+that failed; ``delete_message`` and ``delete_last_message`` take the question away.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from bethink import MemoryRecord, MemoryStore, MessageLog, NotFoundError
-from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, finish_in_thread
+from bethink.adapting import (
+    MAX_CONTENT,
+    MAX_LABEL,
+    Held,
+    check_namespace,
+    finish_in_thread,
+    store_if,
+)
 
 from ..shared.texts import storable
 
@@ -28,19 +38,24 @@ else:
 _ACTIVE: Final = cast("MessageStatus", "active")
 _ARCHIVED: Final = cast("MessageStatus", "archived")
 
-_replacing: Final = threading.Lock()  # of two sets at once both would stay
+_changing: Final = threading.Lock()
+"""Held while messages are read and then changed: two calls at once would both win."""
+
+_SPEAKERS: Final = ("user", "assistant", "chatbot", "model")
 
 
 class BethinkDBChatStore(_DBChatStore):
-    """The messages of conversations, for ``Memory``; *namespace* is where they are kept.
+    """The messages of conversations, for ``Memory``, below *namespace*.
 
-    A position counts the active messages, oldest first. The *store* stays the caller's to close.
+    A position counts the active messages, oldest first. Deleting forgets messages; with *erase*, no
+    byte of the messages stays. A message goes to a single taker. The *store* stays open.
     """
 
     model_config: ClassVar[Any] = {"arbitrary_types_allowed": True}
 
     store: MemoryStore
     namespace: str = "messages"
+    erase: bool = False
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse a wrong namespace at once."""
@@ -53,7 +68,7 @@ class BethinkDBChatStore(_DBChatStore):
         limit: int | None = None,
         offset: int | None = None,
     ) -> list[ChatMessage]:
-        """Return the messages of a conversation, oldest first; with status None, all of them."""
+        """Return the messages of a conversation, oldest first; a status of None is any status."""
         return _messages(await asyncio.to_thread(self._kept(key).read, status, limit, offset))
 
     async def count_messages(
@@ -79,7 +94,7 @@ class BethinkDBChatStore(_DBChatStore):
         messages: list[ChatMessage],
         status: MessageStatus = _ACTIVE,
     ) -> None:
-        """Add *messages*, all of them or none."""
+        """Add all *messages* or none."""
         await finish_in_thread(self._kept(key).add, messages, status)
 
     async def set_messages(
@@ -88,23 +103,23 @@ class BethinkDBChatStore(_DBChatStore):
         messages: list[ChatMessage],
         status: MessageStatus = _ACTIVE,
     ) -> None:
-        """Put *messages* in the place of all that the conversation had."""
+        """Put *messages* in the place of all messages of the conversation."""
         await finish_in_thread(self._kept(key).replace, messages, status)
 
     async def delete_message(self, key: str, idx: int) -> ChatMessage | None:
-        """Forget the active message at position *idx* and return it; None if there is none."""
+        """Delete and return the active message at position *idx*; None for no message."""
         return _first(await finish_in_thread(self._kept(key).take_at, idx, _ACTIVE))
 
     async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
-        """Forget the messages of a conversation, or those of one status."""
-        await finish_in_thread(self._kept(key).forget, status)
+        """Delete the messages of a conversation that have *status*; None is any status."""
+        await finish_in_thread(self._kept(key).delete, status)
 
     async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
-        """Forget the oldest *n* active messages and return them."""
+        """Delete and return the oldest *n* active messages."""
         return _messages(await finish_in_thread(self._kept(key).take, _ACTIVE, n))
 
     async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
-        """Archive the oldest *n* active messages and return them."""
+        """Archive and return the oldest *n* active messages."""
         return _messages(await finish_in_thread(self._kept(key).archive, n))
 
     async def get_keys(self) -> list[str]:
@@ -112,28 +127,33 @@ class BethinkDBChatStore(_DBChatStore):
         return await asyncio.to_thread(MessageLog.sessions, self.store, namespace=self.namespace)
 
     def _kept(self, key: str) -> _Kept:
-        return _Kept(self.store, key, namespace=self.namespace)
+        return _Kept(self.store, key, namespace=self.namespace, erase=self.erase)
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name that LlamaIndex knows the class by."""
+        """Return LlamaIndex's name of the class."""
         return "BethinkDBChatStore"
 
 
 class BethinkChatStore(_ChatStore):
-    """The messages of conversations, for ``ChatMemoryBuffer``; archived ones count like others."""
+    """The messages of conversations, for ``ChatMemoryBuffer``, active and archived alike.
+
+    Deleting forgets messages; with *erase*, no byte of the messages stays. A message goes to a
+    single taker.
+    """
 
     model_config: ClassVar[Any] = {"arbitrary_types_allowed": True}
 
     store: MemoryStore
     namespace: str = "messages"
+    erase: bool = False
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse a wrong namespace at once."""
         check_namespace(self.namespace)
 
     def set_messages(self, key: str, messages: list[ChatMessage]) -> None:
-        """Put *messages* in the place of all that the conversation had."""
+        """Put *messages* in the place of all messages of the conversation."""
         self._kept(key).replace(messages)
 
     def get_messages(self, key: str) -> list[ChatMessage]:
@@ -145,33 +165,36 @@ class BethinkChatStore(_ChatStore):
         self._kept(key).add([message])
 
     def delete_messages(self, key: str) -> list[ChatMessage] | None:
-        """Forget the messages of a conversation and return them; None if there are none."""
+        """Delete and return the messages of a conversation; None without messages."""
         return _messages(self._kept(key).take()) or None
 
     def delete_message(self, key: str, idx: int) -> ChatMessage | None:
-        """Forget the message at position *idx* and return it; None if there is none."""
+        """Delete and return the message at position *idx*; None for no message."""
         return _first(self._kept(key).take_at(idx))
 
     def delete_last_message(self, key: str) -> ChatMessage | None:
-        """Forget the last message and return it; None if there is none."""
-        last = self._kept(key).pop()
-        return _first([] if last is None else [last])
+        """Delete and return the last message; None without messages."""
+        return _first(self._kept(key).take_last())
 
     def get_keys(self) -> list[str]:
         """Return the keys of all conversations, sorted."""
         return MessageLog.sessions(self.store, namespace=self.namespace)
 
     def _kept(self, key: str) -> _Kept:
-        return _Kept(self.store, key, namespace=self.namespace)
+        return _Kept(self.store, key, namespace=self.namespace, erase=self.erase)
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name that LlamaIndex knows the class by."""
+        """Return LlamaIndex's name of the class."""
         return "BethinkChatStore"
 
 
 class _Kept(MessageLog):
-    """The messages of one conversation; a *status* of None is any."""
+    """The messages of one conversation; a *status* of None is any status."""
+
+    def __init__(self, store: MemoryStore, key: str, *, namespace: str, erase: bool) -> None:
+        super().__init__(store, key, namespace=namespace)
+        self.erase = erase
 
     def read(
         self,
@@ -190,32 +213,53 @@ class _Kept(MessageLog):
         self.append(_item(message, status) for message in messages)
 
     def replace(self, messages: Iterable[ChatMessage], status: MessageStatus = _ACTIVE) -> None:
-        """Put *messages* in the place of the others, in one transaction."""
+        """Put *messages* in the place of all other messages, in one transaction."""
         items = [_item(message, status) for message in messages]
-        with _replacing:
+        with _changing:
             gone = [record.id for record in self.read()]
             self.store.store_many(items, forget=gone, namespace=self.namespace, thread=self.thread)
+        self._erase(gone)
 
     def take(
         self, status: MessageStatus | None = None, limit: int | None = None, offset: int = 0
     ) -> list[MemoryRecord]:
-        taken = self.read(status, limit, offset)
-        self.store.forget([record.id for record in taken])
-        return taken
+        return self._take(lambda: self.read(status, limit, offset))
 
     def take_at(self, place: int, status: MessageStatus | None = None) -> list[MemoryRecord]:
         return self.take(status, 1, place) if place >= 0 else []
 
-    def forget(self, status: MessageStatus | None) -> None:
-        self.store.forget(namespace=self.namespace, where=_has(status))
+    def take_last(self) -> list[MemoryRecord]:
+        return self._take(lambda: self.messages(last=1))
+
+    def delete(self, status: MessageStatus | None) -> None:
+        delete = self.store.erase if self.erase else self.store.forget
+        delete(namespace=self.namespace, where=_has(status))
 
     def archive(self, most: int) -> list[MemoryRecord]:
         """Archive the oldest active messages, the oldest first."""
         archived = []
-        for record in self.read(_ACTIVE, most):
-            with suppress(NotFoundError):  # somebody forgot it meanwhile
-                archived.append(self.store.update(record.id, metadata=_marked(_ARCHIVED)))
+        with _changing:
+            for record in self.read(_ACTIVE, most):
+                with suppress(NotFoundError):  # another process deleted the message meanwhile
+                    archived.append(self.store.update(record.id, metadata=_marked(_ARCHIVED)))
         return archived
+
+    def _take(self, read: Callable[[], list[MemoryRecord]]) -> list[MemoryRecord]:
+        """Delete and return the messages that *read* finds, as a single step."""
+        while taken := read():
+            ids = [record.id for record in taken]
+
+            def are_there(held: Held, ids: Sequence[str] = ids) -> bool:
+                return held.are_live(ids)
+
+            if store_if(self.store, are_there, [], namespace=self.namespace, forget=ids):
+                self._erase(ids)
+                return taken
+        return []
+
+    def _erase(self, ids: Sequence[str]) -> None:
+        if self.erase and ids:
+            self.store.erase(ids)
 
 
 def _has(status: MessageStatus | None) -> dict[str, Any] | None:
@@ -227,9 +271,10 @@ def _marked(status: MessageStatus) -> dict[str, str]:
 
 
 def _item(message: ChatMessage, status: MessageStatus) -> dict[str, Any]:
-    """Return *message* as arguments of ``MemoryStore.store``: whole, and the text to find it by."""
+    """Return *message* as arguments of ``MemoryStore.store``; the text of speech can be recalled."""
+    text = (message.content or "") if message.role.value in _SPEAKERS else ""
     return {
-        "content": storable(message.content or "", MAX_CONTENT),
+        "content": storable(text, MAX_CONTENT),
         "value": message.model_dump(mode="json"),
         "author": storable(message.role.value, MAX_LABEL),
         "metadata": _marked(status),

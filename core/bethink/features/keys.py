@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,11 @@ class Held:
         _, record = self.transaction.writer.by_key(namespace, key) or (0, None)
         return unexpired(record, self.transaction.now)
 
+    def are_live(self, ids: Sequence[str]) -> bool:
+        """Return whether a live record has each of *ids*."""
+        found = self.transaction.writer.find(ids)
+        return all(id in found and found[id][1].state == "live" for id in ids)
+
     def is_erased(self, id: str) -> bool:
         """Return whether the record with *id* was erased."""
         _, record = self.transaction.writer.find([id]).get(id, (0, None))
@@ -42,11 +47,12 @@ def store_if(
     items: Iterable[Mapping[str, Any]],
     *,
     namespace: str,
+    forget: Sequence[str] = (),
 ) -> bool:
     """Store all *items* in *namespace* if *condition* holds inside the transaction; return whether.
 
-    *items* are mappings of arguments of ``store``. *condition* must be quick and must not use the
-    store.
+    *items* are mappings of arguments of ``store``. The same transaction forgets the records with
+    the ids in *forget*. *condition* must be quick and must not use the store.
     """
 
     def check(transaction: Transaction) -> None:
@@ -54,7 +60,7 @@ def store_if(
             raise _Refused
 
     try:
-        check_store(store)._store_items(items, {"namespace": namespace}, check=check)
+        check_store(store)._store_items(items, {"namespace": namespace}, forget, check=check)
     except _Refused:
         return False
     return True

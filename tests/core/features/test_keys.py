@@ -53,3 +53,17 @@ def test_an_error_in_a_condition_is_raised(store: MemoryStore) -> None:
     with pytest.raises(NotFoundError):
         store_if(store, fail, [{"value": 1}], namespace="notes")
     assert store.count(namespace="notes") == 0
+
+
+def test_records_are_forgotten_only_if_all_are_live(store: MemoryStore) -> None:
+    ids = [record.id for record in store.store_many(["first", "second"], namespace="notes")]
+
+    def are_there(held: Held) -> bool:
+        return held.are_live(ids)
+
+    store.forget(ids[0])
+    assert not store_if(store, are_there, [], namespace="notes", forget=ids)
+    assert [record.content for record in store.all(namespace="notes")] == ["second"]
+    store.restore(ids[0])
+    assert store_if(store, are_there, [], namespace="notes", forget=ids)
+    assert store.count(namespace="notes") == 0
