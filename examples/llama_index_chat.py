@@ -37,7 +37,12 @@ class Scripted(CustomLLM):
 def chat(store: MemoryStore, session: str, said: str, scripted: str) -> None:
     """Say one thing in a conversation of Ann's."""
     chats = BethinkDBChatStore(store=store, namespace="users/ann/chats")
-    block = RecallBlock(store=store, scope=Subtree("users/ann"), accept_short_term_memory=False)
+    block = RecallBlock(
+        store=store,
+        namespace="users/ann",
+        scope=Subtree("users/ann"),
+        accept_short_term_memory=False,
+    )
     memory = Memory(session_id=session, token_limit=4000, sql_store=chats, memory_blocks=[block])
     engine = SimpleChatEngine.from_defaults(llm=Scripted(answer=scripted), memory=memory)
     print(f"It answers: {engine.chat(said)}\n")

@@ -27,7 +27,12 @@ from pydantic import ValidationError
 
 from bethink import EVERYWHERE, MemoryRecord, MemoryStore, StoreClosedError, Subtree, segment
 from bethink.features.packing.layout import INTRODUCTION
-from bethink_adapters.llama_index import BethinkChatStore, BethinkDBChatStore, RecallBlock
+from bethink_adapters.llama_index import (
+    BethinkChatStore,
+    BethinkDBChatStore,
+    RecallBlock,
+    erase_user,
+)
 
 from .contract import (
     QUESTION,
@@ -122,7 +127,7 @@ def test_recalled_text_is_data_within_the_system_message(store: MemoryStore) -> 
 @takes_any_store
 def test_recalled_text_may_go_into_the_question(store: MemoryStore) -> None:
     store.store("Ann likes pizza Margherita.")
-    block = RecallBlock(store=store)
+    block = RecallBlock(store=store, namespace="default")
     memory = memory_of(BethinkDBChatStore(store=store), block, insert_method=InsertMethod.USER)
     for _ in range(2):
         assert turn(memory, "Which pizza?").count("Margherita") == 1
@@ -132,7 +137,7 @@ def test_recalled_text_may_go_into_the_question(store: MemoryStore) -> None:
 @takes_any_store
 def test_a_conversation_recalls_what_another_one_said(store: MemoryStore) -> None:
     chats = BethinkDBChatStore(store=store, namespace="users/ann/chats")
-    block = RecallBlock(store=store, scope=Subtree("users/ann"))
+    block = RecallBlock(store=store, namespace="default", scope=Subtree("users/ann"))
     turn(memory_of(chats, block, session="monday"), "I take my coffee with oat milk.")
     assert "oat milk" in turn(memory_of(chats, block, session="tuesday"), "How do I take coffee?")
 
@@ -141,7 +146,11 @@ def test_a_conversation_recalls_what_another_one_said(store: MemoryStore) -> Non
 def test_what_a_chat_store_archived_is_recalled_once(store: MemoryStore) -> None:
     chats = BethinkDBChatStore(store=store, namespace="users/ann/chats")
     block = RecallBlock(
-        store=store, scope=Subtree("users/ann"), accept_short_term_memory=False, tokenizer_fn=words
+        store=store,
+        namespace="users/ann",
+        scope=Subtree("users/ann"),
+        accept_short_term_memory=False,
+        tokenizer_fn=words,
     )
     monday = memory_of(chats, block, session="monday", token_limit=30, token_flush_size=5)
     for text in (
@@ -152,14 +161,14 @@ def test_what_a_chat_store_archived_is_recalled_once(store: MemoryStore) -> None
     assert asyncio.run(chats.count_messages("monday", MessageStatus.ARCHIVED)) > 1
     tuesday = memory_of(chats, block, session="tuesday")
     assert turn(tuesday, "How do I take coffee?").count("oat milk") == 1
-    assert store.all() == []
+    assert store.all(namespace="users/ann") == []
 
 
 def test_the_block_serves_a_memory_with_another_chat_store(store: MemoryStore) -> None:
     store.store("Ann likes pizza Margherita.")
 
     async def ask() -> str:
-        block = RecallBlock(store=store)
+        block = RecallBlock(store=store, namespace="default")
         memory = Memory.from_defaults(memory_blocks=[block], tokenizer_fn=words)
         await memory.aput(said("Which pizza?")[0])
         prompt = str(await memory.aget())
@@ -171,7 +180,7 @@ def test_the_block_serves_a_memory_with_another_chat_store(store: MemoryStore) -
 
 def test_the_last_user_message_is_what_is_asked(store: MemoryStore) -> None:
     store.store_many(["The cat is called Tom.", "The dog is called Rex."])
-    block = RecallBlock(store=store, k=1)
+    block = RecallBlock(store=store, namespace="default", k=1)
     assert "Tom" in shown(block, "What is the dog called?", "What is the cat called?")
     assert asyncio.run(block.aget(said("The cat?", role="assistant"))) == ""
     assert asyncio.run(block.aget()) == ""
@@ -179,7 +188,7 @@ def test_the_last_user_message_is_what_is_asked(store: MemoryStore) -> None:
 
 def test_what_the_conversation_holds_is_not_shown(store: MemoryStore) -> None:
     store.store("The cat is called Tom.")
-    block = RecallBlock(store=store)
+    block = RecallBlock(store=store, namespace="default")
     assert shown(block, "The cat is called Tom. ", "What is the cat called?") == ""
 
 
@@ -187,7 +196,7 @@ def test_what_the_conversation_holds_is_not_shown(store: MemoryStore) -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_an_agent_is_shown_what_its_question_recalls(store: MemoryStore) -> None:
     store.store("Ann likes pizza Margherita.")
-    block, chats = RecallBlock(store=store), BethinkDBChatStore(store=store)
+    block, chats = RecallBlock(store=store, namespace="default"), BethinkDBChatStore(store=store)
     memory = memory_of(chats, block, insert_method=InsertMethod.USER)
     model = Scripted(reply="Thought: I can answer.\nAnswer: Margherita", prompts=[])
 
@@ -201,7 +210,7 @@ def test_an_agent_is_shown_what_its_question_recalls(store: MemoryStore) -> None
 
 @takes_any_store
 def test_what_leaves_the_conversation_is_remembered(store: MemoryStore) -> None:
-    chats, block = BethinkDBChatStore(store=store), RecallBlock(store=store)
+    chats, block = BethinkDBChatStore(store=store), RecallBlock(store=store, namespace="default")
     memory = memory_of(
         chats, block, session="monday", token_flush_size=9, chat_history_token_ratio=0.04
     )
@@ -216,7 +225,7 @@ def test_what_leaves_the_conversation_is_remembered(store: MemoryStore) -> None:
 
 
 def test_what_is_handed_over_again_is_not_added_again(store: MemoryStore) -> None:
-    block = RecallBlock(store=store)
+    block = RecallBlock(store=store, namespace="default")
     for _ in range(2):
         asyncio.run(block.aput(said("ok", "Fine.", " ", "Hello \udc80"), session_id="monday"))
     asyncio.run(block.aput(said("ok"), session_id="tuesday"))
@@ -228,8 +237,53 @@ def test_what_is_handed_over_again_is_not_added_again(store: MemoryStore) -> Non
     ]
 
 
+def test_instructions_and_tools_are_no_speech(store: MemoryStore) -> None:
+    call = {"tool_calls": [{"id": "c", "function": {"name": "weather", "arguments": "{}"}}]}
+    messages = [
+        *said("Be brief.", role="system"),
+        *said("Always be brief.", role="developer"),
+        *said("Is it raining?"),
+        ChatMessage(role="assistant", content=None, additional_kwargs=call),
+        *said("rain", role="tool"),
+        *said("rain", role="function"),
+        *said("Yes.", role="assistant"),
+    ]
+    block = RecallBlock(store=store, namespace="default")
+    asyncio.run(block.aput(messages, session_id="monday"))
+    assert [record.content for record in store.all()] == ["Is it raining?", "Yes."]
+    asyncio.run(BethinkDBChatStore(store=store, namespace="chats").add_messages("s", messages))
+    found = store.all(namespace=Subtree("chats"))
+    assert len(found) == len(messages)
+    assert [record.content for record in found if record.content] == ["Is it raining?", "Yes."]
+
+
+def test_an_answer_given_anew_supersedes_the_answer(store: MemoryStore) -> None:
+    block = RecallBlock(store=store, namespace="default")
+    question = said("Where do I live?")
+    for answer in ("In Oslo.", "In Rome."):
+        asyncio.run(block.aput([*question, *said(answer, role="assistant")], session_id="monday"))
+    live = store.all()
+    assert [record.content for record in live] == ["Where do I live?", "In Rome."]
+    history = store.audit(live[1].key or "", namespace="default")
+    assert "In Oslo." in str(history)
+
+
+def test_a_text_said_again_in_another_batch_is_remembered_again(store: MemoryStore) -> None:
+    block = RecallBlock(store=store, namespace="default")
+    for city in ("Oslo", "Rome", "Oslo"):
+        told = [*said(f"I live in {city}."), *said("Noted.", role="assistant")]
+        asyncio.run(block.aput(told, from_short_term_memory=True, session_id="monday"))
+    homes = [record.content for record in store.all() if record.author == "user"]
+    assert homes == ["I live in Oslo.", "I live in Rome.", "I live in Oslo."]
+
+
+def test_a_block_asks_for_a_namespace(store: MemoryStore) -> None:
+    with pytest.raises(ValidationError, match="namespace"):
+        RecallBlock(store=store)  # type: ignore[call-arg]
+
+
 def test_what_was_forgotten_stays_forgotten(store: MemoryStore) -> None:
-    block = RecallBlock(store=store)
+    block = RecallBlock(store=store, namespace="default")
     asyncio.run(block.aput(said("My code is 1234.")))
     store.forget(namespace="default")
     asyncio.run(block.aput(said("My code is 1234.")))
@@ -237,7 +291,7 @@ def test_what_was_forgotten_stays_forgotten(store: MemoryStore) -> None:
 
 
 def test_a_block_may_leave_remembering_to_others(store: MemoryStore) -> None:
-    block = RecallBlock(store=store, accept_short_term_memory=False)
+    block = RecallBlock(store=store, namespace="default", accept_short_term_memory=False)
     asyncio.run(block.aput(said("Hi."), from_short_term_memory=True, session_id="s"))
     assert store.count() == 0
     asyncio.run(block.aput(said("Hi.")))
@@ -249,7 +303,7 @@ def test_a_block_that_is_too_large_keeps_its_best(store: MemoryStore, less: int)
     store.store_many(
         f"The spare key {number} lies under flowerpot {number}." for number in range(9)
     )
-    block = RecallBlock(store=store, tokenizer_fn=words, k=9)
+    block = RecallBlock(store=store, namespace="default", tokenizer_fn=words, k=9)
     whole = asyncio.run(block.aget(said(QUESTION)))
     rest = asyncio.run(block.atruncate(whole, less))
     assert rest is not None
@@ -261,7 +315,7 @@ def test_a_block_that_is_too_large_keeps_its_best(store: MemoryStore, less: int)
 
 def test_a_block_that_cannot_be_smaller_is_left_out(store: MemoryStore) -> None:
     store.store("The spare key lies under the flowerpot.")
-    block = RecallBlock(store=store, tokenizer_fn=words)
+    block = RecallBlock(store=store, namespace="default", tokenizer_fn=words)
     whole = asyncio.run(block.aget(said(QUESTION)))
     assert asyncio.run(block.atruncate(whole, 5)) is None
     assert asyncio.run(block.atruncate(whole, 5000)) is None
@@ -273,7 +327,7 @@ def test_a_memory_short_of_room_shows_the_best(store: MemoryStore) -> None:
     store.store_many(
         f"The spare key {number} lies under flowerpot {number}." for number in range(9)
     )
-    block = RecallBlock(store=store, tokenizer_fn=words, k=9)
+    block = RecallBlock(store=store, namespace="default", tokenizer_fn=words, k=9)
     prompts = [
         turn(memory_of(BethinkDBChatStore(store=store), block, token_limit=limit), QUESTION)
         for limit in (1000, 60)
@@ -288,7 +342,7 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
     store: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = MemoryStore()
-    block = RecallBlock(store=broken)
+    block = RecallBlock(store=broken, namespace="default")
     broken.close()
     memory = memory_of(BethinkDBChatStore(store=store), block, token_limit=30, token_flush_size=10)
     with caplog.at_level(logging.ERROR, "bethink_adapters"):
@@ -304,9 +358,9 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
 )
 def test_wrong_settings_are_refused(store: MemoryStore, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        RecallBlock(store=store, **wrong)
+        RecallBlock(store=store, **({"namespace": "default"} | wrong))
     with pytest.raises(ValidationError):
-        RecallBlock(store="memory.db")  # type: ignore[arg-type]
+        RecallBlock(store="memory.db", namespace="default")  # type: ignore[arg-type]
     for chats in (BethinkChatStore, BethinkDBChatStore):
         with pytest.raises(ValidationError):
             chats(store=store, namespace="")
@@ -314,7 +368,7 @@ def test_wrong_settings_are_refused(store: MemoryStore, wrong: dict[str, Any]) -
 
 @takes_any_store
 def test_no_dump_holds_the_store(store: MemoryStore) -> None:
-    block = RecallBlock(store=store)
+    block = RecallBlock(store=store, namespace="default")
     assert "store" not in block.model_dump()
     assert "MemoryStore" not in repr(block)
     memory = memory_of(BethinkDBChatStore(store=store), block)
@@ -397,6 +451,46 @@ def test_of_messages_set_at_once_one_set_stays() -> None:
         chats = BethinkChatStore(store=store)
         list(pool.map(lambda text: chats.set_messages("s", said(text, text)), "ab"))
         assert texts(chats.get_messages("s")) in (["a", "a"], ["b", "b"])
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda chats: [chats.delete_last_message("s")],
+        lambda chats: [chats.delete_message("s", 0)],
+        lambda chats: chats.delete_messages("s") or [],
+    ],
+    ids=["last", "at", "all"],
+)
+def test_of_takers_at_once_each_gets_other_messages(
+    take: Callable[[BethinkChatStore], list[ChatMessage | None]],
+) -> None:
+    with MeetingStore() as store, ThreadPoolExecutor(2) as pool:
+        chats = BethinkChatStore(store=store)
+        for message in said("a", "b"):
+            chats.add_message("s", message)
+        taken = [
+            message.content
+            for got in pool.map(take, [chats, chats])
+            for message in got
+            if message is not None
+        ]
+    assert sorted(taken) == ["a", "b"]
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_deleting_erases_on_request(tmp_path: Path, erase: bool) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryStore(path) as store:
+        chats = BethinkDBChatStore(store=store, erase=erase)
+        old = BethinkChatStore(store=store, erase=erase)
+        add(chats, "Quetzal one", "Quetzal two", "Quetzal three", "Quetzal four")
+        asyncio.run(chats.delete_oldest_messages("s", 1))
+        old.delete_last_message("s")
+        old.set_messages("s", said("Quetzal five"))
+        asyncio.run(chats.delete_messages("s"))
+        assert store.count(namespace=EVERYWHERE) == 0
+    assert (b"Quetzal" in path.read_bytes()) is not erase
 
 
 def test_any_text_is_a_key(chats: BethinkDBChatStore) -> None:
@@ -484,7 +578,6 @@ class TestContract(AdapterContract):
     """Each user has a running conversation and an earlier one; the block recalls from both."""
 
     not_applicable: ClassVar[Mapping[str, str]] = {
-        "erase user": "the adapter erases by namespace: `store.erase(namespace=...)`",
         "failed run": "the framework hands nothing over after a run that failed",
         "erased turn": "a turn without id that comes alone may be said again",
         "order": "a conversation that goes on hands nothing over before it is long",
@@ -510,6 +603,9 @@ class TestContract(AdapterContract):
 
     def remember(self, store: MemoryStore, user: str, text: str) -> None:
         asyncio.run(self.chats(store, user).add_messages("earlier", said(text)))
+
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(store, namespace=place(user))
 
     def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
         chats = self.chats(store, user)

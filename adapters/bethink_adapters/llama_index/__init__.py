@@ -1,36 +1,44 @@
 """LlamaIndex: a memory block that recalls, and chat stores that keep conversations.
 
     chats = BethinkDBChatStore(store=store, namespace="users/42/chats")
-    block = RecallBlock(store=store, scope=Subtree("users/42"), accept_short_term_memory=False)
+    block = RecallBlock(
+        store=store, namespace="users/42", scope=Subtree("users/42"), accept_short_term_memory=False
+    )
     memory = Memory.from_defaults(
         session_id="monday",
         chat_store=chats,
         memory_blocks=[block],
-        insert_method=InsertMethod.USER,  # a ReActAgent drops what a memory inserts as system
+        insert_method=InsertMethod.USER,  # a ReActAgent drops system messages of a memory
     )
     answer = await agent.run("Which pizza do I like?", memory=memory)
+    erase_user(store, namespace="users/42")    # conversations and memories; no byte stays
 
-The block shows the model what its last question recalls, here from all conversations of a user; no
-history holds that. With another chat store let it accept what conversations grew too long for: ours
-keeps that anyway, and it would be recalled twice.
+The block shows the model the memories that the last question recalls, here from all conversations
+of a user; no history holds the memories. With a chat store of another package, let the block accept
+messages that leave the conversation. Bethink's chat stores keep such messages anyway.
 ``BethinkChatStore`` is the chat store of the older ``ChatMemoryBuffer``.
+
+A run that failed leaves the question in the chat store, because LlamaIndex adds the question before
+the model answers.
 
 The block and ``BethinkChatStore`` run on llama-index-core 0.12.37 to 0.14.25; ``Memory`` takes
 ``BethinkDBChatStore`` from 0.14.24 on. When a store fails, the synchronous methods of ``Memory``
-tell of nested event loops instead of what failed; the others tell what.
+tell of nested event loops instead of the failure; the asynchronous methods tell the failure.
 
-Importing this package loads no part of LlamaIndex; what is named here is made when it is asked for.
+Importing this package loads no part of LlamaIndex; the first use of a class makes the class.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..shared.erasing import erase_user
+
 if TYPE_CHECKING:
     from .block import RecallBlock
     from .chat_stores import BethinkChatStore, BethinkDBChatStore
 
-__all__ = ["BethinkChatStore", "BethinkDBChatStore", "RecallBlock"]
+__all__ = ["BethinkChatStore", "BethinkDBChatStore", "RecallBlock", "erase_user"]
 
 
 def __getattr__(name: str) -> Any:
@@ -42,4 +50,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return sorted({*globals(), *__all__})

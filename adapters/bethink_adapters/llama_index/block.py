@@ -1,4 +1,4 @@
-"""The memory block: what the last user message recalls, and what was said before."""
+"""The memory block: recalls for the last user message, and remembers earlier messages."""
 
 from __future__ import annotations
 
@@ -31,25 +31,30 @@ else:
 
 _logger: Final = logging.getLogger(__name__)
 
+_MODELS: Final = ("assistant", "chatbot", "model")
+_SPEAKERS: Final = ("user", *_MODELS)
+
 
 class _Shown(str):
-    """The text of a block, with what it was packed from."""
+    """The text of a block, with the memories in the text."""
 
     packed: Packed
 
 
 class RecallBlock(_Block):
-    """Show the model what the last user message recalls; remember what was said before.
+    """Show the model memories that the last user message recalls; remember earlier messages.
 
     The best *k* memories of *scope* (default: *namespace*) that score at least *min_score*, and
     that the conversation does not hold already, are shown: as many as fit into *budget_tokens*, as
-    *tokenizer_fn* counts them, which is to be the ``Memory``'s own (default: LlamaIndex's). When
-    the ``Memory`` is short of room, the best of them that fit stay.
+    *tokenizer_fn* counts tokens. Give the tokenizer of the ``Memory`` (default: LlamaIndex's). When
+    the ``Memory`` is short of room, the best memories that fit stay.
 
-    What leaves the conversation is remembered in *namespace*, once for each conversation: with the
-    session as its thread, and without a time of its own, as LlamaIndex's messages have none. With
-    *accept_short_term_memory* False it is not, for a *scope* that holds the conversations itself. A
-    store that fails is logged, and the run goes on; a call of ``aput`` raises.
+    The words of users and models that leave the conversation are remembered in *namespace*, once in
+    a conversation: with the session as thread, and without a time, because LlamaIndex's messages
+    have none. Instructions, calls and results of tools are not remembered. With
+    *accept_short_term_memory* False nothing that leaves the conversation is remembered, for a
+    *scope* with the conversations. A store that fails is logged, and the run goes on; a call of
+    ``aput`` raises.
     """
 
     model_config: ClassVar[Any] = {"arbitrary_types_allowed": True, "extra": "forbid"}
@@ -57,7 +62,7 @@ class RecallBlock(_Block):
     store: MemoryStore
     name: str = "recalled"
     priority: int = 1
-    namespace: str = "default"
+    namespace: str
     scope: Scope | None = None
     k: int = DEFAULT_K
     min_score: float = 0.0
@@ -82,13 +87,14 @@ class RecallBlock(_Block):
         from_short_term_memory: bool = False,
         session_id: str | None = None,
     ) -> None:
-        """Remember what *messages* of a conversation say and is not known yet."""
+        """Remember the words of *messages* that are not known in the conversation *session_id*."""
         if from_short_term_memory and not self.accept_short_term_memory:
             return
         turns = [
-            turn(message.content, message.role.value)
+            turn(message.content, role, is_answer=role in _MODELS)
             for message in messages
-            if message.content and message.content.strip()
+            for role in [message.role.value]
+            if role in _SPEAKERS and message.content and message.content.strip()
         ]
         try:
             thread = thread_name(session_id)
@@ -98,13 +104,13 @@ class RecallBlock(_Block):
         except Exception:
             if not from_short_term_memory:
                 raise
-            _logger.exception("what was said could not be remembered; the run goes on")
+            _logger.exception("the words could not be remembered; the run goes on")
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         await self.aput(messages)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """Return the block of what is best in so many tokens less; None when nothing fits."""
+        """Return the block of the best memories in so many tokens less; None when nothing fits."""
         if not isinstance(content, _Shown):
             return None
         room = content.packed.tokens - tokens_to_truncate

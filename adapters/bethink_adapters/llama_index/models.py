@@ -1,4 +1,4 @@
-"""Our classes joined with LlamaIndex's own base classes, which are pydantic models."""
+"""Classes of bethink joined with the base classes of LlamaIndex, pydantic models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .chat_stores import BethinkChatStore, BethinkDBChatStore
 
 @cache
 def model(name: str) -> type[Any]:
-    """Return the class called *name*, which passes for LlamaIndex's own."""
+    """Return the class called *name*, a subclass of LlamaIndex's class."""
     with needs("llama-index-core", "llama-index"):
         from llama_index.core.memory import BaseMemoryBlock
         from llama_index.core.storage.chat_store.base import BaseChatStore
@@ -30,7 +30,7 @@ def model(name: str) -> type[Any]:
 
 
 def _joined(cls: type[Any], base: type[Any]) -> type[Any]:
-    """Return a model of the fields of *cls*, no dump of which shows the store."""
+    """Return a model of the fields of *cls*; no dump of the model shows the store."""
     from llama_index.core.bridge.pydantic import Field
 
     names = {name: getattr(cls, name) for name in ("__doc__", "__module__", "__qualname__")}
