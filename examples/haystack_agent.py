@@ -36,13 +36,13 @@ class Scripted:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, MemoryStore(Path(folder) / "memory.db") as store:
         generator = Scripted("Noted.", "With oat milk, as always.")
-        agent = Agent(chat_generator=generator, hooks=memory_hooks(store))
+        agent = Agent(chat_generator=generator, hooks=memory_hooks(store, namespace="users/ann"))
         for day, said in (
             ("monday", "I always take my coffee with oat milk."),
             ("tuesday", "How do I take my coffee?"),
         ):
-            of_ann = {"memory_namespace": "users/ann", "memory_thread": day}
-            result = agent.run([ChatMessage.from_user(said)], hook_context=of_ann)
+            messages = [ChatMessage.from_user(said)]
+            result = agent.run(messages, hook_context={"memory_thread": day})
             print(f"It answers: {result['last_message'].text}\n")
 
 

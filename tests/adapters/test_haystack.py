@@ -38,6 +38,7 @@ from bethink_adapters.haystack import (
     BethinkRetriever,
     RecallHook,
     RememberHook,
+    erase_user,
     memory_hooks,
 )
 from bethink_adapters.haystack.documents import narrowed
@@ -108,7 +109,7 @@ def texts(result: Mapping[str, Any]) -> list[str]:
 
 def test_recalled_text_is_data_in_front_of_the_question(store: MemoryStore) -> None:
     store.store("Ann likes pizza Margherita.")
-    result, prompts = run(memory_hooks(store), said("Hello.", "Which pizza?"))
+    result, prompts = run(memory_hooks(store, namespace="default"), said("Hello.", "Which pizza?"))
     greeting, block, question = prompts[0]
     assert (greeting, question) == ("Hello.", "Which pizza?")
     assert block.startswith(INTRODUCTION)
@@ -122,7 +123,9 @@ def test_it_is_shown_once_in_a_run_of_many_calls(store: MemoryStore) -> None:
     call = ChatMessage.from_assistant(tool_calls=[ToolCall("oven", {})])
     oven = Tool("oven", "Heat.", {"type": "object", "properties": {}}, lambda: "hot")
     reply = ChatMessage.from_assistant("Done.")
-    result, prompts = run(memory_hooks(store), said("Which pizza?"), call, reply, tools=[oven])
+    result, prompts = run(
+        memory_hooks(store, namespace="default"), said("Which pizza?"), call, reply, tools=[oven]
+    )
     assert [str(prompt).count("Margherita") for prompt in prompts] == [1, 1]
     assert texts(result) == ["Which pizza?", "", "", "Done."]
     after = store.get(kept.id)
@@ -132,7 +135,10 @@ def test_it_is_shown_once_in_a_run_of_many_calls(store: MemoryStore) -> None:
 
 def test_a_new_question_within_a_run_recalls_anew(store: MemoryStore) -> None:
     store.store_many(["The cat is called Tom.", "The dog is called Rex."])
-    recall, asked = RecallHook(store, k=1), state_of(*said("What is the cat called?"))
+    recall, asked = (
+        RecallHook(store, namespace="default", k=1),
+        state_of(*said("What is the cat called?")),
+    )
     recall.run(asked)
     asked.set("messages", said("What is the dog called?"))
     recall.run(asked)
@@ -144,13 +150,15 @@ def test_a_new_question_within_a_run_recalls_anew(store: MemoryStore) -> None:
 def test_what_the_conversation_holds_is_not_shown(store: MemoryStore) -> None:
     store.store("The cat is called Tom.")
     messages = said("The cat is called Tom. ", "What is the cat called?")
-    assert run(memory_hooks(store), messages)[1] == [[str(message.text) for message in messages]]
+    assert run(memory_hooks(store, namespace="default"), messages)[1] == [
+        [str(message.text) for message in messages]
+    ]
 
 
 def test_what_the_conversation_holds_in_parts_is_not_shown(store: MemoryStore) -> None:
     told = ChatMessage.from_user(content_parts=["My key is hidden.", "It is under a mat."])
-    run(memory_hooks(store), [told])
-    _, prompts = run(memory_hooks(store), [told, *said("Where is my key?")])
+    run(memory_hooks(store, namespace="default"), [told])
+    _, prompts = run(memory_hooks(store, namespace="default"), [told, *said("Where is my key?")])
     assert prompts == [["My key is hidden.\nIt is under a mat.", "Where is my key?"]]
 
 
@@ -160,7 +168,7 @@ def test_what_haystack_puts_for_what_it_took_out_is_no_question(store: MemorySto
         "[3 earlier messages were removed.]",
         meta={"context_compaction": {"strategy": "sliding_window"}},
     )
-    _, prompts = run(memory_hooks(store), [*said("Which pizza?"), note])
+    _, prompts = run(memory_hooks(store, namespace="default"), [*said("Which pizza?"), note])
     block, *rest = prompts[0]
     assert "Margherita" in block
     assert rest == ["Which pizza?", note.text]
@@ -170,21 +178,74 @@ def test_what_haystack_puts_for_what_it_took_out_is_no_question(store: MemorySto
 def test_what_is_said_is_remembered_once(store: MemoryStore) -> None:
     messages = [ChatMessage.from_system("Be kind."), *said("I am Ann.", " ")]
     for _ in range(2):
-        run(memory_hooks(store), messages, context={"memory_thread": "monday"})
+        run(memory_hooks(store, namespace="default"), messages, context={"memory_thread": "monday"})
     told = [(each.content, each.author, each.thread) for each in store.all()]
     assert told == [("I am Ann.", "user", "monday"), ("Noted.", "assistant", "monday")]
 
 
 def test_who_has_a_name_is_remembered_by_it(store: MemoryStore) -> None:
-    run(memory_hooks(store), [ChatMessage.from_user("I like tea.", name="Ann")])
+    run(
+        memory_hooks(store, namespace="default"), [ChatMessage.from_user("I like tea.", name="Ann")]
+    )
     assert store.all()[0].author == "Ann"
 
 
 def test_what_was_forgotten_stays_forgotten(store: MemoryStore) -> None:
-    run(memory_hooks(store), said("My code is 1234."))
+    run(memory_hooks(store, namespace="default"), said("My code is 1234."))
     store.forget(namespace="default")
-    run(memory_hooks(store), said("My code is 1234."))
+    run(memory_hooks(store, namespace="default"), said("My code is 1234."))
     assert store.count() == 0
+
+
+def test_erased_turns_of_the_history_stay_away(store: MemoryStore) -> None:
+    hooks = memory_hooks(store, namespace="default")
+    first, _ = run(hooks, said("My code is 1234."))
+    assert erase_user(store, namespace="default") == 2
+    run(hooks, [*first["messages"], *said("Good morning.")], ChatMessage.from_assistant("Hello."))
+    assert [record.content for record in store.all()] == ["Good morning.", "Hello."]
+
+
+def test_an_answer_given_anew_supersedes_the_answer(store: MemoryStore) -> None:
+    hooks = memory_hooks(store, namespace="default")
+    for answer in ("In Oslo.", "In Rome."):
+        run(hooks, said("Where do I live?"), ChatMessage.from_assistant(answer))
+    live = store.all()
+    assert [record.content for record in live] == ["Where do I live?", "In Rome."]
+    assert "In Oslo." in str(store.audit(live[1].key or "", namespace="default"))
+
+
+def test_notices_of_haystacks_hooks_are_no_speech(store: MemoryStore) -> None:
+    asking = pytest.importorskip("haystack.hooks.human_in_the_loop.strategies")
+    budgets = pytest.importorskip("haystack.hooks.budget.hooks")
+    store.store("Ann likes pizza Margherita.")
+    changed = asking.MODIFICATION_FEEDBACK_TEMPLATE.format(
+        tool_name="oven", final_tool_params={"heat": 200}
+    )
+    hooks = memory_hooks(store, namespace="default")
+    messages = [*said("Which pizza?", changed)]
+    stopped = ChatMessage.from_assistant(budgets._FINAL_MESSAGE_TEXT)
+    _, prompts = run(hooks, messages, stopped)
+    assert "Margherita" in prompts[0][0]
+    assert [record.content for record in store.all()][1:] == ["Which pizza?"]
+
+
+def test_the_words_of_a_failed_run_are_remembered_with_the_next_run(store: MemoryStore) -> None:
+    class Failing(Scripted):
+        def run(self, messages: list[ChatMessage], tools: Any = None) -> Any:
+            raise ConnectionError("no model")
+
+    hooks = memory_hooks(store, namespace="default")
+    with pytest.raises(Exception, match="no model"):
+        Agent(chat_generator=component(Failing)(), hooks=hooks).run(said("I am Ann."))
+    assert store.count() == 0
+    run(hooks, said("I am Ann.", "Are you there?"))
+    assert [each.content for each in store.all()] == ["I am Ann.", "Are you there?", "Noted."]
+
+
+def test_hooks_ask_for_a_namespace(store: MemoryStore) -> None:
+    for make in (memory_hooks, RecallHook, RememberHook):
+        with pytest.raises(TypeError, match="namespace"):
+            make(store)  # type: ignore[call-arg]
 
 
 def test_a_run_may_have_its_own_namespace(store: MemoryStore) -> None:
@@ -202,7 +263,9 @@ def test_a_run_may_have_its_own_namespace(store: MemoryStore) -> None:
 def test_a_run_with_a_wrong_context_goes_on_and_is_remembered_nowhere(
     store: MemoryStore, caplog: pytest.LogCaptureFixture, wrong: Mapping[str, Any]
 ) -> None:
-    result, _ = run(memory_hooks(store), said("My code is 1234."), context=wrong)
+    result, _ = run(
+        memory_hooks(store, namespace="default"), said("My code is 1234."), context=wrong
+    )
     assert texts(result) == ["My code is 1234.", "Noted."]
     assert store.count() == 0
     assert "could not be remembered" in caplog.text
@@ -210,7 +273,9 @@ def test_a_run_with_a_wrong_context_goes_on_and_is_remembered_nowhere(
 
 def test_remembering_may_be_left_out(store: MemoryStore) -> None:
     store.store("Ann likes pizza Margherita.")
-    result, prompts = run(memory_hooks(store, remember=False), said("Which pizza?"))
+    result, prompts = run(
+        memory_hooks(store, namespace="default", remember=False), said("Which pizza?")
+    )
     assert "Margherita" in prompts[0][0]
     assert "Margherita" not in str(result)
     assert store.count() == 1
@@ -219,7 +284,7 @@ def test_remembering_may_be_left_out(store: MemoryStore) -> None:
 def test_an_agent_may_run_asynchronously(store: MemoryStore) -> None:
     store.store("Ann likes pizza Margherita.")
     generator = Scripted()
-    agent = Agent(chat_generator=generator, hooks=memory_hooks(store))
+    agent = Agent(chat_generator=generator, hooks=memory_hooks(store, namespace="default"))
     result = asyncio.run(agent.run_async(said("Which pizza?")))
     assert "Margherita" in generator.prompts[0][0]
     assert texts(result) == ["Which pizza?", "Noted."]
@@ -229,7 +294,7 @@ def test_an_agent_may_run_asynchronously(store: MemoryStore) -> None:
 def test_a_failing_store_is_logged_and_the_run_goes_on(
     store: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hooks = memory_hooks(store)
+    hooks = memory_hooks(store, namespace="default")
     store.close()
     with caplog.at_level(logging.ERROR, "bethink_adapters"):
         result, _ = run(hooks, said("Which pizza?"))
@@ -239,8 +304,8 @@ def test_a_failing_store_is_logged_and_the_run_goes_on(
 
 
 def test_an_agent_closes_the_file_it_opened(tmp_path: Path, store: MemoryStore) -> None:
-    of_file = memory_hooks(tmp_path / "memory.db")
-    for hooks in (of_file, memory_hooks(store)):
+    of_file = memory_hooks(tmp_path / "memory.db", namespace="default")
+    for hooks in (of_file, memory_hooks(store, namespace="default")):
         agent = Agent(chat_generator=Scripted(), hooks=hooks)
         agent.run(said("I am Ann."))
         agent.close()
@@ -252,13 +317,13 @@ def test_an_agent_closes_the_file_it_opened(tmp_path: Path, store: MemoryStore) 
 
 def test_a_hook_stands_where_it_works(store: MemoryStore) -> None:
     with pytest.raises(ValueError, match="before_llm"):
-        run({"after_run": [RecallHook(store)]}, said("Hi."))
+        run({"after_run": [RecallHook(store, namespace="default")]}, said("Hi."))
 
 
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:
     for wrong in ({"k": 0}, {"namespace": ""}, {"budget_tokens": -1}):
         with pytest.raises(ValidationError):
-            memory_hooks(store, **wrong)
+            memory_hooks(store, **({"namespace": "default"} | wrong))
     with pytest.raises(ValidationError):
         BethinkDocumentStore(store, namespace="")
     with pytest.raises(ValidationError):
@@ -328,6 +393,22 @@ def test_documents_are_written_all_or_none(documents: BethinkDocumentStore) -> N
     new = Document(id="1", content="new")
     assert documents.write_documents([one, new], DuplicatePolicy.OVERWRITE) == 2
     assert documents.filter_documents() == [two, new]
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_deleting_documents_erases_on_request(tmp_path: Path, erase: bool) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryStore(path) as store:
+        documents = BethinkDocumentStore(store, erase=erase)
+        for text in ("Quetzal old", "Quetzal new"):
+            document = Document(id="1", content=text, meta={"of": "ann"})
+            documents.write_documents([document], DuplicatePolicy.OVERWRITE)
+        documents.write_documents([Document(id="2", content="Quetzal by id")])
+        of_ann = {"field": "meta.of", "operator": "==", "value": "ann"}
+        assert documents.delete_by_filter(of_ann) == 1
+        documents.delete_documents(["2"])
+        assert documents.count_documents() == 0
+    assert (b"Quetzal" in path.read_bytes()) is not erase
 
 
 @pytest.mark.parametrize("nothing", [{}, None])
@@ -509,7 +590,6 @@ class TestContract(AdapterContract):
     """Each user has a conversation, which Haystack leaves to its caller to keep."""
 
     not_applicable: ClassVar[Mapping[str, str]] = {
-        "erase user": "the adapter erases by namespace: `store.erase(namespace=...)`",
         "failed run": "the framework hands nothing over after a run that failed",
         "erased turn": "a turn without id that comes alone may be said again",
     }
@@ -548,6 +628,9 @@ class TestContract(AdapterContract):
 
     def remember(self, store: MemoryStore, user: str, text: str) -> None:
         self.documents(store, user).write_documents([Document(content=text)])
+
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(store, namespace=place(user))
 
     def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
         found = BethinkRetriever(self.documents(store, user), top_k=50).run(query)["documents"]

@@ -1,22 +1,25 @@
 """Haystack: hooks that give an agent a memory, a document store, and a retriever for both.
 
-    agent = Agent(chat_generator=generator, hooks=memory_hooks("agent.db"))
-    agent.run(messages, hook_context={"memory_namespace": "users/42", "memory_thread": "monday"})
+    agent = Agent(chat_generator=generator, hooks=memory_hooks(store, namespace="users/42"))
+    agent.run(messages, hook_context={"memory_thread": "monday"})
+    erase_user(store, namespace="users/42")    # no byte stays
 
-    documents = BethinkDocumentStore("agent.db")
+    documents = BethinkDocumentStore(store)
     pipeline.add_component("retriever", BethinkRetriever(documents))
 
-What was recalled is shown to the model and is in no result of the agent. The namespace of a user's
-memories may be that of a document store, so that a retriever finds them, too.
+The model reads recalled memories; no result of the agent has recalled memories. A document store
+may have the namespace of a user's memories: a retriever then finds the memories, too. Everywhere,
+the path of a file may stand for the *store*.
 
-Runs on haystack-ai 3.0 to 3.4. Importing this package loads no part of Haystack. What was dumped is
-loaded again by a Haystack that is allowed to: ``HAYSTACK_DESERIALIZATION_ALLOWLIST``.
+Runs on haystack-ai 3.0 to 3.4. Importing this package loads no part of Haystack. Haystack loads
+dumped hooks and stores only with permission: ``HAYSTACK_DESERIALIZATION_ALLOWLIST``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..shared.erasing import erase_user
 from .document_store import BethinkDocumentStore
 from .hooks import RecallHook, RememberHook, memory_hooks
 
@@ -28,6 +31,7 @@ __all__ = [
     "BethinkRetriever",
     "RecallHook",
     "RememberHook",
+    "erase_user",
     "memory_hooks",
 ]
 

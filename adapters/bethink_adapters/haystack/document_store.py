@@ -1,9 +1,9 @@
-"""A document store that finds by words and by vectors: documents as records of a namespace."""
+"""A document store with search by words and vectors: documents are records of a namespace."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryRecord, ValidationError
@@ -20,19 +20,23 @@ if TYPE_CHECKING:
 
 Filters = Mapping[str, Any] | None
 
-_writing: Final = threading.Lock()  # of two writes at once both would find an id free
+_writing: Final = threading.Lock()  # two writes at once would both find an id free
 
 
 class BethinkDocumentStore(MetaFields):
-    """The documents of one *namespace* of a *store*, which is one that is open, or a file's path.
+    """The documents of one *namespace* of a *store*, an open store or the path of a file.
 
-    A store that is given open stays the caller's to close. Filters are Haystack's. Memories in the
-    namespace are documents, too, with who said them, where and when among their meta.
+    An open *store* stays open. Filters are Haystack's. Memories in the namespace are documents,
+    too, with author, thread, category and time among the meta. Deleting forgets documents; with
+    *erase*, no byte of the documents stays.
     """
 
-    def __init__(self, store: Location, *, namespace: str = "documents") -> None:
+    def __init__(
+        self, store: Location, *, namespace: str = "documents", erase: bool = False
+    ) -> None:
         self.namespace = check_namespace(namespace)
         self.store = opened(store)
+        self.erase = erase
         self._vectors = f"haystack/{namespace}"
 
     def count_documents(self) -> int:
@@ -40,15 +44,15 @@ class BethinkDocumentStore(MetaFields):
         return self.store.count(namespace=self.namespace)
 
     def filter_documents(self, filters: Filters = None) -> list[Document]:
-        """Return the documents that pass *filters*, in the order in which they were written."""
+        """Return the documents that pass *filters*, in the order of writing."""
         return [document for _, document in self._passing(filters)]
 
     def write_documents(
         self, documents: list[Document], policy: DuplicatePolicy | None = None
     ) -> int:
-        """Write *documents*, all or none; return how many were.
+        """Write all *documents* or none; return the number of written documents.
 
-        One whose id is there already is an error, unless the *policy* is to skip or to overwrite.
+        A known id raises ``DuplicateDocumentError``, unless the *policy* is to skip or overwrite.
         """
         from haystack.document_stores.types import DuplicatePolicy
 
@@ -67,22 +71,26 @@ class BethinkDocumentStore(MetaFields):
         return len(new)
 
     def delete_documents(self, document_ids: list[str]) -> None:
-        """Forget the documents with these ids; an unknown one is passed over."""
-        self.store.forget(namespace=self.namespace, where=_of(document_ids))
+        """Forget, or with ``erase`` erase, the documents with the ids; unknown ids are no error."""
+        self._delete(namespace=self.namespace, where=_of(document_ids))
 
     def delete_all_documents(self) -> None:
-        """Forget all documents."""
-        self.store.forget(namespace=self.namespace)
+        """Forget, or with ``erase`` erase, all documents."""
+        self._delete(namespace=self.namespace)
 
     def delete_by_filter(self, filters: Mapping[str, Any]) -> int:
-        """Forget the documents that pass *filters*, which must say something; return how many."""
-        ids = [record.id for record, _ in self._passing(_filled(filters))]
-        return self.store.forget(ids)
+        """Forget, or with ``erase`` erase, the documents that pass *filters*; return the number.
+
+        Empty *filters* raise ``FilterError``.
+        """
+        ids = [document.id for _, document in self._passing(_filled(filters))]
+        self.delete_documents(ids)
+        return len(ids)
 
     def update_by_filter(self, filters: Mapping[str, Any], meta: Mapping[str, Any]) -> int:
-        """Set *meta* fields of the documents that pass *filters*; return how many.
+        """Set *meta* fields of the documents that pass *filters*; return the number.
 
-        The *filters* must say something.
+        Empty *filters* raise ``FilterError``.
         """
         found = [record for record, _ in self._passing(_filled(filters))]
         for record in found:
@@ -100,8 +108,8 @@ class BethinkDocumentStore(MetaFields):
     ) -> list[Document]:
         """Return the *top_k* documents most relevant to *query*, with scores, best first.
 
-        With an *embedding*, documents are compared by the ones they were written with, and those
-        that have none are found by their words alone. What is not alike at all is not returned.
+        With an *embedding*, documents are compared by the written embeddings; words alone find
+        documents without embeddings. Documents with nothing in common are not returned.
         """
         where = None
         if filters:
@@ -117,17 +125,23 @@ class BethinkDocumentStore(MetaFields):
         return [to_document(hit.memory, hit.score) for hit in found]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what makes this store again; the file itself stays where it is."""
+        """Return the settings as data, with the path of the file."""
         from haystack import default_to_dict
 
-        return default_to_dict(self, store=path_of(self.store), namespace=self.namespace)
+        return default_to_dict(
+            self, store=path_of(self.store), namespace=self.namespace, erase=self.erase
+        )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Open the store that ``to_dict`` was asked of."""
+        """Open the store of the data of ``to_dict``."""
         from haystack import default_from_dict
 
         return default_from_dict(cls, data)
+
+    @property
+    def _delete(self) -> Callable[..., int]:
+        return self.store.erase if self.erase else self.store.forget
 
     def _there(self, where: Mapping[str, Any] | None) -> list[MemoryRecord]:
         return self.store.all(namespace=self.namespace, where=where)
@@ -152,22 +166,22 @@ class BethinkDocumentStore(MetaFields):
 
 
 def _of(document_ids: Sequence[str]) -> dict[str, Any]:
-    """Return the filter of the documents with these ids."""
+    """Return the filter of the documents with the ids."""
     return {"$or": [_keyed(document_ids), _keyless(document_ids)]}
 
 
 def _keyed(document_ids: Sequence[str]) -> dict[str, Any]:
-    """Return the filter of the documents that were written with these ids."""
+    """Return the filter of the documents written with the ids."""
     return {"key": {"$in": list(document_ids)}}
 
 
 def _keyless(document_ids: Sequence[str]) -> dict[str, Any]:
-    """Return the filter of the memories whose own ids these are, for they have no key."""
+    """Return the filter of the memories without keys that have the ids."""
     return {"key": {"$exists": False}, "id": {"$in": list(document_ids)}}
 
 
 def _unknown(documents: list[Document], known: set[str], *, skip: bool) -> list[Document]:
-    """Return the documents whose ids are not *known*; without *skip*, refuse the others."""
+    """Return the documents with unknown ids; without *skip*, refuse *known* ids."""
     from haystack.document_stores.errors import DuplicateDocumentError
 
     new = []
@@ -181,7 +195,7 @@ def _unknown(documents: list[Document], known: set[str], *, skip: bool) -> list[
 
 
 def _filled(filters: Filters) -> Mapping[str, Any]:
-    """Return *filters* unless they are empty, as they are when something went wrong."""
+    """Return *filters*; raise ``FilterError`` for empty filters, the sign of a mistake."""
     from haystack.errors import FilterError
 
     if not filters:

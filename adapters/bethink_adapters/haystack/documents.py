@@ -1,4 +1,4 @@
-"""Documents as records: the text and meta of a document are those of its record."""
+"""Documents as records, with the text and the meta of the documents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOLD: Final = ("author", "thread", "category", "occurred_at")
 def to_item(document: Document, vector_name: str) -> dict[str, Any]:
     """Return *document* as arguments of ``MemoryStore.store``.
 
-    What no other field of the record says is kept as its value, embeddings to the last bit.
+    The value of the record keeps all further fields, embeddings to the last bit.
     """
     data = document.to_dict(flatten=False)
     text, embedding = data.pop("content"), data.pop("embedding")
@@ -41,7 +41,7 @@ def to_item(document: Document, vector_name: str) -> dict[str, Any]:
 
 
 def to_document(record: MemoryRecord, score: float | None = None) -> Document:
-    """Return the document that ``to_item`` was given, or a memory as a document."""
+    """Return the document of a record by ``to_item``, or a memory as a document."""
     from haystack import Document
 
     document = record.value.get("document") if isinstance(record.value, Mapping) else None
@@ -58,10 +58,10 @@ def to_document(record: MemoryRecord, score: float | None = None) -> Document:
 
 
 def narrowed(filters: object) -> dict[str, Any] | None:
-    """Return what a record must be like so that its document can pass *filters*; None if unknown.
+    """Return a filter of the records of documents that can pass *filters*; None if unknown.
 
-    Haystack's filters compare more loosely than ours: dates however they are written, 1 with True.
-    So this only spares reading most of what does not pass, and has no say in what does.
+    Haystack's filters compare more loosely than bethink's: dates in any notation, 1 with True. So
+    the filter only spares reading most documents that do not pass; Haystack's filter decides.
     """
     if not isinstance(filters, Mapping):
         return None
@@ -80,11 +80,11 @@ def narrowed(filters: object) -> dict[str, Any] | None:
 
 
 def _is_plain(value: object) -> bool:
-    """Tell whether *value* is a text that is equal to itself alone."""
+    """Return whether *value* is a text, and equal to no other value for Haystack."""
     return isinstance(value, str) and not value[:1].isdigit() and value.isprintable()
 
 
 def unique(values: Sequence[Any]) -> list[Any]:
-    """Return *values* without None and what comes again, told apart by type, sorted as text."""
+    """Return the different *values* without None, told apart by type, sorted as text."""
     distinct = {(str(value), type(value).__name__): value for value in values if value is not None}
     return [distinct[key] for key in sorted(distinct)]

@@ -1,8 +1,9 @@
-"""Hooks of an agent: one shows what its question recalls, one remembers what was said."""
+"""Hooks of an agent: ``RecallHook`` shows memories, ``RememberHook`` remembers the words said."""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
@@ -20,18 +21,24 @@ if TYPE_CHECKING:
 _logger: Final = logging.getLogger(__name__)
 
 _MARK: Final = "bethink"
-_COMPACTED: Final = "context_compaction"  # Haystack's mark of what stands for what it took out
+_COMPACTED: Final = "context_compaction"  # Haystack's mark of a text in place of messages
 _SPEAKERS: Final = ("user", "assistant")
+
+_NOTICE: Final = re.compile(
+    r"The parameters for tool '[^']*' were updated by the user to:"
+    r"|The Agent stopped because the token budget was exceeded\.$"
+)
+"""The beginnings of the texts of Haystack's hooks that stand among the words without a mark."""
 
 
 def memory_hooks(
-    store: Location, *, namespace: str = "default", remember: bool = True, **options: Any
+    store: Location, *, namespace: str, remember: bool = True, **options: Any
 ) -> dict[Any, list[Any]]:
     """Return the ``hooks`` that let an ``Agent`` recall from, and remember in, a namespace.
 
-    The *options* are those of ``RecallHook``. A run may have a namespace of its own:
-    ``agent.run(messages, hook_context={"memory_namespace": "users/42"})``; "memory_thread" in it
-    names the conversation. With *remember* False nothing is remembered.
+    The *options* are options of ``RecallHook``. A run may name a different namespace:
+    ``agent.run(messages, hook_context={"memory_namespace": "users/42"})``; "memory_thread" names
+    the conversation. With *remember* False nothing is remembered.
     """
     recall = RecallHook(store, namespace=namespace, **options)
     kept = RememberHook(recall.store, namespace=namespace if remember else None)
@@ -39,25 +46,25 @@ def memory_hooks(
 
 
 class _OnStore:
-    """A hook on a *store* that is open and stays so, or on that of a file, open until ``close``."""
+    """A hook on an open *store*, which stays open, or on a file, open until ``close``."""
 
     def __init__(self, store: Location) -> None:
         self.store = opened(store)
         self._owns_store = self.store is not store
 
     def close(self) -> None:
-        """Close the store if this hook opened it; the agent calls this when it is closed."""
+        """Close the store if the hook opened the store; a closing agent calls this method."""
         if self._owns_store:
             self.store.close()
 
 
 class RecallHook(_OnStore):
-    """Show the model what the last user message recalls, in front of that message.
+    """Show the model the memories that the last user message recalls, in front of the message.
 
     The best *k* memories of *namespace* that score at least *min_score*, and that the conversation
     does not hold already, are shown: as many as fit into *budget_tokens*, as *count_tokens* counts
-    them (default: an estimate). A store that fails is logged and shows nothing. Only a
-    ``RememberHook`` takes what was shown out of the result, so an agent needs both.
+    (default: an estimate). A store that fails is logged and shows nothing. Only a ``RememberHook``
+    takes the shown memories out of the result, so an agent needs both hooks.
     """
 
     allowed_hook_points: ClassVar = ("before_llm",)
@@ -66,7 +73,7 @@ class RecallHook(_OnStore):
         self,
         store: Location,
         *,
-        namespace: Scope = "default",
+        namespace: Scope,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
@@ -78,7 +85,7 @@ class RecallHook(_OnStore):
         )
 
     def run(self, state: State) -> None:
-        """Show what is recalled, once for each question."""
+        """Show the recalled memories, once for each question."""
         asked = _asked(state)
         if asked:
             self._show(
@@ -86,7 +93,7 @@ class RecallHook(_OnStore):
             )
 
     async def run_async(self, state: State) -> None:
-        """Show what is recalled, without keeping the event loop waiting."""
+        """Show the recalled memories, without keeping the event loop waiting."""
         asked = _asked(state)
         if asked:
             namespace = _context(state, "namespace")
@@ -102,7 +109,7 @@ class RecallHook(_OnStore):
         _replace(state, messages)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what makes this hook again; *count_tokens* must be a function of a module."""
+        """Return the settings as data; *count_tokens* must be a function of a module."""
         from haystack import default_to_dict
         from haystack.utils import serialize_callable
 
@@ -122,7 +129,7 @@ class RecallHook(_OnStore):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Make the hook that ``to_dict`` was asked of."""
+        """Make a hook from the data of ``to_dict``."""
         from haystack import default_from_dict
         from haystack.utils import deserialize_callable
 
@@ -133,62 +140,66 @@ class RecallHook(_OnStore):
 
 
 class RememberHook(_OnStore):
-    """Remember what was said in a run, and take what was only shown out of its result.
+    """Remember the words of a run in *namespace*, and take shown memories out of the result.
 
-    *namespace* is where; None remembers nothing. A conversation that is handed over again adds
-    nothing. A store that fails is logged.
+    A *namespace* of None remembers nothing. A conversation that is handed over again adds nothing,
+    and erased turns of the history stay away. Texts of Haystack's hooks, for compaction, budgets
+    and changed calls, are no words of a speaker. A store that fails is logged.
+
+    Haystack hands over no run that failed: the words are remembered with the next run that has the
+    words among the messages.
     """
 
     allowed_hook_points: ClassVar = ("after_run",)
 
-    def __init__(self, store: Location, *, namespace: str | None = "default") -> None:
+    def __init__(self, store: Location, *, namespace: str | None) -> None:
         super().__init__(store)
         self.namespace = None if namespace is None else check_namespace(namespace)
 
     def run(self, state: State) -> None:
-        """Remember what users and the agent said."""
+        """Remember the words of users and the agent."""
         messages = _conversation(state)
         _replace(state, messages)
         if self.namespace is None:
             return
         namespace, thread = _context(state, "namespace"), _context(state, "thread")
         try:
+            asked = max((at for at, each in enumerate(messages) if _is_question(each)), default=0)
             turns = [
                 turn(
                     "\n".join(message.texts),
                     message.name or message.role.value,
                     is_answer=message.role.value == "assistant",
+                    is_old=number < asked,
                 )
-                for message in messages
-                if message.role.value in _SPEAKERS
-                and _COMPACTED not in message.meta
-                and "".join(message.texts).strip()
+                for number, message in enumerate(messages)
+                if _is_spoken(message)
             ]
             place = self.namespace if namespace is None else namespace
             add_turns(self.store, turns, namespace=place, thread=thread_name(thread))
         except Exception:
-            _logger.exception("what was said could not be remembered; the run goes on")
+            _logger.exception("the words could not be remembered; the run goes on")
 
     async def run_async(self, state: State) -> None:
-        """Remember what was said, without keeping the event loop waiting."""
+        """Remember the words, without keeping the event loop waiting."""
         await finish_in_thread(self.run, state)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what makes this hook again."""
+        """Return the settings as data."""
         from haystack import default_to_dict
 
         return default_to_dict(self, store=path_of(self.store), namespace=self.namespace)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Make the hook that ``to_dict`` was asked of."""
+        """Make a hook from the data of ``to_dict``."""
         from haystack import default_from_dict
 
         return default_from_dict(cls, data)
 
 
 def _asked(state: State) -> tuple[str, set[str]] | None:
-    """Return the last question and all that is said; None if what it recalls is shown already."""
+    """Return the last question and all texts; None if memories for the question are shown."""
     messages = state.data["messages"]
     places = [place for place, message in enumerate(messages) if _is_question(message)]
     if not places or (places[-1] and _is_shown(messages[places[-1] - 1])):
@@ -202,8 +213,18 @@ def _conversation(state: State) -> list[ChatMessage]:
 
 
 def _is_question(message: ChatMessage) -> bool:
-    is_said = not _is_shown(message) and _COMPACTED not in message.meta
-    return message.role.value == "user" and is_said
+    return message.role.value == "user" and not _is_shown(message) and not _is_notice(message)
+
+
+def _is_spoken(message: ChatMessage) -> bool:
+    """Return whether *message* has words of a user or the agent."""
+    has_words = bool("".join(message.texts).strip())
+    return message.role.value in _SPEAKERS and has_words and not _is_notice(message)
+
+
+def _is_notice(message: ChatMessage) -> bool:
+    """Return whether a hook of Haystack wrote *message*."""
+    return _COMPACTED in message.meta or bool(_NOTICE.match("\n".join(message.texts)))
 
 
 def _is_shown(message: ChatMessage) -> bool:
@@ -215,6 +236,6 @@ def _replace(state: State, messages: list[ChatMessage]) -> None:
 
 
 def _context(state: State, name: str) -> str | None:
-    """Return what the run was told of its memory."""
+    """Return the namespace or the thread of the run, as *name* says."""
     told: str | None = (state.data.get("hook_context") or {}).get(f"memory_{name}")
     return told

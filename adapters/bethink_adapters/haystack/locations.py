@@ -1,4 +1,4 @@
-"""The store behind a component of a pipeline, which can be dumped and made again."""
+"""The store behind a component of a pipeline; the path is part of a dump."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Location: TypeAlias = MemoryStore | str | os.PathLike[str]
 
 
 def opened(store: Location) -> MemoryStore:
-    """Return *store*, or the one at that path."""
+    """Return *store*, or the store at the path."""
     return store if isinstance(store, MemoryStore) else MemoryStore(store)
 
 

@@ -1,4 +1,4 @@
-"""What a document store can tell about the meta fields of its documents."""
+"""Counts and values of the meta fields of the documents in a document store."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class MetaFields(ABC):
     def count_unique_metadata_by_filter(
         self, filters: Mapping[str, Any], metadata_fields: list[str]
     ) -> dict[str, int]:
-        """Count the different values that fields have in the documents that pass *filters*."""
+        """Count the different values of fields in the documents that pass *filters*."""
         metas = [document.meta for document in self.filter_documents(filters)]
         names = [field.removeprefix("meta.") for field in metadata_fields]
         return {name: len(unique([meta.get(name) for meta in metas])) for name in names}
 
     def get_metadata_fields_info(self) -> dict[str, dict[str, str]]:
-        """Return the fields that documents have, and their types."""
+        """Return the fields of all documents, and the types of the fields."""
         fields: dict[str, dict[str, str]] = {}
         for document in self.filter_documents():
             for name, value in document.meta.items():
@@ -60,9 +60,9 @@ class MetaFields(ABC):
         size: int = 10,
         filters: Mapping[str, Any] | None = None,
     ) -> tuple[list[Any], int]:
-        """Return a page of the different values, and how many there are.
+        """Return a page of the different values, and the number of all different values.
 
-        With a *search_term*, only those that contain it, in upper or lower case.
+        With a *search_term*, count only values with the term, in upper or lower case.
         """
         term = (search_term or "").lower()
         values = self._values(metadata_field, filters)

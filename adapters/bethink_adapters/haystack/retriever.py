@@ -48,7 +48,7 @@ class _Retriever:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what makes this retriever again."""
+        """Return the settings as data."""
         from haystack import default_to_dict
 
         return default_to_dict(
@@ -61,7 +61,7 @@ class _Retriever:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Make the retriever that ``to_dict`` was asked of."""
+        """Make a retriever from the data of ``to_dict``."""
         from haystack import default_from_dict
 
         given = data["init_parameters"]

@@ -271,7 +271,7 @@ def _marked(status: MessageStatus) -> dict[str, str]:
 
 
 def _item(message: ChatMessage, status: MessageStatus) -> dict[str, Any]:
-    """Return *message* as arguments of ``MemoryStore.store``; the text of speech can be recalled."""
+    """Return *message* as arguments of ``MemoryStore.store``; speech can be recalled."""
     text = (message.content or "") if message.role.value in _SPEAKERS else ""
     return {
         "content": storable(text, MAX_CONTENT),
