@@ -470,7 +470,7 @@ def test_of_takers_at_once_each_gets_other_messages(
         for message in said("a", "b"):
             chats.add_message("s", message)
         taken = [
-            message.content
+            str(message.content)
             for got in pool.map(take, [chats, chats])
             for message in got
             if message is not None
