@@ -13,6 +13,7 @@ import itertools
 import sys
 import tempfile
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +83,11 @@ def measure(size: int = MESSAGES) -> list[Measured]:
         told = messages(size)
         for chats in (ours, theirs):
             for number in range(CONVERSATIONS):
-                run(lambda each, key=f"short {number}": each.add_messages(key, told[:10]))(chats)
-            run(lambda each: each.add_messages("long", told))(chats)
+                loop.run_until_complete(chats.add_messages(f"short {number}", told[:10]))
+            loop.run_until_complete(chats.add_messages("long", told))
         try:
             return [
-                Measured.of(name, ours, theirs, rounds, lambda call=call: run(call))
+                Measured.of(name, ours, theirs, rounds, partial(run, call))
                 for name, rounds, call in operations()
             ]
         finally:

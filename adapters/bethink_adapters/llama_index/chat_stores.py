@@ -241,7 +241,7 @@ class _Kept(MessageLog):
         with _changing:
             for record in self.read(_ACTIVE, most):
                 with suppress(NotFoundError):  # another process deleted the message meanwhile
-                    archived.append(self.store.update(record.id, metadata=_marked(_ARCHIVED)))
+                    archived.append(self.store.update(record.id, category=_category(_ARCHIVED)))
         return archived
 
     def _take(self, read: Callable[[], list[MemoryRecord]]) -> list[MemoryRecord]:
@@ -263,11 +263,12 @@ class _Kept(MessageLog):
 
 
 def _has(status: MessageStatus | None) -> dict[str, Any] | None:
-    return None if status is None else {"metadata.status": _marked(status)["status"]}
+    return None if status is None else {"category": _category(status)}
 
 
-def _marked(status: MessageStatus) -> dict[str, str]:
-    return {"status": str(getattr(status, "value", status))}
+def _category(status: MessageStatus) -> str:
+    """Return the category of messages with *status*: a filter of a column reads no further."""
+    return str(getattr(status, "value", status))
 
 
 def _item(message: ChatMessage, status: MessageStatus) -> dict[str, Any]:
@@ -277,7 +278,7 @@ def _item(message: ChatMessage, status: MessageStatus) -> dict[str, Any]:
         "content": storable(text, MAX_CONTENT),
         "value": message.model_dump(mode="json"),
         "author": storable(message.role.value, MAX_LABEL),
-        "metadata": _marked(status),
+        "category": _category(status),
     }
 
 
