@@ -1,12 +1,11 @@
-"""git: what is known about a project that nobody works on any more counts as older.
+"""git: memories of a project without recent commits count as older.
 
     ranking = Stale(WeightedSum(), {"projects/ferry": "~/src/ferry"})
     store = MemoryStore("agent.db", ranking=ranking)
 
-A namespace is bound to a project's directory. Once the last commit there is 90 days old, its
-memories are ranked as if they were 30 days older, whatever the ranking makes of age, and
-``explain()`` tells what that took from the score. A directory without commits, or without git,
-takes nothing.
+A namespace is bound to a project's directory. Once the last commit is 90 days old, the memories of
+the namespace are ranked as if 30 days older, for any use of age by the ranking, and ``explain()``
+tells the loss of score. A directory without commits, or without git, changes no score.
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ _ENVIRONMENT: Final = {
 
 
 def last_commit(directory: Directory) -> float | None:
-    """Return when the branch that *directory* is on got its last commit, in Unix seconds.
+    """Return the time of the last commit on the branch of *directory*, in Unix seconds.
 
-    None if that cannot be told: it is no repository or not yours, it has no commit, git is missing
-    or takes too long. Nothing of the repository is run or changed.
+    None for an unknown time: no repository, a repository of a different user, no commit, git
+    missing or too slow. Nothing of the repository is run or changed.
     """
     git = shutil.which("git")
     if git is None:
@@ -75,9 +74,9 @@ def last_commit(directory: Directory) -> float | None:
 class Stale:
     """*ranking*, with the memories of *projects* at rest counting as *penalty* days older.
 
-    *projects* binds a namespace, or a ``Subtree`` of them, to a directory. At rest is one whose
-    last commit was made *after* days or more before the moment of the recall. Each directory is
-    asked at its first recall, through *last_commit*, and then once an hour by *clock*.
+    *projects* binds a namespace, or a ``Subtree`` of namespaces, to a directory. A project is at
+    rest if the last commit was made *after* days or more before the moment of the recall. The first
+    recall asks each directory, through *last_commit*, then a recall every hour by *clock*.
     """
 
     def __init__(
@@ -100,13 +99,13 @@ class Stale:
 
     @property
     def spread(self) -> float:
-        """How much less alike a record may be and still outrank another: as without projects."""
+        """The most that a record may be less alike and still come first: as without projects."""
         return getattr(self.ranking, "spread", np.inf)
 
     def rank(self, evidence: Signals) -> Scored:
-        """Return the ranking's parts, with a signal "stale" and what it contributes.
+        """Return the ranking's parts, with a signal "stale" and the contribution of the signal.
 
-        Of a ranking that is a ``Stale`` itself both are kept: what it took is added to.
+        If the ranking is a ``Stale``, too, the contributions add up.
         """
         parts = self.ranking.rank(evidence)
         stale = self._stale(evidence)
@@ -119,7 +118,7 @@ class Stale:
         return Scored({**parts.signals, "stale": signal}, {**parts.contributions, "stale": taken})
 
     def _stale(self, evidence: Signals) -> Truths:
-        """Tell which candidates belong to a project at rest."""
+        """Return, for each candidate, whether the candidate belongs to a project at rest."""
         stale = np.zeros(len(evidence.age), dtype=np.bool_)
         for scope, directory in self.projects.items():
             member = evidence.within(scope)

@@ -1,9 +1,9 @@
-"""Fixtures for pytest, which finds them wherever bethink is installed (not with `-p no:bethink`).
+"""Fixtures for pytest, found wherever bethink is installed (not with `-p no:bethink`).
 
 ``memory_store`` is a new, empty store in memory with ``frozen_clock`` and ``counting_ids``. A
-fixture of the same name in your conftest or test file takes the place of one of these, in
-``memory_store`` too. pytest imports this file for everyone, so bethink itself is only imported once
-a fixture is asked for.
+fixture of the same name in your conftest or test file takes the place of a fixture here, in
+``memory_store`` too. Every run of pytest imports this file, so only the first use of a fixture
+imports bethink.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ pytest.register_assert_rewrite(
 
 @pytest.fixture
 def frozen_clock() -> FrozenClock:
-    """Return a clock that stands still; ``advance(seconds)`` and ``set(when)`` move it."""
+    """Return a clock that stands still; ``advance(seconds)`` and ``set(when)`` move the clock."""
     from bethink.testing import FrozenClock
 
     return FrozenClock()
@@ -42,7 +42,7 @@ def counting_ids() -> CountingIds:
 
 @pytest.fixture
 def memory_store(frozen_clock: FrozenClock, counting_ids: CountingIds) -> Iterator[MemoryStore]:
-    """Yield an empty store in memory that gives the same answers in every run; close it."""
+    """Yield an empty store in memory with the same answers in every run; close the store."""
     from bethink import MemoryStore
 
     with MemoryStore(clock=frozen_clock, new_id=counting_ids) as store:

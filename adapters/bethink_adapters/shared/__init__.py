@@ -1,1 +1,1 @@
-"""What several adapters share: recalling into prompts, remembering turns, texts of messages."""
+"""Parts of several adapters: recalling into prompts, remembering turns, texts of messages."""

@@ -1,4 +1,4 @@
-"""The packages that an adapter needs: the error names what to install."""
+"""The packages for an adapter: an error names the extra to install."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ _Said = tuple[str | None, str]
 class Recalling:
     """The best *k* memories of *namespace* that score at least *min_score*, as one block.
 
-    The block has at most *budget_tokens*, as *count_tokens* counts them (default: an estimate).
+    The block has at most *budget_tokens*, as *count_tokens* counts (default: an estimate).
     """
 
     store: MemoryStore
@@ -104,7 +104,7 @@ class Recalling:
     asafely = make_async(safely)
 
     def answer(self, query: str, *, namespace: Scope | None = None) -> str:
-        """Return the best memories for the model that asked a tool; they count as accessed."""
+        """Return the best memories, for a model that called a tool, and count an access of each."""
         found = self.best(query, namespace=namespace)
         self.store.touch([hit.memory.id for hit in found])
         return context_block(found) or "Nothing is known about that."

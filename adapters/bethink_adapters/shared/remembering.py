@@ -1,6 +1,6 @@
-"""What was said, as memories: each thing once in a conversation, however often it is handed over.
+"""Turns as memories, each text of an author once in a conversation.
 
-For frameworks that hand a whole conversation, or the same turn, over again and again.
+For frameworks that hand over a whole conversation, or the same turn, again and again.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from .texts import storable
 
 
 def turn(text: str, author: str, thread: str | None, id: str | None = None) -> dict[str, Any]:
-    """Return what *author* said in the conversation *thread*, as arguments of ``store``.
+    """Return the *text* of *author* in the conversation *thread*, as arguments of ``store``.
 
-    The same text is said again if the framework gives it another *id*.
+    The same text with a different *id* of the framework is a new turn.
     """
     parts = (thread or "", author, text, *([id] if id else []))
     told = "\x1f".join(parts).encode("utf-8", "surrogatepass")
@@ -33,9 +33,9 @@ def turn(text: str, author: str, thread: str | None, id: str | None = None) -> d
 def remember_new(
     store: MemoryStore, turns: Iterable[Mapping[str, Any]], namespace: str
 ) -> list[MemoryRecord]:
-    """Remember those of *turns* that *namespace* does not hold, and never held.
+    """Remember the *turns* that *namespace* does not hold, and never held.
 
-    So what was forgotten stays forgotten, though the conversation still has it.
+    So a forgotten turn stays forgotten, though the conversation still has the turn.
     """
     items = {item["key"]: item for item in turns}
     live = store.all(namespace=namespace, where={"key": {"$in": list(items)}})

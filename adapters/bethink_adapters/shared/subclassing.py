@@ -1,7 +1,7 @@
-"""A class of ours on top of a framework's base class, made when the first object is.
+"""A class of bethink on top of a framework's base class, made with the first object.
 
-So importing an adapter loads no framework, and what it makes still passes ``isinstance``, and can
-be pickled if what it holds can::
+So importing an adapter loads no framework, and the objects still pass ``isinstance``. An object can
+be pickled if the attributes can::
 
     class BethinkStore(_Base):  # BaseStore for a type checker, object at run time
         def __new__(cls, *args, **kwargs):
@@ -21,7 +21,7 @@ _JOINED: Final = dict[tuple[type[Any], type[Any]], type[Any]]()
 
 
 def on_base(cls: type[T], base: type[Any]) -> type[T]:
-    """Return *cls*, or the class of its name that derives from *cls* and then from *base*."""
+    """Return *cls*, or a class with the same name, derived from *cls* and then from *base*."""
     if issubclass(cls, base):
         return cls
     if (cls, base) not in _JOINED:

@@ -1,4 +1,4 @@
-"""What a framework gives as a record can hold it, and a recall can ask."""
+"""Texts and values of a framework in a form for records and recalls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def askable(query: Query) -> Query:
-    """Return *query* as ``recall`` takes it, which refuses what is no text."""
+    """Return a text *query* within the limits of ``recall``; any other value as given."""
     return storable(query, MAX_CONTENT) if isinstance(query, str) else query
 
 
@@ -25,10 +25,10 @@ def storable(text: str, limit: int) -> str:
 
 
 def jsonable(value: Any) -> Any:
-    """Return *value* as JSON has it; a number that is not finite becomes its name."""
+    """Return *value* after a trip through JSON; a number that is not finite becomes a text."""
     return json.loads(json.dumps(value), parse_constant=str)
 
 
 def aware(when: datetime) -> datetime:
-    """Return *when*, in UTC if it tells no time zone."""
+    """Return *when*; a time without a time zone is in UTC."""
     return when.replace(tzinfo=UTC) if when.tzinfo is None else when

@@ -1,4 +1,4 @@
-"""Turns and conversations of a framework as a store can hold them, whatever the framework gives."""
+"""Turns and conversations of a framework, in a form that a store can hold."""
 
 from __future__ import annotations
 
