@@ -1,4 +1,4 @@
-"""Memories from elsewhere: a reader for each format, and one import for all of them."""
+"""Memories of foreign systems: a reader for each format, and an import for all formats."""
 
 from .base import Found, Item, Link, Report, Skipped, import_from
 from .chatgpt import read_chatgpt

@@ -1,7 +1,7 @@
-"""What all formats share: a reader yields what it found, and one import puts it into a store.
+"""The import of all formats: a reader yields items, and the import stores the items.
 
-A reader is any iterable of ``Item``, ``Link`` and ``Skipped``. What was imported once is known by
-its name in the source and not added again, whatever became of it here.
+A reader is any iterable of ``Item``, ``Link`` and ``Skipped``. An imported item is known by the
+name in the source and not added again, even if changed, forgotten or erased in the store.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _BATCH: Final = 256
 _STAND_IN: Final = ""
 _DIFFERS: Final = "the memory with its id says something else here"
 _NOT_COMPARED: Final = frozenset(("id", "namespace", "importance", "vectors"))
-"""Where a memory lies, how important use has made it, and what no record holds."""
+"""Fields of place, fields changed by use, and fields that no record holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One memory that was found at *place*, such as "line 7"; *fields* are arguments of ``store``.
+    """A memory found at *place*, for instance "line 7"; *fields* are arguments of ``store``.
 
-    ``fields["source"]`` names it within all that is ever imported; its id is made from that, unless
-    *fields* has an id. A key may hold nothing: no content, and a ``value`` that is None. *replaces*
-    names items before it that it supersedes, likewise. What is *archived* was put aside there and
-    is put aside here.
+    ``fields["source"]`` is a name, unique among all imports; the id is made from the name, unless
+    *fields* has an id. A key may hold nothing: no content, and a ``value`` of None. *replaces* has
+    the names of earlier items that the item supersedes. An *archived* item is archived in the
+    store, too.
     """
 
     place: str
@@ -42,7 +42,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link of *kind* from one item to another, both by name, as ``store.relate`` makes it."""
+    """A link of *kind* between two items, by the names, for ``store.relate``."""
 
     place: str
     source: str
@@ -52,7 +52,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """What was found at *place* and not imported, and why."""
+    """The *reason* why the finding at *place* was not imported."""
 
     place: str
     reason: str
@@ -66,7 +66,7 @@ Found: TypeAlias = Item | Link | Skipped
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How many memories an import added, how many were ``known`` already, and what it left out."""
+    """The numbers of memories ``imported`` and already ``known``, and the ``skipped`` findings."""
 
     imported: int
     known: int
@@ -86,13 +86,14 @@ def import_from(
     namespace: str | None = None,
     batch: int = _BATCH,
 ) -> Report:
-    """Store what *reader* finds, *batch* memories at a time, and tell what was left out.
+    """Store the items of *reader*, *batch* memories at a time, and report skipped findings.
 
-    Records go to the namespace that the source says, "default" where it says none; with *namespace*
-    to that, or the source's below it. ``occurred_at`` keeps the time of the source. What the store
-    refuses is skipped, never cut to fit. What was imported before, into the same *namespace*, is
-    left as it is, be it changed, forgotten or erased by now; so an import that broke off goes on.
-    What brings the id of a memory along and says something else than that does here is skipped.
+    Records go to the namespace of the source, "default" without a namespace; with *namespace*, to
+    *namespace*, or to the source's namespace below *namespace*. ``occurred_at`` keeps the time of
+    the source. Items that the store refuses are skipped, never cut to fit. Items imported before
+    into the same *namespace* are left alone, even if changed, forgotten or erased by now; so an
+    import that broke off goes on. An item with the id of a memory, but with different fields, is
+    skipped.
     """
     root = None if namespace is None else check_namespace(namespace)
     size = integer("batch", batch, 1)
@@ -105,7 +106,7 @@ def import_from(
 def read_each(
     values: Iterable[tuple[str, Any] | Skipped], read: Callable[[str, Any], Iterable[Found]]
 ) -> Iterator[Found]:
-    """Yield what *read* makes of each value and its place; where it raises ``ValueError``, why."""
+    """Yield the findings of *read* in each value; a ``ValueError`` becomes a ``Skipped``."""
     for each in values:
         if isinstance(each, Skipped):
             yield each
@@ -118,12 +119,12 @@ def read_each(
 
 
 def name_of(format: str, *parts: str) -> str:
-    """Return the name, within all that is ever imported, of what *parts* name in its source."""
+    """Return a name, unique among all imports, for *parts*, the names in the source."""
     return f"{format}:{'/'.join(map(segment, parts))}"
 
 
 def own_namespace(name: str) -> str:
-    """Return a foreign *name* as a namespace: as it is if it can be one, else quoted.
+    """Return a foreign *name* as a namespace: unchanged if possible, else quoted.
 
     Different names give different namespaces.
     """
@@ -134,13 +135,13 @@ def own_namespace(name: str) -> str:
 
 
 def noted(format: str, own: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata: what the source calls so, and under *format* what else it tells."""
+    """Return metadata: the source's *own* metadata, and *more* fields under *format*."""
     told = {name: value for name, value in more.items() if value not in (None, "", 0, [], {})}
     return {**({format: told} if told else {}), **own}
 
 
 class _Import:
-    """One import on its way."""
+    """An import under way."""
 
     def __init__(self, store: MemoryStore, root: str | None) -> None:
         self._store = store
@@ -184,7 +185,7 @@ class _Import:
             self._skipped.append(Skipped(item.place, str(error)))
 
     def _differs(self, id: str, item: Item, other: Item | None) -> bool:
-        """Tell whether *item*, which brings its id along, was edited there or its memory here."""
+        """Return whether *item*, with an id of its own, or the memory with the id was edited."""
         if "id" not in item.fields:
             return False
         if other is not None:
@@ -195,7 +196,7 @@ class _Import:
         return record is not None and any(getattr(record, name) != told[name] for name in told)
 
     def finish(self) -> Report:
-        """Make the links, now that all they may lead to is there."""
+        """Make the links, now that all items are stored."""
         for link in self._links:
             try:
                 ends = self._made(link.source), self._made(link.target)
@@ -208,7 +209,7 @@ class _Import:
         return Report(self._imported, self._known, tuple(self._skipped))
 
     def _put(self, items: list[tuple[str, Item]]) -> None:
-        """Store *items* or, if some are refused, the others."""
+        """Store *items*, without refused items."""
         try:
             self._store.store_many([self._fields(id, item) for id, item in items])
         except (ValidationError, NotFoundError) as error:
@@ -222,17 +223,17 @@ class _Import:
             self._store.archive(aside)
 
     def _supersede(self, id: str, more: Iterable[str]) -> None:
-        """Let a record supersede *more* than the one that ``store`` can be told of."""
+        """Let a record supersede *more* records; ``store`` takes a single record."""
         if live := [old for old in self._live(more) if old != id]:
             self._store.resolve(id, live)
 
     def _live(self, replaced: Iterable[str]) -> list[str]:
-        """Return which of the records *replaced* are live."""
+        """Return the ids of the live records among *replaced*."""
         known = map(self._store.get, self._replaced(replaced))
         return [old.id for old in known if old is not None and old.state == "live"]
 
     def _replaced(self, ids: Iterable[str]) -> list[str]:
-        """Return *ids*, but for each that was refused those that it would have superseded."""
+        """Return *ids*; in place of a refused id, the ids that the refused item supersedes."""
         return [old for id in ids for old in self._refused.get(id, [id])]
 
     def _empty(self, item: Item) -> None:
@@ -267,7 +268,7 @@ class _Import:
         return f"{self._root}/{own}" if self._root and own else own or self._root or "default"
 
     def _id(self, item: Item, name: str | None = None) -> str:
-        """Return the id of *item*, or of what is called *name* in the same source."""
+        """Return the id of *item*, or of the item called *name* in the same source."""
         told = "id" if "id" in item.fields else "source"
         given = label(told, name or item.fields.get(told))
         made = told == "source" or self._root is not None

@@ -1,4 +1,4 @@
-"""Conversations exported from ChatGPT: ``conversations.json``, or the ZIP archive it comes in."""
+"""Conversations exported from ChatGPT: ``conversations.json``, or the ZIP archive of the export."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SAID: Final = ("text", "multimodal_text")
 
 
 def read_chatgpt(path: str | os.PathLike[str], *, user: str = "user") -> Iterator[Found]:
-    """Yield what *user* and the assistant said in each conversation, on its current branch.
+    """Yield the words of *user* and the assistant on the current branch of each conversation.
 
-    The conversation is the thread, its title in the metadata. What was hidden, thought or told to a
-    tool is left out; a message of nothing but pictures or sound is skipped.
+    The conversation is the thread, with the title in the metadata. Hidden messages, thoughts and
+    calls of tools are left out; a message of nothing but pictures or sound is skipped.
     """
     return read_each(values(path, _MEMBER), partial(_conversation, user=user))
 
@@ -62,7 +62,7 @@ def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
 
 
 def _start(told: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> float | None:
-    """Return when a conversation began; where it tells no time, that of its first message."""
+    """Return the begin of a conversation; without a time, the time of the first message."""
     try:
         return moment(told.get("create_time"))
     except ValueError:
@@ -105,7 +105,7 @@ def _time(message: Mapping[str, Any], otherwise: float | None) -> float | None:
 
 
 def _text(message: Mapping[str, Any]) -> str | None:
-    """Return the text of a message, "" if it is empty, None if it holds only something else."""
+    """Return the text of a message, "" for an empty message, None for only pictures or sound."""
     parts = message["content"].get("parts")
     given = [part for part in (parts if isinstance(parts, list) else []) if part]
     spoken = [part.get("text") if isinstance(part, dict) else part for part in given]

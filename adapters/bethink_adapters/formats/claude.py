@@ -1,4 +1,4 @@
-"""Conversations exported from Claude: ``conversations.json``, or the ZIP archive it comes in."""
+"""Conversations exported from Claude: ``conversations.json``, or the ZIP archive of the export."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MEMBER: Final = r"conversations(-\d+)?\.json"
 
 
 def read_claude(path: str | os.PathLike[str], *, user: str = "user") -> Iterator[Found]:
-    """Yield what *user* and the assistant said in each conversation, on its current branch.
+    """Yield the words of *user* and the assistant on the current branch of each conversation.
 
-    The conversation is the thread, its name the title in the metadata. Thoughts and the use of
-    tools are left out; a text that was pasted or attached is a memory of its own.
+    The conversation is the thread, with the name as the title in the metadata. Thoughts and the use
+    of tools are left out; a pasted or attached text is a separate memory.
     """
     return read_each(values(path, _MEMBER), partial(_conversation, user=user))
 

@@ -1,4 +1,4 @@
-"""What exports of conversations share: a tree of messages, of which one branch is what was said."""
+"""Exported conversations: a tree of messages, with the words spoken on a single branch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 def branch(parents: Mapping[str, object], leaf: object) -> list[str]:
     """Return the ids from the first message to *leaf*, each the parent of the next.
 
-    A parent that is not among the messages ends the way, and so does one that was met before.
+    A parent that is not among the messages, or was met before, ends the way.
     """
     way: dict[str, None] = {}
     while isinstance(leaf, str) and leaf in parents and leaf not in way:
@@ -18,7 +18,7 @@ def branch(parents: Mapping[str, object], leaf: object) -> list[str]:
 
 
 def newest_leaf(parents: Mapping[str, object], times: Mapping[str, float | None]) -> str | None:
-    """Return the message without an answer that is newest, the last of those told at that time."""
+    """Return the newest message without an answer; of several at the same time, the last."""
     answered = set(map(str, parents.values()))
     leaves = [id for id in parents if id not in answered]
     return max(reversed(leaves), key=lambda id: times.get(id) or 0.0, default=None)

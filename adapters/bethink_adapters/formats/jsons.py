@@ -1,7 +1,7 @@
-"""JSON files of any length, one value at a time: a long array, or values one after another.
+"""JSON files of any length, value by value: a long array, or values in a row.
 
-No more is held than one value, and none may be longer than ``LONGEST`` characters. What is broken
-is told and passed by, as far as it can be seen where the next value begins.
+Memory holds a single value, of at most ``LONGEST`` characters. Broken values are reported and
+passed by, as far as the beginning of the next value can be seen.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .base import Skipped
 LONGEST: Final = 1 << 26
 _CHUNK: Final = 1 << 16
 _NEAR: Final = 16
-"""How close to the end of what was read an error may only mean that more is to be read."""
+"""Characters before the end of the read text where an error may only mean: read more."""
 
 _DECODER: Final = json.JSONDecoder()
 _SPACE: Final = re.compile(r"[\s,]*")
@@ -35,10 +35,10 @@ Value: TypeAlias = tuple[str, Any]
 
 
 def values(path: str | os.PathLike[str], member: str = "") -> Iterator[Value | Skipped]:
-    """Yield the values in the file at *path*: a list's items, or values one after another.
+    """Yield the values in the file at *path*: a list's items, or values in a row.
 
-    Of a ZIP archive it reads the files whose names match the pattern *member*. Bytes that are no
-    UTF-8 come as lone surrogates, which no store takes for text. A file that cannot be read raises
+    In a ZIP archive, read the files with names that match the pattern *member*. Bytes that are no
+    UTF-8 become lone surrogates, refused by every store. An unreadable file raises
     ``StorageError``.
     """
     try:
@@ -95,7 +95,7 @@ def _items(text: _Text, where: str) -> Iterator[Value | Skipped]:
 
 
 def _sequence(text: _Text, where: str) -> Iterator[Value | Skipped]:
-    """Yield values one after another, on lines of their own or not."""
+    """Yield values in a row, on separate lines or not."""
     while text.peek():
         place = f"{where}line {text.line()}"
         try:
@@ -106,7 +106,7 @@ def _sequence(text: _Text, where: str) -> Iterator[Value | Skipped]:
 
 
 class _Text:
-    """A window on a text, from *at* on; it grows to what one value needs."""
+    """A window on a text, from *at* on, as long as the next value."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
@@ -128,7 +128,7 @@ class _Text:
         return self._lines + self._window.count("\n", 0, self.at)
 
     def value(self) -> Any:
-        """Return the next value and go past it; ``ValueError`` says what is wrong with it."""
+        """Return the next value and go past the value; ``ValueError`` tells the mistake."""
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._window, self.at)
@@ -144,7 +144,7 @@ class _Text:
             return value
 
     def pass_by(self) -> bool:
-        """Go past a broken value by its brackets; tell whether its end was found."""
+        """Go past a broken value by the brackets; return whether the end was found."""
         depth = 0
         while True:
             for mark in _MARKS.finditer(self._window, self.at):

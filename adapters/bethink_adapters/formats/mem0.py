@@ -1,4 +1,4 @@
-"""Memories of mem0: the rows of its ``get_all`` as JSON, and its SQLite file of past changes."""
+"""Memories of mem0: the rows of ``get_all`` as JSON, and the SQLite file of past changes."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def read_mem0(path: str | os.PathLike[str]) -> Iterator[Found]:
 
 
 def read_mem0_history(path: str | os.PathLike[str]) -> Iterator[Found]:
-    """Yield every text that mem0's ``history.db`` tells of, each superseding the one before it.
+    """Yield every text in mem0's ``history.db``; each text of a memory supersedes the text before.
 
-    What was deleted there is left out. That file names no user: give ``import_from`` the namespace.
+    Deleted memories are left out. The file names no user: give ``import_from`` the namespace.
     """
     latest: dict[object, tuple[str, ...]] = {}
     with opened(path) as connection:
@@ -46,7 +46,7 @@ def read_mem0_history(path: str | os.PathLike[str]) -> Iterator[Found]:
 
 
 def _value(place: str, value: object) -> Iterator[Found]:
-    """Yield the memory that *value* is, or those of the answer that it is."""
+    """Yield the memory in *value*, or the memories of an answer of mem0."""
     answer = value.get("results") if isinstance(value, dict) else None
     if isinstance(answer, list):
         results = ((f"{place}, result {number}", row) for number, row in enumerate(answer, 1))
@@ -86,7 +86,7 @@ def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
 def _version(
     place: str, row: Mapping[str, Any], latest: dict[object, tuple[str, ...]]
 ) -> Iterator[Item]:
-    """Yield a version of a memory, which supersedes the *latest* one of it."""
+    """Yield a version of a memory; the version supersedes the *latest* version."""
     changed = row.get("event") != "ADD" and row.get("updated_at")
     id = row["memory_id"]
     name = name_of("mem0", str(id), str(row.get("id")))

@@ -41,12 +41,11 @@ _Row: TypeAlias = tuple[str, Mapping[str, Any]]
 
 
 def read_memory_layer(path: str | os.PathLike[str]) -> Iterator[Found]:
-    """Yield the memories of a Memory Layer database, oldest first, and the relations between them.
+    """Yield the memories of a Memory Layer database, oldest first, and the relations of memories.
 
-    A project becomes the namespace. What was superseded there is superseded here, and comes first
-    whatever its date; what was archived is archived. Of relations only those between live memories
-    become links; the import lists the others. Scores and counts are kept in the metadata,
-    under "memory-layer".
+    A project becomes the namespace. Superseded memories stay superseded, and come first at any
+    date; archived memories stay archived. Relations between live memories become links; the import
+    lists all further relations. Scores and counts are kept in the metadata, under "memory-layer".
     """
     with opened(path) as connection:
         superseded = _superseded(connection)
@@ -57,7 +56,7 @@ def read_memory_layer(path: str | os.PathLike[str]) -> Iterator[Found]:
 
 
 def _in_turn(found: Iterable[_Row], superseded: Set[object]) -> Iterator[_Row]:
-    """Yield the rows as they come, but none before the one that it supersedes."""
+    """Yield the rows in order, but no row before the row that the row supersedes."""
     ahead = set(superseded)
     held: dict[object, list[_Row]] = {}
     for each in found:

@@ -15,9 +15,9 @@ from bethink import StorageError
 
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
-    """Open the database at *path* to be read; what goes wrong raises ``StorageError``.
+    """Open the database at *path* to be read; every failure raises ``StorageError``.
 
-    Text that is no UTF-8 comes as lone surrogates, which no store takes for text.
+    Text that is no UTF-8 becomes lone surrogates, refused by every store.
     """
     place = Path(path).absolute()
     if not place.is_file():
@@ -46,9 +46,9 @@ def rows(
     more: Sequence[str],
     rest: str,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield places, such as "row 7", and columns there: those *needed*, and *more* if there are.
+    """Yield places, for instance "row 7", with the columns *needed* and known columns of *more*.
 
-    *rest* stands behind ``FROM``. A table without what is *needed* raises
+    *rest* stands behind ``FROM``. A table without a *needed* column raises
     ``sqlite3.OperationalError``.
     """
     known = columns(connection, table)
@@ -62,7 +62,7 @@ def rows(
 
 
 def from_json(name: str, text: object, kind: type) -> Any:
-    """Return what the JSON in a column called *name* says, an empty *kind* for nothing.
+    """Return the JSON value in a column called *name*, an empty *kind* for nothing.
 
     Anything but a *kind* raises ``ValueError``.
     """

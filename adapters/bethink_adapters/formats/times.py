@@ -1,4 +1,4 @@
-"""Times as foreign files write them, and as text that loses no digit of ours."""
+"""Times in the notations of foreign files, and times as text without loss of a digit."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def _seconds(number: int | float) -> float:
 
 
 def to_text(seconds: float) -> str | float:
-    """Return Unix seconds as ISO 8601 in UTC, from which ``moment`` makes the very same float.
+    """Return Unix seconds as ISO 8601 in UTC; ``moment`` makes the very same float of the text.
 
-    A year that ISO 8601 has no four digits for stays a number, and so does a tiny fraction.
+    A year without four digits in ISO 8601 stays a number, and so does a tiny fraction.
     """
     exact = Decimal(repr(seconds))
     if int(exact.as_tuple().exponent) < -_FINEST:
