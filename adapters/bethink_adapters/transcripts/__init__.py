@@ -1,13 +1,13 @@
-"""transcripts: which recalled memories helped an agent, read from what it wrote and ran.
+"""transcripts: verdicts on recalled memories, from the words and commands of an agent.
 
     recalled = store.recall("the ferry's tests fail", k=10)
     ...                                              # the agent works
     found = attribute(Path(transcript).read_text(), recalled)
     record_outcomes(store, found, session="4711")
 
-Only a memory that was put to use is scored: one that the agent cited by its id, or whose command it
-ran. And only if the result is to be seen: a test run, the command's output, or what the human said
-next. Giving every recalled memory the verdict would teach the store nothing.
+Only a memory in use is scored: the agent cited the id, or ran the command of the memory. And only
+with a visible result: a test run, the command's output, or the next words of the human. The same
+verdict for every recalled memory would teach the store nothing.
 
 A transcript is text or a list of messages; see ``transcripts.events``. Everything is done by rules,
 in English, and no model is asked.
@@ -47,9 +47,9 @@ _TOLD_BY: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The verdict on the memory ``id``, why it gets one, and the words that tell it.
+    """The verdict on the memory ``id``, the reason, and the words of the transcript.
 
-    It was "cited" by its id, or its "command" was run.
+    The agent "cited" the id, or ran a "command" of the memory.
     """
 
     id: str
@@ -60,7 +60,7 @@ class Attribution:
 
 @dataclass(slots=True)
 class _Turn:
-    """What happened until the human spoke again, and what the human said then."""
+    """The events until the human spoke again, and the answer of the human."""
 
     events: list[Event] = field(default_factory=list)
     answer: list[Event] = field(default_factory=list)
@@ -74,10 +74,11 @@ def attribute(
 ) -> list[Attribution]:
     """Return a verdict for each of the *recalled* memories that was used with a visible result.
 
-    An id may be shortened to eight characters or more, if that names one of them only. A cited
-    memory gets the last verdict of its turn: of a test run, or of the human's answer; "partial" is
-    a run that still fails, but less than the first. A command gets that of its own result; that
-    tests fail does not tell against the command that runs them. The last turn counts.
+    An id may be shortened to eight characters or more, if only a single memory has the short id. A
+    cited memory gets the last verdict of the turn: of a test run, or of the human's answer;
+    "partial" is a run that still fails, but less than the first. A command gets the verdict of the
+    command's result; failing tests do not tell against the command that runs the tests. The last
+    turn counts.
     """
     records = _records(recalled)
     advice = {record.id: advised(record) for record in records}
@@ -95,10 +96,11 @@ def attribute(
 def record_outcomes(
     store: MemoryStore, found: Iterable[Attribution], session: str | None = None
 ) -> list[Attribution]:
-    """Record the verdicts as outcomes; return those that were.
+    """Record the verdicts as outcomes; return the recorded verdicts.
 
-    Left out is what *session* has said of a memory last already, so reading a longer transcript
-    again does no harm; what is gone by now; and failures beyond what a session may report.
+    Left out are verdicts equal to the last verdict of *session* on a memory, so reading a longer
+    transcript again does no harm; verdicts on memories that are gone; and failures beyond the limit
+    of a session.
     """
     recorded = []
     for each in found:
@@ -150,7 +152,7 @@ def _cited(turn: _Turn, records: Sequence[MemoryRecord]) -> set[str]:
 
 
 def _own_words(event: Event, records: Sequence[MemoryRecord]) -> str:
-    """Return what of *event* the agent wrote itself, as far as can be told."""
+    """Return the agent's own words in *event*, as far as can be told."""
     if event.kind in ("agent", "call"):
         return event.text
     if event.kind != "text":
@@ -165,7 +167,7 @@ def _own_words(event: Event, records: Sequence[MemoryRecord]) -> str:
 
 
 def _judged(turn: _Turn) -> _Told | None:
-    """Return the last verdict on what was done in *turn*."""
+    """Return the last verdict on the work of *turn*."""
     told: _Told | None = None
     first: TestRun | None = None
     for event in (*turn.events, *turn.answer):
@@ -189,7 +191,7 @@ def _of_run(run: TestRun, first: TestRun) -> Verdict:
 
 
 def _outcome(turn: _Turn, advice: list[Steps]) -> _Told | None:
-    """Return what came of the command of a memory when it was last run in *turn*."""
+    """Return the result of the last run in *turn* of a command of a memory."""
     told = None
     for place, event in enumerate(turn.events):
         if event.command and ran(advice, event.command):
@@ -199,7 +201,7 @@ def _outcome(turn: _Turn, advice: list[Steps]) -> _Told | None:
 
 
 def _results(found: Sequence[Event], place: int) -> list[Event]:
-    """Return what came of the call at *place*: by its id or, without one, what follows."""
+    """Return the results of the call at *place*: by the id or, without an id, the next event."""
     call, later = found[place].call, found[place + 1 :]
     if call:
         return [each for each in later if each.call == call and each.kind in ("result", "text")]

@@ -1,4 +1,4 @@
-"""Commands: what a memory tells to run, and whether that is what was run."""
+"""Commands: the commands that a memory advises, and whether the agent ran a command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from bethink import MemoryRecord
 
 Steps: TypeAlias = list[tuple[str, ...]]
-"""The commands of a line that run one after another, as words."""
+"""The commands of a line in order of running, as words."""
 
 _QUOTED: Final = re.compile(
     r"```[^\n`]*\n(.*?)```|`([^`\n]+)`|^[ \t]*\$ ([^\n]+)$", re.DOTALL | re.MULTILINE
@@ -26,9 +26,9 @@ _NEXT: Final = frozenset(("&&", "||", ";", "&", "(", ")"))
 
 
 def advised(record: MemoryRecord) -> list[Steps]:
-    """Return the commands that a memory quotes and does not warn of.
+    """Return the commands that a memory quotes without a warning.
 
-    One of the category "command" that quotes nothing is a command itself.
+    A memory of the category "command" without quotes is a command.
     """
     content, found = record.content, list[str]()
     quoted = list(_QUOTED.finditer(content))
@@ -45,7 +45,7 @@ def advised(record: MemoryRecord) -> list[Steps]:
 
 
 def ran(advice: list[Steps], command: str) -> bool:
-    """Tell whether *command* ran one of the commands advised, whatever else it ran."""
+    """Return whether *command* ran an advised command, alone or with further commands."""
     steps = _steps(command)
     return any(
         steps[start : start + len(each)] == each
@@ -55,7 +55,7 @@ def ran(advice: list[Steps], command: str) -> bool:
 
 
 def _steps(command: str) -> Steps:
-    """Return the steps of a shell line; what only moves about or shortens the output is no step."""
+    """Return the steps of a shell line; ``cd`` and filters of the output are no steps."""
     steps = (_bare(words) for words in _split(command))
     return [words for words in steps if words and words[0] != "cd"]
 
@@ -83,7 +83,7 @@ def _split(command: str) -> Iterator[list[str]]:
 
 
 def _bare(words: list[str]) -> tuple[str, ...]:
-    """Return *words* without what stands in front of a command and where its output goes."""
+    """Return *words* without the words in front of a command and redirections of output."""
     for place, word in enumerate(words):
         if word[0:1] in ("<", ">") or word == "&>":
             numbered = place and words[place - 1] in ("0", "1", "2")

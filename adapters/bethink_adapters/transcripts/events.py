@@ -1,4 +1,4 @@
-"""Events: a transcript, in whatever form it comes, as what was said, called and returned.
+"""Events: a transcript in any of the known forms, as words, calls and results.
 
 Read are plain text (lines such as "User: …", "Assistant: …" and "$ command"), lists of messages of
 OpenAI (chat and responses) and of Anthropic, as JSON too, and the JSON lines that Claude Code keeps
@@ -25,11 +25,11 @@ Kind: TypeAlias = Literal["human", "agent", "call", "result", "text", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened.
+    """A single event of a transcript.
 
-    A "call" has the arguments of a tool as its ``text``, and the ``command`` if it runs one; a
-    "result" what came of it, and whether it ``failed`` if that is told. They share the id ``call``.
-    "text" is of nobody in particular, "other" of no interest.
+    A "call" has the arguments of a tool as ``text``, and the ``command`` that the call runs, if
+    any. A "result" has the output, and ``failed`` if the transcript tells. Call and result share
+    the id ``call``. "text" is of nobody in particular, "other" of no interest.
     """
 
     kind: Kind
@@ -57,7 +57,7 @@ _CALLS: Final = ("tool_use", "function_call", "local_shell_call", "custom_tool_c
 
 
 def events(transcript: Transcript) -> list[Event]:
-    """Return what happened, in order."""
+    """Return the events of *transcript*, in order."""
     if isinstance(transcript, Mapping) or not isinstance(transcript, Iterable):
         raise ValidationError(f"a transcript is text or messages, not {type(transcript).__name__}")
     messages = _messages(transcript) if isinstance(transcript, str) else transcript
@@ -70,7 +70,7 @@ def events(transcript: Transcript) -> list[Event]:
 
 
 def _messages(text: str) -> list[Any] | None:
-    """Return the messages that *text* spells as JSON or JSON lines, None if it is plain text."""
+    """Return the messages in *text* as JSON or JSON lines; None for plain text."""
     if text.lstrip()[:1] not in ("[", "{"):
         return None
     whole = _json(text)
@@ -110,7 +110,7 @@ def _of_message(message: Mapping[str, Any]) -> Iterator[Event]:
 
 
 def _said(message: Mapping[str, Any]) -> Iterator[Event]:
-    """Yield what a message tells, or an item that stands for one."""
+    """Yield the events of a message, or of an item in place of a message."""
     if _is_call(message) or _is_result(message):
         yield from _of_part(message, "agent")
         return
@@ -136,7 +136,7 @@ def _is_result(part: Mapping[str, Any]) -> bool:
 
 
 def _of_part(part: object, speaker: Kind) -> Iterator[Event]:
-    """Yield what one part of a message tells."""
+    """Yield the events of a part of a message."""
     if isinstance(part, str):
         yield _spoken(part, speaker)
     elif not isinstance(part, Mapping):
@@ -159,7 +159,7 @@ def _spoken(text: str, speaker: Kind) -> Event:
 
 
 def _without_inserted(text: str) -> str:
-    """Leave out what was inserted, from each opening tag to the next that closes it."""
+    """Leave out inserted text, from each opening tag to the next closing tag."""
     tags = list(_INSERTED.finditer(text))
     closing: dict[str, list[re.Match[str]]] = {}
     for tag in reversed(tags):
@@ -198,7 +198,7 @@ def _command(given: Mapping[str, Any]) -> str:
 
 
 def _text(content: object) -> str:
-    """Return the text of a result, whatever it is made of."""
+    """Return the text of a result of any form."""
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
@@ -223,7 +223,7 @@ def _failed(part: Mapping[str, Any], content: object) -> bool | None:
 
 
 def _lines(text: str) -> Iterator[Event]:
-    """Yield the events of a text; who speaks stays the speaker until another does."""
+    """Yield the events of a text; a speaker stays the speaker until the next speaker."""
     kind: Kind = "text"
     call, number, said = "", 0, list[str]()
     for line in text.splitlines():

@@ -1,10 +1,10 @@
-"""Phrases: what people say of an outcome, with their negations.
+"""Phrases: the words of people about an outcome, with negations.
 
-A rule-based reader of English. It takes a text apart into clauses, finds words that tell of success
-or failure, and turns each round as often as it is negated: "not fixed" and "fails to work" are
-failures, "no longer fails" and "without errors" are successes. Questions, wishes and conditions
-tell nothing, nor does praise ("Great, it is still not working"), nor what somebody said or thought
-before, until it is affirmed or denied: "You said it works, it does not".
+A rule-based reader of English takes a text apart into clauses, finds words of success or failure,
+and turns each word round once for each negation: "not fixed" and "fails to work" are failures, "no
+longer fails" and "without errors" are successes. Questions, wishes and conditions tell nothing, nor
+does praise ("Great, it is still not working"), nor a reported claim or thought, until affirmed or
+denied: "You said it works, it does not".
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _NEGATIONS: Final = _words(
     """
 )
 _REFUSALS: Final = _words("fails failed failing fail stopped stops refuses used")
-"""With "to" or a word in -ing they negate what follows: "fails to work", "stopped failing"."""
+"""With "to" or a word in -ing, negations of the next word: "fails to work", "stopped failing"."""
 _SUBJECTS: Final = _words(
     """
     they it tests test all both everything we i you these those that this things to now builds
@@ -131,9 +131,9 @@ _CONTRACTED: Final = (
 
 
 def verdict_of(text: str) -> Verdict | None:
-    """Return what *text* says of how it went, None if it says nothing.
+    """Return the verdict of *text* on an outcome; None without a verdict.
 
-    "partial" is what went well in part, or well here and not there.
+    "partial" is an outcome that is good in part, or in some places and not in all.
     """
     found: set[bool] = set()
     partly = False
@@ -172,7 +172,7 @@ def _states(clause: str) -> bool:
 
 
 def _claim(words: Sequence[str]) -> bool | None:
-    """Return whether what "it does" would affirm is a success: of "it does not fail", to fail."""
+    """Return whether "it does" would affirm a success: after "it does not fail", a failure."""
     senses = [
         _sense(word, words, place, negated=word not in _TROUBLE) for place, word in enumerate(words)
     ]
@@ -180,7 +180,7 @@ def _claim(words: Sequence[str]) -> bool | None:
 
 
 def _told(words: Sequence[str]) -> Iterator[bool]:
-    """Yield whether it went well, for each word that tells."""
+    """Yield, for each word of an outcome, whether the outcome is good."""
     last = 0
     for place, word in enumerate(words):
         before = words[max(last, place - _REACH) : place]
@@ -192,7 +192,7 @@ def _told(words: Sequence[str]) -> Iterator[bool]:
 
 
 def _sense(word: str, words: Sequence[str], place: int, *, negated: bool) -> bool | None:
-    """Return whether *word* tells of success as it stands there, None if it tells nothing."""
+    """Return whether *word* at *place* tells of success; None if *word* tells nothing."""
     near = words[max(0, place - 2 * _REACH) : place]
     before = [each for each in near if each not in _ADVERBS | _NEGATIONS | _PARTLY]
     previous = before[-1] if before else ""
@@ -213,12 +213,12 @@ def _sense(word: str, words: Sequence[str], place: int, *, negated: bool) -> boo
 
 
 def _refuses(words: Sequence[str], place: int) -> bool:
-    """Tell whether the word there only negates what follows, as in "fails to work"."""
+    """Return whether the word at *place* only negates the next words, as in "fails to work"."""
     return words[place] in _REFUSALS and words[place + 1 : place + 2] == ["to"]
 
 
 def _refused(words: Sequence[str], place: int) -> int:
-    """Count what refuses the word at *place*, as in "fails to work" and "stopped failing"."""
+    """Count the refusals of the word at *place*, as in "fails to work" and "stopped failing"."""
     before = words[max(0, place - 3) : place]
     to = "to" in before and bool(_REFUSALS.intersection(before[: before.index("to")][-1:]))
     stopped = before[-1:] in (["stopped"], ["stops"])

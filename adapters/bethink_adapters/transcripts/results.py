@@ -1,4 +1,4 @@
-"""Results: what the output of a command tells of how it went.
+"""Results: the verdict of a command's output.
 
 Test runs are read from the summaries of pytest, unittest, Jest, Vitest, Mocha, Cargo and Go.
 """
@@ -67,7 +67,7 @@ _TROUBLE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    """How many tests ``passed`` and ``failed``; ``said`` is its summary, which ends at ``end``."""
+    """The numbers of tests ``passed`` and ``failed``; ``said`` is the summary, up to ``end``."""
 
     __test__ = False  # pytest is not to collect it
 
@@ -86,7 +86,7 @@ def plain(text: str) -> str:
 
 
 def last_test_run(output: str) -> TestRun | None:
-    """Return the last test run that *output* sums up, None if there is none with a verdict."""
+    """Return the last test run with a summary and a verdict in *output*, or None."""
     found = [
         TestRun(*counts, " ".join(match.group().split()).strip("= "), match.end())
         for pattern, read in _SUMMARIES
@@ -105,13 +105,13 @@ def last_test_run(output: str) -> TestRun | None:
 
 
 def went_wrong(output: str) -> bool:
-    """Tell whether *output* says that its command could not do what it was to do."""
+    """Return whether *output* tells of a failure of the command."""
     codes = _EXITED.findall(output)
     return bool(codes[-1].strip("0")) if codes else _TROUBLE.search(output) is not None
 
 
 def _is_one_of_several(run: TestRun) -> bool:
-    """Tell whether *run* sums up one package of several that were tested at once."""
+    """Return whether *run* sums up a single package of several packages tested at once."""
     return run.said.startswith(("test result:", "ok ", "FAIL "))
 
 
