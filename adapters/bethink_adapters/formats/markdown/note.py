@@ -1,6 +1,6 @@
-"""One note: properties between two lines of "---", then the text.
+"""A note: properties between two lines of "---", then the text.
 
-A property is written as ``name: <JSON>`` on one line, which is YAML, too.
+A property is written as ``name: <JSON>`` on a single line: YAML, too.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def to_note(properties: Mapping[str, Any], text: str) -> str:
 
 
 def from_note(note: str) -> tuple[dict[str, Any], str]:
-    """Return a note's properties, none if it has no fence, and its text.
+    """Return a note's properties, none without a fence, and the text.
 
-    ``ValueError`` says which line cannot be read.
+    ``ValueError`` names the unreadable line.
     """
     if note.startswith(f"{_FENCE}\r\n"):  # an editor has changed all ends of lines
         note = note.replace("\r\n", "\n")

@@ -1,8 +1,8 @@
-"""The properties of a note, read: JSON after a name, or the YAML that editors make of it.
+"""Reading the properties of a note: JSON after a name, or YAML as editors write YAML.
 
-Read are lists and maps, an item to a line or in brackets, and text that is plain, quoted or a
-block. A date is text, as is all that JSON does not know, and a "#" that no space follows begins no
-comment. Anchors, aliases, types and long keys are refused.
+Read are lists and maps, an item to a line or in brackets, and text: plain, quoted or a block. Dates
+and all values unknown to JSON are text, and a "#" without a space behind begins no comment.
+Anchors, aliases, types and long keys are refused.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ESCAPED: Final = dict(
 
 
 def read_properties(lines: list[str]) -> dict[str, Any]:
-    """Return what *lines* tell; ``ValueError`` says which line cannot be read."""
+    """Return the properties in *lines*; ``ValueError`` names the unreadable line."""
     block = _Block(lines)
     try:
         found = block.value(0)
@@ -56,7 +56,7 @@ def read_properties(lines: list[str]) -> dict[str, Any]:
 
 
 class _Block:
-    """Lines of YAML; *line* is the one that was looked at last."""
+    """Lines of YAML; ``line`` is the index of the last line read."""
 
     def __init__(self, lines: list[str]) -> None:
         self._given = lines
@@ -65,7 +65,7 @@ class _Block:
         self.line = 0
 
     def value(self, floor: int) -> Any:
-        """Return what begins in the next line, None if that is less than *floor* deep."""
+        """Return the value from the next line on; None for a line less than *floor* deep."""
         depth = self.depth()
         if depth < floor:
             return None
@@ -76,7 +76,7 @@ class _Block:
         return self._text(self._told(), floor)
 
     def depth(self) -> int:
-        """Go to the next line that tells something; return its indent, -1 at the end."""
+        """Go to the next line with content; return the indent, -1 at the end."""
         while self._at < len(self._lines):
             told = self._lines[self._at].lstrip()
             if told and not self._given[self._at].lstrip().startswith("#"):
@@ -123,7 +123,7 @@ class _Block:
 
 
 class _Inline:
-    """The text of one value: plain, quoted or in brackets, on one line or several."""
+    """The text of a value: plain, quoted or in brackets, on a single line or several."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -1,4 +1,4 @@
-"""Notes read in again: those that were written here, and anybody else's."""
+"""Reading notes: notes of ``export_markdown``, and notes of any author."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _LINK: Final = re.compile(r"\[\[([^\]|#]+)")
 
 @dataclass(slots=True)
 class Note:
-    """What must be known of a note before the first one is imported.
+    """The properties of a note that decide the order of the import.
 
-    Only one that ``export_markdown`` wrote has an *id*, whatever anybody else's note calls so.
+    Only a note by ``export_markdown`` has an *id*; a property "id" of a foreign note is no *id*.
     """
 
     place: str
@@ -54,12 +54,12 @@ class Note:
 
 
 def read_markdown(folder: str | os.PathLike[str]) -> Iterator[Found]:
-    """Yield the notes below *folder*, what was superseded before what supersedes it.
+    """Yield the notes below *folder*, superseded notes before the notes that supersede.
 
-    A note that ``export_markdown`` wrote keeps its id, as long as ``import_from`` is given no
-    namespace. Of any other the folders are the namespace, and its properties metadata, but for
-    those called like a field and fit to be one. Hidden files are left out, and those behind
-    symbolic links.
+    A note by ``export_markdown`` keeps the id, as long as ``import_from`` is given no namespace.
+    For foreign notes, the folders are the namespace; properties with the name and a valid value of
+    a field become fields, all further properties metadata. Hidden files and files behind symbolic
+    links are left out. A *folder* that does not exist raises ``StorageError``.
     """
     root = Path(folder)
     if not root.is_dir():
@@ -74,7 +74,7 @@ def read_markdown(folder: str | os.PathLike[str]) -> Iterator[Found]:
 
 
 def notes_in(root: Path) -> tuple[list[Note], list[Skipped]]:
-    """Return the notes below *root*, with those that each supersedes, and what cannot be read."""
+    """Return the notes below *root*, with the superseded notes of each, and unreadable notes."""
     notes, skipped = list[Note](), list[Skipped]()
     for place in _places(root):
         try:
@@ -114,7 +114,7 @@ def _note(place: str, properties: Mapping[str, Any]) -> Note:
 
 
 def _connect(notes: Iterable[Note]) -> None:
-    """Find the notes that the links lead to, those superseded by their key anyway last."""
+    """Find the linked notes of each note; notes with the same key, superseded anyway, last."""
     named = {Path(note.place).stem: note for note in notes}
     for note in notes:
         older = [named[link] for link in note.links if link in named]
@@ -122,9 +122,9 @@ def _connect(notes: Iterable[Note]) -> None:
 
 
 def in_order(notes: Iterable[Note]) -> Iterator[Note]:
-    """Yield every note once, those that it supersedes first.
+    """Yield every note once, after the notes that the note supersedes.
 
-    Whatever is superseded comes before what is not, which may have been given its key since.
+    All superseded notes come before the live notes, because a live note may have the key by now.
     """
     given, met = list(notes), set[str]()
     superseded = {older.place for note in given for older in note.older}
@@ -147,7 +147,7 @@ def _item(note: Note, properties: Mapping[str, Any], text: str) -> Item:
 
 
 def _own(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that an export wrote, and what was added by hand as metadata."""
+    """Return the fields of an export, and properties added by hand as metadata."""
     known = {name: _read_as(name, properties[name]) for name in _OWN if name in properties}
     fields = {name: value for name, value in known.items() if value is not None or name == "value"}
     ours = {*_OWN, *_TOLD}
@@ -159,7 +159,7 @@ def _own(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_others(place: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a note that was not written here says about itself in its own way."""
+    """Return the fields of a foreign note at *place*."""
     *folders, title = place.removesuffix(".md").split("/")
     fields, more = dict[str, Any](), dict[str, Any](title=title)
     for name, value in properties.items():

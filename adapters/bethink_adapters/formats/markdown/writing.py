@@ -1,4 +1,4 @@
-"""Records as notes in a folder, linked where one supersedes another."""
+"""Records as notes in a folder, with links between superseding and superseded notes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DEVICES: Final = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 
 
 class _Version(NamedTuple):
-    """A record, those that it superseded, and the one that superseded it."""
+    """A record, with the superseded records and the record that supersedes."""
 
     record: MemoryRecord
     older: Sequence[MemoryRecord]
@@ -41,16 +41,16 @@ def export_markdown(
     where: Where = None,
     history: bool = False,
 ) -> int:
-    """Write a note for every live record of *namespace* that passes *where*; return how many.
+    """Write a note for every live record of *namespace* that passes *where*; return the number.
 
-    A note lies in folders named after the namespace. Its properties hold the fields, its text is
-    the content; a fact's key is an alias. With *history* there are notes of what those records
-    superseded, too, linked both ways. A folder that leads out of *folder* raises ``StorageError``.
+    A note lies in folders named after the namespace. The properties of the note hold the fields,
+    the text is the content; a fact's key is an alias. With *history*, superseded records have
+    notes, too, linked both ways. A folder that leads out of *folder* raises ``StorageError``.
 
-    A note takes the place of those that former exports wrote of the same record, edited by hand or
-    not; ``import_from`` lists the edited ones if it is called before. Of what has
-    another namespace or key by now, or is no longer live in *store*, they are removed, unless a
-    note that is there says that it supersedes it. All other notes are left.
+    A note takes the place of the notes by former exports of the same record, edited by hand or not;
+    a call of ``import_from`` before lists edited notes. Notes by former exports of records with a
+    different namespace or key by now, or no longer live in *store*, are removed, unless a remaining
+    note links to the note as superseded. All further notes are left alone.
     """
     root = Path(folder)
     root.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def export_markdown(
 
 
 def _superseded(store: MemoryStore) -> dict[str, list[str]]:
-    """Return the ids of what each record superseded, by its id."""
+    """Return, by the id of each record, the ids of the superseded records."""
     older: dict[str, list[str]] = {}
     for entry in store.log(limit=None):
         if (newer := entry.changes.get("superseded_by")) and entry.id is not None:
@@ -100,7 +100,7 @@ def _write(root: Path, version: _Version) -> Path:
 
 
 def _remove_former(store: MemoryStore, root: Path, written: Mapping[str, Path]) -> None:
-    """Remove the notes of former exports that an import would take for what is no longer so."""
+    """Remove the notes of former exports that are out of date."""
     notes, _ = notes_in(root)
     former = {note.place: note for note in notes if _is_former(store, root, note, written)}
     linked = {each.place for each in in_order(note for note in notes if note.place not in former)}
@@ -110,7 +110,7 @@ def _remove_former(store: MemoryStore, root: Path, written: Mapping[str, Path]) 
 
 
 def _is_former(store: MemoryStore, root: Path, note: Note, written: Mapping[str, Path]) -> bool:
-    """Tell whether a note is *written* elsewhere by now, or of what is live there no longer."""
+    """Return whether *note* is *written* elsewhere by now, or the record has moved or is gone."""
     if note.id is None:
         return False
     if note.id in written:
@@ -122,7 +122,7 @@ def _is_former(store: MemoryStore, root: Path, note: Note, written: Mapping[str,
 
 
 def _properties(version: _Version) -> dict[str, Any]:
-    """Return what the note tells; what is None or empty it leaves out, unless that is all."""
+    """Return the properties of the note without None; without content, ``value`` always stays."""
     record = version.record
     told = {
         "id": record.id,
@@ -150,13 +150,13 @@ def _properties(version: _Version) -> dict[str, Any]:
 
 
 def _name(record: MemoryRecord) -> str:
-    """Return the name of a record's note, which no other record's has."""
+    """Return the name of a record's note; no two records have the same name."""
     digest = sha256(record.id.encode()).hexdigest()[:12]
     return f"{_safe(record.key or record.content)} {digest}"
 
 
 def _safe(text: str) -> str:
-    """Return *text* as a name that every file system takes, and that leads nowhere else."""
+    """Return *text* as a name for every file system, without a way out of the folder."""
     words = _UNSAFE.sub(" ", normalize("NFC", text[: 4 * _LONGEST])).strip()
     name = shorten(words, _LONGEST, placeholder="") or words[:_LONGEST] or "_"
     return f"{name}_" if _DEVICES.fullmatch(name) else name
