@@ -252,7 +252,8 @@ class _Kept(MessageLog):
             def are_there(held: Held, ids: Sequence[str] = ids) -> bool:
                 return held.are_live(ids)
 
-            if store_if(self.store, are_there, [], namespace=self.namespace, forget=ids):
+            kept = store_if(self.store, are_there, [], namespace=self.namespace, forget=ids)
+            if kept is not None:
                 self._erase(ids)
                 return taken
         return []

@@ -26,6 +26,12 @@ class Held:
         _, record = self.transaction.writer.by_key(namespace, key) or (0, None)
         return unexpired(record, self.transaction.now)
 
+    def last_between(self, namespace: str, low: str, high: str) -> MemoryRecord | None:
+        """Return the live record with the greatest key from *low* to before *high*, or None."""
+        transaction = self.transaction
+        found = transaction.writer.span(namespace, low, high, transaction.now, last=True)
+        return found[0][1] if found else None
+
     def are_live(self, ids: Sequence[str]) -> bool:
         """Return whether a live record has each of *ids*."""
         found = self.transaction.writer.find(ids)
@@ -47,23 +53,25 @@ def store_if(
     items: Iterable[Mapping[str, Any]],
     *,
     namespace: str,
+    thread: str | None = None,
     forget: Sequence[str] = (),
-) -> bool:
-    """Store all *items* in *namespace* if *condition* holds inside the transaction; return whether.
+) -> list[MemoryRecord] | None:
+    """Store all *items* if *condition* holds inside the transaction; return the records, or None.
 
-    *items* are mappings of arguments of ``store``. The same transaction forgets the records with
-    the ids in *forget*. *condition* must be quick and must not use the store.
+    *items* are mappings of arguments of ``store``, for *namespace* and *thread*. The same
+    transaction forgets the records with the ids in *forget*. *condition* must be quick and must not
+    use the store. None says that *condition* does not hold, and that nothing changed.
     """
+    shared = {"namespace": namespace, "thread": thread}
 
     def check(transaction: Transaction) -> None:
         if not condition(Held(transaction)):
             raise _Refused
 
     try:
-        check_store(store)._store_items(items, {"namespace": namespace}, forget, check=check)
+        return check_store(store)._store_items(items, shared, forget, check=check)
     except _Refused:
-        return False
-    return True
+        return None
 
 
 def keys_between(store: MemoryStore, namespace: str, low: str, high: str) -> list[MemoryRecord]:

@@ -21,16 +21,15 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from ..memory.engine import Engine, Transaction
 from ..memory.memories import check_store
+from ..memory.writing import unexpired
 from ..model.namespaces import check_namespace
 from ..model.records import MemoryRecord
+from .keys import Held, keys_between, last_between, store_if
 
 if TYPE_CHECKING:
     from ..store import MemoryStore
@@ -62,31 +61,31 @@ class Turn:
     is_new: bool = False
 
 
-class _ChangedMeanwhile(Exception):
-    """Another writer changed the conversation between the decision and the write."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Conversation:
-    """The turns of one conversation in one namespace, as the engine's store knows them."""
+    """The turns of the conversation *thread* in one namespace of *store*.
 
-    engine: Engine
+    The keys of turns without ids lie from *low* to before *high*.
+    """
+
+    store: MemoryStore
     namespace: str
     thread: str | None
-
-    @property
-    def bounds(self) -> tuple[str, str]:
-        """The range of the keys of turns without ids."""
-        prefix = f"turn:{_digest(self.thread)}"
-        return f"{prefix}:", f"{prefix};"
+    low: str
+    high: str
 
     def key_at(self, place: int) -> str:
         """Return the key of the turn number *place*."""
-        return f"{self.bounds[0]}{place:0{_PLACE_DIGITS}}"
+        return f"{self.low}{place:0{_PLACE_DIGITS}}"
+
+    def live(self, key: str) -> MemoryRecord | None:
+        """Return the live record with *key*, or None."""
+        engine = self.store._engine
+        return unexpired(engine.backend.by_key(self.namespace, key), engine.clock())
 
     def holders(self, key: str) -> list[MemoryRecord]:
         """Return the records that have or ever had *key*, in any state, in order of insertion."""
-        backend = self.engine.backend
+        backend = self.store._engine.backend
         found = backend.journal_reader.key_holders(self.namespace, key, backend.head())
         return [each.record for each in sorted(found, key=lambda each: each.ordinal)]
 
@@ -113,7 +112,7 @@ class _Conversation:
             return None
         first: Mapping[str, Any] = {"author": record.author, "content": record.content}
         if record.updated_at != record.created_at:
-            first = self.engine.backend.log(None, record.id, None, 0)[-1].changes
+            first = self.store._engine.backend.log(None, record.id, None, 0)[-1].changes
         return first.get("author") or "", first.get("content") or ""
 
 
@@ -130,17 +129,12 @@ class _Plan:
     last: str | None = None
     rests_on_last: bool = False
 
-    def check(self, conversation: _Conversation, transaction: Transaction) -> None:
-        """Raise ``_ChangedMeanwhile`` if other records are live by now."""
-        writer, namespace = transaction.writer, conversation.namespace
-        for key, id in self.live.items():
-            holder = writer.by_key(namespace, key)
-            if (holder and holder[1].id) != id:
-                raise _ChangedMeanwhile
-        if self.rests_on_last:
-            found = writer.span(namespace, *conversation.bounds, transaction.now, last=True)
-            if (found[0][1].id if found else None) != self.last:
-                raise _ChangedMeanwhile
+    def holds(self, conversation: _Conversation, held: Held) -> bool:
+        """Return whether the same records are live inside the transaction."""
+        namespace, low, high = conversation.namespace, conversation.low, conversation.high
+        if any(_id(held.by_key(namespace, key)) != id for key, id in self.live.items()):
+            return False
+        return not self.rests_on_last or _id(held.last_between(namespace, low, high)) == self.last
 
 
 def add_turns(
@@ -155,19 +149,24 @@ def add_turns(
     *turns* are turns of the conversation *thread*, oldest first. One transaction stores all new
     turns, or none. Turns without a visible character are left out.
     """
-    conversation = _Conversation(check_store(store)._engine, check_namespace(namespace), thread)
+    prefix = f"turn:{_digest(thread)}"
+    conversation = _Conversation(
+        check_store(store), check_namespace(namespace), thread, f"{prefix}:", f"{prefix};"
+    )
     given = [turn for turn in turns if turn.text.strip()]
-    shared = {"namespace": namespace, "thread": thread}
-    while True:
-        plan = _plan(conversation, given)
-        if not plan.items:
-            return []
+    while (plan := _plan(conversation, given)).items:
+
+        def holds(held: Held, plan: _Plan = plan) -> bool:
+            return plan.holds(conversation, held)
+
         items = [
             {**turn.fields, "content": turn.text, "author": turn.author, "key": key}
             for key, turn in plan.items
         ]
-        with suppress(_ChangedMeanwhile):
-            return store._store_items(items, shared, check=partial(plan.check, conversation))
+        stored = store_if(store, holds, items, namespace=namespace, thread=thread)
+        if stored is not None:
+            return stored
+    return []
 
 
 def turn_key(thread: str | None, id: str) -> str:
@@ -277,8 +276,7 @@ def _plan(conversation: _Conversation, turns: Sequence[Turn]) -> _Plan:
     keys = _named_keys(conversation.thread, turns)
     latest = dict(zip(keys, turns, strict=True))  # of several states of a turn, the last
     latest.pop(None, None)
-    engine, namespace = conversation.engine, conversation.namespace
-    live = {key: engine.backend.by_key(namespace, key) for key in latest if key is not None}
+    live = {key: conversation.live(key) for key in latest if key is not None}
     new = {
         key for key, turn in latest.items() if key and _is_new(conversation, key, live[key], turn)
     }
@@ -290,7 +288,7 @@ def _plan(conversation: _Conversation, turns: Sequence[Turn]) -> _Plan:
             items[place] = turn
         elif key is not None and key in new:
             items[key] = latest[key]
-    ids = {key: None if record is None else record.id for key, record in live.items()}
+    ids = {key: _id(record) for key, record in live.items()}
     return _Plan(tuple(items.items()), ids, last, bool(unnamed))
 
 
@@ -326,15 +324,13 @@ def _place(
     The latest known turns that are read are more than twice the given turns: enough to hold a whole
     conversation that is given again.
     """
-    backend, now = conversation.engine.backend, conversation.engine.clock()
-    namespace, (low, high) = conversation.namespace, conversation.bounds
-    newest = backend.span(namespace, low, high, now, last=True)
-    size = conversation.first_free(int(str(newest[0].key)[len(low) :]) + 1 if newest else 0)
+    store, namespace = conversation.store, conversation.namespace
+    newest = last_between(store, namespace, conversation.low, conversation.high)
+    start = int(str(newest.key)[len(conversation.low) :]) + 1 if newest else 0
+    size = conversation.first_free(start)
     first = max(0, size - 2 * len(turns) - _EXTRA_TURNS)
-    live = {
-        record.key: record
-        for record in backend.span(namespace, conversation.key_at(first), high, now)
-    }
+    latest = keys_between(store, namespace, conversation.key_at(first), conversation.high)
+    live = {record.key: record for record in latest}
     known: list[Said | None] = []
     for key in map(conversation.key_at, range(first, size)):
         record = live.get(key) or conversation.holders(key)[-1]
@@ -352,7 +348,11 @@ def _place(
             size += 1
         else:
             keys.append(None if known[at] in (None, said) else conversation.key_at(first + at))
-    return (newest[0].id if newest else None), keys
+    return _id(newest), keys
+
+
+def _id(record: MemoryRecord | None) -> str | None:
+    return None if record is None else record.id
 
 
 def _digest(*parts: object) -> str:

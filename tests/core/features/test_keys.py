@@ -24,7 +24,7 @@ def test_a_write_is_refused_as_a_whole_unless_the_condition_holds(store: MemoryS
         return held.by_key("notes", "first") is not None
 
     items = [{"key": "second", "value": 2}, {"key": "third", "value": 3}]
-    assert not store_if(store, first_is_there, items, namespace="notes")
+    assert store_if(store, first_is_there, items, namespace="notes") is None
     assert store.count(namespace="notes") == 0
     store.store("one", key="first", namespace="notes")
     assert store_if(store, first_is_there, items, namespace="notes")
@@ -62,8 +62,8 @@ def test_records_are_forgotten_only_if_all_are_live(store: MemoryStore) -> None:
         return held.are_live(ids)
 
     store.forget(ids[0])
-    assert not store_if(store, are_there, [], namespace="notes", forget=ids)
+    assert store_if(store, are_there, [], namespace="notes", forget=ids) is None
     assert [record.content for record in store.all(namespace="notes")] == ["second"]
     store.restore(ids[0])
-    assert store_if(store, are_there, [], namespace="notes", forget=ids)
+    assert store_if(store, are_there, [], namespace="notes", forget=ids) == []
     assert store.count(namespace="notes") == 0

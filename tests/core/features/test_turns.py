@@ -176,6 +176,13 @@ def test_a_forgotten_id_comes_back_only_with_a_different_text(store: MemoryStore
     assert len(say_with_id(store, "new", "q1")) == 1
 
 
+def test_an_expired_turn_comes_back_only_with_a_different_text(store: MemoryStore) -> None:
+    fields = {"expires_at": store.clock() - 1}
+    for text, added in (("old", 1), ("old", 0), ("new", 1)):
+        given = [Turn(text, "ann", id="q1", fields=fields)]
+        assert len(add_turns(store, given, namespace="default", thread="t")) == added
+
+
 def test_an_erased_id_never_comes_back(store: MemoryStore) -> None:
     say_with_id(store, "old", "q1")
     say_with_id(store, "new", "q1")
