@@ -223,7 +223,7 @@ class Memories(View):
         with opening:
             backend = open_backend(location, durability, integrity_key, anchor)
             try:
-                chosen = embedder_for(backend.fact("embedder"), given, self._embedders)
+                chosen = embedder_for(backend.setting("embedder"), given, self._embedders)
                 self._engine = Engine(backend, chosen, tell_time, make_id, most, self._guards)
                 self._engine.screen = screen
                 watch(self._engine)
