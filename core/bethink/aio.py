@@ -141,6 +141,7 @@ class AsyncMemoryStore(_AsyncView):
     conflicts = _async_read(MemoryStore.conflicts)
     resolve = _async_write(MemoryStore.resolve)
     consolidate = _async_write(MemoryStore.consolidate)
+    roll_up = _async_write(MemoryStore.roll_up)
     relate = _async_write(MemoryStore.relate)
     unrelate = _async_write(MemoryStore.unrelate)
     recall = _async_read(MemoryStore.recall)

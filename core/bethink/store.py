@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from .embedders import Embedder, StaticEmbedder
 from .features.conflicts import ConflictVerbs
-from .features.duplicates import DuplicateVerbs
 from .features.files import refuse_gaps
 from .features.integrity import IntegrityVerbs
 from .features.links import LinkReader, LinkVerbs
 from .features.models import MiniLMEmbedder
 from .features.outcomes import OutcomeVerbs
 from .features.packing import PackingVerbs
+from .features.retention import RetentionVerbs
 from .features.sources import SourceVerbs
 from .features.transfer import TransferVerbs
 from .features.undo import UndoVerbs
@@ -33,7 +33,7 @@ class MemoryStore(
     OutcomeVerbs,
     LinkVerbs,
     ConflictVerbs,
-    DuplicateVerbs,
+    RetentionVerbs,
     PackingVerbs,
     SourceVerbs,
     TransferVerbs,

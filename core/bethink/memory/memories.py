@@ -334,14 +334,6 @@ class Memories(View):
         """
         return self._take_away(writing.erase, ids, namespace, where)
 
-    def expire(self) -> int:
-        """Forget expired records; return the number of records.
-
-        Expired records are hidden already. Forgetting removes the records from the statistics of
-        words, and from ``recall`` with an earlier ``now``.
-        """
-        return writing.expire(self._engine)
-
     def archive(self, ids: str | Iterable[str]) -> int:
         """Hide live records from ``recall`` and ``all`` without forgetting them.
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from ..errors import NotFoundError, ValidationError
 from ..model.arrays import Vector
 from ..model.fields import check_held, content
-from ..model.filters import Compare, Filter, constant, matches
+from ..model.filters import Filter, constant, matches
 from ..model.journal import non_empty_fields
 from ..model.namespaces import EVERYWHERE, Scope, covers
 from ..model.port import EMBEDDED, Writer
@@ -210,15 +210,6 @@ def check_criteria(
     """Refuse a call of *verb* without a criterion that any record could fail."""
     if ids is None and scope is None and constant(where):
         raise ValidationError(f"{verb} needs ids, a namespace or a filter that is not empty")
-
-
-def expire(engine: Engine) -> int:
-    """Forget expired live records; return the number."""
-    with engine.writing(guarded=False) as transaction:
-        writer, past = transaction.writer, Compare(("expires_at",), "$lte", transaction.now)
-        found = writer.matching(EVERYWHERE, past)
-        retire(transaction, found, "expire")
-    return len(found)
 
 
 def archive(engine: Engine, ids: Iterable[str]) -> int:

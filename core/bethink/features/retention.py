@@ -1,0 +1,92 @@
+"""Retention: forget expired and unused memories, and roll old memories up."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from ..memory.ranking import DAY
+from ..memory.writing import retire
+from ..model import fields
+from ..model.filters import Compare, parse
+from ..model.namespaces import EVERYWHERE, Scope, check_scope
+from ..model.records import MemoryRecord, State
+from .duplicates import DuplicateVerbs
+
+if TYPE_CHECKING:
+    from .duplicates import Consolidated
+
+_MAX_DAYS: Final = 1e6
+_SUPERSEDED: Final[tuple[State, ...]] = ("superseded",)
+
+
+class RetentionVerbs(DuplicateVerbs):
+    """The verbs ``expire`` and ``roll_up``."""
+
+    def expire(
+        self,
+        *,
+        retention: float | None = None,
+        floor: float | None = None,
+        rate: float = 0.05,
+        namespace: Scope | None = None,
+    ) -> int:
+        """Forget expired records, and unused records on request; return the number of records.
+
+        Expired records are hidden already. Forgetting removes the records from the statistics of
+        words, and from ``recall`` with an earlier ``now``.
+
+        *retention* also forgets the live records that nobody stored, changed or recalled for so
+        many days. *floor* in [0, 1] also forgets the live records with a lower activation:
+        importance · e^(-*rate* · days without use), *rate* per day (the forgetting curve of
+        Ebbinghaus 1885). Both need a *namespace*; without a namespace, records expire everywhere.
+        """
+        forgets_unused = retention is not None or floor is not None
+        if forgets_unused and namespace is None:
+            fields.fail("retention and floor need a namespace; EVERYWHERE is the whole store")
+        days = None if retention is None else fields.number("retention", retention, 0.0, _MAX_DAYS)
+        least = None if floor is None else fields.number("floor", floor, 0.0, 1.0)
+        decay = fields.number("rate", rate, 0.0, 1e9)
+        scope = EVERYWHERE if namespace is None else check_scope(namespace)
+        with self._engine.writing(closing=forgets_unused, guarded=forgets_unused) as transaction:
+            writer, now = transaction.writer, transaction.now
+            going = dict(writer.matching(scope, Compare(("expires_at",), "$lte", now)))
+            if days is not None:
+                going.update(writer.matching(scope, parse(_unused_since(now - days * DAY))))
+            if least is not None:
+                for row, record in writer.matching(scope, None):
+                    if _activation(record, now, decay) < least:
+                        going[row] = record
+            retire(transaction, sorted(going.items()), "expire")
+        return len(going)
+
+    def roll_up(self, *, older_than: float, namespace: Scope = "default") -> list[Consolidated]:
+        """Merge old near-duplicates, forget old superseded records; return the merged groups.
+
+        Old is a record that nobody stored, changed or recalled for *older_than* days. The merging
+        is that of ``consolidate``. A merged record is superseded now: ``undo`` reverts the merge
+        until a later call forgets the record. Forgotten versions stay in the journal, for
+        ``audit``, ``log``, ``as_of`` and ``restore``.
+        """
+        days = fields.number("older_than", older_than, 0.0, _MAX_DAYS)
+        scope, engine = check_scope(namespace), self._engine
+        engine.flush()
+        old = _unused_since(engine.clock() - days * DAY)
+        with engine.writing() as transaction:
+            retire(transaction, transaction.writer.matching(scope, parse(old), _SUPERSEDED))
+        return self.consolidate(namespace=scope, where=old)
+
+
+def _unused_since(time: float) -> dict[str, Any]:
+    """Return the filter of the records neither stored, changed nor accessed after *time*."""
+    unread = {"last_accessed_at": {"$exists": False}}
+    return {
+        "updated_at": {"$lte": time},
+        "$or": [{"last_accessed_at": {"$lte": time}}, unread],
+    }
+
+
+def _activation(record: MemoryRecord, now: float, rate: float) -> float:
+    """Return importance · e^(-*rate* · days without use)."""
+    used = max(record.updated_at, record.last_accessed_at or record.updated_at)
+    return record.importance * math.exp(-rate * max(0.0, now - used) / DAY)

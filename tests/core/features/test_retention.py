@@ -1,0 +1,118 @@
+"""Unused memories are forgotten on request, and old memories are rolled up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from bethink import EVERYWHERE, Files, MemoryStore, Subtree, ValidationError
+
+from ..clock import Clock
+
+DAY = 86_400.0
+
+
+@pytest.fixture
+def store(clock: Clock) -> Iterator[MemoryStore]:
+    with MemoryStore(":memory:", clock=clock) as store:
+        yield store
+
+
+def texts(store: MemoryStore, **options: Any) -> list[str]:
+    return [record.content for record in store.all(namespace=EVERYWHERE, **options)]
+
+
+def test_retention_forgets_what_nobody_used_for_so_many_days(
+    store: MemoryStore, clock: Clock
+) -> None:
+    read, changed, *_ = store.store_many(["read", "changed", "unused", "long unused"])
+    clock.now += 3 * DAY
+    store.recall("read", k=1, mode="keyword")
+    store.update(changed.id, tags=["new"])
+    clock.now += 2 * DAY
+    assert store.expire(retention=5.1, namespace="default") == 0
+    assert store.expire(retention=5, namespace="default") == 2
+    assert texts(store) == ["read", "changed"]
+    assert store.get(read.id)
+    assert {entry.action for entry in store.log(limit=2)} == {"expire"}
+    assert store.restore([record.id for record in store.all(state="forgotten")]) == 2
+
+
+def test_a_floor_forgets_what_is_unimportant_or_long_unused(
+    store: MemoryStore, clock: Clock
+) -> None:
+    for importance in (0.1, 0.5, 1.0):
+        store.store(str(importance), importance=importance)
+    assert store.expire(floor=0.2, namespace="default") == 1
+    clock.now += 14 * DAY  # e^(-.05 · 14) = .497
+    assert store.expire(floor=0.2, namespace="default") == 0
+    assert store.expire(floor=0.25, namespace="default") == 1
+    assert store.expire(floor=0.5, rate=0.01, namespace="default") == 0
+    assert store.expire(floor=0.5, namespace="default") == 1
+
+
+def test_other_namespaces_keep_everything(store: MemoryStore, clock: Clock) -> None:
+    store.store("here", namespace="users/ann/notes")
+    store.store("there", namespace="users/bob")
+    store.store("expired", namespace="users/bob", expires_at=clock.now)
+    clock.now += DAY
+    assert store.expire(retention=1, namespace=Subtree("users/ann")) == 1
+    assert texts(store) == ["there"]
+    assert store.expire() == 1  # everywhere
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"retention": 1},
+        {"floor": 0.1},
+        {"retention": -1, "namespace": "default"},
+        {"floor": 1.5, "namespace": "default"},
+        {"rate": -1, "floor": 0.1, "namespace": "default"},
+        {"retention": "30", "namespace": "default"},
+        {"retention": 1, "namespace": "a//b"},
+    ],
+)
+def test_wrong_limits_are_refused_before_anything_is_forgotten(
+    store: MemoryStore, clock: Clock, wrong: dict[str, Any]
+) -> None:
+    store.store("kept", importance=0.0)
+    clock.now += 99 * DAY
+    with pytest.raises(ValidationError):
+        store.expire(**wrong)
+    assert texts(store) == ["kept"]
+
+
+def test_a_file_never_loses_a_part(store: MemoryStore, clock: Clock) -> None:
+    files = Files(store, "notes")
+    files.create("log.txt", "first line\n" * 20_000)
+    clock.now += 10 * DAY
+    files.append("log.txt", "last line\n")
+    whole = files.read("log.txt")
+    with pytest.raises(ValidationError):
+        store.expire(retention=5, namespace="notes")
+    assert files.read("log.txt") == whole
+
+
+def test_rolling_up_merges_old_repetitions_and_forgets_old_versions(
+    store: MemoryStore, clock: Clock
+) -> None:
+    store.store("Standup is at 9:30.", key="standup")
+    store.store("Standup is at 10:00.", key="standup")
+    store.store_many(["Ann likes green tea", "Ann likes green tea."])
+    clock.now += 40 * DAY
+    store.store_many(["Bob likes mint", "Bob likes mint."])
+    (merged,) = store.roll_up(older_than=30)
+    assert "green tea" in merged.record.content
+    assert len(texts(store)) == 4
+    assert [version.content for version in store.audit("standup")] == [
+        "Standup is at 9:30.",
+        "Standup is at 10:00.",
+    ]
+    assert texts(store, state="forgotten") == ["Standup is at 9:30."]
+    clock.now += 31 * DAY
+    store.roll_up(older_than=30)
+    assert len(texts(store, state="forgotten")) == 2  # the old version, and what was merged then
+    assert store.verify().ok
