@@ -37,10 +37,18 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import ConfigurableFieldSpec, Runnable, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
-from bethink import MemoryStore, StoreClosedError, Subtree, ValidationError
+from bethink import (
+    EVERYWHERE,
+    MemoryStore,
+    StoreClosedError,
+    Subtree,
+    ValidationError,
+    segment,
+)
 from bethink_adapters.langchain import (
     ChatMessageHistory,
     ConversationMemory,
+    erase_user,
     message_history_factory,
 )
 
@@ -375,15 +383,59 @@ CALL = {"name": "find", "args": {}, "id": "c1"}
 # -- the window
 
 
-def test_a_window_shows_the_newest_and_no_orphaned_tool_result(store: MemoryStore) -> None:
+def test_a_window_begins_with_a_human_message(store: MemoryStore) -> None:
     called = AIMessage("", tool_calls=[CALL, {**CALL, "id": "c2"}])
     results = [ToolMessage("1", tool_call_id="c1"), ToolMessage("2", tool_call_id="c2")]
     ChatMessageHistory(store, "s1").add_messages(
         [HumanMessage("q"), called, *results, AIMessage("a")]
     )
     windows = [ChatMessageHistory(store, "s1", last=last).messages for last in range(7)]
-    assert [len(window) for window in windows] == [0, 1, 1, 1, 4, 5, 5]
-    assert windows[4][0] == called
+    assert [len(window) for window in windows] == [0, 0, 0, 0, 0, 5, 5]
+    ChatMessageHistory(store, "s1").add_messages([HumanMessage("more"), AIMessage("b")])
+    windows = [ChatMessageHistory(store, "s1", last=last).messages for last in range(8)]
+    assert [len(window) for window in windows] == [0, 0, 2, 2, 2, 2, 2, 7]
+    assert ConversationMemory(store, "s1", k=2).load_memory_variables() == {
+        "history": "Human: more\nAI: b"
+    }
+
+
+def test_clearing_forgets_or_erases(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    for erase in (False, True):
+        with MemoryStore(path) as store:
+            history = ChatMessageHistory(store, "s1", erase=erase)
+            history.add_user_message("The cobalt flowerpot.")
+            history.clear()
+            assert history.messages == []
+            memory = ConversationMemory(store, "s2", erase=erase)
+            memory.save_context({"input": "A cobalt flowerpot."}, {"output": "Nice."})
+            memory.clear()
+            assert memory.chat_memory.messages == []
+        assert (b"cobalt" in path.read_bytes()) == (not erase)
+
+
+def test_erasing_a_user_reaches_all_that_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryStore(path) as store:
+        for user in ("ann", "ann/b", "annb", "bob"):
+            ChatMessageHistory(store, user).add_user_message(f"{user} said Quetzal.")
+            message_history_factory(store, PAIR)(user, "s").add_user_message(
+                f"{user} has a Hoatzin."
+            )
+            store.store(f"The parrot of {user}.", namespace=f"users/{segment(user)}")
+        for items in ([()], ["users"]):
+            with pytest.raises(ValidationError):
+                erase_user(store, items=items)
+        with pytest.raises(ValidationError, match="needs namespaces, sessions"):
+            erase_user(store)
+        with pytest.raises(ValidationError, match="must be a list"):
+            erase_user(store, sessions="ann")
+        places = ["users/ann", "messages/ann", "users/ann%2Fb"]
+        assert erase_user(store, namespaces=places, sessions=["annb"]) == 4 + 1
+        left = sorted(each.content for each in store.all(namespace=EVERYWHERE))
+    assert b"parrot of ann." not in path.read_bytes()
+    assert b"annb said" not in path.read_bytes()
+    assert len(left) == 12 - 5
 
 
 @pytest.mark.parametrize("last", [-1, 1.5, "3"])
@@ -449,84 +501,14 @@ def test_making_a_history_does_no_io(store: MemoryStore) -> None:
         _ = history.messages
 
 
-# -- the memory of chains
-
-
-def test_memory_is_the_conversation_as_text(store: MemoryStore) -> None:
-    memory = ConversationMemory(store, "s1")
-    assert memory.memory_variables == ["history"]
-    assert memory.load_memory_variables({}) == {"history": ""}
-    memory.save_context({"input": "hi"}, {"output": "hello"})
-    memory.save_context({"input": "how \ud83d?", "history": "…", "stop": None}, {"output": "fine"})
-    text = "Human: hi\nAI: hello\nHuman: how \ud83d?\nAI: fine"
-    assert memory.load_memory_variables({}) == {"history": text}
-    assert str(memory.chat_memory) == text
-
-
-def test_memory_shows_the_last_exchanges(store: MemoryStore) -> None:
-    for said in ("a", "b", "c"):
-        ConversationMemory(store, "s1").save_context({"q": said}, {"a": said.upper()})
-    shown = [ConversationMemory(store, "s1", k=k, memory_key="past") for k in (0, 1, 2)]
-    assert [memory.load_memory_variables()["past"] for memory in shown] == [
-        "",
-        "Human: c\nAI: C",
-        "Human: b\nAI: B\nHuman: c\nAI: C",
-    ]
-
-
-def test_memory_keeps_the_values_it_is_told_to(store: MemoryStore) -> None:
-    memory = ConversationMemory(store, "s1", input_key="q", output_key="a")
-    memory.save_context({"q": "hi", "lang": "en"}, {"a": "hello", "cost": 1})
-    assert memory.load_memory_variables()["history"] == "Human: hi\nAI: hello"
-
-
-@pytest.mark.parametrize(
-    ("inputs", "outputs", "problem"),
-    [
-        pytest.param({"a": "1", "b": "2"}, {"o": "x"}, "input_key", id="two-inputs"),
-        pytest.param({"a": "1"}, {}, "output_key", id="no-output"),
-        pytest.param({"a": 1}, {"o": "x"}, "'a' must be a str", id="no-text"),
-    ],
-)
-def test_memory_must_know_what_was_said(
-    store: MemoryStore, inputs: dict[str, Any], outputs: dict[str, Any], problem: str
-) -> None:
-    memory = ConversationMemory(store, "s1")
-    with pytest.raises(ValidationError, match=problem):
-        memory.save_context(inputs, outputs)
-    assert memory.chat_memory.messages == []
-
-
-def test_memory_returns_messages_of_a_history(store: MemoryStore) -> None:
-    history = ChatMessageHistory(store, "s1")
-    history.add_messages([HumanMessage("hi", id="1"), AIMessage("", tool_calls=[CALL])])
-    memory = ConversationMemory(store, "s1", return_messages=True)
-    memory.save_context({"input": "more"}, {"output": "sure"})
-    expected = [*history.messages[:2], HumanMessage("more"), AIMessage("sure")]
-    assert memory.load_memory_variables()["history"] == history.messages == expected
-
-
-def test_memory_has_asynchronous_twins(store: MemoryStore) -> None:
-    async def main() -> list[str]:
-        memory = ConversationMemory(store, "s1")
-        await memory.asave_context({"input": "hi"}, {"output": "hello"})
-        before = await memory.aload_memory_variables({})
-        await memory.aclear()
-        return [before["history"], (await memory.aload_memory_variables())["history"]]
-
-    assert asyncio.run(main()) == ["Human: hi\nAI: hello", ""]
-
-
 # -- what every adapter promises
 
 
 class TestContract(AdapterContract):
     not_applicable: ClassVar[Mapping[str, str]] = {
-        "erase user": "the adapter erases by namespace: `store.erase(namespace=...)`",
-        "failed run": "the framework hands nothing over after a run that failed",
-        "erased turn": "a turn without id that comes alone may be said again",
         "dump": "a history has no configuration beyond its arguments",
         "budget": "a window counts messages; the chain trims tokens",
+        "failed run": "a history replays no question that was not answered",
     }
     failure_is_loud = "a chat that forgot what was said would answer wrongly"
     remembered_in_history = 1
@@ -556,6 +538,9 @@ class TestContract(AdapterContract):
 
     def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
         return [str(message.content) for message in ChatMessageHistory(store, user).messages]
+
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(store, sessions=[user])
 
     def framework_history(self, store: MemoryStore, user: str) -> str:
         return str(ChatMessageHistory(store, user))

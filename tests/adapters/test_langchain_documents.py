@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,14 +90,16 @@ def test_a_retriever_keeps_to_its_scope(store: MemoryStore) -> None:
 
 WITHOUT = """
 import sys
+from functools import partial
 sys.modules["langchain_core"] = sys.modules["langchain"] = sys.modules["langgraph"] = None
 from bethink import MemoryStore, MissingExtraError
 import bethink_adapters.langchain as ours
 from bethink_adapters.langgraph import BethinkSaver
 
 store = MemoryStore()
-makers = [ours.MemoryMiddleware, ours.BethinkVectorStore, ours.BethinkCache, ours.memory_tools,
-          ours.BethinkKeyValueStore, BethinkSaver, lambda store: ours.MemoryStoreRetriever]
+asking = [partial(make, namespace="default") for make in (ours.MemoryMiddleware, ours.memory_tools)]
+makers = [*asking, ours.BethinkVectorStore, ours.BethinkCache, ours.BethinkKeyValueStore,
+          BethinkSaver, lambda store: ours.MemoryStoreRetriever]
 for make in makers:
     try:
         make(store)
@@ -234,6 +237,17 @@ def test_diverse_documents_by_vector(store: MemoryStore) -> None:
     documents = BethinkVectorStore.from_texts(["aa", "aaa", "aab"], Letters(), store=store)
     found = documents.max_marginal_relevance_search_by_vector([1.0, 0.0, 0.0], 2, lambda_mult=0.2)
     assert texts(found)[1] == "aab"
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_deleting_documents_forgets_or_erases(tmp_path: Path, erase: bool) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryStore(path) as store:
+        documents = BethinkVectorStore(store, erase=erase)
+        documents.add_texts(["a cobalt pot", "a door"], ids=["1", "2"])
+        documents.delete(["1", "none"])
+        assert [each.id for each in documents.get_by_ids(["1", "2"])] == ["2"]
+    assert (b"cobalt" in path.read_bytes()) == (not erase)
 
 
 def test_a_new_version_supersedes_and_a_deleted_one_is_gone(

@@ -8,7 +8,7 @@ import logging
 import math
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,85 +20,32 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
     HumanInTheLoopMiddleware,
-    PIIMiddleware,
 )
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
-    BaseMessage,
     HumanMessage,
-    RemoveMessage,
     SystemMessage,
 )
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from pydantic import PrivateAttr
 
 from bethink import MemoryStore, ValidationError, segment
 from bethink_adapters.langchain import (
     BethinkVectorStore,
     MemoryMiddleware,
     MemoryStoreRetriever,
+    erase_user,
     memory_tools,
 )
 from bethink_adapters.langgraph import BethinkSaver
 
 from .contract import FACT, QUESTION, AdapterContract, GatedStore, cancel_at_gate
+from .langchain_agents import CALLS, CONFIG, Model, asked, calling
 
 # LangChain silences itself by ``catch_warnings``, which threads undo for one another.
 pytestmark = pytest.mark.filterwarnings("ignore:Direct attribute assignment to ModelRequest")
-
-
-class Model(BaseChatModel):
-    """Answer with the next of *replies*, the last one for ever; keep what was seen."""
-
-    replies: list[Any]
-    _seen: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
-    _tools: list[str] = PrivateAttr(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "replaying"
-
-    @property
-    def prompt(self) -> str:
-        """What the model was shown last."""
-        return "\n".join(f"{message.type}: {message.content}" for message in self._seen[-1])
-
-    @property
-    def offered(self) -> list[str]:
-        """The names of the tools that were offered."""
-        return self._tools
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
-        self._tools[:] = [tool.name for tool in tools]
-        return self
-
-    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        reply = self.replies[min(len(self._seen), len(self.replies) - 1)]
-        self._seen.append(list(messages))
-        message = reply if isinstance(reply, BaseMessage) else AIMessage(reply)
-        message = message.model_copy(update={"id": None})
-        return ChatResult(generations=[ChatGeneration(message=message)])
-
-
-def calling(name: str, **arguments: Any) -> AIMessage:
-    call: Any = {"name": name, "args": arguments, "id": "call-1", "type": "tool_call"}
-    return AIMessage("", tool_calls=[call])
-
-
-def asked(text: str) -> Any:
-    return {"messages": [HumanMessage(text)]}
-
-
-CONFIG: Any = {"configurable": {"thread_id": "t1"}}
-
-CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "invoke": lambda agent, said, config: agent.invoke(said, config),
-    "ainvoke": lambda agent, said, config: asyncio.run(agent.ainvoke(said, config)),
-}
 
 
 @pytest.fixture
@@ -113,7 +60,7 @@ def known(store: MemoryStore) -> MemoryStore:
 @pytest.mark.parametrize("call", CALLS)
 def test_a_run_recalls_and_remembers(known: MemoryStore, call: str) -> None:
     model = Model(replies=["Under the flowerpot."])
-    agent: Any = create_agent(model, middleware=[MemoryMiddleware(known)])
+    agent: Any = create_agent(model, middleware=[MemoryMiddleware(known, namespace="default")])
     state = CALLS[call](agent, asked(QUESTION), CONFIG)
     assert "cobalt flowerpot" in model.prompt
     assert [each.content for each in state["messages"]] == [QUESTION, "Under the flowerpot."]
@@ -127,7 +74,7 @@ def test_a_run_recalls_and_remembers(known: MemoryStore, call: str) -> None:
 
 
 def test_it_passes_for_one_of_langchain(store: MemoryStore) -> None:
-    assert isinstance(MemoryMiddleware(store), AgentMiddleware)
+    assert isinstance(MemoryMiddleware(store, namespace="default"), AgentMiddleware)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +82,7 @@ def test_it_passes_for_one_of_langchain(store: MemoryStore) -> None:
 )
 def test_the_block_may_end_the_system_message(known: MemoryStore, prompt: Any) -> None:
     model = Model(replies=["There."])
-    memory = MemoryMiddleware(known, inject_as="system")
+    memory = MemoryMiddleware(known, namespace="default", inject_as="system")
     try:
         agent: Any = create_agent(model, system_prompt=prompt, middleware=[memory])
         agent.invoke(asked(QUESTION))
@@ -154,7 +101,10 @@ def test_the_blocks_of_a_system_message_stay_what_they_are(known: MemoryStore) -
         pytest.skip("this LangChain takes no system message")
     told: dict[str, Any] = {"type": "text", "text": "Be brief."}
     told["cache_control"] = {"type": "ephemeral"}
-    model, memory = Model(replies=["There."]), MemoryMiddleware(known, inject_as="system")
+    model, memory = (
+        Model(replies=["There."]),
+        MemoryMiddleware(known, namespace="default", inject_as="system"),
+    )
     prompt = SystemMessage([told], name="rules")
     agent: Any = create_agent(model, system_prompt=prompt, middleware=[memory])
     agent.invoke(asked(QUESTION))
@@ -175,7 +125,7 @@ def _takes_system_messages() -> bool:
 def test_the_block_stands_in_front_of_the_last_human_message(known: MemoryStore) -> None:
     model = Model(replies=["There."])
     agent: Any = create_agent(
-        model, system_prompt="Be brief.", middleware=[MemoryMiddleware(known)]
+        model, system_prompt="Be brief.", middleware=[MemoryMiddleware(known, namespace="default")]
     )
     agent.invoke({"messages": [HumanMessage("Hi."), AIMessage("Hello."), HumanMessage(QUESTION)]})
     kinds = [message.type for message in model._seen[-1]]
@@ -185,7 +135,7 @@ def test_the_block_stands_in_front_of_the_last_human_message(known: MemoryStore)
 
 def test_nothing_related_shows_nothing(known: MemoryStore) -> None:
     model = Model(replies=["Fine."])
-    agent: Any = create_agent(model, middleware=[MemoryMiddleware(known)])
+    agent: Any = create_agent(model, middleware=[MemoryMiddleware(known, namespace="default")])
     agent.invoke(asked("zebra"))
     assert model.prompt == "human: zebra"
 
@@ -198,7 +148,9 @@ def test_a_run_recalls_once_though_it_recalls_nothing(known: MemoryStore) -> Non
         return "Learnt."
 
     model = Model(replies=[calling("learn"), "Fine."])
-    agent: Any = create_agent(model, [learn], middleware=[MemoryMiddleware(known)])
+    agent: Any = create_agent(
+        model, [learn], middleware=[MemoryMiddleware(known, namespace="default")]
+    )
     agent.invoke(asked("zebra"))
     assert "stripes" not in model.prompt
 
@@ -211,7 +163,9 @@ def test_a_run_with_tools_recalls_once(known: MemoryStore, call: str) -> None:
         return "Nothing here."
 
     model = Model(replies=[calling("look", place="door"), calling("look", place="pot"), "Found."])
-    agent: Any = create_agent(model, [look], middleware=[MemoryMiddleware(known)])
+    agent: Any = create_agent(
+        model, [look], middleware=[MemoryMiddleware(known, namespace="default")]
+    )
     CALLS[call](agent, asked(QUESTION), {})
     blocks = {
         each.content for seen in model._seen for each in seen if "cobalt" in str(each.content)
@@ -231,7 +185,10 @@ def test_a_resumed_run_recalls_again(known: MemoryStore, call: str) -> None:
     model = Model(replies=[calling("look", place="door"), "Found."])
     ask = HumanInTheLoopMiddleware(interrupt_on={"look": True})
     agent: Any = create_agent(
-        model, [look], middleware=[MemoryMiddleware(known), ask], checkpointer=InMemorySaver()
+        model,
+        [look],
+        middleware=[MemoryMiddleware(known, namespace="default"), ask],
+        checkpointer=InMemorySaver(),
     )
     CALLS[call](agent, asked(QUESTION), CONFIG)
     CALLS[call](agent, Command(resume={"decisions": [{"type": "approve"}]}), CONFIG)
@@ -253,7 +210,9 @@ def test_no_checkpoint_holds_what_was_recalled(known: MemoryStore, tmp_path: Pat
     with MemoryStore(tmp_path / "threads.db") as threads:
         saver = BethinkSaver(threads, serde=Plain())
         model = Model(replies=["There."])
-        agent: Any = create_agent(model, middleware=[MemoryMiddleware(known)], checkpointer=saver)
+        agent: Any = create_agent(
+            model, middleware=[MemoryMiddleware(known, namespace="default")], checkpointer=saver
+        )
         agent.invoke(asked(QUESTION), CONFIG)
     assert "cobalt" in model.prompt
     assert any(QUESTION in each for each in written)
@@ -278,7 +237,7 @@ def test_a_namespace_may_depend_on_the_run(store: MemoryStore) -> None:
 
 def test_two_memories_have_different_names(known: MemoryStore) -> None:
     known.store("Keys are made at the station", namespace="shop")
-    one = MemoryMiddleware(known)
+    one = MemoryMiddleware(known, namespace="default")
     two = MemoryMiddleware(known, namespace="shop", name="shop", remember=False)
     model = Model(replies=["There."])
     agent: Any = create_agent(model, middleware=[one, two])
@@ -296,144 +255,40 @@ def test_the_block_stands_before_the_last_human_message(known: MemoryStore) -> N
 
     model = Model(replies=[calling("look", at="a"), "Done."])
     said = [HumanMessage("Hi."), AIMessage("Hello."), HumanMessage(QUESTION)]
-    agent: Any = create_agent(model, [look], middleware=[MemoryMiddleware(known)])
+    agent: Any = create_agent(
+        model, [look], middleware=[MemoryMiddleware(known, namespace="default")]
+    )
     agent.invoke({"messages": said}, CONFIG)
     shown = model._seen[-1]  # of the test's own model
     assert [each.type for each in shown] == ["human", "ai", "human", "human", "ai", "tool"]
     assert "cobalt flowerpot" in str(shown[2].content)
 
 
-def test_a_summary_is_not_something_said(store: MemoryStore) -> None:
-    memory = MemoryMiddleware(store)
-    summary = HumanMessage("A summary.", id="1", additional_kwargs={"lc_source": "summarization"})
-    said = [
-        summary,
-        HumanMessage("Hi.", id="2"),
-        HumanMessage("You?", id="3"),
-        AIMessage("Hello.", id="4"),
-    ]
-    memory.after_agent({"messages": said}, None)
-    assert [each.content for each in store.all()] == ["Hi.", "You?", "Hello."]
-
-
-def test_the_last_turn_is_remembered_and_not_what_was_said_before(store: MemoryStore) -> None:
-    before = [
-        *(HumanMessage("I was born in Kiel."), AIMessage("Noted.")),
-        *(HumanMessage("I moved to Graz."), AIMessage("Noted, too.")),
-    ]
-    agent: Any = create_agent(Model(replies=["In May."]), middleware=[MemoryMiddleware(store)])
-    agent.invoke({"messages": [*before, HumanMessage("Hi."), HumanMessage("When did I move?")]})
-    assert [each.content for each in store.all()] == ["Hi.", "When did I move?", "In May."]
-
-
-def test_a_run_in_which_no_human_spoke_is_remembered(store: MemoryStore) -> None:
-    agent: Any = create_agent(
-        Model(replies=["Good morning."]), middleware=[MemoryMiddleware(store)]
-    )
-    agent.invoke({"messages": [SystemMessage("Greet the user.")]})
-    assert [(each.author, each.content) for each in store.all()] == [("ai", "Good morning.")]
-
-
-class Compacting(AgentMiddleware):
-    """Put a summary in the place of all but the last two messages."""
-
-    def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        if len(state["messages"]) < 3:
-            return None
-        summary = HumanMessage("A summary.", additional_kwargs={"lc_source": "summarization"})
-        return {"messages": [RemoveMessage("__remove_all__"), summary, *state["messages"][-2:]]}
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_what_a_summary_takes_away_is_remembered(store: MemoryStore, call: str) -> None:
-    @tool
-    def look(at: str) -> str:
-        """Look at something."""
-        return "seen"
-
-    for order in (list, reversed):
-        model = Model(replies=[calling("look", at="a"), "Done."])
-        both: Any = list(order([MemoryMiddleware(store), Compacting()]))
-        agent: Any = create_agent(model, [look], middleware=both)
-        CALLS[call](agent, asked("I was born in Kiel."), {})
-        assert [record.content for record in store.all()] == ["I was born in Kiel.", "Done."]
-        store.forget(namespace="default")
-
-
-@pytest.mark.parametrize("order", [list, reversed])
-def test_what_is_redacted_before_the_model_reads_it_is_not_stored(
-    store: MemoryStore, order: Callable[[Any], Any]
-) -> None:
-    @tool
-    def look(at: str) -> str:
-        """Look at something."""
-        return "seen"
-
-    model = Model(replies=[calling("look", at="a"), "Done."])
-    before = order([MemoryMiddleware(store), PIIMiddleware("email", strategy="redact")])
-    agent: Any = create_agent(model, [look], middleware=[*before, Compacting()])
-    agent.invoke(asked("I am ann@example.com"))
-    said = [record.content for record in store.all()]
-    assert said == ["I am [REDACTED_EMAIL]", "Done."]
-
-
-def test_a_summary_is_not_asked(store: MemoryStore) -> None:
-    store.store("The harbour of Kiel is closed on Sunday")
-    summary = HumanMessage("Weather.", additional_kwargs={"lc_source": "summarization"})
-    said = {"messages": [HumanMessage("When is the harbour of Kiel closed?"), summary]}
-    (shown,) = (
-        text for text in MemoryMiddleware(store).before_agent(said, None).values() if "Kiel" in text
-    )
-    assert "closed on Sunday" in shown
-
-
-def test_ids_count_within_their_thread_only(store: MemoryStore) -> None:
-    agent: Any = create_agent(Model(replies=["Hi."]), middleware=[MemoryMiddleware(store)])
-    for thread, text in (("monday", "I am Ann."), ("tuesday", "I am Bob."), ("tuesday", "Ah.")):
-        said = {"messages": [HumanMessage(text, id="1")]}
-        agent.invoke(said, {"configurable": {"thread_id": thread}})
-    kept = store.all(where={"author": "human"})
-    assert [each.content for each in kept] == ["I am Ann.", "I am Bob.", "Ah."]
-
-
-def test_a_finished_run_is_stored_once_and_what_was_forgotten_stays_so(store: MemoryStore) -> None:
-    memory = MemoryMiddleware(store)
-    state = {"messages": [HumanMessage("Yes.", id="1"), AIMessage("Yes.", id="2")]}
-    for _ in range(2):
-        memory.after_agent(state, None)
-    assert [each.author for each in store.all()] == ["human", "ai"]
-    store.forget(namespace="default")
-    memory.after_agent(state, None)
-    assert store.count() == 0
-    memory.after_agent({"messages": [HumanMessage("Yes.", id="3")]}, None)
-    assert store.count() == 1
-
-
-def test_neither_a_call_of_a_tool_nor_an_empty_answer_is_stored(store: MemoryStore) -> None:
-    call = AIMessage("Let me look.", tool_calls=calling("look").tool_calls)
-    said = [HumanMessage("Well?"), call, AIMessage(" ")]
-    MemoryMiddleware(store).after_agent({"messages": said}, None)
-    assert [each.content for each in store.all()] == ["Well?"]
-
-
 def test_wrong_arguments_are_refused(store: MemoryStore) -> None:
     refused: Any = ({"k": 0}, {"inject_as": "tool"}, {"namespace": "a//b"}, {"budget_tokens": -1})
     for wrong in (*refused, {"k": "5"}, {"min_score": "0"}, {"min_score": math.nan}):
         with pytest.raises(ValidationError):
-            MemoryMiddleware(store, **wrong)
+            MemoryMiddleware(store, **{"namespace": "default", **wrong})
+
+
+def test_a_namespace_must_be_named(store: MemoryStore) -> None:
+    making: Any
+    for making in (MemoryMiddleware, memory_tools):
+        with pytest.raises(TypeError, match="namespace"):
+            making(store)
 
 
 def test_a_path_is_no_store(tmp_path: Path) -> None:
     path: Any = str(tmp_path / "agent.db")
     for taking in (MemoryMiddleware, memory_tools):
         with pytest.raises(ValidationError, match="must be a MemoryStore, not str"):
-            taking(path)
+            taking(path, namespace="default")
 
 
 def test_a_store_that_fails_while_writing_is_logged(
     known: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    memory = MemoryMiddleware(known)
+    memory = MemoryMiddleware(known, namespace="default")
     known.close()
     with caplog.at_level(logging.ERROR):
         memory.after_agent({"messages": [HumanMessage("Hi.", id="1")]}, None)
@@ -462,7 +317,7 @@ def test_the_model_may_search_and_write(known: MemoryStore, call: str) -> None:
             "Ok.",
         ]
     )
-    memory = MemoryMiddleware(known, remember=False, offer_tools=True)
+    memory = MemoryMiddleware(known, namespace="default", remember=False, offer_tools=True)
     agent: Any = create_agent(model, middleware=[memory])
     state = CALLS[call](agent, asked("Keep that."), {})
     answers = [each.content for each in state["messages"] if each.type == "tool"]
@@ -498,12 +353,12 @@ def test_the_tool_tells_what_is_said_often_once(store: MemoryStore) -> None:
     store.store(FACT)
     for _ in range(6):
         store.store(QUESTION, author="human")
-    found = memory_tools(store)[0].invoke({"query": QUESTION})
+    found = memory_tools(store, namespace="default")[0].invoke({"query": QUESTION})
     assert (found.count(FACT), found.count(QUESTION)) == (1, 1)
 
 
 def test_a_failing_store_is_the_tools_answer(store: MemoryStore) -> None:
-    recall, remember = memory_tools(store)
+    recall, remember = memory_tools(store, namespace="default")
     assert recall.invoke({"query": "anything"}) == "Nothing is known about that."
     store.close()
     assert "memory failed" in recall.invoke({"query": "anything"})
@@ -516,10 +371,6 @@ def test_a_failing_store_is_the_tools_answer(store: MemoryStore) -> None:
 class TestContract(AdapterContract):
     not_applicable: ClassVar = {
         "dump": "a middleware is made in code, LangChain serialises none",
-        "erase user": "the adapter erases by namespace: `store.erase(namespace=...)`",
-        "failed run": "the framework hands nothing over after a run that failed",
-        "order": "a text without id stands once in a thread",
-        "erased turn": "a text comes back when its thread is handed over again",
     }
 
     def _place(self, user: str) -> str:
@@ -545,7 +396,9 @@ class TestContract(AdapterContract):
 
     def ingest(self, store: MemoryStore, user: str) -> None:
         agent, _, memory = self._agent(store, user)
-        memory.after_agent(agent.get_state(CONFIG).values, None)
+        state = agent.get_state(CONFIG).values
+        again: Any = RunnableLambda(lambda _: memory.after_agent(state, None))
+        again.invoke(None, CONFIG)
 
     def remember(self, store: MemoryStore, user: str, text: str) -> None:
         BethinkVectorStore(store, namespace=self._place(user)).add_texts([text])
@@ -553,6 +406,16 @@ class TestContract(AdapterContract):
     def find(self, store: MemoryStore, user: str, query: str) -> list[str]:
         retriever = MemoryStoreRetriever(store=store, namespace=self._place(user))
         return [each.page_content for each in retriever.invoke(query)]
+
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(store, namespaces=[self._place(user)])
+
+    def run_failing(self, store: MemoryStore, user: str, text: str) -> bool:
+        agent, model, _ = self._agent(store, user)
+        model.replies[:] = [ZeroDivisionError()]
+        with pytest.raises(ZeroDivisionError):
+            asyncio.run(agent.ainvoke(asked(text), CONFIG))
+        return True
 
     def framework_history(self, store: MemoryStore, user: str) -> str:
         agent, _, _ = self._agent(store, user)

@@ -131,6 +131,17 @@ def test_values_come_back_as_they_were(store: MemoryStore) -> None:
     assert values.mget(iter(["unknown", "bytes"])) == [None, b"\x00\xff"]
 
 
+@pytest.mark.parametrize("erase", [False, True])
+def test_deleting_values_forgets_or_erases(tmp_path: Path, erase: bool) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryStore(path) as store:
+        values = BethinkKeyValueStore(store, erase=erase)
+        values.mset([("a", "cobalt"), ("b", "door")])
+        values.mdelete(["a"])
+        assert values.mget(["a", "b"]) == [None, "door"]
+    assert (b"cobalt" in path.read_bytes()) == (not erase)
+
+
 def test_keys_are_found_by_their_beginning(store: MemoryStore) -> None:
     values = BethinkKeyValueStore(store)
     values.mset([(key, 1) for key in ("a/1", "a/2", "b", "a%", "A/3")])

@@ -213,6 +213,21 @@ def test_a_text_is_no_namespace(memory: BethinkStore) -> None:
             memory.batch([op])
 
 
+@pytest.mark.parametrize("erase", [False, True])
+def test_deleting_forgets_or_erases_all_values_of_an_item(tmp_path: Path, erase: bool) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryStore(path) as store:
+        memory = BethinkStore(store, erase=erase)
+        for place in ("cobalt-pot", "door"):
+            memory.put(NS, "key", {"text": place})
+        memory.put(NS, "other", {"text": "stays"})
+        memory.batch([PutOp(NS, "key", None), PutOp(("a",), "new", {"text": "stays, too"})])
+        assert keys(memory.search(())) == ["new", "other"]
+        assert memory.get(NS, "key") is None
+        assert store.verify().ok
+    assert (b"cobalt-pot" in path.read_bytes()) == (not erase)
+
+
 def test_nothing_is_deleted_where_nothing_can_be(memory: BethinkStore) -> None:
     assert memory.batch([PutOp((), "k", None), PutOp(("langgraph",), "k", None)]) == [None, None]
     assert memory.store.log() == []
@@ -246,7 +261,7 @@ def test_an_operation_may_have_a_list_and_a_number(memory: BethinkStore) -> None
         ({"deep": None}, {"one", "three"}),
         ({"deep": {"$ne": None}}, {"two"}),
     ],
-    ids=str,
+    ids=lambda given: str(sorted(given) if isinstance(given, set) else given),
 )
 def test_more_filters(memory: BethinkStore, filter: dict[str, Any], expected: set[str]) -> None:
     memory.put(NS, "one", {"n": 1, "tags": ["x", "y"]})

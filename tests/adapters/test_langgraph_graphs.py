@@ -20,7 +20,7 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
 from bethink import MemoryStore
-from bethink_adapters.langgraph import BethinkStore
+from bethink_adapters.langgraph import BethinkStore, erase_user
 
 from .contract import AdapterContract, GatedStore, cancel_at_gate
 
@@ -119,19 +119,17 @@ class TestContract(AdapterContract):
     """A graph with one node that looks into its store and asks a fake model."""
 
     not_applicable: ClassVar[Mapping[str, str]] = {
-        "erase user": "the adapter erases by namespace: `store.erase(namespace=...)`",
-        "failed run": "the framework hands nothing over after a run that failed",
-        "erased turn": "a turn without id that comes alone may be said again",
-        "order": "the node puts what it likes under a key of its own",
         "dump": "a graph is code; the store has no configuration to save",
         "budget": "what a prompt shows is up to the node",
+        "failed run": "what is put when is up to the node",
     }
     failure_is_loud = "a node asks the store and gets its errors"
 
     @pytest.fixture(autouse=True)
     def new_conversations(self) -> None:
         self.threads = InMemorySaver()
-        self.last: dict[str, str] = {}
+        self.said: dict[str, list[str]] = {}
+        self.taken_in = set[tuple[str, int]]()
         self.prompts: dict[str, str] = {}
 
     def graph(self, store: MemoryStore, user: str, reply: str) -> Any:
@@ -147,15 +145,21 @@ class TestContract(AdapterContract):
         return graph_of(BethinkStore(store), node, checkpointer=self.threads)
 
     def run(self, store: MemoryStore, user: str, text: str, reply: str) -> str:
-        self.last[user] = text
+        self.said.setdefault(user, []).append(text)
         result = asyncio.run(self.graph(store, user, reply).ainvoke({"said": text}, thread(user)))
         assert result["reply"] == reply
         return self.prompts[user]
 
     def ingest(self, store: MemoryStore, user: str) -> None:
-        memory, text = BethinkStore(store), self.last[user]
-        if memory.get(("users", label(user)), text) is None:
-            memory.put(("users", label(user)), text, {"text": text})
+        number = len(self.said[user])
+        if (user, number) not in self.taken_in:
+            self.taken_in.add((user, number))
+            said = {"text": self.said[user][-1]}
+            place, key = ("users", label(user)), f"turn {number}"
+            BethinkStore(store).put(place, key, said, index=["text"])
+
+    def erase_user(self, store: MemoryStore, user: str) -> int:
+        return erase_user(store, items=[("users", label(user))])
 
     def remember(self, store: MemoryStore, user: str, text: str) -> None:
         BethinkStore(store).put(("users", label(user)), text, {"text": text})

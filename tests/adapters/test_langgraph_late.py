@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.graph import START, StateGraph
 
 from bethink import EVERYWHERE, MemoryStore
-from bethink_adapters.langgraph import BethinkSaver
+from bethink_adapters.langgraph import BethinkSaver, BethinkStore, erase_user
 
 SECRET = "cobalt-flowerpot"
 THREAD: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
@@ -58,6 +58,18 @@ def assert_nothing_is_left(store: MemoryStore, path: Path) -> None:
     assert store.count(namespace=EVERYWHERE) == 0
     store.close()
     assert SECRET.encode() not in path.read_bytes()
+
+
+def test_erasing_a_user_keeps_out_what_a_graph_puts_into_the_threads(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    store = MemoryStore(path)
+    saver = BethinkSaver(store)
+    config = put(saver, THREAD)
+    BethinkStore(store).put(("users", "ann"), "document", {"text": SECRET})
+    assert erase_user(store, threads=["t"], items=[("users", "ann")]) == 3
+    put(saver, config, SECRET)
+    saver.put_writes(config, [("document", SECRET)], "task")
+    assert_nothing_is_left(store, path)
 
 
 @for_each_deletion

@@ -1,15 +1,13 @@
-"""What every adapter shows a model and remembers of it, without a framework."""
+"""What every adapter shows a model, without a framework."""
 
 from __future__ import annotations
 
 import logging
-from itertools import count
 
 import pytest
 
 from bethink import MemoryStore, StoreClosedError, ValidationError
 from bethink_adapters.shared.recalling import NOTHING, Recalling
-from bethink_adapters.shared.remembering import remember_new, turn
 
 PIZZA = "Ann likes pizza Margherita."
 QUESTION = "Which pizza does Ann like?"
@@ -99,23 +97,3 @@ def test_a_store_that_fails_is_logged_or_raises(
 def test_wrong_settings_are_refused(store: MemoryStore, wrong: dict[str, int]) -> None:
     with pytest.raises(ValidationError):
         Recalling(store, **wrong)  # type: ignore[arg-type]
-
-
-def test_what_is_handed_over_again_adds_nothing_and_stays_forgotten(store: MemoryStore) -> None:
-    turns = [turn("Hello.", "user", "t"), turn("Hello.", "user", "t"), turn("Hi.", "model", "t")]
-    first = remember_new(store, turns, "default")
-    assert [(record.author, record.content) for record in first] == [
-        ("user", "Hello."),
-        ("model", "Hi."),
-    ]
-    store.forget(first[0].id)
-    assert remember_new(store, turns, "default") == []
-    assert store.count() == 1
-
-
-def test_what_a_framework_numbers_anew_is_said_again(store: MemoryStore) -> None:
-    ids = map(str, count())
-    for _ in range(2):
-        remember_new(store, [turn("Yes.", "user", "t", next(ids))], "default")
-    remember_new(store, [turn("Yes.", "user", "other")], "default")
-    assert store.count() == 3

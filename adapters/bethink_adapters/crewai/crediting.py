@@ -1,9 +1,8 @@
-"""Credit for recalled memories: mark the memories that helped a task as useful.
+"""Credit: which of the memories that a task recalled helped it, and how that shows.
 
-A memory whose command the agent ran gets the verdict of the command's visible result, as in any
-transcript. A memory that the answer repeats, beyond the words of the question, is useful, or
-useless if the answer was refused. The remaining memories get no signal: a verdict on every recalled
-memory would reward memories for frequent recall.
+A memory is judged if its command was run and the result is to be seen, as in any transcript. Else
+it is of use, or of none, if the answer says what it says beyond the question. The rest gets
+nothing: a verdict for all that was recalled would reward what is recalled often.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from bethink import MemoryRecord
 from bethink.adapting import Verdict, read_query, terms
 
 from ..transcripts import attribute
-from .runs import TaskResult
+from .traces import Result
 
 if TYPE_CHECKING:
     from crewai.tasks.task_output import TaskOutput
@@ -24,63 +23,62 @@ if TYPE_CHECKING:
 Judge: TypeAlias = "Callable[[TaskOutput], Verdict | None]"
 Signal: TypeAlias = Verdict | Literal["useful", "useless"]
 
-_MIN_SHARE: Final = 2 / 3
+_SHARE: Final = 2 / 3
 _REACT: Final = re.compile(r"Action Input:\s*(.*?)\s*\nObservation:[ \t]?(.*)", re.DOTALL)
 
 
 def credit(
-    result: TaskResult, records: Sequence[MemoryRecord], judge: Judge | None = None
+    result: Result, records: Sequence[MemoryRecord], judge: Judge | None = None
 ) -> dict[str, Signal]:
-    """Return the signals by id for the *records* with a command or words in *result*.
+    """Return the signal for each of the *records* that *result* tells something of, by id.
 
-    *judge* is called at most once, and only if the answer repeats a record.
+    *judge* is asked at most once, and only of an output that says what a memory says.
     """
     found: dict[str, Signal] = {
-        each.id: each.verdict for each in attribute(list(_last_attempt(result.messages)), records)
+        each.id: each.verdict for each in attribute(list(_done(result.messages)), records)
     }
-    repeated = [
+    said = [
         record.id
         for record in records
-        if record.id not in found and overlaps(result.answer, record.content, result.question)
+        if record.id not in found and says(result.answer, record.content, result.asked)
     ]
-    if repeated:
-        found |= dict.fromkeys(repeated, _signal(result, judge))
+    if said:
+        found |= dict.fromkeys(said, _signal(result, judge))
     return found
 
 
-def overlaps(answer: str, content: str, question: str = "") -> bool:
-    """Return whether *answer* repeats *content*, not counting the words of *question*.
+def says(answer: str, content: str, asked: str = "") -> bool:
+    """Tell whether *answer* says what *content* says, besides the words of what was *asked*.
 
-    The text with fewer distinct terms must share two thirds of the terms with the longer text, at
-    least a single term, and every term with a digit.
+    Of the one with fewer telling words two thirds must be in the other, and all of its numbers.
     """
-    known = set(terms(question))
-    few, many = sorted(({*read_query(text).terms} - known for text in (answer, content)), key=len)
-    numbers = {term for term in few if any(map(str.isdigit, term))}
-    shared = few & many
-    return bool(shared) and len(shared) >= _MIN_SHARE * len(few) and numbers <= many
+    known = set(terms(asked))
+    one, other = sorted(({*read_query(text).terms} - known for text in (answer, content)), key=len)
+    numbers = {term for term in one if any(map(str.isdigit, term))}
+    shared = one & other
+    return bool(shared) and len(shared) >= _SHARE * len(one) and numbers <= other
 
 
-def _signal(result: TaskResult, judge: Judge | None) -> Signal:
+def _signal(result: Result, judge: Judge | None) -> Signal:
     if result.output is None:
         return "useless"
     return (judge(result.output) if judge else None) or "useful"
 
 
-def _last_attempt(messages: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the messages of agent and tools in the last attempt, from the last system message on.
+def _done(messages: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield what agent and tools said in the last attempt, which begins with a system message.
 
-    The messages of the user are left out: crewAI's prompts, memories included.
+    What the user said is crewAI's prompt, memories included.
     """
     every = list(messages)
-    starts = [place for place, each in enumerate(every) if each.get("role") == "system"]
-    for message in every[starts[-1] if starts else 0 :]:
+    begun = [place for place, each in enumerate(every) if each.get("role") == "system"]
+    for message in every[begun[-1] if begun else 0 :]:
         if message.get("role") in ("assistant", "tool"):
             yield from _steps(message)
 
 
 def _steps(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield *message*, or the call and the result that a model without tool calls wrote as text."""
+    """Split a message in which a model without tool calls wrote down an action and its result."""
     content = message.get("content")
     found = _REACT.search(content) if isinstance(content, str) else None
     if found is None:

@@ -1,7 +1,7 @@
-"""Storages by name: ``Memory(storage="bethink:crew.db")``, or bethink as crewAI's default storage.
+"""Storage by name: ``Memory(storage="bethink:crew.db")``, and crewAI's own default if you like.
 
-A crew's JSON dump and a checkpoint hold a storage's name, but no object. For dumps and checkpoints,
-describe the embedder in a dictionary too, from which crewAI makes the embedder.
+A name survives where an object cannot: in a crew's JSON dump and in checkpoints. So must the
+embedder be one that crewAI makes from a dictionary, for neither can hold a callable.
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
 
 SCHEME: Final = "bethink:"
 DEFAULT: Final = "lancedb"
-"""The name that crewAI uses for a memory without a storage."""
+"""What crewAI asks for when nobody said which storage."""
 
 _storages: dict[str, CrewStorage] = {}
 _lock: Final = threading.Lock()
 
 
 def storage_of(spec: str) -> CrewStorage:
-    """Return the storage named *spec*: "bethink:" and a path, optionally "#" and a root scope.
+    """Return the storage that *spec* names: "bethink:", a path, and perhaps "#" and a root.
 
-    "bethink:crew.db#/users/ann" is the storage bound to "/users/ann". All names of a file share a
-    store and an embedder, so give ``storage_of(spec).embedder`` to ``Memory`` beside the name. A
-    malformed *spec* raises ``ValidationError``.
+    "bethink:crew.db#/users/ann" is bound to that root. The same file is the same storage, so that
+    ``storage_of(spec).embedder`` is the embedder to give to ``Memory`` beside the name.
     """
     location, bound, root = spec.removeprefix(SCHEME).partition("#")
     if not spec.startswith(SCHEME) or not location or (bound and not root):
@@ -48,27 +47,26 @@ def _storage_at(location: str) -> CrewStorage:
 
 
 def register(default: str | os.PathLike[str] | None = None) -> Callable[[], None]:
-    """Let crewAI 1.14 and newer find storages by name; return a function that unregisters.
+    """Let crewAI 1.14 and newer know storages by name; return what takes that back.
 
-    *default* is the path of a file for every memory without a named storage: the memories of
-    ``Crew(memory=True)`` and of every Flow. Names from earlier registrations still work. Older
-    crewAI raises ``MissingExtraError``.
+    With *default*, a path, every memory that names no storage is kept there: that of
+    ``Crew(memory=True)`` and of every Flow. Names that others registered still go to them.
     """
     with needs("crewai>=1.14", "crewai"):
         from crewai.memory.storage import factory
     before: MemoryStorageFactory | None = factory._factory
-    default_path = None if default is None else os.fspath(default)
+    claimed = None if default is None else os.fspath(default)
 
-    def storage_named(spec: str) -> Any:
+    def find(spec: str) -> Any:
         if spec.startswith(SCHEME):
             return storage_of(spec)
-        if spec == DEFAULT and default_path is not None:
-            return _storage_at(default_path)
+        if spec == DEFAULT and claimed is not None:
+            return _storage_at(claimed)
         return before(spec) if before is not None else None
 
-    def unregister() -> None:
-        if factory._factory is storage_named:
+    def take_back() -> None:
+        if factory._factory is find:
             factory.set_memory_storage_factory(before)
 
-    factory.set_memory_storage_factory(storage_named)
-    return unregister
+    factory.set_memory_storage_factory(find)
+    return take_back

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .cache import BethinkCache
     from .conversation import ConversationMemory
     from .embeddings import BethinkEmbeddings
+    from .erasing import erase_user
     from .history import ChatMessageHistory, message_history_factory
     from .keyvalue import BethinkKeyValueStore
     from .middleware import MemoryMiddleware
@@ -29,6 +30,7 @@ __all__ = [
     "ConversationMemory",
     "MemoryMiddleware",
     "MemoryStoreRetriever",
+    "erase_user",
     "memory_tools",
     "message_history_factory",
 ]
@@ -42,6 +44,7 @@ _HOMES: Final = {
     "ConversationMemory": "conversation",
     "MemoryMiddleware": "middleware",
     "MemoryStoreRetriever": "retriever",
+    "erase_user": "erasing",
     "memory_tools": "tools",
     "message_history_factory": "history",
 }

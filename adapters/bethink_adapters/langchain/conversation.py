@@ -30,7 +30,7 @@ class ConversationMemory:
 
     It shows the last *k* exchanges (None: all) as one text under *memory_key*, or with
     *return_messages* as LangChain messages. *input_key* and *output_key* say which values of a call
-    to keep; they may be left out where there is only one.
+    to keep; they may be left out where there is only one. With *erase* ``clear`` erases.
     """
 
     def __init__(
@@ -44,9 +44,12 @@ class ConversationMemory:
         memory_key: str = "history",
         return_messages: bool = False,
         namespace: str = "messages",
+        erase: bool = False,
     ) -> None:
         last = None if k is None else 2 * integer("k", k, 0)
-        self.chat_memory = ChatMessageHistory(store, session_id, namespace=namespace, last=last)
+        self.chat_memory = ChatMessageHistory(
+            store, session_id, namespace=namespace, last=last, erase=erase
+        )
         self.input_key = input_key
         self.output_key = output_key
         self.memory_key = memory_key
@@ -69,7 +72,7 @@ class ConversationMemory:
         self.chat_memory.log.append([text_item("human", said), text_item("ai", answered)])
 
     def clear(self) -> None:
-        """Forget the conversation."""
+        """Forget the conversation; erase the conversation if made with *erase*."""
         self.chat_memory.clear()
 
     async def aload_memory_variables(
@@ -83,12 +86,11 @@ class ConversationMemory:
         await finish_in_thread(self.save_context, inputs, outputs)
 
     async def aclear(self) -> None:
-        """Forget the conversation."""
+        """Forget the conversation; erase the conversation if made with *erase*."""
         await finish_in_thread(self.clear)
 
     def _transcript(self) -> str:
-        records = self.chat_memory.log.messages(self.chat_memory.last)
-        roles = ((role_of(record), text_of(record)) for record in records)
+        roles = ((role_of(record), text_of(record)) for record in self.chat_memory.shown())
         return "\n".join(f"{_PREFIXES.get(role, role)}: {text}" for role, text in roles)
 
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence, Set
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink import MemoryStore, MessageLog, ValidationError, segment
+from bethink import MemoryRecord, MemoryStore, MessageLog, ValidationError, segment
 from bethink.adapting import finish_in_thread, integer
 
-from .messages import as_message, langchain, to_item, to_message
+from .messages import as_message, langchain, role_of, to_item, to_message
 
 if TYPE_CHECKING:
     from langchain_core.chat_history import BaseChatMessageHistory as _Base
@@ -21,16 +21,19 @@ else:
     _Base = object  # a type checker sees LangChain's base class; at run time it is not needed
 
 _REMOVE_ALL: Final = "__remove_all__"
-_TOOL_RESULTS: Final = ("tool", "function")
+_HUMAN: Final = ("human", "user")
 
 
 class ChatMessageHistory(_Base):
     """The messages of one session as LangChain's chat history; making one does no I/O.
 
-    *last* shows at most that many of the newest messages, never the result of a tool call without
-    the call. Within a run of ``RunnableWithMessageHistory`` the messages stay as they were when it
-    began, so that parallel runs of one session lose nothing. Each run needs an instance of its own
-    for that, which ``message_history_factory`` gives it.
+    *last* shows at most that many of the newest messages, from a human message on. With *erase*
+    ``clear`` erases, so that no byte stays in the file; else it forgets, and ``restore`` brings the
+    messages back. A run that failed adds nothing: no question stays without an answer.
+
+    Within a run of ``RunnableWithMessageHistory`` the messages stay as they were at the beginning,
+    so that parallel runs of one session lose nothing. For that, each run needs a separate instance,
+    as ``message_history_factory`` makes.
     """
 
     def __init__(
@@ -40,7 +43,9 @@ class ChatMessageHistory(_Base):
         *,
         namespace: str = "messages",
         last: int | None = None,
+        erase: bool = False,
     ) -> None:
+        self.erase = erase
         self.log = MessageLog(store, session_id, namespace=namespace)
         self.session_id = session_id
         self.last = None if last is None else integer("last", last, 0)
@@ -97,12 +102,15 @@ class ChatMessageHistory(_Base):
         )
 
     def clear(self) -> None:
-        """Forget all messages of the session."""
-        self.log.clear()
+        """Forget all messages of the session; erase them if made with *erase*."""
+        if self.erase:
+            self.log.store.erase(namespace=self.log.namespace)
+        else:
+            self.log.clear()
         self._as_run_began = None
 
     async def aclear(self) -> None:
-        """Forget all messages of the session."""
+        """Forget all messages of the session; erase them if made with *erase*."""
         await finish_in_thread(self.clear)
 
     def __str__(self) -> str:
@@ -114,10 +122,14 @@ class ChatMessageHistory(_Base):
 
     def _read(self) -> list[BaseMessage]:
         _register()
-        messages = [to_message(record) for record in self.log.messages(self.last)]
+        return [to_message(record) for record in self.shown()]
+
+    def shown(self) -> list[MemoryRecord]:
+        """Return the records of the messages that are shown, oldest first."""
+        records = self.log.messages(self.last)
         if self.last is None:
-            return messages
-        return list(dropwhile(lambda message: message.type in _TOOL_RESULTS, messages))
+            return records
+        return list(dropwhile(lambda record: role_of(record) not in _HUMAN, records))
 
     def _in_its_run(self) -> bool:
         """Tell whether a ``RunnableWithMessageHistory`` that was given this instance is asking."""
@@ -157,6 +169,7 @@ def message_history_factory(
     *,
     namespace: str = "messages",
     last: int | None = None,
+    erase: bool = False,
 ) -> Callable[..., ChatMessageHistory]:
     """Return the ``get_session_history`` that ``RunnableWithMessageHistory`` asks for.
 
@@ -171,7 +184,7 @@ def message_history_factory(
     def get_session_history(*args: str, **kwargs: str) -> ChatMessageHistory:
         *owners, session_id = signature.bind(*args, **kwargs).arguments.values()
         path = "/".join([namespace, *map(segment, owners)])
-        return ChatMessageHistory(store, session_id, namespace=path, last=last)
+        return ChatMessageHistory(store, session_id, namespace=path, last=last, erase=erase)
 
     get_session_history.__signature__ = signature  # type: ignore[attr-defined]
     return get_session_history

@@ -23,16 +23,19 @@ else:
 class BethinkKeyValueStore(_Base):
     """Keep values by key in a *namespace* of a bethink *store*: any JSON, bytes, dates, documents.
 
-    No recall finds them.
+    No recall finds the values. ``mdelete`` forgets; with *erase* no byte of a deleted value stays.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make one that passes for LangChain's own."""
         return object.__new__(on_base(cls, part("stores").BaseStore))
 
-    def __init__(self, store: MemoryStore, *, namespace: str = "values") -> None:
+    def __init__(
+        self, store: MemoryStore, *, namespace: str = "values", erase: bool = False
+    ) -> None:
         self.store = store
         self.namespace = check_namespace(namespace)
+        self.erase = erase
 
     def mget(self, keys: Iterable[str]) -> list[Any]:
         """Return the values of *keys*, None for one that is not there."""
@@ -47,8 +50,9 @@ class BethinkKeyValueStore(_Base):
         self.store.store_many(items, namespace=self.namespace)
 
     def mdelete(self, keys: Sequence[str]) -> None:
-        """Forget these *keys*; an unknown one is passed over."""
-        self.store.forget(namespace=self.namespace, where={"key": {"$in": list(keys)}})
+        """Forget, or with ``erase`` erase, the values of *keys*; unknown keys are passed over."""
+        delete = self.store.erase if self.erase else self.store.forget
+        delete(namespace=self.namespace, where={"key": {"$in": list(keys)}})
 
     amset = make_async_write(mset)
     amdelete = make_async_write(mdelete)

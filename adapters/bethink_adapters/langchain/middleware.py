@@ -28,13 +28,22 @@ from typing import (
 )
 
 from bethink import MemoryStore
-from bethink.adapting import TokenCounter, check_namespace, finish_in_thread, one_of
+from bethink.adapting import (
+    TokenCounter,
+    Turn,
+    add_turns,
+    check_namespace,
+    finish_in_thread,
+    one_of,
+    turn_key,
+)
 
 from ..shared.extras import needs
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
-from ..shared.remembering import remember_new, turn
 from ..shared.subclassing import on_base
+from ..shared.turns import thread_name
 from .messages import plain_text
+from .speech import is_shown, last_turn, to_turns
 from .tools import memory_tools
 
 if TYPE_CHECKING:
@@ -48,7 +57,6 @@ else:
 Namespace: TypeAlias = str | Callable[[Any], str]
 
 _logger: Final = logging.getLogger(__name__)
-_SUMMARY: Final = "summarization"
 
 
 class MemoryMiddleware(_Base):
@@ -58,9 +66,10 @@ class MemoryMiddleware(_Base):
     best *k* memories that score at least *min_score*, and that the conversation does not hold word
     for word already, are put into a fenced block of at most *budget_tokens*, as *count_tokens*
     counts them. With *inject_as* "user" it stands in front of the last human message, with "system"
-    at the end of the system message. With *remember* what was said in a finished run is stored.
-    With *offer_tools* the model may search and write by itself. Two memories of one agent need
-    different *name*s.
+    at the end of the system message. With *remember* what users and models said is stored; of a
+    run that failed, the user's words. An edited question, and a new answer to a question, supersede
+    what was remembered before. With *offer_tools* the model may search and write by itself. Two
+    memories of one agent need different *name*s.
 
     A store that fails is logged, and the run goes on without it.
     """
@@ -75,7 +84,7 @@ class MemoryMiddleware(_Base):
         self,
         store: MemoryStore,
         *,
-        namespace: Namespace = "default",
+        namespace: Namespace,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
@@ -100,7 +109,8 @@ class MemoryMiddleware(_Base):
         )
         self._name = name
         self._slot, self._asked = f"recalled_by_{name}", f"asked_of_{name}"
-        self.state_schema = _state(self._slot, self._asked)
+        self._given = f"given_to_{name}"
+        self.state_schema = _state(self._slot, self._asked, self._given)
 
     @property
     def name(self) -> str:
@@ -109,7 +119,8 @@ class MemoryMiddleware(_Base):
 
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
         """Recall what the last human message asks for."""
-        return {self._slot: self._recalled(state, runtime)}
+        given = [each.id for each in state["messages"] if each.type == "human" and each.id]
+        return {self._slot: self._recalled(state, runtime), self._given: given}
 
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
         """Do what ``before_agent`` does."""
@@ -117,17 +128,19 @@ class MemoryMiddleware(_Base):
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
         """Show the model what was recalled."""
+        self._remember_question(request)
         return handler(self._shown(request))
 
     async def awrap_model_call(
         self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]
     ) -> Any:
         """Do what ``wrap_model_call`` does."""
+        await finish_in_thread(self._remember_question, request)
         return await handler(await asyncio.to_thread(self._shown, request))
 
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Note what was asked, as the model read it: a summary may take it away before the end."""
-        asked = [each for each in _turn(state["messages"]) if each.type == "human"]
+        asked = self._questions(state["messages"], state)
         return {self._asked: asked} if asked else None
 
     async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
@@ -136,26 +149,39 @@ class MemoryMiddleware(_Base):
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         """Store what was said in this run; what is stored already is not stored again."""
-        if not self.remember:
-            return
-        namespace, thread = _resolved(self.namespace, runtime), _thread()
-        try:
-            said = [
-                turn(plain_text(each.content), each.name or each.type, thread, each.id)
-                for each in _with_question(_turn(state["messages"]), state.get(self._asked))
-            ]
-            remember_new(self.store, said, namespace)
-        except Exception:
-            _logger.exception("%s could not store what was said; the run goes on", self.name)
+        said = last_turn(state["messages"], state.get(self._given) or ())
+        if not any(each.type == "human" for each in said):  # a summary took the question away
+            said = [*(state.get(self._asked) or ()), *said]
+        self._store(said, runtime)
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         """Do what ``after_agent`` does."""
         await finish_in_thread(self.after_agent, state, runtime)
 
+    def _questions(self, messages: Sequence[AnyMessage], state: Any) -> list[AnyMessage]:
+        said = last_turn(messages, state.get(self._given) or ())
+        return [each for each in said if each.type == "human"]
+
+    def _remember_question(self, request: ModelRequest) -> None:
+        """Store what was asked, as the model reads the question first: the run may fail."""
+        state: Any = request.state
+        if state.get(self._asked) is None:
+            self._store(self._questions(request.messages, state), request.runtime)
+
+    def _store(self, said: Sequence[AnyMessage], runtime: Any) -> None:
+        """Store what was *said*; what is known is not stored again."""
+        if not self.remember or not said:
+            return
+        namespace, thread = _resolved(self.namespace, runtime), thread_name(_thread())
+        try:
+            _add(self.store, to_turns(said), namespace, thread)
+        except Exception:
+            _logger.exception("%s could not store what was said; the run goes on", self.name)
+
     def _recalled(self, state: Any, runtime: Any) -> str:
         messages = state["messages"]
         said = {plain_text(message.content).strip() for message in messages}
-        asked = (each for each in reversed(_spoken(messages)) if each.type == "human")
+        asked = (each for each in reversed(messages) if each.type == "human" and is_shown(each))
         query = next((plain_text(message.content) for message in asked), "")
         namespace = _resolved(self.namespace, runtime)
         return self._recalling.safely(query, said, namespace=namespace).text
@@ -175,14 +201,26 @@ class MemoryMiddleware(_Base):
         return request.override(system_message=_with_text(request.system_message, block))
 
 
-def _state(recalled: str, asked: str) -> type:
-    """Return a state with two slots, which are in no input, no result and no checkpoint."""
+def _state(recalled: str, asked: str, given: str) -> type:
+    """Return a state with three slots, which are in no input, no result and no checkpoint."""
     from langchain.agents.middleware.types import PrivateStateAttr
     from langgraph.channels import UntrackedValue
 
     text = NotRequired[Annotated[str, PrivateStateAttr, UntrackedValue]]
     turns = NotRequired[Annotated[list[Any], PrivateStateAttr, UntrackedValue]]
-    return TypedDict("MemoryState", {recalled: text, asked: turns})  # type: ignore[operator, no-any-return]
+    return TypedDict("MemoryState", {recalled: text, asked: turns, given: turns})  # type: ignore[operator, no-any-return]
+
+
+def _add(store: MemoryStore, turns: Sequence[Turn], namespace: str, thread: str | None) -> None:
+    """Store *turns*; the answers to a question that was forgotten or erased stay away, too."""
+    questions = [each for each in turns if not each.is_answer]
+    id = questions[-1].id if 0 < len(questions) < len(turns) else None
+    key = None if id is None else turn_key(thread, id)
+    if key and store.get(namespace=namespace, key=key) is None:
+        add_turns(store, questions, namespace=namespace, thread=thread)
+        if store.get(namespace=namespace, key=key) is None:
+            return
+    add_turns(store, turns, namespace=namespace, thread=thread)
 
 
 def _resolved(namespace: Namespace, runtime: Any) -> str:
@@ -198,35 +236,6 @@ def _thread() -> str | None:
     except RuntimeError:  # called outside of a run
         return None
     return None if thread is None else str(thread)
-
-
-def _spoken(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the messages that are no summary of others."""
-    return [each for each in messages if each.additional_kwargs.get("lc_source") != _SUMMARY]
-
-
-def _with_question(
-    turn: list[AnyMessage], asked: Sequence[AnyMessage] | None
-) -> Sequence[AnyMessage]:
-    """Return a *turn* with what was *asked* before it, if a summary took that away meanwhile."""
-    return turn if any(each.type == "human" for each in turn) else [*(asked or ()), *turn]
-
-
-def _turn(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the last human messages and the answers to them, without calls of tools."""
-    spoken = _spoken(messages)
-    start = len(spoken)
-    while start and spoken[start - 1].type != "human":
-        start -= 1
-    while start and spoken[start - 1].type == "human":
-        start -= 1
-    return [
-        message
-        for message in spoken[start:]
-        if message.type in ("human", "ai")
-        and not getattr(message, "tool_calls", None)
-        and plain_text(message.content).strip()
-    ]
 
 
 def _with_block(messages: Sequence[AnyMessage], block: str) -> list[AnyMessage]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def memory_tools(
-    store: MemoryStore, *, namespace: str | Callable[[Any], str] = "default", k: int = DEFAULT_K
+    store: MemoryStore, *, namespace: str | Callable[[Any], str], k: int = DEFAULT_K
 ) -> list[BaseTool]:
     """Return the tools ``recall`` (at most *k* memories) and ``remember``.
 

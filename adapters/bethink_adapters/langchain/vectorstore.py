@@ -36,6 +36,7 @@ class BethinkVectorStore(_Base):
     those that are not alike last and with a score of 0; without one the store's own embedder
     serves, and what is unrelated to the query is not returned, as by words alone. A *filter* is on
     metadata, in the language of ``recall``'s ``where``: ``{"lang": "en", "page": {"$gte": 3}}``.
+    ``delete`` forgets; with *erase* no byte of a deleted document stays.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -49,8 +50,10 @@ class BethinkVectorStore(_Base):
         *,
         namespace: str = "documents",
         mode: Mode = "hybrid",
+        erase: bool = False,
     ) -> None:
         self.store = store
+        self.erase = erase
         self.namespace = check_namespace(namespace)
         self.mode: Mode = _mode(mode)
         self._embedding = embedding
@@ -127,9 +130,13 @@ class BethinkVectorStore(_Base):
         return names
 
     def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:
-        """Forget the documents with these *ids*, or all; an unknown id is passed over."""
+        """Forget, or with ``erase`` erase, the documents with *ids*, or all.
+
+        Unknown ids are passed over.
+        """
         where = None if ids is None else {"key": {"$in": list(ids)}}
-        self.store.forget(namespace=self.namespace, where=where)
+        delete = self.store.erase if self.erase else self.store.forget
+        delete(namespace=self.namespace, where=where)
         return True
 
     async def aadd_texts(

@@ -6,7 +6,8 @@
 Importing this package loads no framework; making one of its objects does.
 """
 
+from ..langchain.erasing import erase_user
 from .checkpoint import BethinkSaver
 from .store import BethinkStore
 
-__all__ = ["BethinkSaver", "BethinkStore"]
+__all__ = ["BethinkSaver", "BethinkStore", "erase_user"]

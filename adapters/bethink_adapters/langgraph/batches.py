@@ -23,13 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Answer batches from *store*; a search ranks by *mode* and cuts at *min_score*."""
+    """Answer batches from *store*; a search ranks by *mode* and cuts at *min_score*.
+
+    With *erases* a deletion erases an item with all former values, after the batch's other writes.
+    """
 
     store: MemoryStore
     places: Places
     index: Index
     mode: Mode
     min_score: float | None
+    erases: bool
 
     def checked(self, ops: Iterable[Op]) -> list[Op]:
         """Return *ops*; refuse all of them if one goes to a namespace that it may not."""
@@ -124,7 +128,11 @@ class Batches:
 
     def _write(self, puts: dict[tuple[Labels, str], PutOp], vectors: Vectors) -> None:
         now, items, gone = self.store.clock(), list[dict[str, Any]](), list[str]()
-        for (namespace, _), op in puts.items():
+        doomed: list[dict[str, str]] = []
+        for (namespace, key), op in puts.items():
+            if op.value is None and self.erases:
+                doomed.append({"namespace": self.places.of(namespace), "key": key})
+                continue
             before = self.record(namespace, op.key)
             if op.value is None:
                 gone += [before.id] if before else []
@@ -134,6 +142,8 @@ class Batches:
             items.append({**fields, "vectors": {name_of(n): vector for n, vector in named}})
         if items or gone:
             self.store.store_many(items, forget=gone)
+        if doomed:
+            self.store.erase(namespace=self.places.below(()), where={"$or": doomed})
 
     def _renew(self, read: Iterable[MemoryRecord]) -> None:
         """Let the items that were read live on; one that is gone by now stays so."""

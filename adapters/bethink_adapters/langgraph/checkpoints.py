@@ -27,7 +27,7 @@ from bethink.adapting import Scope, keys_between, last_between
 CHECKPOINTS: Final = {"category": "checkpoint"}
 """The filter for checkpoints among the records of a namespace, and what makes them pass."""
 
-AFTER_SLASH: Final = chr(ord("/") + 1)
+_AFTER_SLASH: Final = chr(ord("/") + 1)
 _INLINE: Final = 256  # characters
 _DEFLATED: Final = "z:"
 
@@ -92,7 +92,7 @@ def record_id(namespace: str, id: str) -> str:
 def writes_after(store: MemoryStore, namespace: str, id: str) -> list[MemoryRecord]:
     """Return the records of all that was written after checkpoint *id*."""
     prefix = f"writes/{segment(id)}"
-    return keys_between(store, namespace, f"{prefix}/", prefix + AFTER_SLASH)
+    return keys_between(store, namespace, f"{prefix}/", prefix + _AFTER_SLASH)
 
 
 def newest(store: MemoryStore, scope: Scope, before: str | None = None) -> Iterator[MemoryRecord]:
@@ -106,7 +106,7 @@ def newest(store: MemoryStore, scope: Scope, before: str | None = None) -> Itera
 
 
 def _newest_of(store: MemoryStore, namespace: str, before: str | None) -> Iterator[MemoryRecord]:
-    below = checkpoint_key(before) if before else f"checkpoint{AFTER_SLASH}"
+    below = checkpoint_key(before) if before else f"checkpoint{_AFTER_SLASH}"
     while record := last_between(store, namespace, "checkpoint/", below):
         yield record
         below = str(record.key)

@@ -37,7 +37,8 @@ class BethinkStore(_Base):
     "fields"}``; without it the store's own embedder serves. A search with a query ranks by *mode*:
     "semantic" with an index (the score is the cosine), else "hybrid"; then come items that are not
     alike, unless *min_score* is given, which leaves out what scores less. *ttl* is LangGraph's,
-    too; what has expired never shows, swept or not.
+    too; what has expired never shows, swept or not. ``delete`` forgets an item; with *erase* no
+    byte of a deleted item stays, nor of former values.
     """
 
     supports_ttl = True
@@ -58,6 +59,7 @@ class BethinkStore(_Base):
         mode: Mode | None = None,
         min_score: float | None = None,
         namespace: str = "langgraph",
+        erase: bool = False,
     ) -> None:
         places, indexed = Places(namespace), Index(index)
         places.below(())
@@ -67,7 +69,7 @@ class BethinkStore(_Base):
         self._owns = not isinstance(store, MemoryStore)
         self.store = store if isinstance(store, MemoryStore) else MemoryStore(store)
         self._sweeper = Sweeper(self.sweep_ttl)
-        self._batches = Batches(self.store, places, indexed, ranked, least)
+        self._batches = Batches(self.store, places, indexed, ranked, least, erase)
         try:
             indexed.check(self.store)
         except BaseException:

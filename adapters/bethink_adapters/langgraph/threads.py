@@ -11,8 +11,8 @@ from typing import Any
 
 from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment, unsegment
 
+from ..langchain.erasing import within
 from .checkpoints import (
-    AFTER_SLASH,
     CHECKPOINTS,
     checkpoint_key,
     id_of,
@@ -159,9 +159,3 @@ def _erase(store: MemoryStore, root: str, parts: Sequence[Mapping[str, Any]]) ->
     """Erase the records that satisfy any of *parts*, all at once."""
     if parts:
         store.erase(namespace=Subtree(root), where={"$or": parts})
-
-
-def within(place: str) -> dict[str, Any]:
-    """Return the filter for the records in the namespace *place* and below."""
-    below = {"$gt": f"{place}/", "$lt": place + AFTER_SLASH}
-    return {"$or": [{"namespace": place}, {"namespace": below}]}

@@ -1,6 +1,7 @@
-"""Anchors: places outside of the store for the last journal position.
+"""Anchors: where a store's last journal position is kept outside of the store.
 
-A copy of the file from yesterday is genuine in every byte. Only a younger position reveals the age.
+A copy of the file from yesterday is genuine in every byte. Only who remembers something younger can
+tell that it is old.
 """
 
 from __future__ import annotations
@@ -25,27 +26,27 @@ _MAX_LINE: Final = 4096  # characters; a line has less than 250
 
 @runtime_checkable
 class Anchor(Protocol):
-    """A place for a line of text, out of reach of attackers who can change the store's file.
+    """A place for one line of text that whoever can change the store's file cannot change.
 
-    Examples are a file, a keyring, a second machine. Many threads may call the methods.
+    It may be a file, a keyring, another machine. Both methods may be called from many threads.
     """
 
     def read(self) -> str | None:
-        """Return the line, None before the first write."""
+        """Return the line, None if none was ever written."""
 
     def write(self, line: str) -> None:
-        """Store *line*, unless a greater line is stored; return once durable."""
+        """Keep *line*, unless the one that is kept is greater; return when it is safe."""
 
 
 class FileAnchor:
-    """An anchor in the file at *path*; *durable* syncs every write against power cuts."""
+    """An anchor in the file at *path*; *durable* says whether it has to survive a power cut."""
 
     def __init__(self, path: str | os.PathLike[str], *, durable: bool = True) -> None:
         self.path = Path(os.path.expanduser(path)).absolute()
         self._durable = durable
 
     def read(self) -> str | None:
-        """Return the line, None before the first write."""
+        """Return the line, None if none was ever written."""
         if self.path.exists() and not self.path.is_file():
             raise StorageError(str(self.path), "is no file, so no anchor")
         try:
@@ -57,7 +58,7 @@ class FileAnchor:
             raise StorageError(str(self.path), f"the anchor cannot be read: {error}") from error
 
     def write(self, line: str) -> None:
-        """Store *line*, unless a greater line is stored; return once durable."""
+        """Keep *line*, unless the one that is kept is greater; return when it is safe."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self._alone():
@@ -78,7 +79,7 @@ class FileAnchor:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Lock out all other writers."""
+        """Keep other processes and threads from writing."""
         if fcntl is None:  # pragma: no cover - Windows
             yield
             return
@@ -88,13 +89,13 @@ class FileAnchor:
             try:
                 yield
             finally:
-                fcntl.flock(lock, fcntl.LOCK_UN)  # a forked child may hold the file open
+                fcntl.flock(lock, fcntl.LOCK_UN)  # a child forked meanwhile has it open, too
         finally:
             os.close(lock)
 
 
 def sync(path: str | os.PathLike[str]) -> None:
-    """Sync the file or folder at *path* to disk, against power cuts."""
+    """Have the file or folder at *path* survive a power cut."""
     if fcntl is None:  # pragma: no cover - Windows, where a folder cannot be synced
         return
     opened = os.open(path, os.O_RDONLY)

@@ -1,0 +1,83 @@
+"""What users and models said in a conversation, apart from what the framework wrote.
+
+Summaries, hidden messages, calls and results of tools, and the notices of middleware (limits,
+texts of errors) are no speech. A notice is an AI message with an id of LangGraph's making: an
+answer has an id of the model's run or of the provider, or tells of the response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from bethink.adapting import Turn
+
+from ..shared.turns import turn
+from .messages import plain_text
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AnyMessage
+
+_HIDING: Final = ("lc_source", "hidden", "is_hidden", "hide", "hide_from_ui", "internal")
+_HIDDEN_ID: Final = "do-not-render-"
+
+
+def is_shown(message: AnyMessage) -> bool:
+    """Return whether *message* is part of the conversation: no summary, and not hidden."""
+    told = (
+        message.additional_kwargs,
+        message.response_metadata,
+        getattr(message, "metadata", None),
+    )
+    marks = [each for each in told if isinstance(each, dict)]
+    hidden = any(each.get(name) for each in marks for name in _HIDING)
+    return not hidden and not str(message.id or "").startswith(_HIDDEN_ID)
+
+
+def last_turn(messages: Sequence[AnyMessage], given: Collection[str] = ()) -> list[AnyMessage]:
+    """Return the last human messages and the models' answers to them.
+
+    Of the human messages with an id, only those *given* to the run count, if any are.
+    """
+    shown = [each for each in messages if is_shown(each) and _was_given(each, given)]
+    start = len(shown)
+    while start and shown[start - 1].type != "human":
+        start -= 1
+    while start and shown[start - 1].type == "human":
+        start -= 1
+    return [each for each in shown[start:] if _is_said(each)]
+
+
+def to_turns(messages: Sequence[AnyMessage]) -> list[Turn]:
+    """Return what was said as turns; each AI message after a human one is an answer."""
+    asked, turns = False, list[Turn]()
+    for each in messages:
+        is_answer = asked and each.type == "ai"
+        asked = asked or each.type == "human"
+        author = str(each.name or each.type)
+        turns.append(turn(plain_text(each.content), author, each.id, is_answer=is_answer))
+    return turns
+
+
+def _was_given(message: AnyMessage, given: Collection[str]) -> bool:
+    return message.type != "human" or not given or message.id is None or message.id in given
+
+
+def _is_said(message: AnyMessage) -> bool:
+    if not plain_text(message.content).strip():
+        return False
+    called = getattr(message, "tool_calls", None) or getattr(message, "invalid_tool_calls", None)
+    is_answer = message.type == "ai" and not called and not _is_notice(message)
+    return message.type == "human" or is_answer
+
+
+def _is_notice(message: Any) -> bool:
+    """Return whether a middleware wrote the AI *message*."""
+    if message.response_metadata or message.usage_metadata:
+        return False
+    try:
+        UUID(message.id or "")
+    except ValueError:
+        return False
+    return True
