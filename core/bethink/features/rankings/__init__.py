@@ -33,6 +33,10 @@ BOOSTS: Final[Mapping[str, float]] = {
     "command": 1.2,
     "workaround": 1.1,
 }
+BOOST_FROM: Final = 0.1
+"""The similarity up to which a category is not boosted: the memory is barely related."""
+FULL_BOOST_FROM: Final = 0.3
+"""The similarity from which a category is boosted in full; in between, the boost grows evenly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,9 @@ class FiveSignal:
     .35 similarity, .25 outcome, .15 recency (half-life 30 days), .15 frequency and .10 confidence.
     Frequency is min(log(accesses + 1) / log(100), 1). A record of the query's category
     (``categories.query_intent``) is boosted: troubleshooting 1.5, gotcha and decision 1.4,
-    pattern and convention 1.3, architecture and command 1.2, workaround 1.1.
+    pattern and convention 1.3, architecture and command 1.2, workaround 1.1. The boost orders
+    relevant records and makes no record relevant: up to a similarity of .1 the boost is 1, from .3
+    on the full boost counts, and in between the boost grows evenly.
     """
 
     def rank(self, evidence: Signals) -> Scored:
@@ -112,5 +118,7 @@ def _boost(evidence: Signals) -> Floats:
     boost = np.ones(len(evidence.keyword))
     intent = None if evidence.query is None else query_intent(evidence.query)
     if intent is not None and intent in BOOSTS:
-        boost[evidence.is_category(intent)] = BOOSTS[intent]
+        relevant = (evidence.similarity - BOOST_FROM) / (FULL_BOOST_FROM - BOOST_FROM)
+        boosted = 1 + (BOOSTS[intent] - 1) * np.clip(relevant, 0.0, 1.0)
+        boost = np.where(evidence.is_category(intent), boosted, boost)
     return boost
