@@ -94,6 +94,12 @@ def test_what_is_left_unscored_would_not_have_made_it(
             }
             for _ in range(300)
         )
+        for record in store.all()[::2]:
+            store.record_outcome(record.id, dice.choice(["worked", "partial"]))
+        ids = [record.id for record in store.all()]
+        for _ in range(5):
+            store.mark_useful(dice.sample(ids, 60))
+            store.mark_useless(dice.sample(ids, 60))
         twin = Twin.of(store, "v")
         for k, where in ((1, None), (4, {"category": "x"}), (20, None)):
             asked = Asked("gotcha: red cat in tokyo", k=k, where=where, now=NOW)

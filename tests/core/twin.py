@@ -153,6 +153,7 @@ class Twin:
         if isinstance(ranking, FiveSignal):
             intent = query_intent(asked.query or "")
             boost = BOOSTS.get(intent or "", 1.0) if record.category == intent else 1.0
+            boost = 1 + (boost - 1) * min(max((similarity - 0.1) / 0.2, 0), 1)
             return boost * (
                 0.35 * similarity
                 + 0.25 * (record.outcome + 1) / 2
@@ -162,6 +163,9 @@ class Twin:
             )
         assert isinstance(ranking, WeightedSum)
         total = ranking.similarity + ranking.recency + ranking.importance + ranking.outcome
+        if 0 < ranking.outcome < ranking.similarity / 10:
+            lift = min(max(0.4 * record.outcome, -0.2), 0.2)
+            similarity += lift * similarity * (1 - similarity)
         return (
             ranking.similarity * similarity
             + ranking.recency * math.exp2(-days / ranking.half_life)

@@ -64,6 +64,7 @@ class ScopeIndex:
         self.live_count = 0
         self.live_terms = 0
         self.mortal = False
+        self.has_outcomes = False
         self._last = 0
         self._order: Rows = np.empty(0, dtype=np.int64)
 
@@ -169,6 +170,7 @@ class ScopeIndex:
         """Overwrite the mutable numbers of a row in place."""
         self._records.forget(int(self.columns["row"][position]))
         self.mortal |= record.expires_at is not None
+        self.has_outcomes |= record.outcome != 0
         for name, value in numbers(record).items():
             self.columns[name][position] = value
         self._filters.patch(position, record)
@@ -274,6 +276,7 @@ class ScopeIndex:
         self.vectors[EMBEDDED].adopt(*piece.vectors)
         self._last = max(self._last, segment.last)
         self.mortal |= bool((piece.columns["expires"] < FOREVER).any())
+        self.has_outcomes |= bool(piece.columns["outcome"].any())
         self.live_count += int(living.sum())
         self.live_terms += int(piece.columns["length"][living].sum())
 
@@ -300,6 +303,7 @@ class ScopeIndex:
                 column.append([row.vectors.get(name) for row in batch])
         self._last = max(self._last, max(row.row for row in rows))
         self.mortal |= any(row.record.expires_at is not None for row in rows)
+        self.has_outcomes |= any(row.record.outcome for row in rows)
         self.live_count += len(rows)
         self.live_terms += sum(lengths)
 

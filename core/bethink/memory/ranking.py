@@ -20,6 +20,11 @@ from ..model.fields import number
 from ..model.namespaces import Scope
 
 DAY: Final = 86_400.0
+LIFT_PER_OUTCOME: Final = 0.4
+MAX_LIFT: Final = 0.2
+"""The most that an outcome moves a similarity s, as a share of s (1 - s)."""
+LIGHT_OUTCOME: Final = 0.1
+"""Below this share of the similarity's weight, the weight of outcomes is too light to matter."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ class Ranking(Protocol):
 
     The score must not fall when ``vector`` or ``cosine`` rises. The optional attribute ``spread``
     is the largest gap in similarity that a record can make up for; without the attribute, any gap.
+    The optional attribute ``spread_unjudged`` is the gap if all outcomes are 0.
     """
 
     def rank(self, evidence: Signals) -> Scored:
@@ -104,6 +110,12 @@ class WeightedSum:
     Recency is 2^(-age / half_life), *half_life* in days. The default weights were measured:
     similarity decides, the rest breaks near-ties. ``WeightedSum.classic()`` is the mix of earlier
     systems.
+
+    If outcomes weigh less than a tenth of similarity, as by default, outcomes also move the
+    similarity s: to s + lift · s · (1 - s), where lift = 0.4 · outcome, within ±0.2. This is the
+    first-order change of s if the log-odds of s rise by *lift* (Bayes' rule: d logit(s) =
+    ds / (s (1 - s))). So five helpful marks reorder memories that match nearly alike, and a memory
+    that does not match (s = 0) gains nothing. An outcome of 0 changes nothing.
     """
 
     similarity: float = 0.95
@@ -127,6 +139,11 @@ class WeightedSum:
     @property
     def spread(self) -> float:
         """The largest gap in similarity that a record can make up for."""
+        return self.spread_unjudged + MAX_LIFT / 2  # s (1 - s) is up to 1/4, in two records
+
+    @property
+    def spread_unjudged(self) -> float:
+        """The largest gap in similarity that a record can make up for if all outcomes are 0."""
         rest = self.recency + self.importance + self.outcome
         return rest / self.similarity if self.similarity else np.inf
 
@@ -143,11 +160,20 @@ class WeightedSum:
             "importance": evidence.importance,
             "outcome": outcome,
         }
+        lifted = self._lifted(evidence)
         contributions = {
-            "keyword": self.similarity / total * (1 - evidence.share) * evidence.keyword,
-            "vector": self.similarity / total * evidence.share * evidence.vector,
+            "keyword": self.similarity / total * (1 - evidence.share) * evidence.keyword * lifted,
+            "vector": self.similarity / total * evidence.share * evidence.vector * lifted,
             "recency": self.recency / total * recency,
             "importance": self.importance / total * evidence.importance,
             "outcome": self.outcome / total * outcome,
         }
         return Scored(signals, contributions)
+
+    def _lifted(self, evidence: Signals) -> Floats | float:
+        """Return the factor of each candidate's similarity, 1 for an outcome of 0."""
+        light = 0 < self.outcome < LIGHT_OUTCOME * self.similarity
+        if not (light and evidence.outcome.any()):
+            return 1.0
+        lift = np.clip(LIFT_PER_OUTCOME * evidence.outcome, -MAX_LIFT, MAX_LIFT)
+        return 1 + lift * (1 - evidence.similarity)

@@ -152,6 +152,8 @@ class Search:
         self._vector = question.vector
         self._keyword = index.keyword_scores(question.words)
         self._spread: float = getattr(ranking, "spread", np.inf)
+        if not index.has_outcomes:
+            self._spread = getattr(ranking, "spread_unjudged", self._spread)
         self._exact_count = 0
 
     def top_k(self) -> TopK:

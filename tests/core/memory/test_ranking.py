@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bethink import DecayProduct, FiveSignal, MemoryStore, Ranking, ValidationError, WeightedSum
+from bethink import (
+    DecayProduct,
+    FiveSignal,
+    MemoryStore,
+    Ranking,
+    ValidationError,
+    WeightedSum,
+    query_intent,
+)
 from bethink.features.rankings import BOOSTS
 from bethink.memory.ranking import DAY, HasUpperBound, Signals
 
@@ -67,6 +75,57 @@ def test_what_is_alike_decides_by_default() -> None:
     adorned = score(WeightedSum(), keyword=0.2, importance=1.0, age=0.0, outcome=1.0)
     assert plain > adorned - 0.05
     assert score(WeightedSum(), keyword=0.3) > score(WeightedSum(), keyword=0.2, importance=1.0)
+
+
+@pytest.mark.parametrize("outcome", [-1.0, -0.5, 0.0, 0.3, 0.5, 1.0])
+def test_outcomes_move_the_similarity_as_documented(outcome: float) -> None:
+    def gained(ranking: WeightedSum, similarity: float) -> float:
+        told = {"keyword": similarity, "share": 0.0, "outcome": outcome}
+        return score(ranking, **told) - score(ranking, **{**told, "keyword": 0.0})
+
+    lift = min(max(0.4 * outcome, -0.2), 0.2)
+    for alike in (0.0, 0.2, 0.7, 1.0):
+        found = gained(WeightedSum(), alike)
+        assert found == pytest.approx(0.95 * (alike + lift * alike * (1 - alike)))
+        assert gained(WeightedSum.classic(), alike) == pytest.approx(0.65 * alike)
+        assert gained(WeightedSum(1, 0, 0, 0), alike) == pytest.approx(alike)
+
+
+def test_five_good_outcomes_order_near_equals_and_none_lifts_what_does_not_match() -> None:
+    plain, marked = {"outcome": 0.0}, {"outcome": 0.5}
+    for alike in (0.2, 0.5, 0.8):
+        nearly, barely = {"keyword": alike - 0.03}, {"keyword": 0.05}
+        assert score(WeightedSum(), keyword=alike, share=0.0, **plain) < score(
+            WeightedSum(), **nearly, share=0.0, **marked
+        )
+        assert score(WeightedSum(), keyword=alike, share=0.0, **plain) > score(
+            WeightedSum(), **barely, share=0.0, outcome=1.0
+        )
+
+
+@pytest.mark.slow
+@given(shares, shares, shares, st.floats(-1, 1))
+def test_an_outcome_never_turns_the_order_by_likeness(
+    share: float, one: float, other: float, outcome: float
+) -> None:
+    low, high = sorted((one, other))
+    found = [
+        score(WeightedSum(), vector=v, keyword=v, share=share, outcome=outcome) for v in (low, high)
+    ]
+    assert found[0] <= found[1] + 1e-12
+
+
+def test_the_spread_covers_outcomes_and_shrinks_without() -> None:
+    ranking = WeightedSum()
+    gap = (ranking.spread + 1e-9) / 2
+    best = {"importance": 1.0, "outcome": 1.0}
+    worst = {"importance": 0.0, "age": np.inf, "outcome": -1.0}
+    most = score(ranking, keyword=0.5 - gap, share=0.0, **best)
+    assert most <= score(ranking, keyword=0.5 + gap, share=0.0, **worst)
+    gap = (ranking.spread_unjudged + 1e-9) / 2
+    best, worst = {**best, "outcome": 0.0}, {**worst, "outcome": 0.0}
+    most = score(ranking, keyword=0.5 - gap, share=0.0, **best)
+    assert most <= score(ranking, keyword=0.5 + gap, share=0.0, **worst)
 
 
 @pytest.mark.slow
@@ -192,6 +251,15 @@ def test_what_the_query_is_after_is_boosted(category: str, query: str) -> None:
     assert score(FiveSignal(), keyword=0.5, query=query) == plain
 
 
+@pytest.mark.parametrize(
+    ("similarity", "share"), [(0.05, 0), (0.1, 0), (0.2, 0.5), (0.3, 1), (0.9, 1)]
+)
+def test_a_boost_grows_with_relevance(similarity: float, share: float) -> None:
+    told = {"keyword": similarity, "share": 0.0, "category": "gotcha"}
+    boosted = score(FiveSignal(), **told, query="any gotchas?")
+    assert boosted == pytest.approx(score(FiveSignal(), **told) * (1 + 0.4 * share))
+
+
 def test_a_boost_may_lift_a_score_above_one() -> None:
     signals = {"keyword": 1.0, "vector": 1.0, "outcome": 0.0, "accesses": 0, "age": 1.8 * DAY}
     found = score(FiveSignal(), **signals, category="troubleshooting", query="fix the error")
@@ -260,6 +328,48 @@ def test_relevance_comes_first_and_every_hit_explains_itself(ranking: Ranking, m
             told = hit.explain()
             assert sum(told.contributions.values()) == pytest.approx(hit.score, abs=1e-9)
             assert told.signals["similarity"] > 0
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "stray"),
+    [
+        ("Why is the API returning an error?", "The API is returning an error", "The API is down"),
+        ("fix the parser error", "fix the parser error", "A list of parsers for mail headers"),
+        ("login error", "login error", "The garden gate has an error in its hinge, it squeaks"),
+        ("Any gotchas with the cache?", "gotchas with the cache", "The cache of the old phone"),
+    ],
+)
+def test_a_stray_memory_of_the_category_comes_after_exact_hits(
+    query: str, answer: str, stray: str
+) -> None:
+    with MemoryStore(ranking=FiveSignal()) as store:
+        store.store_many([answer] * 24)
+        odd = store.store(stray, category=query_intent(query))
+        ids = [hit.memory.id for hit in store.recall(query, k=30)]
+        assert ids[-1] == odd.id or odd.id not in ids
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "query"),
+    [
+        ("Deploy with the blue script", "Deploy with the green script first", "deploy script"),
+        ("The parser needs a clean cache", "The parser needs the clean big cache", "parser cache"),
+        ("To deploy, run make ship", "To deploy, run the release script", "how do I deploy?"),
+    ],
+)
+def test_a_handful_of_marks_reorders_near_equals(first: str, second: str, query: str) -> None:
+    with MemoryStore() as store:
+        near = store.store_many([first, second, "The invoice run starts on Monday"])
+        hits = store.recall(query, touch=False)
+        marked, stray = hits[1].memory, near[2]
+        assert marked in near[:2]
+        for _ in range(5):
+            store.mark_useful(marked.id)
+        assert store.recall(query, touch=False)[0].memory.id == marked.id
+        for _ in range(30):
+            store.mark_useful(stray.id)
+            store.record_outcome(stray.id, "worked")
+        assert stray.id not in [hit.memory.id for hit in store.recall(query, touch=False)[:2]]
 
 
 def test_what_is_documented_for_five_signals_is_what_a_store_answers() -> None:
