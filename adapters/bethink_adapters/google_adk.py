@@ -1,4 +1,4 @@
-"""Google ADK: the memory service that an agent's ``preload_memory`` and ``load_memory`` search.
+"""Google ADK: the memory service for an agent's tools ``preload_memory`` and ``load_memory``.
 
     memory = MemoryService(store)
     agent = LlmAgent(name="helper", model="gemini-2.5-flash", tools=[preload_memory_tool])
@@ -8,9 +8,9 @@
     await memory.add_session_to_memory(session)    # as often as you like: known events stay once
     await memory.erase_user(app_name="app", user_id="ann")    # no byte stays
 
-Words are remembered, whoever said the words: no thoughts, calls, pictures or partial events. Turns
-that a session rewinds are forgotten. After a run that failed, the session holds the user's words,
-and so does the memory.
+The words of every author are remembered; thoughts, calls, pictures and partial events are not.
+Rewound turns are forgotten. After a failed run, the session holds the user's words, and so does the
+memory.
 
 Runs on google-adk 2.0 to 2.13.
 """
@@ -53,11 +53,12 @@ else:
 
 
 class MemoryService(_Base):
-    """What the users of ADK apps said and were told, each user in a namespace below *namespace*.
+    """The words of ADK's users and agents, each user in a namespace below *namespace*.
 
-    A search returns the best *k* memories that score at least *min_score*. An entry's id is the id
-    of the event. Deleting a memory forgets the memory; with *erase*, no byte of the memory stays.
-    Deleted events are not taken in again. The *store* stays open.
+    A search returns the best *k* memories, at least 1, with a score of at least *min_score*. An
+    entry's id is the id of the event. Deleting a memory forgets the memory; with *erase*, no byte
+    of the memory stays. Deleted events are not taken in again. The *store* stays open. Bad settings
+    raise ``ValidationError``.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -87,7 +88,7 @@ class MemoryService(_Base):
         return f"{self.namespace}/{segment(app_name)}/{segment(user_id)}"
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Remember the words of a session that are not known yet, and forget rewound turns."""
+        """Remember the new words of a session, and forget rewound turns."""
         await self.add_events_to_memory(
             app_name=session.app_name,
             user_id=session.user_id,
@@ -104,10 +105,10 @@ class MemoryService(_Base):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Remember the words of *events*, written or spoken, that are not known yet.
+        """Remember the new words of *events*, written or spoken.
 
         Partial events are left out, and a later state of an event supersedes an earlier state.
-        Events that were rewound are left out, and forgotten if known.
+        Rewound events are left out, and forgotten if known.
         """
         place, thread = self.namespace_of(app_name, user_id), thread_name(session_id)
         metadata = dict(custom_metadata or {})
@@ -165,7 +166,7 @@ class MemoryService(_Base):
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
-        """Return the memories of a user that are relevant to *query*, best first."""
+        """Return the user's memories relevant to *query*, best first."""
         from google.adk.memory.base_memory_service import SearchMemoryResponse
 
         found = await asyncio.to_thread(
@@ -180,7 +181,7 @@ class MemoryService(_Base):
     async def delete_memory(
         self, *, app_name: str, user_id: str, memory_id: str | None = None
     ) -> None:
-        """Forget, or with ``erase`` erase, the memory with the id that a search gave.
+        """Forget, or with ``erase`` erase, the memory with an id from a search.
 
         An unknown id is no error.
         """
@@ -192,12 +193,12 @@ class MemoryService(_Base):
         await finish_in_thread(delete, namespace=place, where={"$or": list(ids)})
 
     async def erase_user(self, *, app_name: str, user_id: str) -> int:
-        """Erase all memories of a user of an app, without a byte left; return the number."""
+        """Erase all memories of a user of an app, without a byte left; return the record count."""
         place = self.namespace_of(app_name, user_id)
         return await finish_in_thread(self.store.erase, namespace=place)
 
     def _forget_rewound(self, events: Sequence[Event], namespace: str, thread: str | None) -> None:
-        """Forget the known turns between each rewind among *events* and the invocation named."""
+        """Forget the known turns from each rewound invocation up to the rewind in *events*."""
         for event in events:
             if invocation := _rewinds_to(event):
                 where = {"thread": thread, "occurred_at": {"$lte": event.timestamp}}
@@ -209,7 +210,7 @@ class MemoryService(_Base):
 
 
 def _without_rewound(events: Sequence[Event]) -> Iterator[Event]:
-    """Yield the complete events that no later event rewinds, oldest first."""
+    """Yield the complete events without rewound events, oldest first."""
     live: list[Event] = []
     for event in events:
         if invocation := _rewinds_to(event):
@@ -222,12 +223,12 @@ def _without_rewound(events: Sequence[Event]) -> Iterator[Event]:
 
 
 def _rewinds_to(event: Event) -> str | None:
-    """Return the id of the first invocation that *event* rewinds, None for other events."""
+    """Return the id of the first invocation that *event* rewinds; None if *event* rewinds none."""
     return getattr(event.actions, "rewind_before_invocation_id", None)
 
 
 def _said(event: Event) -> tuple[str, str]:
-    """Return the author of *event* and the words, written or heard; "" without words."""
+    """Return the author and the written or heard words of *event*, "" without words."""
     if event.content:
         return event.author, _text(event.content)
     if (heard := event.input_transcription) and heard.text:

@@ -1,12 +1,12 @@
-"""OpenAI Agents SDK: a session that keeps a conversation, and a filter that recalls from others.
+"""OpenAI Agents SDK: a session keeps a conversation, a filter recalls from other conversations.
 
     session = MemorySession(store, "conversation-7")
     config = RunConfig(call_model_input_filter=recall_filter(store, namespace="users/42"))
     result = await Runner.run(agent, "Which pizza do I like?", session=session, run_config=config)
 
-Recalled memories stand in front of the last user message while the model answers, and nowhere else:
-neither in the session nor in the run's items. The SDK saves a question before the model answers, so
-a session keeps the question of a run that failed; ``pop_item`` takes the question away.
+Recalled memories stand in front of the last user message while the model answers; neither the
+session nor the run's items hold the memories. The SDK saves a question before the model answers, so
+a session keeps the question of a failed run; ``pop_item`` takes the question away.
 
 Runs on openai-agents 0.22 to 0.24.
 """
@@ -36,11 +36,11 @@ _TEXTS: Final = ("output", "content", "text", "refusal")
 
 
 class MemorySession:
-    """The items of one conversation, kept in a store; a ``Session`` of the SDK.
+    """The items of a conversation, kept in a store; a ``Session`` of the SDK.
 
-    Any text names a session, and no session sees the items of another session. *session_settings*
-    is a ``SessionSettings`` or a mapping of the fields; ``limit`` is the most items that a run is
-    shown. With *erase*, a cleared session leaves no byte of the items. The *store* stays open.
+    Any text names a session, and no session sees the items of a second session. *session_settings*
+    is a ``SessionSettings`` or a mapping of the fields; a run is shown at most ``limit`` items.
+    With *erase*, a cleared session leaves no byte of the items. The *store* stays open.
 
     The words of users and the model can be recalled from the store; reasoning, instructions, calls
     and results of tools are kept as items only.
@@ -63,7 +63,7 @@ class MemorySession:
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the newest *limit* items, oldest first; None: as many as the settings say.
 
-        Where older items are left out, the first item is a user's: there may be fewer items.
+        Where older items are left out, the first item is a user's, and the items may be fewer.
         """
         last = self.session_settings.limit if limit is None and self.session_settings else limit
         last = None if last is None else max(last, 0)
@@ -72,17 +72,17 @@ class MemorySession:
         return items if last is None or len(items) <= last else _from_user(items[-last:])
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Add *items*, all of them or none."""
+        """Add *items*, all or none."""
         records = [_record(cast("Mapping[str, Any]", item)) for item in items]
         await finish_in_thread(self.log.append, records)
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Remove and return the newest item; None when there is none."""
+        """Remove and return the newest item; return None for an empty session."""
         record = await finish_in_thread(self.log.pop)
         return None if record is None else _item(record)
 
     async def clear_session(self) -> None:
-        """Forget, or with ``erase`` erase, all items of this session."""
+        """Forget, or with ``erase`` erase, all items of the session."""
         delete = self.log.store.erase if self.erase else self.log.store.forget
         await finish_in_thread(delete, namespace=self.log.namespace)
 
@@ -99,12 +99,13 @@ def recall_filter(
     budget_tokens: int = DEFAULT_BUDGET_TOKENS,
     count_tokens: Callable[[str], float] | None = None,
 ) -> Callable[[CallModelData[Any]], Coroutine[Any, Any, ModelInputData]]:
-    """Return a ``call_model_input_filter`` that shows the model what its last question recalls.
+    """Return a ``call_model_input_filter`` that shows the model memories for the last question.
 
-    *namespace* may be a function of the call, for instance of its ``context``. The best *k*
-    memories that score at least *min_score*, and that the conversation does not hold already, are
-    shown: as many as fit into *budget_tokens*. A store that fails is logged and shows nothing; a
-    function that returns no namespace raises ``ValidationError``.
+    *namespace* may be a function of the call, for instance of the call's ``context``. The filter
+    shows the best *k* memories with a score of at least *min_score*, as many as fit into
+    *budget_tokens*, as *count_tokens* counts the tokens (default: an estimate). Texts in the
+    conversation are not shown again. A failing store is logged and shows nothing; bad settings, and
+    a function that returns no namespace, raise ``ValidationError``.
     """
     usual: Scope = "default" if callable(namespace) else namespace
     recalling = Recalling(store, usual, k, min_score, budget_tokens, count_tokens)
@@ -136,7 +137,7 @@ def _settings(given: SessionSettings | Mapping[str, Any] | None) -> SessionSetti
 
 
 def _last_question(items: Sequence[Mapping[str, Any]]) -> tuple[int, str]:
-    """Return where the last user message stands, and its text."""
+    """Return the index and the text of the last user message; 0 and "" without a user message."""
     for place in reversed(range(len(items))):
         if items[place].get("role") == "user":
             return place, "\n".join(_texts(items[place]))

@@ -1,8 +1,8 @@
 """Fixtures for pytest, found wherever bethink is installed (not with `-p no:bethink`).
 
 ``memory_store`` is a new, empty store in memory with ``frozen_clock`` and ``counting_ids``. A
-fixture of the same name in your conftest or test file takes the place of a fixture here, in
-``memory_store`` too. Every run of pytest imports this file, so only the first use of a fixture
+fixture with an equal name in your conftest or test file takes the place of the plugin's fixture, in
+``memory_store`` too. Every run of pytest imports the plugin, so only the first use of a fixture
 imports bethink.
 """
 
@@ -42,7 +42,7 @@ def counting_ids() -> CountingIds:
 
 @pytest.fixture
 def memory_store(frozen_clock: FrozenClock, counting_ids: CountingIds) -> Iterator[MemoryStore]:
-    """Yield an empty store in memory with the same answers in every run; close the store."""
+    """Yield an empty store in memory with equal answers in every run; then close the store."""
     from bethink import MemoryStore
 
     with MemoryStore(clock=frozen_clock, new_id=counting_ids) as store:

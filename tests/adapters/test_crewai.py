@@ -556,7 +556,7 @@ class TestStores:
         ):
             with pytest.raises(StorageError, match="closed"):
                 call()
-        assert {r.name for r in caplog.records} == {"bethink_adapters.crewai.opened"}
+        assert {r.name for r in caplog.records} == {"bethink_adapters.crewai.errors"}
 
     def test_threads_lose_nothing(self, tmp_path: Path) -> None:
         with MemoryStore(tmp_path / "m.db") as store:

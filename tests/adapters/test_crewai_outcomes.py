@@ -17,8 +17,8 @@ import pytest
 
 from bethink import MemoryStore, MissingExtraError, ValidationError
 from bethink_adapters.crewai import CrewExternalStorage, CrewStorage, learn_outcomes
-from bethink_adapters.crewai.crediting import credit, says
-from bethink_adapters.crewai.traces import Result, Traces
+from bethink_adapters.crewai.crediting import credit, overlaps
+from bethink_adapters.crewai.runs import RunTracker, TaskResult
 
 from .crewai_offline import (
     RELEASE,
@@ -282,9 +282,9 @@ class TestCommands:
         assert credit(result("It is built.", messages=again), [record]) == {}
 
 
-def result(answer: str, messages: Any = (), asked: str = "") -> Result:
+def result(answer: str, messages: Any = (), asked: str = "") -> TaskResult:
     output: Any = SimpleNamespace(messages=messages)
-    return Result(asked, answer, output)
+    return TaskResult(asked, answer, output)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def result(answer: str, messages: Any = (), asked: str = "") -> Result:
     ],
 )
 def test_an_answer_says_more_than_the_question(answer: str, memory: str, said: bool) -> None:
-    assert says(answer, memory, QUESTION) is said
+    assert overlaps(answer, memory, QUESTION) is said
 
 
 class TestAttribution:
@@ -371,7 +371,7 @@ class TestAttribution:
         with learn_outcomes(stage.storage) as listener:
             assert stage.memories[0].recall(QUESTION, depth="shallow")
             stage.settle()
-            assert len(listener._traces) == 0
+            assert len(listener._runs) == 0
         assert stage.outcome(launch) == 0.0
 
     @pytest.mark.skipif(RELEASE < (1, 14), reason="crewAI repeats events since 1.14")
@@ -512,23 +512,23 @@ def checked(minute: int, error: str | None) -> Any:
     return at(minute, "llm_guardrail_completed", success=error is None, error=error)
 
 
-class TestTraces:
+class TestRunTracker:
     """Events of a task, in any order."""
 
     def test_a_late_recall_belongs_to_the_run_before(self) -> None:
-        traces = Traces()
-        assert traces.add("t", completed(2, "first")) is None
-        assert traces.add("t", recalled(4, "b")) is None
-        assert traces.add("t", recalled(1, "a")) is None
-        due = traces.add("t", completed(5, "second"))
+        runs = RunTracker()
+        assert runs.add("t", completed(2, "first")) is None
+        assert runs.add("t", recalled(4, "b")) is None
+        assert runs.add("t", recalled(1, "a")) is None
+        due = runs.add("t", completed(5, "second"))
         assert due is not None
         assert (due[0], due[1].answer) == (["b"], "second")
 
     def test_a_recall_heard_after_its_end_is_due_at_once(self) -> None:
-        traces = Traces()
-        assert traces.add("t", recalled(1, "a")) is None
-        assert due(traces, completed(3, "said")) == ["a"]
-        assert due(traces, recalled(2, "a", "b")) == ["b"]
+        runs = RunTracker()
+        assert runs.add("t", recalled(1, "a")) is None
+        assert due(runs, completed(3, "said")) == ["a"]
+        assert due(runs, recalled(2, "a", "b")) == ["b"]
 
     @pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (1, 4, 0, 2, 3)])
     def test_a_refused_answer_is_known_in_any_order(self, order: tuple[int, ...]) -> None:
@@ -539,9 +539,9 @@ class TestTraces:
             checked(4, "no"),
             failed(5, "not valid: no"),
         ]
-        traces = Traces()
-        found = [each for place in order if (each := traces.add("t", told[place])) is not None]
-        assert found == [(["a"], Result("When?", "last"))]
+        runs = RunTracker()
+        found = [each for place in order if (each := runs.add("t", told[place])) is not None]
+        assert found == [(["a"], TaskResult("When?", "last"))]
 
     @pytest.mark.parametrize(
         "told",
@@ -561,25 +561,25 @@ class TestTraces:
         ],
     )
     def test_what_failed_otherwise_has_no_result(self, told: list[Any]) -> None:
-        traces = Traces()
-        assert not any(due(traces, each) for each in (recalled(1, "a"), *told))
+        runs = RunTracker()
+        assert not any(due(runs, each) for each in (recalled(1, "a"), *told))
 
     def test_thousands_of_tasks_are_not_kept(self) -> None:
-        traces = Traces(capacity=10)
-        traces.add("t", recalled(0, "kept"))
+        runs = RunTracker(capacity=10)
+        runs.add("t", recalled(0, "kept"))
         for n in range(3_000):
-            traces.add(str(n), recalled(n, "a"))
-            traces.add("t", answered(n, "x"))
-        assert len(traces) == 10
-        assert due(traces, completed(3_000, "x")) == ["kept"]
+            runs.add(str(n), recalled(n, "a"))
+            runs.add("t", answered(n, "x"))
+        assert len(runs) == 10
+        assert due(runs, completed(3_000, "x")) == ["kept"]
 
     def test_results_of_any_make_are_taken(self) -> None:
-        traces = Traces()
+        runs = RunTracker()
         odd = at(1, "memory_query_completed", results=[{"id": 7}, "x", None, {}])
         none = at(1, "memory_query_completed", results=None)
-        assert not any(due(traces, each) for each in (odd, none, completed(2, "x")))
+        assert not any(due(runs, each) for each in (odd, none, completed(2, "x")))
 
 
-def due(traces: Traces, event: Any) -> list[str] | None:
-    found = traces.add("t", event)
+def due(runs: RunTracker, event: Any) -> list[str] | None:
+    found = runs.add("t", event)
     return None if found is None else found[0]

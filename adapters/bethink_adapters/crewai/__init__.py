@@ -1,15 +1,15 @@
-"""crewAI remembers in bethink: a storage backend, its embedder, and the older external memory.
+"""crewAI: a storage backend and an embedder for the unified memory, and the older external memory.
 
     store = MemoryStore("crew.db")
     storage = CrewStorage(store)
     crew = Crew(..., memory=Memory(storage=storage, embedder=storage.embedder))
 
 `CrewStorage` serves crewAI 1.10.1 to 1.15.30 (unified memory), `CrewExternalStorage` 1.9.3 and
-before (`ExternalMemory`). ``register()`` lets crewAI 1.14 and newer know storages by name,
-``offline_llm()`` answers what its memory asks a model, ``learn_outcomes(storage)`` lets memories
-learn from the tasks that recall them, ``erase_user(storage.bound("/users", user))`` erases all of a
-user. Nothing is registered or subclassed unasked, and crewAI is
-imported only by the calls that need it.
+before (`ExternalMemory`). ``register()`` lets crewAI 1.14 and newer find storages by name.
+``offline_llm()`` answers the questions that crewAI's memory asks a model. With
+``learn_outcomes(storage)``, memories learn from the tasks that recall the memories.
+``erase_user(storage.bound("/users", user))`` erases a user's memories. Importing the package
+imports no crewAI and registers nothing.
 """
 
 from .embedder import RememberingEmbedder

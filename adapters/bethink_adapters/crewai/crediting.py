@@ -1,8 +1,9 @@
-"""Credit: which of the memories that a task recalled helped it, and how that shows.
+"""Credit for recalled memories: mark the memories that helped a task as useful.
 
-A memory is judged if its command was run and the result is to be seen, as in any transcript. Else
-it is of use, or of none, if the answer says what it says beyond the question. The rest gets
-nothing: a verdict for all that was recalled would reward what is recalled often.
+A memory whose command the agent ran gets the verdict of the command's visible result, as in any
+transcript. A memory that the answer repeats, beyond the words of the question, is useful, or
+useless if the answer was refused. The remaining memories get no signal: a verdict on every recalled
+memory would reward memories for frequent recall.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from bethink import MemoryRecord
 from bethink.adapting import Verdict, read_query, terms
 
 from ..transcripts import attribute
-from .traces import Result
+from .runs import TaskResult
 
 if TYPE_CHECKING:
     from crewai.tasks.task_output import TaskOutput
@@ -23,62 +24,63 @@ if TYPE_CHECKING:
 Judge: TypeAlias = "Callable[[TaskOutput], Verdict | None]"
 Signal: TypeAlias = Verdict | Literal["useful", "useless"]
 
-_SHARE: Final = 2 / 3
+_MIN_SHARE: Final = 2 / 3
 _REACT: Final = re.compile(r"Action Input:\s*(.*?)\s*\nObservation:[ \t]?(.*)", re.DOTALL)
 
 
 def credit(
-    result: Result, records: Sequence[MemoryRecord], judge: Judge | None = None
+    result: TaskResult, records: Sequence[MemoryRecord], judge: Judge | None = None
 ) -> dict[str, Signal]:
-    """Return the signal for each of the *records* that *result* tells something of, by id.
+    """Return the signals by id for the *records* with a command or words in *result*.
 
-    *judge* is asked at most once, and only of an output that says what a memory says.
+    *judge* is called at most once, and only if the answer repeats a record.
     """
     found: dict[str, Signal] = {
-        each.id: each.verdict for each in attribute(list(_done(result.messages)), records)
+        each.id: each.verdict for each in attribute(list(_last_attempt(result.messages)), records)
     }
-    said = [
+    repeated = [
         record.id
         for record in records
-        if record.id not in found and says(result.answer, record.content, result.asked)
+        if record.id not in found and overlaps(result.answer, record.content, result.question)
     ]
-    if said:
-        found |= dict.fromkeys(said, _signal(result, judge))
+    if repeated:
+        found |= dict.fromkeys(repeated, _signal(result, judge))
     return found
 
 
-def says(answer: str, content: str, asked: str = "") -> bool:
-    """Tell whether *answer* says what *content* says, besides the words of what was *asked*.
+def overlaps(answer: str, content: str, question: str = "") -> bool:
+    """Return whether *answer* repeats *content*, not counting the words of *question*.
 
-    Of the one with fewer telling words two thirds must be in the other, and all of its numbers.
+    The text with fewer distinct terms must share two thirds of the terms with the longer text, at
+    least a single term, and every term with a digit.
     """
-    known = set(terms(asked))
-    one, other = sorted(({*read_query(text).terms} - known for text in (answer, content)), key=len)
-    numbers = {term for term in one if any(map(str.isdigit, term))}
-    shared = one & other
-    return bool(shared) and len(shared) >= _SHARE * len(one) and numbers <= other
+    known = set(terms(question))
+    few, many = sorted(({*read_query(text).terms} - known for text in (answer, content)), key=len)
+    numbers = {term for term in few if any(map(str.isdigit, term))}
+    shared = few & many
+    return bool(shared) and len(shared) >= _MIN_SHARE * len(few) and numbers <= many
 
 
-def _signal(result: Result, judge: Judge | None) -> Signal:
+def _signal(result: TaskResult, judge: Judge | None) -> Signal:
     if result.output is None:
         return "useless"
     return (judge(result.output) if judge else None) or "useful"
 
 
-def _done(messages: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield what agent and tools said in the last attempt, which begins with a system message.
+def _last_attempt(messages: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the messages of agent and tools in the last attempt, from the last system message on.
 
-    What the user said is crewAI's prompt, memories included.
+    The messages of the user are left out: crewAI's prompts, memories included.
     """
     every = list(messages)
-    begun = [place for place, each in enumerate(every) if each.get("role") == "system"]
-    for message in every[begun[-1] if begun else 0 :]:
+    starts = [place for place, each in enumerate(every) if each.get("role") == "system"]
+    for message in every[starts[-1] if starts else 0 :]:
         if message.get("role") in ("assistant", "tool"):
             yield from _steps(message)
 
 
 def _steps(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Split a message in which a model without tool calls wrote down an action and its result."""
+    """Yield *message*, or the call and the result that a model without tool calls wrote as text."""
     content = message.get("content")
     found = _REACT.search(content) if isinstance(content, str) else None
     if found is None:

@@ -1,18 +1,18 @@
-"""Deleting all memories of a user, without a byte left."""
+"""Erasing a user: all memories that a storage sees, without a byte left."""
 
 from __future__ import annotations
 
+from .errors import crew_errors
 from .external import CrewExternalStorage
-from .opened import crew_errors
 from .storage import CrewStorage
 
 
 @crew_errors()
 def erase_user(storage: CrewStorage | CrewExternalStorage) -> int:
-    """Erase all memories that *storage* sees; return the number of records.
+    """Erase all memories in the view of *storage*; return the number of records.
 
-    The storage of one user is a view: ``erase_user(storage.bound("/users", user))``. Nothing
-    outside of the view is touched.
+    A user's view is a bound storage: ``erase_user(storage.bound("/users", user))``. Memories
+    outside the view stay.
     """
     store, place = storage.place
     return store.erase(namespace=place)

@@ -1,4 +1,4 @@
-"""The external memory of crewAI 1.9.3 and before: texts in, texts out."""
+"""The external memory of crewAI 1.9.3 and before: save and search texts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from bethink import MemoryStore, RecallResult, Subtree
 from bethink.adapting import MAX_CONTENT, finish_in_thread
 
 from ..shared.texts import askable, storable
-from .opened import StoreHandle, crew_errors
+from .errors import crew_errors
+from .store_handle import StoreHandle
 
 
 class CrewExternalStorage:
-    """Serve `ExternalMemory(storage=CrewExternalStorage(store))`.
+    """The texts of an external memory: ``ExternalMemory(storage=CrewExternalStorage(store))``.
 
-    A text saved again is renewed, as the newest memory; saved twice in a row, the text stays as it
-    is. Of the metadata everything but the transcript (``messages``) stays.
+    *store* is a ``MemoryStore``, which stays open, or a path, opened on the first use. The texts
+    lie in *namespace*. A text saved again becomes the newest memory; a text saved twice in a row
+    stays unchanged. The metadata is kept without the transcript (``messages``).
     """
 
     def __init__(
@@ -34,7 +36,7 @@ class CrewExternalStorage:
 
     @property
     def place(self) -> tuple[MemoryStore, Subtree]:
-        """The store, opened if it was not, and the part of it that this storage fills."""
+        """The store, opened if needed, and the part of the store that the storage fills."""
         return self._store(), Subtree(self._namespace)
 
     @crew_errors()
@@ -56,19 +58,19 @@ class CrewExternalStorage:
     ) -> list[dict[str, Any]]:
         """Return the *limit* memories most relevant to *query*, best first.
 
-        *score_threshold* is not applied: crewAI's numbers are cuts for another scale, and recall
-        returns nothing irrelevant.
+        *score_threshold* has no effect: crewAI's thresholds are made for a different scale, and
+        ``recall`` returns no irrelevant memory.
         """
         hits = self._store().recall(askable(query), k=limit, namespace=self._namespace)
         return [_as_dict(hit) for hit in hits]
 
     @crew_errors()
     def reset(self) -> None:
-        """Forget everything in the namespace; ``erase_user`` erases."""
+        """Forget all memories in the namespace; ``erase_user`` erases the memories."""
         self._store().forget(namespace=self._namespace)
 
     def close(self) -> None:
-        """Close the store if it was opened here."""
+        """Close the store if the storage was given a path; a caller's store stays open."""
         self._store.close()
 
     async def asave(self, value: Any, metadata: Mapping[str, Any] | None = None) -> None:
@@ -83,7 +85,7 @@ class CrewExternalStorage:
 
 
 def _as_dict(hit: RecallResult) -> dict[str, Any]:
-    """Return the text under each name that a release of crewAI reads it by."""
+    """Return a hit as a dict, with the text under each name in the releases of crewAI."""
     text = hit.memory.content
     names = dict.fromkeys(("content", "context", "memory"), text)
     return {**names, "id": hit.memory.id, "metadata": hit.memory.metadata, "score": hit.score}

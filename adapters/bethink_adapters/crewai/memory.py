@@ -1,9 +1,9 @@
-"""crewAI's memory with recalls that miss nothing.
+"""crewAI's memory with deep recalls of a scope and of the scopes below.
 
     crew = Crew(..., memory=crew_memory(CrewStorage("crew.db"), llm=offline_llm()))
 
-crewAI's deep recall, its default, searches the scopes below the one asked for, so what lies at that
-scope itself is hidden as soon as there is one below: a crew's own facts, once an agent has some.
+crewAI's deep recall, the default, searches only the scopes below the given scope, as soon as any
+scope lies below. Memories at the given scope stay hidden: a crew's facts, once an agent has facts.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 
 def crew_memory(storage: CrewStorage, **options: Any) -> Memory:
-    """Return a ``Memory`` on *storage* whose deep recalls find what lies at the scope, too.
+    """Return a ``Memory`` on *storage* with deep recalls of a scope and of the scopes below.
 
-    *options* are crewAI's; without an embedder among them it is the storage's, and the memory of a
-    bound view has its root (``root_scope``, of crewAI 1.12 and newer). crewAI before 1.10 has no
-    such memory and raises ``ImportError``.
+    *options* are the arguments of crewAI's ``Memory``. The default of ``embedder`` is the storage's
+    embedder, and the default of ``root_scope`` (crewAI 1.12 and newer) is the root of a bound
+    storage. crewAI before 1.10 has no unified memory and raises ``ImportError``.
     """
     options = {"embedder": storage.embedder, **options}
     if storage.root != "/":
         options = {"root_scope": storage.root, **options}
-    kind: Any = _kind()
+    kind: Any = _memory_class()
     made: Memory = kind(storage=storage, **options)
     return made
 
 
 @functools.cache
-def _kind() -> type[Any]:
+def _memory_class() -> type[Any]:
     from crewai.memory.unified_memory import Memory
 
     class CrewMemory(Memory):
-        """Searches the scope asked for as well as those below."""
+        """A memory with deep recalls of the scope and of the scopes below."""
 
         def recall(
             self,

@@ -1,11 +1,11 @@
-"""What crewAI's memory asks a model, answered by rules: no key, no network, always the same.
+"""A model that answers the questions of crewAI's memory by fixed rules: no key, no network.
 
     memory = Memory(storage=storage, embedder=storage.embedder, llm=offline_llm())
 
-A result is remembered sentence by sentence, without its questions and without what has only one or
-two words ("Approved."). A memory gets the category that its words say, and what is there word for
-word is not stored again, unless it is longer than the 200 characters that crewAI shows of it.
-Nothing is rewritten or deleted.
+A result is remembered sentence by sentence, without questions and without sentences of a word or
+two ("Approved."). The words of a memory choose the category. A known text is not stored again,
+unless the text is longer than the 200 characters that crewAI shows to the model. No memory is
+rewritten or deleted. Equal questions get equal answers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from crewai.llms.base_llm import BaseLLM
 
 _ABBREVIATION: Final = r"(?<![\w'\u2019])(?:[^\W\d_]|[A-Z][a-z]|Capt|Gen|Gov|Mrs|Prof|Rev|Sen|vs)\."
-_BREAK: Final = re.compile(
+_SENTENCE_END: Final = re.compile(
     rf"(?P<kept>^[^\w\n.]*[\d.]+\s+|{_ABBREVIATION}\s+)"
     r"|(?<=\.)\s+(?![a-z\u00df-\u00ff\s])|(?<=[!?\u2026])\s+"
     r"|(?<=[\u3002\uff01\uff1f])(?![\u3002\uff01\uff1f\u2019\u201d\u300d\u300f\uff09])",
@@ -34,29 +34,32 @@ _HEADER: Final = re.compile(
     r"\A(?:Task|Input): (?>.*?^Agent: )?.*?^(?>Expected result: .*?^(?=Result: ))?Result: ",
     re.MULTILINE | re.DOTALL,
 )
-_KNOWN: Final = re.compile(
+_KNOWN_RECORD: Final = re.compile(
     r"^- id=.*? \| scope=.*\n  content: ((?s:.*?))(?=\n\n- id=|\Z)", re.MULTILINE
 )
-_FEWEST_WORDS: Final = 3
+_MIN_WORDS: Final = 3  # of a remembered sentence
 
 
 def offline_llm() -> BaseLLM:
-    """Return the model to give to ``Memory``; an agent that asks it anything else is refused."""
-    kind: Any = _kind()
+    """Return the model for ``Memory``.
+
+    Questions of an agent raise ``ValidationError``; a missing crewAI raises ``MissingExtraError``.
+    """
+    kind: Any = _offline_class()
     made: BaseLLM = kind(model="bethink-offline")
     return made
 
 
 @functools.cache
-def _kind() -> type[Any]:
+def _offline_class() -> type[Any]:
     with needs("crewai>=1.9.3", "crewai"):
         from crewai.llms.base_llm import BaseLLM
 
     class OfflineLLM(BaseLLM):
-        """Answers the questions of crewAI's memory, and no others."""
+        """A model that answers only the questions of crewAI's memory."""
 
         def supports_function_calling(self) -> bool:
-            return True  # so that crewAI says what form an answer must have
+            return True  # so that crewAI passes the form of the answer as ``response_model``
 
         def supports_stop_words(self) -> bool:
             return False
@@ -69,8 +72,8 @@ def _kind() -> type[Any]:
             rule = _RULES.get(getattr(model, "__name__", ""))
             if model is None or rule is None:
                 raise ValidationError("offline_llm answers only what crewAI's memory asks")
-            asked = messages if isinstance(messages, str) else str(messages[-1].get("content"))
-            return model(**rule(asked))
+            prompt = messages if isinstance(messages, str) else str(messages[-1].get("content"))
+            return model(**rule(prompt))
 
         async def acall(self, *args: Any, **options: Any) -> Any:
             return self.call(*args, **options)
@@ -78,58 +81,61 @@ def _kind() -> type[Any]:
     return OfflineLLM
 
 
-def _extracted(asked: str) -> dict[str, Any]:
-    content = _part(asked, "extract_memories_user", "content")
-    told = [each for each in _sentences(_HEADER.sub("", content)) if _tells(each)]
+def _extract(prompt: str) -> dict[str, Any]:
+    content = _prompt_field(prompt, "extract_memories_user", "content")
+    told = [each for each in _sentences(_HEADER.sub("", content)) if _is_statement(each)]
     return {"memories": list(dict.fromkeys(told))}
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the sentences of *text*; numbers of a list and abbreviations end none."""
-    lines = _BREAK.sub(lambda found: found["kept"] or "\n", text).split("\n")
+    """Return the sentences of *text*; list numbers and abbreviations end no sentence."""
+    lines = _SENTENCE_END.sub(lambda found: found["kept"] or "\n", text).split("\n")
     return [line.strip() for line in lines]
 
 
-def _tells(sentence: str) -> bool:
-    """Say whether a sentence states something: it has some words, and does not ask."""
-    few = len(sentence.split()) < _FEWEST_WORDS and sentence.isascii()
-    return bool(sentence) and not few and not sentence.endswith(("?", "\uff1f"))
+def _is_statement(sentence: str) -> bool:
+    """Return whether a sentence is no question and has at least three words.
+
+    Words are counted in ASCII text only: in Chinese no spaces stand between words.
+    """
+    too_short = len(sentence.split()) < _MIN_WORDS and sentence.isascii()
+    return bool(sentence) and not too_short and not sentence.endswith(("?", "\uff1f"))
 
 
-def _analysed(asked: str) -> dict[str, Any]:
-    category = guess_category(_part(asked, "save_user", "content"))
+def _analyse(prompt: str) -> dict[str, Any]:
+    category = guess_category(_prompt_field(prompt, "save_user", "content"))
     return {"suggested_scope": "/", "categories": [category] if category else []}
 
 
-def _consolidated(asked: str) -> dict[str, Any]:
-    new = _part(asked, "consolidation_user", "new_content").strip()
-    known = _KNOWN.findall(_part(asked, "consolidation_user", "records_summary"))
+def _consolidate(prompt: str) -> dict[str, Any]:
+    new = _prompt_field(prompt, "consolidation_user", "new_content").strip()
+    known = _KNOWN_RECORD.findall(_prompt_field(prompt, "consolidation_user", "records_summary"))
     return {"actions": [], "insert_new": storable(new, MAX_CONTENT) not in map(str.strip, known)}
 
 
-def _planned(asked: str) -> dict[str, Any]:
-    return {"recall_queries": [_part(asked, "query_user", "query")]}
+def _plan(prompt: str) -> dict[str, Any]:
+    return {"recall_queries": [_prompt_field(prompt, "query_user", "query")]}
 
 
 _RULES: Final = {
-    "ExtractedMemories": _extracted,
-    "MemoryAnalysis": _analysed,
-    "ConsolidationPlan": _consolidated,
-    "QueryAnalysis": _planned,
+    "ExtractedMemories": _extract,
+    "MemoryAnalysis": _analyse,
+    "ConsolidationPlan": _consolidate,
+    "QueryAnalysis": _plan,
 }
 
 
-def _part(asked: str, prompt: str, name: str) -> str:
-    """Return what stands in *asked* for {name}, of the prompt that crewAI made it from."""
-    found = _pattern(prompt).fullmatch(asked)
-    return found[name] if found else asked
+def _prompt_field(prompt: str, template: str, field: str) -> str:
+    """Return the text of {field} in *prompt*, or all of a *prompt* not made from *template*."""
+    found = _pattern(template).fullmatch(prompt)
+    return found[field] if found else prompt
 
 
 @functools.cache
-def _pattern(prompt: str) -> re.Pattern[str]:
+def _pattern(template: str) -> re.Pattern[str]:
     from crewai.memory.analyze import _get_prompt
 
-    pieces = re.split(r"\{(\w+)\}", _get_prompt(prompt))
+    pieces = re.split(r"\{(\w+)\}", _get_prompt(template))
     pieces[0::2] = map(re.escape, pieces[0::2])
     pieces[1::2] = (f"(?P<{name}>.*?)" for name in pieces[1::2])
     return re.compile("".join(pieces), re.DOTALL)

@@ -1,10 +1,10 @@
-"""Memories that learn from the tasks they were recalled for.
+"""Outcomes of recalled memories, learned from crewAI's tasks.
 
     with learn_outcomes(storage):
         crew.kickoff()
 
-A memory that helped is found more easily from then on, one that misled less. Which is which is told
-by crewAI's events; see ``crediting`` for what counts.
+A memory that helped a task ranks higher from then on, and a memory that misled a task ranks lower.
+The listener hears of recalls and results by crewAI's events; see ``crediting`` for the rules.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from bethink.adapting import Scope, label
 from ..shared.extras import needs
 from .crediting import Judge, Signal, credit
 from .external import CrewExternalStorage
+from .runs import RunTracker
 from .storage import CrewStorage
-from .traces import Traces
 
 if TYPE_CHECKING:
     from crewai.events.base_events import BaseEvent
@@ -40,16 +40,18 @@ def learn_outcomes(
     judge: Judge | None = None,
     session: str = "crewai",
 ) -> OutcomeListener:
-    """Record what became of the memories in *storage* that tasks recall; return what stops that.
+    """Record the outcomes of the memories that tasks recall from *storage*; return the listener.
 
-    What is in the output of a task is marked useful, what is in one that its guardrail refused for
-    good is marked useless. A command that the agent ran has the verdict that its result shows.
-    *judge* gives an output, a ``TaskOutput``, a verdict of your own, "worked", "failed" or
-    "partial", for what is in it; None leaves it at the mark. *session* bounds failures: three an
-    hour. A bound view, and a storage, judge only what they see; a store judges all crews' in it.
+    A memory repeated in the output of a task is marked useful; a memory repeated in an output that
+    a guardrail refused for good is marked useless. A memory whose command the agent ran gets the
+    verdict of the command's result. *judge* takes a ``TaskOutput`` and returns your own verdict for
+    the repeated memories, "worked", "failed" or "partial", or None for the mark. A *session*
+    records at most three failures an hour. A storage judges only the memories in view, a store the
+    memories of all crews.
 
-    Works with every crew of the process and on crewAI 1.9.3 to 1.15.30; recalls outside of tasks
-    count for nothing. Errors are logged, and the crew runs on.
+    The listener hears every crew of the process, on crewAI 1.9.3 to 1.15.30. Recalls outside a task
+    are not judged. Errors are logged, and the crew runs on. A bad *storage* or *session* raises
+    ``ValidationError``, a missing crewAI ``MissingExtraError``.
     """
     if not isinstance(storage, CrewStorage | CrewExternalStorage | MemoryStore):
         raise ValidationError(f"outcomes need a storage or store, not {type(storage).__name__}")
@@ -57,7 +59,7 @@ def learn_outcomes(
 
 
 class OutcomeListener:
-    """Listens to crewAI's events until closed; made by ``learn_outcomes``."""
+    """A listener to crewAI's events, until closed; made by ``learn_outcomes``."""
 
     def __init__(
         self,
@@ -68,11 +70,11 @@ class OutcomeListener:
         self._storage = storage
         self._judge = judge
         self._session = session
-        self._traces = Traces()
+        self._runs = RunTracker()
         self._closed = False
         bus = _bus()
-        for kind in _kinds():
-            bus.on(kind)(self._hear)
+        for kind in _event_types():
+            bus.on(kind)(self._on_event)
 
     def __enter__(self) -> OutcomeListener:
         return self
@@ -86,25 +88,25 @@ class OutcomeListener:
         self.close()
 
     def close(self) -> None:
-        """Wait for the events that are under way, 30 seconds at most, and stop listening.
+        """Wait for pending events, 30 seconds at most, and stop listening.
 
-        Close it before the store. It can be closed again.
+        Close the listener before the store. A second ``close`` does nothing.
         """
         if self._closed:
             return
         bus = _bus()
         bus.flush()
         self._closed = True
-        if hasattr(bus, "off"):  # crewAI 1.9 has no way to take a handler back
-            for kind in _kinds():
-                bus.off(kind, self._hear)
+        if hasattr(bus, "off"):  # crewAI 1.9 cannot remove a handler
+            for kind in _event_types():
+                bus.off(kind, self._on_event)
 
-    def _hear(self, source: Any, event: BaseEvent) -> None:
+    def _on_event(self, source: Any, event: BaseEvent) -> None:
         try:
-            task = _task_of(event)
+            task = _task_id(event)
             if task is None or self._closed:
                 return
-            due = self._traces.add(task, event)
+            due = self._runs.add(task, event)
             if due is not None:
                 ids, result = due
                 store, place = self._place()
@@ -137,7 +139,7 @@ def _bus() -> Any:
     return crewai_event_bus
 
 
-def _kinds() -> tuple[type[BaseEvent], ...]:
+def _event_types() -> tuple[type[BaseEvent], ...]:
     from crewai.events.types.agent_events import AgentExecutionCompletedEvent
     from crewai.events.types.llm_guardrail_events import LLMGuardrailCompletedEvent
     from crewai.events.types.memory_events import MemoryQueryCompletedEvent
@@ -152,11 +154,11 @@ def _kinds() -> tuple[type[BaseEvent], ...]:
     )
 
 
-def _task_of(event: BaseEvent) -> str | None:
-    """Return the id of the task that is under way where *event* happened."""
+def _task_id(event: BaseEvent) -> str | None:
+    """Return the id of the running task that emits *event*; None outside a task."""
     try:
         from crewai.context import get_current_task_id
-    except ImportError:  # before 1.10 the event itself tells
+    except ImportError:  # crewAI before 1.10: the id is in the event
         task = getattr(event, "task", None)
         return event.task_id or (None if task is None else str(task.id))
     return get_current_task_id()

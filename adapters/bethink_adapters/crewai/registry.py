@@ -1,7 +1,7 @@
-"""Storage by name: ``Memory(storage="bethink:crew.db")``, and crewAI's own default if you like.
+"""Storages by name: ``Memory(storage="bethink:crew.db")``, or bethink as crewAI's default storage.
 
-A name survives where an object cannot: in a crew's JSON dump and in checkpoints. So must the
-embedder be one that crewAI makes from a dictionary, for neither can hold a callable.
+A crew's JSON dump and a checkpoint hold a storage's name, but no object. For dumps and checkpoints,
+describe the embedder in a dictionary too, from which crewAI makes the embedder.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ if TYPE_CHECKING:
 
 SCHEME: Final = "bethink:"
 DEFAULT: Final = "lancedb"
-"""What crewAI asks for when nobody said which storage."""
+"""The name that crewAI uses for a memory without a storage."""
 
 _storages: dict[str, CrewStorage] = {}
 _lock: Final = threading.Lock()
 
 
 def storage_of(spec: str) -> CrewStorage:
-    """Return the storage that *spec* names: "bethink:", a path, and perhaps "#" and a root.
+    """Return the storage named *spec*: "bethink:" and a path, optionally "#" and a root scope.
 
-    "bethink:crew.db#/users/ann" is bound to that root. The same file is the same storage, so that
-    ``storage_of(spec).embedder`` is the embedder to give to ``Memory`` beside the name.
+    "bethink:crew.db#/users/ann" is the storage bound to "/users/ann". All names of a file share a
+    store and an embedder, so give ``storage_of(spec).embedder`` to ``Memory`` beside the name. A
+    malformed *spec* raises ``ValidationError``.
     """
     location, bound, root = spec.removeprefix(SCHEME).partition("#")
     if not spec.startswith(SCHEME) or not location or (bound and not root):
@@ -47,26 +48,27 @@ def _storage_at(location: str) -> CrewStorage:
 
 
 def register(default: str | os.PathLike[str] | None = None) -> Callable[[], None]:
-    """Let crewAI 1.14 and newer know storages by name; return what takes that back.
+    """Let crewAI 1.14 and newer find storages by name; return a function that unregisters.
 
-    With *default*, a path, every memory that names no storage is kept there: that of
-    ``Crew(memory=True)`` and of every Flow. Names that others registered still go to them.
+    *default* is the path of a file for every memory without a named storage: the memories of
+    ``Crew(memory=True)`` and of every Flow. Names from earlier registrations still work. Older
+    crewAI raises ``MissingExtraError``.
     """
     with needs("crewai>=1.14", "crewai"):
         from crewai.memory.storage import factory
     before: MemoryStorageFactory | None = factory._factory
-    claimed = None if default is None else os.fspath(default)
+    default_path = None if default is None else os.fspath(default)
 
-    def find(spec: str) -> Any:
+    def storage_named(spec: str) -> Any:
         if spec.startswith(SCHEME):
             return storage_of(spec)
-        if spec == DEFAULT and claimed is not None:
-            return _storage_at(claimed)
+        if spec == DEFAULT and default_path is not None:
+            return _storage_at(default_path)
         return before(spec) if before is not None else None
 
-    def take_back() -> None:
-        if factory._factory is find:
+    def unregister() -> None:
+        if factory._factory is storage_named:
             factory.set_memory_storage_factory(before)
 
-    factory.set_memory_storage_factory(find)
-    return take_back
+    factory.set_memory_storage_factory(storage_named)
+    return unregister

@@ -1,4 +1,4 @@
-"""The scores crewAI expects of a search: cosines, the highest first."""
+"""The scores that crewAI expects from a search: cosines, the highest first."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def scored(
 ) -> list[tuple[CrewRecord, float]]:
     """Pair *records* with their cosine in [0, 1], the highest first.
 
-    *ranked* records keep their order, and none scores less than those it outranks: crewAI takes
-    the first score for the highest when it looks for near-duplicates.
+    *ranked* records keep the given order, and each score is raised to the highest score further
+    down: crewAI takes the first score for the highest, in the search for near-duplicates.
     """
     pairs = [(record, cosine(query, record.embedding or ())) for record in records]
     if not ranked:
@@ -33,12 +33,12 @@ def scored(
 
 
 def cosine(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> float:
-    """Return the cosine of two vectors, 0 where it is negative or undefined."""
-    return min(max(direction(one, other), 0.0), 1.0)
+    """Return the cosine of two vectors, in [0, 1]: 0 for a negative or undefined cosine."""
+    return min(max(signed_cosine(one, other), 0.0), 1.0)
 
 
-def direction(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> float:
-    """Return the cosine of two vectors, 0 where it is undefined."""
+def signed_cosine(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> float:
+    """Return the cosine of two vectors, 0 for a zero vector and for different lengths."""
     if len(one) != len(other):
         return 0.0
     a, b = np.asarray(one, dtype=float), np.asarray(other, dtype=float)

@@ -14,24 +14,27 @@ from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
 from bethink.adapting import Tally, latest, make_async, make_async_write, tallies
 
 from .embedder import Embed, RememberingEmbedder
-from .finding import Finder, conditions_of
-from .opened import StoreHandle, check_dimension, crew_errors
-from .scopes import View, children, clean
+from .errors import check_dimension, crew_errors
+from .scopes import View, children, normalise
 from .scoring import scored
+from .search import Search, build_conditions
+from .store_handle import StoreHandle
 from .translate import VECTOR, is_private, naive, seconds, to_crew, to_fields
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord as CrewRecord
     from crewai.memory.types import ScopeInfo
 
-BATCH: Final = 500  # ids asked for at once; a longer list is matched one by one
+MAX_IDS: Final = 500  # ids in a filter; the store looks up longer lists one by one
 
 
 class CrewStorage:
-    """Serve `Memory(storage=CrewStorage(store))`; a path instead of a store is opened when used.
+    """The records of a unified memory: ``Memory(storage=CrewStorage(store))``.
 
-    Scopes live below *namespace*. *embed* is what `embedder` wraps (default: the store's own).
-    *path* is another spelling of *store*; *vector_dim* refuses embeddings of any other size.
+    *store* is a ``MemoryStore``, which stays open, or a path, opened on the first use. *path* is a
+    second name for *store*; a call without both raises ``TypeError``. Scopes lie below *namespace*.
+    ``embedder`` embeds with *embed* (default: the store's embedder). An embedding of a dimension
+    other than *vector_dim* raises crewAI's own ``ValueError``.
     """
 
     def __init__(
@@ -52,7 +55,7 @@ class CrewStorage:
         self._dimension = vector_dim
         self._owns = True
         self.write_lock = threading.RLock()
-        self._foreign = embed is not None
+        self._has_own_embed = embed is not None
         self.embedder = RememberingEmbedder(
             embed or (lambda texts: self._store().embedder.embed(texts))
         )
@@ -65,21 +68,21 @@ class CrewStorage:
 
     @property
     def root(self) -> str:
-        """The scope that this storage cannot leave; "/" unless it is bound."""
+        """The scope that the storage cannot leave; "/" for an unbound storage."""
         return self._view.root
 
     @property
     def place(self) -> tuple[MemoryStore, Subtree]:
-        """The store, opened if it was not, and the part of it that this storage sees."""
+        """The store, opened if needed, and the part of the store that the storage sees."""
         return self._store(), self._view.everything()
 
     def bound(self, root: str, *ids: str) -> CrewStorage:
-        """Return a view of *root* and below that nothing can leave: one per user or tenant.
+        """Return a view of *root* and below, for instance of a user or tenant.
 
-        *ids* are further segments, quoted so that any text makes one: ``bound("/user", user_id)``.
-        crewAI itself lets a model choose the scopes to search. Here searches outside the root fall
-        back to it, records outside do not exist, and writes outside are a ``ValueError``. Give
-        `Memory` the same place: ``Memory(storage=view, root_scope=view.root)``.
+        *ids* are further segments, quoted, so any text is a segment: ``bound("/user", user_id)``.
+        crewAI lets a model choose the scopes to search. In a view, a search outside the root
+        searches the root instead, records outside do not exist, and a write outside raises
+        ``ValueError``. Write ``Memory(storage=view, root_scope=view.root)``.
         """
         view = copy.copy(self)
         view._view = self._view.bound("/".join([root, *map(segment, ids)]))
@@ -90,43 +93,43 @@ class CrewStorage:
 
     @crew_errors()
     def save(self, records: list[CrewRecord]) -> None:
-        """Store *records*, the new ones all or none; a known id is replaced."""
-        self._put(records)
+        """Store *records*: all new records or none; a record with a known id is replaced."""
+        self._upsert(records)
 
     @crew_errors()
     def update(self, record: CrewRecord) -> None:
-        """Replace the record of the same id, or store it."""
-        self._put([record])
+        """Replace the stored record with the id of *record*; store a new *record*."""
+        self._upsert([record])
 
-    def _put(self, records: Iterable[CrewRecord]) -> None:
-        latest = {record.id: record for record in records}
+    def _upsert(self, records: Iterable[CrewRecord]) -> None:
+        by_id = {record.id: record for record in records}
         with self.write_lock:
-            known = self._own(latest)
+            known = self._visible(by_id)
             try:
-                self._add(latest, known)
-            except ValidationError:
-                deleted = self._deleted(id for id in latest if id not in known)
-                if not deleted:
+                self._insert(by_id, known)
+            except ValidationError:  # a forgotten record may still hold an id
+                forgotten = self._forgotten(id for id in by_id if id not in known)
+                if not forgotten:
                     raise
-                self._add(latest, {*known, *deleted})
-                self._bring_back(deleted, latest)
+                self._insert(by_id, {*known, *forgotten})
+                self._restore(forgotten, by_id)
             for stored in known.values():
-                self._replace(stored, latest[stored.id])
+                self._replace(stored, by_id[stored.id])
 
-    def _add(self, records: Mapping[str, CrewRecord], known: Collection[str]) -> None:
+    def _insert(self, records: Mapping[str, CrewRecord], known: Collection[str]) -> None:
         fresh = [record for id, record in records.items() if id not in known]
         self._store().store_many([{"id": record.id, **self._fields(record)} for record in fresh])
 
-    def _deleted(self, ids: Iterable[str]) -> list[str]:
-        """Return those of *ids* whose records were deleted here: the store still knows them."""
+    def _forgotten(self, ids: Iterable[str]) -> list[str]:
+        """Return the ids of forgotten records of the view; the store still knows the ids."""
         last = [entry for id in ids for entry in self._store().log(id=id, limit=1)]
         gone = (entry for entry in last if entry.action == "forget")
         return [entry.id for entry in gone if entry.id and self._view.sees(entry.namespace)]
 
-    def _bring_back(self, ids: list[str], records: Mapping[str, CrewRecord]) -> None:
+    def _restore(self, ids: list[str], records: Mapping[str, CrewRecord]) -> None:
         self._store().restore(ids)
         try:
-            for stored in self._own(ids).values():
+            for stored in self._visible(ids).values():
                 self._replace(stored, records[stored.id])
         except BaseException:
             self._store().forget(ids)
@@ -141,7 +144,7 @@ class CrewStorage:
 
     def _replace(self, stored: MemoryRecord, record: CrewRecord) -> None:
         fields = self._fields(record)
-        # Consolidation rebuilds a record from its text alone; what it did not say stays as it was.
+        # crewAI's consolidation makes a record from the text alone: unset fields stay as stored.
         if "source" not in record.model_fields_set:
             fields["source"] = stored.source
         if "private" not in record.model_fields_set:
@@ -150,7 +153,7 @@ class CrewStorage:
         if vector is not None and record.embedding:
             check_dimension(record.embedding, len(vector))
         elif vector is not None and record.content != stored.content:
-            # The vector was the old text's; zeros are near to nothing.
+            # The stored vector belongs to the old text; no query is near to a zero vector.
             fields["vectors"] = {VECTOR: vector * 0}
         self._store().update(record.id, **fields)
 
@@ -163,30 +166,30 @@ class CrewStorage:
         older_than: datetime | None = None,
         metadata_filter: dict[str, Any] | None = None,
     ) -> int:
-        """Forget the records that meet every criterion given, and return how many.
+        """Forget the records that meet every given criterion; return the number of records.
 
-        An empty list of ids or categories names nothing; no criterion at all names everything.
+        An empty list of ids or categories forgets no record, a call without criteria all records.
         """
         part = self._view.part(scope_prefix)
-        conditions = conditions_of(metadata_filter, categories)
+        conditions = build_conditions(metadata_filter, categories)
         if older_than is not None:
             conditions.append({"occurred_at": {"$lt": seconds(older_than)}})
-        ids = None if record_ids is None else list(self._own(record_ids))
+        ids = None if record_ids is None else list(self._visible(record_ids))
         if part is None:
             return 0
         return self._store().forget(ids, namespace=part, where={"$and": conditions})
 
     def reset(self, scope_prefix: str | None = None) -> None:
-        """Forget everything in the scope; once all is forgotten any embedder may follow."""
+        """Forget all records of a scope and below; an empty storage takes any embedder."""
         self.delete(scope_prefix)
 
     @crew_errors()
     def touch_records(self, record_ids: list[str]) -> None:
-        """Note that these records were used now."""
-        self._store().touch(self._own(record_ids))
+        """Note a use of the records, now."""
+        self._store().touch(self._visible(record_ids))
 
     def close(self) -> None:
-        """Close the store if it was opened here; nothing is deleted."""
+        """Close the store if the storage was given a path; a view leaves the store open."""
         if self._owns:
             self._store.close()
 
@@ -202,30 +205,30 @@ class CrewStorage:
         limit: int = 10,
         min_score: float = 0.0,
     ) -> list[tuple[CrewRecord, float]]:
-        """Return the best *limit* records with their cosine in [0, 1], best first.
+        """Return the best *limit* records, each with a cosine in [0, 1], best first.
 
-        When `embedder` made the query, its words count as well as its vector, only relevant
-        records are returned, and none scores less than those it outranks. Otherwise the nearest
-        are, however far.
+        A query from ``embedder`` is searched by words and vector for relevant records, and each
+        score is raised to the highest score further down. Any other query returns the nearest
+        records, at any distance. Records with a score below *min_score* are left out.
         """
         if limit < 1 or len(query_embedding) == 0:
             return []
         check_dimension(query_embedding, self._dimension)
-        conditions = conditions_of(metadata_filter, categories or None)
+        conditions = build_conditions(metadata_filter, categories or None)
         place = self._view.part(scope_prefix) or self._view.everything()
-        finder = Finder(self._store(), place, conditions, limit)
+        search = Search(self._store(), place, conditions, limit)
         text = self.embedder.text_of(query_embedding)
         if text is None:
-            records = finder.nearest(query_embedding)
+            records = search.nearest(query_embedding)
         else:
-            records = finder.relevant(text, query_embedding if self._foreign else None)
-        pairs = scored(self._crew(records), query_embedding, ranked=text is not None)
+            records = search.most_relevant(text, query_embedding if self._has_own_embed else None)
+        pairs = scored(self._to_crew(records), query_embedding, ranked=text is not None)
         return [(record, score) for record, score in pairs[:limit] if score >= min_score]
 
     @crew_errors()
     def get_record(self, record_id: str) -> CrewRecord | None:
-        """Return the record of this id, or None."""
-        return next(iter(self._crew(self._own([record_id]).values())), None)
+        """Return the record of an id, None without a record in the view."""
+        return next(iter(self._to_crew(self._visible([record_id]).values())), None)
 
     @crew_errors()
     def list_records(
@@ -236,34 +239,34 @@ class CrewStorage:
             return []
         part = self._view.part(scope_prefix)
         page = {"limit": limit, "offset": offset}
-        return self._crew(latest(self._store(), namespace=part, **page) if part else [])
+        return self._to_crew(latest(self._store(), namespace=part, **page) if part else [])
 
     @crew_errors()
     def get_scope_info(self, scope: str) -> ScopeInfo:
-        """Describe a scope and all below it."""
+        """Return counts, categories, times and child scopes of a scope and below."""
         from crewai.memory.types import ScopeInfo
 
         found = self._tallies(scope)
         scopes = {self._view.scope_of(each.namespace) for each in found}
         return ScopeInfo(
-            path=clean(scope),
+            path=normalise(scope),
             record_count=sum(each.count for each in found),
             categories=sorted({tag for each in found for tag in each.tags}),
             oldest_record=naive(min(each.oldest for each in found)) if found else None,
             newest_record=naive(max(each.newest for each in found)) if found else None,
-            child_scopes=children(clean(scope), scopes),
+            child_scopes=children(normalise(scope), scopes),
         )
 
     @crew_errors()
     def list_scopes(self, parent: str = "/") -> list[str]:
-        """Return the immediate children of *parent* that hold records, as full paths."""
+        """Return the immediate child scopes of *parent* with records, as full paths."""
         part = self._view.part(parent)
         held = self._store().namespaces(part) if part else {}
-        return children(clean(parent), map(self._view.scope_of, held))
+        return children(normalise(parent), map(self._view.scope_of, held))
 
     @crew_errors()
     def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
-        """Return how many records of a scope and below carry each category."""
+        """Return the number of records of each category, in a scope and below."""
         counts = Counter[str]()
         for each in self._tallies(scope_prefix):
             counts.update(dict.fromkeys(each.tags, each.count))
@@ -275,8 +278,6 @@ class CrewStorage:
         part = self._view.part(scope_prefix)
         return self._store().count(namespace=part) if part else 0
 
-    # -- without blocking the event loop
-
     asave = make_async_write(save)
     asearch = make_async(search)
     adelete = make_async_write(delete)
@@ -285,14 +286,14 @@ class CrewStorage:
         part = self._view.part(scope)
         return tallies(self._store(), namespace=part) if part else []
 
-    def _own(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
-        """Return those of *ids* that the view sees, by id."""
+    def _visible(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
+        """Return the records of *ids* in the view, by id."""
         wanted, place = list(ids), self._view.everything()
-        batches = (wanted[i : i + BATCH] for i in range(0, len(wanted), BATCH))
+        batches = (wanted[i : i + MAX_IDS] for i in range(0, len(wanted), MAX_IDS))
         found = (self._store().all(namespace=place, where={"id": {"$in": b}}) for b in batches)
         return {record.id: record for batch in found for record in batch}
 
-    def _crew(self, records: Collection[MemoryRecord]) -> list[CrewRecord]:
+    def _to_crew(self, records: Collection[MemoryRecord]) -> list[CrewRecord]:
         vectors = self._store().vectors([record.id for record in records], VECTOR)
         scope_of = self._view.scope_of
         return [to_crew(r, scope_of(r.namespace), vectors.get(r.id)) for r in records]

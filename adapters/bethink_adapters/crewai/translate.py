@@ -1,8 +1,8 @@
-"""crewAI's records as bethink's, and back.
+"""crewAI's records as bethink's records, and back.
 
-A crew record keeps its id, content, importance and source; its categories are tags, its embedding
-the vector named "crewai", its `created_at` is when the memory occurred. What bethink has no word
-for stays in `value`, because crewAI prints every metadata key into the agent's prompt.
+Id, content, importance and source keep the names. The categories become tags, the embedding becomes
+the vector named "crewai", and ``created_at`` becomes ``occurred_at``. Fields that bethink lacks go
+into ``value`` and not into ``metadata``: crewAI prints every key of the metadata into the prompt.
 """
 
 from __future__ import annotations
@@ -28,22 +28,21 @@ _LAST: Final = 253_402_300_799.0  # the year 9999
 
 
 def seconds(when: datetime) -> float:
-    """Return *when* as Unix seconds; a naive datetime, crewAI's habit, is UTC."""
+    """Return *when* as Unix seconds; a naive datetime, as crewAI makes, is in UTC."""
     return aware(when).timestamp()
 
 
 def naive(unix: float) -> datetime:
-    """Return Unix seconds as crewAI compares them: a naive datetime in UTC, or the nearest one."""
+    """Return Unix seconds as a naive datetime in UTC, cut to the years 1 to 9999."""
     return EPOCH + timedelta(seconds=min(max(unix, _FIRST), _LAST))
 
 
 def to_fields(record: CrewRecord, namespace: str) -> dict[str, Any]:
-    """Return the arguments of ``MemoryStore.store`` for *record*, but for id and embedding.
+    """Return the arguments of ``MemoryStore.store`` for *record*, without id and embedding.
 
-    Who said it and in which conversation are taken from the metadata ("author", "thread"), which
-    keeps them. A source too long for a label is whole in the value. A number of the metadata that
-    is not finite becomes its text ("NaN", "Infinity"); what else JSON cannot hold raises
-    ``TypeError``, as crewAI's own storage does.
+    Author and thread are copied from the metadata ("author", "thread"). A source too long for a
+    label is kept whole in the value. An infinite number in the metadata, or a NaN, becomes a text
+    ("Infinity", "NaN"); any other value outside JSON raises ``TypeError``, as in crewAI's storage.
     """
     author, thread = (record.metadata.get(name) for name in ("author", "thread"))
     source = record.source and storable(record.source, MAX_LABEL)
@@ -63,17 +62,17 @@ def to_fields(record: CrewRecord, namespace: str) -> dict[str, Any]:
     }
 
 
-def _label(told: object) -> str | None:
-    return storable(told, MAX_LABEL) if isinstance(told, str) and told else None
+def _label(value: object) -> str | None:
+    return storable(value, MAX_LABEL) if isinstance(value, str) and value else None
 
 
 def is_private(record: MemoryRecord) -> bool:
-    """Tell whether crewAI marked *record* as visible to its source only."""
+    """Return whether crewAI marked *record* as visible to the source only."""
     return isinstance(record.value, Mapping) and record.value.get("private") is True
 
 
 def last_accessed(record: MemoryRecord) -> float:
-    """Return when *record* was last used, by crewAI's clock or by the store's."""
+    """Return the later of the last uses by crewAI's clock and by the store's, in Unix seconds."""
     noted = record.value.get("last_accessed") if isinstance(record.value, Mapping) else None
     given = noted if isinstance(noted, int | float) else record.created_at
     return max(given, record.last_accessed_at or given)
@@ -85,7 +84,7 @@ def _source(record: MemoryRecord) -> str | None:
 
 
 def to_crew(record: MemoryRecord, scope: str, embedding: np.ndarray | None) -> CrewRecord:
-    """Return *record* as the type that crewAI insists on; the store has checked the fields."""
+    """Return *record* as a crew record, without a check: the store has checked the fields."""
     from crewai.memory.types import MemoryRecord as CrewRecord
 
     return CrewRecord.model_construct(

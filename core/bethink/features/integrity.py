@@ -20,7 +20,7 @@ from ..memory.engine import Engine
 from ..memory.memories import Memories
 from ..model import fields
 from ..model.namespaces import EVERYWHERE
-from ..model.port import DIMENSION, EMBEDDED, Access, Entry, Inspection, Place, RecordTrace
+from ..model.port import DIMENSION_SETTING, EMBEDDED, Access, Entry, Inspection, Move, RecordTrace
 from ..model.records import Integrity, MemoryRecord, Problem, ProblemKind, Repair, different
 from ..model.replay import record_of, replayed
 
@@ -84,7 +84,7 @@ def _repair_lookup_indexes(engine: Engine, found: Sequence[Problem]) -> bool:
         return False
     try:
         with engine.backend.write() as writer:
-            repaired = writer.mend_indexes()
+            repaired = writer.repair_indexes()
     except CorruptStoreError:  # more than an index is damaged, or was changed without the key
         return False
     if repaired:
@@ -94,10 +94,10 @@ def _repair_lookup_indexes(engine: Engine, found: Sequence[Problem]) -> bool:
 
 def _repair_dimension(engine: Engine, found: Sequence[Problem]) -> bool:
     """Store the length of the embedder's vectors again, if the vectors have the stated length."""
-    if not any((problem.kind, problem.where) == ("fact", DIMENSION) for problem in found):
+    if not any((problem.kind, problem.where) == ("fact", DIMENSION_SETTING) for problem in found):
         return False
     with engine.backend.inspect() as inspection:
-        usual = inspection.usual_length(EMBEDDED)
+        usual = inspection.usual_dimension(EMBEDDED)
     dimension = engine.known_dimension()
     if dimension is None or usual not in (dimension, None):
         return False
@@ -115,7 +115,9 @@ def _repair_vectors(engine: Engine, found: Sequence[Problem]) -> bool:
     Without the facts about the embedder, nothing is made.
     """
     kinds = {problem.kind for problem in found}
-    lost = any(each.kind == "fact" and each.where in ("embedder", DIMENSION) for each in found)
+    lost = any(
+        each.kind == "fact" and each.where in ("embedder", DIMENSION_SETTING) for each in found
+    )
     if lost or kinds.isdisjoint(("segment", "vector")):
         return False
     damaged = sorted({each.where for each in found if each.kind == "vector"})
@@ -150,7 +152,7 @@ def _embed_records(engine: Engine, ids: list[str]) -> None:
 def _problems(inspection: Inspection, dimension: Callable[[], int | None]) -> Iterator[Problem]:
     """Yield the damage of the file, then the differences of records from the journal."""
     yield from inspection.damage(dimension)
-    replayed_moves = Counter[Place]()
+    replayed_moves = Counter[Move]()
     try:
         for trace in inspection.traces():
             try:
@@ -176,12 +178,12 @@ class _ReplayedRecord:
 
     def __init__(self, trace: RecordTrace) -> None:
         self.problems: list[Problem] = []
-        self.left = Counter[Place]()
+        self.left = Counter[Move]()
         self._trace = trace
         self._fields: dict[str, Any] = {}
         self._row: int | None = None
-        self._erased = max((s.seq for s in trace.steps if s.action == "erase"), default=0)
-        events: list[Entry | Access] = [*trace.steps, *trace.accesses]
+        self._erased = max((s.seq for s in trace.entries if s.action == "erase"), default=0)
+        events: list[Entry | Access] = [*trace.entries, *trace.accesses]
         for event in sorted(events, key=lambda event: event.seq):
             if isinstance(event, Access):
                 self._check_access(event)
@@ -193,10 +195,10 @@ class _ReplayedRecord:
         self.problems.append(Problem(kind, where or self._trace.id, what))
 
     def _check_access(self, access: Access) -> None:
-        if access.seq < self._erased or access.told is None:
+        if access.seq < self._erased or access.journaled is None:
             self._report(f"no journal entry tells of its access noted for entry {access.seq}")
             return
-        times, at = access.told
+        times, at = access.journaled
         last = max(at, self._fields.get("last_accessed_at") or at)
         counted = self._fields.get("access_count", 0) + times, last
         if counted != (access.count, access.last):
@@ -217,14 +219,14 @@ class _ReplayedRecord:
             report("it still tells what was erased")
         before = self._place()
         self._fields = replayed(self._fields, step.changes, step.at)
-        if step.whole is not None and _record(self._fields) != _record(step.whole):
+        if step.full_record is not None and _record(self._fields) != _record(step.full_record):
             report("it tells its record in two ways")
         if step.namespace != self._fields.get("namespace"):
             report("it is in another namespace")
         if before is not None and before != self._place():
             self.left[before] += 1
 
-    def _place(self) -> Place | None:
+    def _place(self) -> Move | None:
         if "namespace" not in self._fields:
             return None
         return self._trace.id, self._fields["namespace"], self._fields.get("key")
@@ -237,10 +239,10 @@ class _ReplayedRecord:
             self._report("the journal does not tell all of it")
         elif names := different(replay, trace.record):
             self._report(f"{', '.join(names)}: not what the journal tells")
-        first = trace.steps[0] if trace.steps else None
+        first = trace.entries[0] if trace.entries else None
         if first is None or (first.seq, first.action) != (trace.ordinal, "store"):
             self._report("the entry that stored it is missing")
-        seqs = [*(step.seq for step in trace.steps), *(each.seq for each in trace.accesses)]
+        seqs = [*(step.seq for step in trace.entries), *(each.seq for each in trace.accesses)]
         last = max(seqs, default=0)
         if (trace.row, trace.revision) != (self._row, last):
             self._report("its row or revision is not what the journal tells")

@@ -29,7 +29,7 @@ class Held:
     def last_between(self, namespace: str, low: str, high: str) -> MemoryRecord | None:
         """Return the live record with the greatest key from *low* to before *high*, or None."""
         transaction = self.transaction
-        found = transaction.writer.span(namespace, low, high, transaction.now, last=True)
+        found = transaction.writer.key_range(namespace, low, high, transaction.now, last=True)
         return found[0][1] if found else None
 
     def are_live(self, ids: Sequence[str]) -> bool:
@@ -78,7 +78,7 @@ def keys_between(store: MemoryStore, namespace: str, low: str, high: str) -> lis
     """Return the live records with keys from *low* to before *high*, in order of keys."""
     engine = check_store(store)._engine
     engine.check_open()
-    found = engine.backend.span(namespace, low, high, engine.clock())
+    found = engine.backend.key_range(namespace, low, high, engine.clock())
     return engine.all_current(found)
 
 
@@ -86,5 +86,5 @@ def last_between(store: MemoryStore, namespace: str, low: str, high: str) -> Mem
     """Return the live record with the greatest key from *low* to before *high*, or None."""
     engine = check_store(store)._engine
     engine.check_open()
-    found = engine.backend.span(namespace, low, high, engine.clock(), last=True)
+    found = engine.backend.key_range(namespace, low, high, engine.clock(), last=True)
     return engine.current(found[0]) if found else None

@@ -36,8 +36,8 @@ HOUR: Final = 3_600.0
 DAY: Final = 24 * HOUR
 DRIFT_AFTER_SECONDS: Final = 30 * DAY
 
-_FAILURES_FACT: Final = "outcomes:failed"
-_LAST_DRIFT_FACT: Final = "outcomes:swept"
+_FAILURES_SETTING: Final = "outcomes:failed"
+_LAST_DRIFT_SETTING: Final = "outcomes:swept"
 _ALL_FIELD_ACTIONS: Final = ("store", "erase")  # whose changes hold every field
 _OUTCOME_DECIMALS: Final = 9  # sums of tenths are as on paper: -0.5 is not below -0.5
 _JUDGED_STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived")
@@ -189,7 +189,7 @@ def _count_failure(transaction: Transaction, session: str | None) -> None:
     now, writer = transaction.now, transaction.writer
     failures: dict[str, list[float]] = {
         name: recent
-        for name, times in _read_json_fact(writer, _FAILURES_FACT, {}).items()
+        for name, times in _read_json_setting(writer, _FAILURES_SETTING, {}).items()
         if (recent := [at for at in times if abs(now - at) < HOUR])
     }
     name = hashlib.sha256(session.encode()).hexdigest()[:32] if session is not None else ""
@@ -199,12 +199,12 @@ def _count_failure(transaction: Transaction, session: str | None) -> None:
         wait = min(own) + HOUR - now
         raise RateLimitError(f"failures {whose}", MAX_FAILURES_PER_HOUR, HOUR, wait)
     own.append(now)
-    writer.set(_FAILURES_FACT, json.dumps(failures))
+    writer.set_setting(_FAILURES_SETTING, json.dumps(failures))
 
 
-def _read_json_fact(writer: Writer, name: str, default: Any) -> Any:
-    """Return the JSON value of a fact, of *default*'s type; *default* for a missing fact."""
-    stored = writer.fact(name)
+def _read_json_setting(writer: Writer, name: str, default: Any) -> Any:
+    """Return the JSON value of a setting, of *default*'s type; *default* for a missing setting."""
+    stored = writer.setting(name)
     try:
         value = default if stored is None else json.loads(stored)
     except (ValueError, RecursionError):
@@ -216,7 +216,7 @@ def _read_json_fact(writer: Writer, name: str, default: Any) -> Any:
 
 def _drift_due(engine: Engine, transaction: Transaction, ids: list[str]) -> None:
     """Let the records with *ids* drift, and once a day all records."""
-    last: float = _read_json_fact(transaction.writer, _LAST_DRIFT_FACT, -math.inf)
+    last: float = _read_json_setting(transaction.writer, _LAST_DRIFT_SETTING, -math.inf)
     if abs(transaction.now - last) >= DAY:
         _drift_all(engine, transaction)
     else:
@@ -224,7 +224,7 @@ def _drift_due(engine: Engine, transaction: Transaction, ids: list[str]) -> None
 
 
 def _drift_all(engine: Engine, transaction: Transaction) -> int:
-    transaction.writer.set(_LAST_DRIFT_FACT, repr(transaction.now))
+    transaction.writer.set_setting(_LAST_DRIFT_SETTING, repr(transaction.now))
     earned = Compare(("outcome",), "$ne", 0.0)
     resting = Compare(("updated_at",), "$lte", transaction.now - DRIFT_AFTER_SECONDS)
     found = transaction.writer.matching(EVERYWHERE, All((earned, resting)), _DRIFTING_STATES)

@@ -167,15 +167,16 @@ class ResidentIndex:
         segments are made.
         """
         while True:
-            loading = self._backend.load(namespace, loose=_BATCH_ROWS, held=self._recent.rows)
-            whole = len(loading.loose) - (0 if closing else len(loading.loose) % BLOCK_DOCUMENTS)
-            index = self._build(namespace, replace(loading, loose=loading.loose[:whole]))
+            loading = self._backend.load(namespace, limit=_BATCH_ROWS, recent=self._recent.rows)
+            rows = loading.unindexed
+            whole = len(rows) - (0 if closing else len(rows) % BLOCK_DOCUMENTS)
+            index = self._build(namespace, replace(loading, unindexed=rows[:whole]))
             saved = self._save(index, closing=closing)
             if whole:
-                last = loading.loose[whole - 1].row
+                last = rows[whole - 1].row
                 self._recent.forget(row for row in self._recent.of(namespace) if row <= last)
-            if len(loading.loose) < _BATCH_ROWS or not saved:
-                return index.keyword.tail_size + len(loading.loose) - whole
+            if len(rows) < _BATCH_ROWS or not saved:
+                return index.keyword.tail_size + len(rows) - whole
 
     def _save(self, index: ScopeIndex, *, closing: bool) -> bool:
         """Save the unsaved blocks of *index*; return whether no write came in between."""

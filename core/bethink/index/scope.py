@@ -72,13 +72,13 @@ class ScopeIndex:
     def of(cls, reader: ScopeReader, dimension: int, loading: Loading) -> ScopeIndex:
         """Build the index from a backend's ``Loading``."""
         pieces = [(segment, unpack(segment.data)) for segment in loading.segments]
-        held = sum(piece.block.size for _, piece in pieces) + len(loading.loose)
+        held = sum(piece.block.size for _, piece in pieces) + len(loading.unindexed)
         index = cls(reader, dimension, held + held // 8 + ROOM)
         index.loaded_at = loading.head
         loading = replace(loading, segments=())  # so that each is freed once it is taken in
         for _ in range(len(pieces)):
-            index._adopt(*pieces.pop(0), loading.alive)
-        index._append(loading.loose)
+            index._adopt(*pieces.pop(0), loading.live_rows)
+        index._append(loading.unindexed)
         index._index_rows()
         index._link()
         places = index.positions([row.row for row in loading.changed])

@@ -27,7 +27,7 @@ from ..model.arrays import Matrix, Vector
 from ..model.fields import identifier, integer, number
 from ..model.filters import Filter, sees_accesses
 from ..model.ids import IdFactory
-from ..model.port import DIMENSION, EMBEDDED, Backend, Changes, Row, Writer
+from ..model.port import DIMENSION_SETTING, EMBEDDED, Backend, Changes, Row, Writer
 from ..model.records import RECORD_FIELDS, MemoryRecord, Snapshot, embedded_text
 
 _MAX_TIME: Final = 1e12  # seconds, before and after 1970
@@ -207,7 +207,7 @@ class Engine:
         )
         self.index = index or ResidentIndex(backend, self.dimension, max_resident)
         self._dimension: int | None = None
-        self._bound = backend.fact("embedder") is not None
+        self._bound = backend.setting("embedder") is not None
         self._closed = False
         self._present = self if present is None else present
         self.source: str | None = None
@@ -245,7 +245,7 @@ class Engine:
             stored = self.backend.dimension(EMBEDDED)
             if stored is None:
                 return self._embedder_dimension()
-            if not self._bound and self.backend.fact("embedder") is None:  # noted with that
+            if not self._bound and self.backend.setting("embedder") is None:  # noted with that
                 raise CorruptStoreError(self.backend.location, _EMBEDDER_UNKNOWN)
             self._dimension = stored
         return self._dimension
@@ -253,7 +253,7 @@ class Engine:
     def known_dimension(self) -> int | None:
         """Return the length that the file's embedder states, None if unknown."""
         try:
-            own = self.backend.fact("embedder") == self.embedder.name
+            own = self.backend.setting("embedder") == self.embedder.name
             return self._embedder_dimension() if own else None
         except Exception:  # whatever a model or a service behind it raises
             return None
@@ -261,7 +261,7 @@ class Engine:
     def note_dimension(self, dimension: int) -> None:
         """Correct the file's note of the length of the embedder's vectors."""
         with self.writing() as transaction:
-            transaction.writer.set(DIMENSION, str(dimension))
+            transaction.writer.set_setting(DIMENSION_SETTING, str(dimension))
         self._dimension = dimension
 
     @contextmanager
@@ -308,7 +308,7 @@ class Engine:
     def vectors(self, texts: Sequence[str]) -> Matrix:
         """Return the embedder's vectors of *texts*, a matrix; refuse wrong shapes and numbers."""
         if not self._bound:
-            self._check_embedder(self.backend.fact("embedder"))
+            self._check_embedder(self.backend.setting("embedder"))
         return check_rows(self.embedder.embed(texts), len(texts), self.dimension())
 
     def current(self, record: MemoryRecord) -> MemoryRecord:
@@ -370,11 +370,11 @@ class Engine:
 
         Return whether the embedder is noted.
         """
-        stored = writer.fact("embedder")
+        stored = writer.setting("embedder")
         self._check_embedder(stored)
-        if stored is None and writer.fact(DIMENSION) is not None:  # it was lost
+        if stored is None and writer.setting(DIMENSION_SETTING) is not None:  # it was lost
             return False
-        writer.set("embedder", self.embedder.name)
+        writer.set_setting("embedder", self.embedder.name)
         writer.dimension(EMBEDDED, self._embedder_dimension())
         return True
 

@@ -115,8 +115,9 @@ def _only_trusted(where: Filter | None, trusted: Collection[str | None] | None) 
     """Return *where* for the records of the sources *trusted* only."""
     if trusted is None:
         return where
-    named = [source for source in trusted if source is not None]
-    unnamed = [{"source": None}] if len(named) < len(trusted) else []
+    given = check_trusted(trusted)
+    named = [source for source in given if source is not None]
+    unnamed = [{"source": None}] if len(named) < len(given) else []
     sources = parse({"$or": [{"source": {"$in": named}}, *unnamed]})
     return sources if where is None or sources is None else All((where, sources))
 
@@ -222,7 +223,7 @@ class Memories(View):
         with opening:
             backend = open_backend(location, durability, integrity_key, anchor)
             try:
-                chosen = embedder_for(backend.fact("embedder"), given, self._embedders)
+                chosen = embedder_for(backend.setting("embedder"), given, self._embedders)
                 self._engine = Engine(backend, chosen, tell_time, make_id, most, self._guards)
                 self._engine.screen = screen
                 watch(self._engine)

@@ -26,11 +26,8 @@ from .arrays import Rows, Vector
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
 
-DIMENSION: Final = f"dimension:{EMBEDDED}"
-"""The fact with the length of the embedder's vectors."""
-
-SHORTEST_KEY: Final = 16
-"""So many bytes an integrity key has at least."""
+DIMENSION_SETTING: Final = f"dimension:{EMBEDDED}"
+"""The setting with the length of the embedder's vectors."""
 
 SEGMENT_FORMAT: Final = 8
 """Raised when segments change, in layout or in terms; segments of other formats are not loaded."""
@@ -44,6 +41,9 @@ class Row:
     ordinal: int
     record: MemoryRecord
     vectors: Mapping[str, Vector]
+
+
+NO_ROWS: Final[Mapping[int, Row]] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -85,14 +85,14 @@ class Segment:
 class Loading:
     """The data from which a scope's index starts, at journal position ``head``.
 
-    Saved segments; the rows still ``alive`` of each namespace that lost some of the segments' rows;
-    rows that ``changed`` since; and the ``loose`` rows without a segment.
+    Saved segments; the ``live_rows`` of each namespace that lost some of the segments' rows; rows
+    that ``changed`` since; and the ``unindexed`` rows without a segment.
     """
 
     head: int
     segments: tuple[Segment, ...]
-    alive: Mapping[str, frozenset[int]]
-    loose: tuple[Row, ...]
+    live_rows: Mapping[str, frozenset[int]]
+    unindexed: tuple[Row, ...]
     changed: tuple[Row, ...]
 
 
@@ -111,7 +111,7 @@ class Writer(Protocol):
     def by_key(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
         """Return the live record with *key*."""
 
-    def span(
+    def key_range(
         self, namespace: str, low: str, high: str, now: float, *, last: bool = False
     ) -> list[tuple[int, MemoryRecord]]:
         """Return the rows and records that ``Backend.span`` would return."""
@@ -164,7 +164,7 @@ class Writer(Protocol):
     def discard(self) -> frozenset[str]:
         """Remove every saved segment and all data without a record; return the namespaces."""
 
-    def mend_indexes(self) -> bool:
+    def repair_indexes(self) -> bool:
         """Build the lookup indexes of records and entries again; return whether any was damaged."""
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
@@ -199,11 +199,11 @@ class Writer(Protocol):
     def snapshot(self, name: str, at: float) -> None:
         """Name the last journal position, at the time *at*; refuse a name in use."""
 
-    def fact(self, name: str) -> str | None:
-        """Return a noted fact."""
+    def setting(self, name: str) -> str | None:
+        """Return a setting, None if not stored."""
 
-    def set(self, name: str, value: str) -> None:
-        """Store a fact about the store, such as the embedder's identity."""
+    def set_setting(self, name: str, value: str) -> None:
+        """Store a setting, such as the embedder's identity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +242,8 @@ class Backend(Protocol):
     def head(self) -> int:
         """Return the last committed journal position; cheap enough to ask before every recall."""
 
-    def fact(self, name: str) -> str | None:
-        """Return a fact noted with ``Writer.set``."""
+    def setting(self, name: str) -> str | None:
+        """Return a setting stored with ``Writer.set_setting``."""
 
     def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the existing records among *ids*, in any state."""
@@ -254,7 +254,7 @@ class Backend(Protocol):
     def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
         """Return the live record with *key* in *namespace*."""
 
-    def span(
+    def key_range(
         self, namespace: str, low: str, high: str, now: float, *, last: bool = False
     ) -> list[MemoryRecord]:
         """Return the live records with keys from *low* to before *high*, in order of keys.
@@ -301,13 +301,13 @@ class Backend(Protocol):
         """Return the changes after *since*, with the data of live rows in *scopes*."""
 
     def load(
-        self, scope: Scope, loose: int | None = None, held: Mapping[int, Row] = MappingProxyType({})
+        self, scope: Scope, limit: int | None = None, recent: Mapping[int, Row] = NO_ROWS
     ) -> Loading:
         """Read all data for an index of *scope*, at one consistent journal position.
 
-        With the number *loose*, read only so many of the first loose rows, and only the small
-        segments at the end once the segments hold about as many rows together. Loose rows among
-        *held* that have not changed are taken from there.
+        With *limit*, read only so many of the first unindexed rows, and only the small segments at
+        the end once the segments hold about as many rows together. Unchanged unindexed rows are
+        taken from *recent*.
         """
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
@@ -374,8 +374,8 @@ class Current(NamedTuple):
 class Entry(NamedTuple):
     """A stored journal entry; the record moved from row ``was`` to ``row``.
 
-    ``row`` is None without a change of fields. ``changes`` are None once erased. ``whole`` is the
-    whole record, if the entry holds the record.
+    ``row`` is None without a change of fields. ``changes`` are None once erased. ``full_record``
+    holds all fields of the record, in some entries only.
     """
 
     seq: int
@@ -386,19 +386,19 @@ class Entry(NamedTuple):
     was: int | None
     row: int | None
     changes: Mapping[str, Any] | None
-    whole: Mapping[str, Any] | None
+    full_record: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
 class RecordHistory:
     """The journal of a record up to a moment.
 
-    ``told`` are the entries, oldest first, beginning with an entry of the whole record.
+    ``entries`` are oldest first, beginning with an entry of all fields.
     ``accessed`` is the state after the last journaled touch: ``(seq, count, time of the last)``.
     """
 
     current: Current
-    told: tuple[Entry, ...]
+    entries: tuple[Entry, ...]
     accessed: tuple[int, int, float] | None
 
 
@@ -494,21 +494,21 @@ class JournalReader(Protocol):
         """Open all current data for reading that may take long."""
 
 
-Place = tuple[str, str, str | None]
-"""A record's id, with a namespace and key of some time."""
+Move = tuple[str, str, str | None]
+"""The id of a record, and the namespace and key that the record left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """The state of a record after a journaled touch, and the entry's own count and time.
 
-    ``told`` is None without an entry.
+    ``journaled`` is None without an entry.
     """
 
     seq: int
     count: int
     last: float
-    told: tuple[int, float] | None
+    journaled: tuple[int, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -520,25 +520,25 @@ class RecordTrace:
     ordinal: int
     revision: int
     record: MemoryRecord | None
-    steps: tuple[Entry, ...]
+    entries: tuple[Entry, ...]
     accesses: tuple[Access, ...]
 
 
 class Inspection(Protocol):
     """All data of a backend at one moment, for checks while writers go on."""
 
-    def damage(self, told: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
+    def damage(self, dimension: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
         """Yield the damage that shows without the meaning of records and entries.
 
-        For vectors of a wrong length, *told* returns the length that the embedder states, None if
-        unknown.
+        *dimension* returns the embedder's dimension, None if unknown; called only if vectors differ
+        from the setting.
         """
 
-    def usual_length(self, name: str) -> int | None:
+    def usual_dimension(self, name: str) -> int | None:
         """Return the most frequent length of the vectors called *name*, None without vectors."""
 
     def traces(self) -> Iterator[RecordTrace]:
         """Yield every record, in any state, with all journal entries."""
 
-    def moves(self) -> Counter[Place]:
-        """Return how often each record is noted to have left each place."""
+    def moves(self) -> Counter[Move]:
+        """Return how often each record is noted to have made each move."""

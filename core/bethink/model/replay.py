@@ -74,8 +74,8 @@ def _replay(history: RecordHistory) -> PastRecord | None:
     fields: dict[str, Any] = {}
     changed_by = dict.fromkeys(_ACCESSES, 0)  # the last entry that changed the field
     row = 0
-    for entry in history.told:
-        changes = entry.changes if entry.whole is None else entry.whole
+    for entry in history.entries:
+        changes = entry.changes if entry.full_record is None else entry.full_record
         if changes is None:
             return None
         fields = replayed(fields, changes, entry.at)

@@ -13,8 +13,8 @@ from .past import PastBackend
 
 __all__ = ["Anchor", "FileAnchor", "PastBackend", "open_backend"]
 
-SHORTEST_KEY: Final = 16
-"""So many bytes an integrity key has at least."""
+MIN_KEY_BYTES: Final = 16
+"""The shortest integrity key."""
 
 
 def open_backend(
@@ -56,9 +56,9 @@ def open_backend(
 
 
 def _checked_key(key: object) -> bytes:
-    if not isinstance(key, bytes) or len(key) < SHORTEST_KEY:
+    if not isinstance(key, bytes) or len(key) < MIN_KEY_BYTES:
         given = len(key) if isinstance(key, bytes) else type(key).__name__
         raise ValidationError(
-            f"integrity_key must be at least {SHORTEST_KEY} secret bytes, not {given}"
+            f"integrity_key must be at least {MIN_KEY_BYTES} secret bytes, not {given}"
         )
     return key

@@ -1,7 +1,6 @@
-"""Anchors: where a store's last journal position is kept outside of the store.
+"""Anchors: places outside of the store for the last journal position.
 
-A copy of the file from yesterday is genuine in every byte. Only who remembers something younger can
-tell that it is old.
+A copy of the file from yesterday is genuine in every byte. Only a younger position reveals the age.
 """
 
 from __future__ import annotations
@@ -26,27 +25,27 @@ _MAX_LINE: Final = 4096  # characters; a line has less than 250
 
 @runtime_checkable
 class Anchor(Protocol):
-    """A place for one line of text that whoever can change the store's file cannot change.
+    """A place for a line of text, out of reach of attackers who can change the store's file.
 
-    It may be a file, a keyring, another machine. Both methods may be called from many threads.
+    Examples are a file, a keyring, a second machine. Many threads may call the methods.
     """
 
     def read(self) -> str | None:
-        """Return the line, None if none was ever written."""
+        """Return the line, None before the first write."""
 
     def write(self, line: str) -> None:
-        """Keep *line*, unless the one that is kept is greater; return when it is safe."""
+        """Store *line*, unless a greater line is stored; return once durable."""
 
 
 class FileAnchor:
-    """An anchor in the file at *path*; *durable* says whether it has to survive a power cut."""
+    """An anchor in the file at *path*; *durable* syncs every write against power cuts."""
 
     def __init__(self, path: str | os.PathLike[str], *, durable: bool = True) -> None:
         self.path = Path(os.path.expanduser(path)).absolute()
         self._durable = durable
 
     def read(self) -> str | None:
-        """Return the line, None if none was ever written."""
+        """Return the line, None before the first write."""
         if self.path.exists() and not self.path.is_file():
             raise StorageError(str(self.path), "is no file, so no anchor")
         try:
@@ -58,7 +57,7 @@ class FileAnchor:
             raise StorageError(str(self.path), f"the anchor cannot be read: {error}") from error
 
     def write(self, line: str) -> None:
-        """Keep *line*, unless the one that is kept is greater; return when it is safe."""
+        """Store *line*, unless a greater line is stored; return once durable."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self._alone():
@@ -79,7 +78,7 @@ class FileAnchor:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other processes and threads from writing."""
+        """Lock out all other writers."""
         if fcntl is None:  # pragma: no cover - Windows
             yield
             return
@@ -89,13 +88,13 @@ class FileAnchor:
             try:
                 yield
             finally:
-                fcntl.flock(lock, fcntl.LOCK_UN)  # a child forked meanwhile has it open, too
+                fcntl.flock(lock, fcntl.LOCK_UN)  # a forked child may hold the file open
         finally:
             os.close(lock)
 
 
 def sync(path: str | os.PathLike[str]) -> None:
-    """Have the file or folder at *path* survive a power cut."""
+    """Sync the file or folder at *path* to disk, against power cuts."""
     if fcntl is None:  # pragma: no cover - Windows, where a folder cannot be synced
         return
     opened = os.open(path, os.O_RDONLY)

@@ -1,7 +1,7 @@
-"""A backend at a moment of its past: whatever reads a store reads its past through it.
+"""A read-only backend at a moment of the past.
 
-Nothing of the past is kept beside the journal but the caller's own vectors. Records are told anew
-from it, and so are vectors of the store's embedder where their text has changed since.
+Records are replayed from the journal. Vectors of the store's embedder are made again where the text
+has changed since; the caller's own vectors are kept for the past.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager
 from functools import cache, partial
 from itertools import islice
 from operator import attrgetter
-from types import MappingProxyType
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from ..model.filters import Filter, matches
 from ..model.namespaces import Scope, covers
 from ..model.port import (
     EMBEDDED,
+    NO_ROWS,
     Backend,
     Changes,
     Inspection,
@@ -44,7 +44,10 @@ _own_row = attrgetter("row")
 
 
 class PastBackend:
-    """What *backend* held at journal position *seq*; *embed* makes vectors of records."""
+    """*backend* as of journal position *seq*; *embed* makes vectors of records.
+
+    The methods are documented in ``Backend``.
+    """
 
     def __init__(self, backend: Backend, embed: Embed, seq: int) -> None:
         self.location = backend.location
@@ -53,50 +56,37 @@ class PastBackend:
         self._present = backend
         self._embed = embed
         self._seq = seq
-        self._made: dict[int, Vector] = {}
+        self._made: dict[int, Vector] = {}  # by row
 
     def write(self) -> AbstractContextManager[Writer]:
-        """Refuse."""
         raise ValidationError("the past cannot be changed")
 
     def save(self, segments: Iterable[Segment]) -> list[int | None]:
-        """Keep nothing."""
         return [None for _ in segments]
 
     def head(self) -> int:
-        """Return the moment."""
         return self._seq
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
-        """Return that nothing happens any more."""
         return Changes(self._seq, self._seq, frozenset(), ())
 
-    def fact(self, name: str) -> str | None:
-        """Return a fact as it is noted now."""
-        return self._present.fact(name)
+    def setting(self, name: str) -> str | None:
+        return self._present.setting(name)
 
     def dimension(self, name: str) -> int | None:
-        """Return the dimension of the vectors called *name*, None before there were any.
-
-        Those of a dimension that the name had earlier are gone.
-        """
         known = name == EMBEDDED or self.journal_reader.had_vector(name, self._seq)
         return self._present.dimension(name) if known else None
 
     def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
-        """Return the records among *ids* that existed, in any state."""
         return {each.record.id: each.record for each in self._records_of(ids)}
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the row that the records among *ids* had."""
         return {each.record.id: each.row for each in self._records_of(ids)}
 
     def by_row(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
-        """Return the records whose row was among *rows*."""
         return {each.row: each.record for each in self._records_in(rows)}
 
     def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
-        """Return the live record that held *key* in *namespace*."""
         place = (namespace, key, "live")
         found = self.journal_reader.key_holders(namespace, key, self._seq)
         for each in records_at(self.journal_reader, found, self._seq):
@@ -104,10 +94,9 @@ class PastBackend:
                 return each.record
         return None
 
-    def span(
+    def key_range(
         self, namespace: str, low: str, high: str, now: float, *, last: bool = False
     ) -> list[MemoryRecord]:
-        """Return the live records whose keys lay from *low* to before *high*, in order of keys."""
         keyed = ((each.record.key, each.record) for each in self._live(namespace, now))
         found = sorted((key, record) for key, record in keyed if key and low <= key < high)
         return [record for _, record in found[-1 if last else 0 :]]
@@ -123,7 +112,6 @@ class PastBackend:
         by_row: bool = False,
         state: State = "live",
     ) -> list[MemoryRecord]:
-        """Return live records in insertion order, without those that had expired by *now*."""
         if state != "live":
             raise ValidationError(f"only the present lists what is {state}")
         place = _own_row if by_row else _ordinal
@@ -132,33 +120,27 @@ class PastBackend:
         return list(islice(passed, offset, None if limit is None else offset + limit))
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
-        """Return the rows of the live records in *scope* that pass *where*, ascending."""
         found = [each.row for each in self._live(scope) if matches(where, each.record)]
         return np.array(sorted(found), dtype=np.int64)
 
     def count(self, scope: Scope, where: Filter | None, now: float | None = None) -> int:
-        """Count live records, without those that had expired by *now*."""
         return sum(matches(where, each.record) for each in self._live(scope, now))
 
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
-        """Return ``{namespace: live records}``, sorted by name, without what expired by *now*."""
         names = Counter(each.record.namespace for each in self._live(scope, now))
         return dict(sorted(names.items()))
 
     def latest(self, scope: Scope, limit: int, offset: int, now: float) -> list[MemoryRecord]:
-        """Return *limit* live records after *offset*, the latest to occur first."""
         found = [each.record for each in sorted(self._live(scope, now), key=_ordinal, reverse=True)]
         found.sort(key=attrgetter("occurred_at"), reverse=True)
         return found[offset : offset + limit]
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
-        """Return the tallies of the live records, one for each namespace and tags."""
         return tallied(each.record for each in self._live(scope, now))
 
     def load(
-        self, scope: Scope, loose: int | None = None, held: Mapping[int, Row] = MappingProxyType({})
+        self, scope: Scope, limit: int | None = None, recent: Mapping[int, Row] = NO_ROWS
     ) -> Loading:
-        """Return every live row with its vector."""
         found = sorted(self._live(scope), key=_own_row)
         vectors = self._vectors(found)
         rows = tuple(
@@ -168,7 +150,6 @@ class PastBackend:
         return Loading(self._seq, (), {}, rows, ())
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
-        """Return the vectors called *name* that *rows* had."""
         found = self._present.vectors(rows, name)
         if len(found) < len(rows):
             left = [
@@ -185,23 +166,21 @@ class PastBackend:
     def log(
         self, limit: int | None, id: str | None, scope: Scope | None, since: int
     ) -> list[LogEntry]:
-        """Return the journal entries up to the moment, newest first."""
         found = self._present.log(None, id, scope, since)
         return list(islice((entry for entry in found if entry.seq <= self._seq), limit))
 
     def inspect(self) -> AbstractContextManager[Inspection]:
-        """Open all of the present, for its journal is that of the past."""
         return self._present.inspect()
 
     def scrub(self) -> None:
-        """Do nothing: what was erased is erased from the past, too."""
+        """Do nothing: the present removes erased bytes, of the past too."""
 
     def backup(self, target: str) -> None:
-        """Copy the present: the copy has the same past."""
+        """Copy the present, since the copy has the same past."""
         self._present.backup(target)
 
     def sleep(self) -> None:
-        """Do nothing: what is asked is asked of the present."""
+        """Do nothing: only the present has connections."""
 
     def resume(self, *, in_child: bool) -> None:
         """Do nothing."""
@@ -232,7 +211,7 @@ class PastBackend:
         return [each for each in found if each.row in wanted]
 
     def _vectors(self, found: Sequence[RecordAt]) -> dict[int, Vector]:
-        """Return the embedder's vectors of *found* by row, made anew where the text is another."""
+        """Return the embedder's vectors of *found* by row, made again where the text changed."""
         same = {each.current.row: each.row for each in found if _has_same_text(each)}
         stored = self._present.vectors(list(same), EMBEDDED)
         vectors = {same[row]: vector for row, vector in stored.items()}

@@ -19,6 +19,7 @@ from bethink import (
     SourceError,
     ValidationError,
 )
+from bethink.memory.memories import Memories  # the kernel, without the verbs of features
 
 TEXT = "The bakery opens at seven."
 
@@ -113,8 +114,14 @@ def test_trusted_leaves_other_sources_out(store: MemoryStore) -> None:
     assert "password" not in store.pack("bakery", trusted=["user"]).text
     assert "where" in repr(store.why_not(web.id, "bakery", trusted=["user"])).lower()
     assert store.recall("bakery", trusted=[]) == []
-    with pytest.raises(ValidationError):
-        store.recall("bakery", trusted="user")
+
+
+@pytest.mark.parametrize("trusted", ["user", 5, [5], [""]])
+def test_trusted_is_a_list_of_sources(store: MemoryStore, trusted: Any) -> None:
+    with Memories() as kernel:
+        for each in (store, store.for_source("web"), kernel):
+            with pytest.raises(ValidationError):
+                each.recall("bakery", trusted=trusted)
 
 
 def test_a_handle_recalls_the_sources_that_the_handle_trusts(store: MemoryStore) -> None:

@@ -50,10 +50,12 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[Scope]:
     noted: list[Scope] = []
     load = SQLiteBackend.load
 
-    def noting(self: SQLiteBackend, scope: Scope, loose: int | None = None, **held: Any) -> Loading:
-        if loose is None:
+    def noting(
+        self: SQLiteBackend, scope: Scope, limit: int | None = None, **recent: Any
+    ) -> Loading:
+        if limit is None:
             noted.append(scope)
-        return load(self, scope, loose, **held)
+        return load(self, scope, limit, **recent)
 
     monkeypatch.setattr(SQLiteBackend, "load", noting)
     return noted
@@ -334,7 +336,7 @@ def test_small_segments_of_what_is_never_recalled_merge(
     assert len(segments(path)) < 20  # of 40 times 8 rows
     with opened(path) as store:
         assert_like_its_twin(store, "a", "b", EVERYWHERE)
-        assert engine_of(store).backend.load("a").loose == ()
+        assert engine_of(store).backend.load("a").unindexed == ()
 
 
 def test_what_is_stored_is_stored_even_if_the_index_cannot_be_saved(

@@ -278,7 +278,7 @@ def test_the_saved_index_is_made_anew(path: Path) -> None:
         before = engine_of(store).backend.load("default")
         store.erase(str(SEALED + 1))
         after = engine_of(store).backend.load("default")
-    assert (len(before.segments), before.loose, after.loose) == (3, (), ())
+    assert (len(before.segments), before.unindexed, after.unindexed) == (3, (), ())
     assert after.segments[0] == before.segments[0]
     assert sum(segment.count for segment in after.segments) == 3 * SEALED - 1
 

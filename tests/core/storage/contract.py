@@ -53,8 +53,8 @@ class BackendContract(ChronicleContract):
             {},
         )
         assert backend.log(None, None, None, 0) == []
-        assert (backend.fact("embedder"), backend.dimension(EMBEDDED)) == (None, None)
-        assert backend.load("default").loose == ()
+        assert (backend.setting("embedder"), backend.dimension(EMBEDDED)) == (None, None)
+        assert backend.load("default").unindexed == ()
 
     def test_a_record_comes_back_as_it_was(self, backend: Backend) -> None:
         (row,) = insert(backend, EVERY_FIELD)
@@ -80,7 +80,7 @@ class BackendContract(ChronicleContract):
 
         def fail_half_way() -> None:
             with backend.write() as writer:
-                writer.set("embedder", "x")
+                writer.set_setting("embedder", "x")
                 row = writer.insert(record("r2"), {"named": vector(1, 2)})
                 writer.journal("store", 1.0, record("r2"), None, row.row, {})
                 raise KeyError
@@ -88,18 +88,18 @@ class BackendContract(ChronicleContract):
         with pytest.raises(KeyError):
             fail_half_way()
         assert (backend.head(), backend.count(EVERYWHERE, None)) == (1, 1)
-        assert (backend.fact("embedder"), backend.dimension("named")) == (None, None)
+        assert (backend.setting("embedder"), backend.dimension("named")) == (None, None)
         assert insert(backend, record("r2"))[0].row == 2
 
     def test_a_writer_sees_its_own_writes(self, backend: Backend) -> None:
         with backend.write() as writer:
             row = writer.insert(record("r1", key="k"), {})
             writer.journal("store", 1.0, record("r1", key="k"), None, row.row, {})
-            writer.set("name", "value")
+            writer.set_setting("name", "value")
             assert writer.find(["none", "r1"]) == {"r1": (row.row, record("r1", key="k"))}
             assert writer.by_key("default", "k") == (row.row, record("r1", key="k"))
             assert writer.matching(EVERYWHERE, None) == [(row.row, record("r1", key="k"))]
-            assert (writer.head(), writer.fact("name")) == (1, "value")
+            assert (writer.head(), writer.setting("name")) == (1, "value")
 
     def test_a_writer_tells_what_was_added_since(self, backend: Backend) -> None:
         insert(backend, record("r1"), record("r2"), record("r3", namespace="a"))
@@ -173,15 +173,15 @@ class BackendContract(ChronicleContract):
         insert(backend, record("past", key="cc", expires_at=5.0))
         for low, high, found in (("b", "d", ["b", "b0", "c"]), ("d", "\U0010ffff", ["d", "é"]),
                                  ("e", "f", []), ("c", "b", [])):  # fmt: skip
-            spanned = [each.id for each in backend.span("default", low, high, 5.0)]
-            last = backend.span("default", low, high, 5.0, last=True)
-            assert (spanned, [each.id for each in last]) == (found, found[-1:])
+            in_range = [each.id for each in backend.key_range("default", low, high, 5.0)]
+            last = backend.key_range("default", low, high, 5.0, last=True)
+            assert (in_range, [each.id for each in last]) == (found, found[-1:])
             rows = backend.rows_of(found)
             with backend.write() as writer:
                 pairs = [(rows[id], record(id, key=id)) for id in found]
-                assert writer.span("default", low, high, 5.0) == pairs
-                assert writer.span("default", low, high, 5.0, last=True) == pairs[-1:]
-        assert [each.id for each in backend.span("default", "c", "d", 4.0)] == ["c", "past"]
+                assert writer.key_range("default", low, high, 5.0) == pairs
+                assert writer.key_range("default", low, high, 5.0, last=True) == pairs[-1:]
+        assert [each.id for each in backend.key_range("default", "c", "d", 4.0)] == ["c", "past"]
 
     @pytest.mark.parametrize(
         "scope", [*NAMESPACES, "none", *map(Subtree, (*NAMESPACES, "none")), EVERYWHERE], ids=repr
@@ -198,7 +198,7 @@ class BackendContract(ChronicleContract):
         assert [each.id for each in backend.select(scope, None, None, 0, False)] == wanted
         assert backend.namespaces(scope) == dict.fromkeys(sorted(wanted), 1)
         assert backend.count(scope, None) == len(wanted)
-        assert {each.record.id for each in backend.load(scope).loose} == set(wanted)
+        assert {each.record.id for each in backend.load(scope).unindexed} == set(wanted)
         assert {each.record.id for each in backend.changes(0, [scope]).live} == set(wanted)
 
     def test_namespaces_come_sorted(self, backend: Backend) -> None:
@@ -273,8 +273,8 @@ class BackendContract(ChronicleContract):
         patch(backend, 1, record("r1", state="forgotten"), "forget")
         move(backend, 2, record("r2", content="moved"))
         loading = backend.load("default")
-        assert [(row.row, row.ordinal) for row in loading.loose] == [(3, 3), (5, 2)]
-        assert [list(row.vectors) for row in loading.loose] == [["mine"], [EMBEDDED]]
+        assert [(row.row, row.ordinal) for row in loading.unindexed] == [(3, 3), (5, 2)]
+        assert [list(row.vectors) for row in loading.unindexed] == [["mine"], [EMBEDDED]]
         assert (loading.head, loading.segments, loading.changed) == (5, (), ())
 
     def test_loading_some_gives_the_first_loose_rows(self, backend: Backend) -> None:
@@ -282,10 +282,10 @@ class BackendContract(ChronicleContract):
         insert(backend, record("elsewhere", namespace="b"))
         backend.save([segment(rows[:2], 6)])
         patch(backend, 4, record("r3", state="forgotten"), "forget")
-        loading = backend.load("default", loose=3)
-        assert [row.row for row in loading.loose] == [3, 5, 6]
+        loading = backend.load("default", limit=3)
+        assert [row.row for row in loading.unindexed] == [3, 5, 6]
         assert loading.segments == ()
-        assert backend.load("none", loose=3).loose == ()
+        assert backend.load("none", limit=3).unindexed == ()
 
     def test_vectors_are_float32_by_name(self, backend: Backend) -> None:
         given = {EMBEDDED: vector(0.1, 0.2), "mine": vector(1e-30, 1e30, 3)}
@@ -312,8 +312,8 @@ class BackendContract(ChronicleContract):
     def test_a_fact_is_the_last_one_noted(self, backend: Backend) -> None:
         for value in ("one", "two", ""):
             with backend.write() as writer:
-                writer.set("name", value)
-        assert (backend.fact("name"), backend.fact("other")) == ("", None)
+                writer.set_setting("name", value)
+        assert (backend.setting("name"), backend.setting("other")) == ("", None)
 
     def test_saved_segments_are_loaded(self, backend: Backend) -> None:
         rows = insert(backend, *(record(f"r{n}") for n in range(6)))
@@ -325,8 +325,8 @@ class BackendContract(ChronicleContract):
             (3, 4, 2),
         ]
         assert [each.data for each in loading.segments] == [b"\x00one", b"two"]
-        assert [row.row for row in loading.loose] == [5, 6]
-        assert (loading.alive, loading.changed) == ({}, ())
+        assert [row.row for row in loading.unindexed] == [5, 6]
+        assert (loading.live_rows, loading.changed) == ({}, ())
 
     def test_a_segment_belongs_to_its_namespace(self, backend: Backend) -> None:
         rows = insert(backend, *(record(name, namespace=name) for name in ("a", "a/b", "b")))
@@ -348,7 +348,7 @@ class BackendContract(ChronicleContract):
         backend.save([segment(rows[:1], 6)])
         assert backend.save([segment(rows[:3], 6), segment(rows[3:], 6)]) == [None, None]
         loading = backend.load("default")
-        assert [row.row for row in loading.loose] == [2, 3, 4, 5, 6]
+        assert [row.row for row in loading.unindexed] == [2, 3, 4, 5, 6]
 
     def test_a_segment_replaces_others(self, backend: Backend) -> None:
         rows = insert(backend, *(record(f"r{n}") for n in range(6)))
@@ -367,9 +367,9 @@ class BackendContract(ChronicleContract):
         move(backend, 2, record("r1", namespace="b"))
         move(backend, 3, record("r2", content="moved"))
         loading = backend.load("default")
-        assert loading.alive == {"default": frozenset((4,))}
-        assert [row.record.content for row in loading.loose] == ["moved"]
-        assert backend.load("b").loose[0].record.id == "r1"
+        assert loading.live_rows == {"default": frozenset((4,))}
+        assert [row.record.content for row in loading.unindexed] == ["moved"]
+        assert backend.load("b").unindexed[0].record.id == "r1"
 
     def test_patches_after_saving_are_told(self, backend: Backend) -> None:
         rows = insert(backend, *(record(f"r{n}") for n in range(4)))
@@ -389,8 +389,8 @@ class BackendContract(ChronicleContract):
         backend.save([segment(rows[1:], 3)])
         back = move(backend, 1, record("r0"))
         loading = backend.load("default")
-        assert [row.row for row in loading.loose] == [back.row]
-        assert loading.loose[0].ordinal == 1
+        assert [row.row for row in loading.unindexed] == [back.row]
+        assert loading.unindexed[0].ordinal == 1
 
     def test_what_has_expired_is_left_out_from_its_moment_on(self, backend: Backend) -> None:
         insert(backend, record("r1", expires_at=5.0), record("r2", expires_at=6.0), record("r3"))
@@ -424,7 +424,7 @@ class BackendContract(ChronicleContract):
         ]
         assert backend.load(EVERYWHERE).segments == ()
         (story,) = backend.journal_reader.histories(backend.journal_reader.current(["r1"]), 4)
-        assert {told.changes is None for told in story.told} == {True}
+        assert {told.changes is None for told in story.entries} == {True}
         assert (story.accessed, backend.journal_reader.key_holders("default", "k", 9)) == (None, [])
         assert backend.vectors([kept.row], "mine")[kept.row].tolist() == [1, 2]
 
@@ -452,7 +452,7 @@ class BackendContract(ChronicleContract):
         erase(backend, 4, record("r3", "", state="erased"))
         loading = backend.load("default")
         assert [each.data for each in loading.segments] == [b"one"]
-        assert [row.row for row in loading.loose] == [3, 5, 6]
+        assert [row.row for row in loading.unindexed] == [3, 5, 6]
         assert backend.load("b").segments[0].data == b"b"
 
     def test_records_are_chosen_by_state(self, backend: Backend) -> None:
@@ -554,12 +554,12 @@ class DurableContract(BackendContract):
         rows = insert(backend, EVERY_FIELD, record("r1"), vectors={"mine": vector(1, 2)})
         backend.save([segment(rows[1:], 2, b"saved")])
         with backend.write() as writer:
-            writer.set("name", "value")
+            writer.set_setting("name", "value")
         told = backend.log(None, None, None, 0)
         backend.close()
         again = self.open(backend.location)
         assert again.get(["all", "r1"]) == {"all": EVERY_FIELD, "r1": record("r1")}
-        assert (again.head(), again.fact("name"), again.dimension("mine")) == (2, "value", 2)
+        assert (again.head(), again.setting("name"), again.dimension("mine")) == (2, "value", 2)
         assert again.load("default").segments[0].data == b"saved"
         assert again.log(None, None, None, 0) == told
         again.close()
@@ -576,7 +576,7 @@ class DurableContract(BackendContract):
         with backend.write() as writer:
             row = writer.insert(record("r1"), {})
             writer.journal("store", 1.0, record("r1"), None, row.row, {})
-            assert (other.head(), other.get(["r1"]), other.load("default").loose) == (0, {}, ())
+            assert (other.head(), other.get(["r1"]), other.load("default").unindexed) == (0, {}, ())
         assert other.head() == 1
 
     def test_rows_of_two_writers_never_collide(self, backend: Backend, other: Backend) -> None:
@@ -591,4 +591,4 @@ class DurableContract(BackendContract):
         other.save([segment(rows, 2)])
         patch(other, 1, replace(record("r1"), state="forgotten"), "forget")
         loading = backend.load("default")
-        assert (loading.head, loading.alive) == (3, {"default": frozenset((2,))})
+        assert (loading.head, loading.live_rows) == (3, {"default": frozenset((2,))})

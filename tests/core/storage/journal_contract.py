@@ -129,14 +129,14 @@ class ChronicleContract(ABC):
             patch(backend, 1, replace(living, importance=n / last), importance=n / last)
         (current,) = backend.journal_reader.current(["all"])
         (story,) = backend.journal_reader.histories([current], last)
-        first, *later = story.told
+        first, *later = story.entries
         whole = non_empty_fields(replace(living, importance=first.seq / last))
-        assert first.whole == {**whole, "tags": [*EVERY_FIELD.tags]}
+        assert first.full_record == {**whole, "tags": [*EVERY_FIELD.tags]}
         assert [(each.seq, each.changes) for each in later] == [
             (seq, {"importance": seq / last}) for seq in range(first.seq + 1, last + 1)
         ]
         (story,) = backend.journal_reader.histories([current], 1)
-        assert [(each.seq, each.changes) for each in story.told] == [(1, {"id": "all"})]
+        assert [(each.seq, each.changes) for each in story.entries] == [(1, {"id": "all"})]
 
     def test_a_story_knows_the_last_touch(self, backend: Backend) -> None:
         insert(backend, record("r1", access_count=2), record("r2"))
@@ -188,7 +188,7 @@ class ChronicleContract(ABC):
         insert(backend, *map(record, "ab"))
         relate(backend, "a1b", holds=True)
         histories = backend.journal_reader.histories(backend.journal_reader.current(["a", "b"]), 3)
-        assert [[told.seq for told in story.told] for story in histories] == [[1], [2]]
+        assert [[told.seq for told in story.entries] for story in histories] == [[1], [2]]
         assert backend.changes(2, []).rows == frozenset()
 
     @pytest.mark.parametrize("end", "ab")
@@ -266,7 +266,7 @@ class ChronicleContract(ABC):
     def test_nothing_is_wrong_with_what_was_written(self, backend: Backend) -> None:
         """Everything is shown for checking, and nothing of it is damaged."""
         with backend.write() as writer:
-            writer.set("embedder", "x")
+            writer.set_setting("embedder", "x")
             writer.dimension(EMBEDDED, 2)
         insert(backend, EVERY_FIELD, record("r2"), vectors={EMBEDDED: vector(1, 0)})
         touch(backend, {"r2": (2, 150.0)})
@@ -274,11 +274,11 @@ class ChronicleContract(ABC):
         with backend.inspect() as inspection:
             first, second = inspection.traces()
             left, damage = inspection.moves(), list(inspection.damage())
-            assert inspection.usual_length(EMBEDDED) == 2
-            assert inspection.usual_length("none") is None
-        assert (first.id, first.record, len(first.steps)) == ("all", EVERY_FIELD, 1)
-        assert [step.action for step in second.steps] == ["store", "update"]
-        assert [(each.count, each.told) for each in second.accesses] == [(2, (2, 150.0))]
+            assert inspection.usual_dimension(EMBEDDED) == 2
+            assert inspection.usual_dimension("none") is None
+        assert (first.id, first.record, len(first.entries)) == ("all", EVERY_FIELD, 1)
+        assert [step.action for step in second.entries] == ["store", "update"]
+        assert [(each.count, each.journaled) for each in second.accesses] == [(2, (2, 150.0))]
         assert left == {("r2", "default", None): 1}
         assert [problem for problem in damage if problem.kind != "vector"] == []
 
@@ -293,7 +293,7 @@ class ChronicleContract(ABC):
         """There is nothing to make again."""
         insert(backend, EVERY_FIELD)
         with backend.write() as writer:
-            assert not writer.mend_indexes()
+            assert not writer.repair_indexes()
 
     def test_segments_can_be_discarded(self, backend: Backend) -> None:
         """Their namespaces are told."""
@@ -302,7 +302,7 @@ class ChronicleContract(ABC):
         with backend.write() as writer:
             assert writer.discard() == {"default"}
         assert backend.load("default").segments == ()
-        assert [row.record.id for row in backend.load("default").loose] == ["r1"]
+        assert [row.record.id for row in backend.load("default").unindexed] == ["r1"]
 
 
 def told_vectors(vectors: Mapping[str, Vector]) -> dict[str, list[float]]:

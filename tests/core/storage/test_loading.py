@@ -30,7 +30,7 @@ def test_where_a_row_is_in_no_segment_all_rows_are_loose(backend: Backend, missi
     loading = backend.load("default")
     whole = missing == 3
     assert len(loading.segments) == (3 if whole else 0)
-    assert [row.row for row in loading.loose] == ([4, 5] if whole else [1, 2, 3, 4, 5])
+    assert [row.row for row in loading.unindexed] == ([4, 5] if whole else [1, 2, 3, 4, 5])
 
 
 def test_a_number_is_drawn_until_no_segment_has_it(
@@ -53,14 +53,14 @@ def test_where_a_row_is_in_two_segments_all_rows_are_loose(backend: Backend) -> 
             "checksum, data FROM segments"
         )
     loading = backend.load("default")
-    assert (loading.segments, [row.row for row in loading.loose]) == ((), [1, 2, 3])
+    assert (loading.segments, [row.row for row in loading.unindexed]) == ((), [1, 2, 3])
 
 
 def test_an_end_without_segments_is_loose_as_far_as_is_asked(backend: Backend) -> None:
-    assert backend.load("default", loose=2).loose == ()
+    assert backend.load("default", limit=2).unindexed == ()
     insert(backend, *(record(f"r{n}") for n in range(3)), record("other", namespace="b"))
     for limit, rows in ((2, [1, 2]), (3, [1, 2, 3]), (9, [1, 2, 3])):
-        assert [row.row for row in backend.load("default", loose=limit).loose] == rows
+        assert [row.row for row in backend.load("default", limit=limit).unindexed] == rows
 
 
 @pytest.mark.parametrize(

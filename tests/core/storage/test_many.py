@@ -85,17 +85,17 @@ def test_an_id_that_is_taken_is_refused_with_what_became_of_its_record(
 
 def test_loading_some_takes_what_is_held_and_has_not_changed(backend: Backend) -> None:
     insert(backend, *(record(f"r{n}") for n in range(6)), vectors={EMBEDDED: vector(1, 0)})
-    held = {row.row: row for row in backend.load("default").loose}
+    recent = {row.row: row for row in backend.load("default").unindexed}
     insert(backend, record("r6"))
     patch(backend, 1, record("r0", importance=1.0))
     patch(backend, 2, record("r1", state="forgotten"), "forget")
     move(backend, 3, record("r2", content="moved"))
-    held[4] = replace(held[4], record=record("another"))
-    loose = backend.load("default", loose=9, held=held).loose
-    read = backend.load("default").loose
+    recent[4] = replace(recent[4], record=record("another"))
+    loose = backend.load("default", limit=9, recent=recent).unindexed
+    read = backend.load("default").unindexed
     assert [row.record for row in loose] == [row.record for row in read]
     assert [row.row for row in loose] == [row.row for row in read] == [1, 4, 5, 6, 7, 10]
-    assert [row.row for row in loose if row is held.get(row.row)] == [5, 6]
+    assert [row.row for row in loose if row is recent.get(row.row)] == [5, 6]
 
 
 def test_what_many_share_is_told_as_of_each_alone(tmp_path: Path) -> None:

@@ -240,7 +240,7 @@ def test_stores_that_meet_leave_nothing_where_the_process_has_gone(
     ):
         monkeypatch.chdir(elsewhere)
         with one.write() as writer:
-            writer.set("name", "value")
+            writer.set_setting("name", "value")
             waiting = thread.submit(insert, two, record("r1"))
             while not list(tmp_path.rglob("*-gate")):
                 assert not waiting.done()

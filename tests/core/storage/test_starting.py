@@ -122,7 +122,7 @@ def test_a_segment_of_others_is_not_taken_for_one_that_was_read(path: Path) -> N
             run()
     with opened(path) as store:
         assert store.verify().ok
-        assert len(loaded(store).loose) == 0
+        assert len(loaded(store).unindexed) == 0
 
 
 def test_the_rest_is_saved_at_the_end(path: Path) -> None:
@@ -131,7 +131,7 @@ def test_the_rest_is_saved_at_the_end(path: Path) -> None:
         store.recall("whale")
     assert [last for _, _, last in spans(path)][-1] == BLOCK + 9
     with opened(path) as store:
-        assert loaded(store).loose == ()
+        assert loaded(store).unindexed == ()
 
 
 def test_a_few_rows_are_not_worth_saving(path: Path) -> None:
@@ -149,7 +149,7 @@ def test_segments_answer_as_the_rows_do(path: Path, namespace: Scope) -> None:
             fill(store, 2 * BLOCK + 5, namespace=name)
     assert len(spans(path)) >= 6
     with opened(path) as store:
-        assert len(loaded(store, namespace).loose) < BLOCK
+        assert len(loaded(store, namespace).unindexed) < BLOCK
         assert answers(store, namespace) == rebuilt(path, namespace)
         assert all(answers(store, namespace))
 
@@ -177,7 +177,7 @@ def test_a_damaged_segment_is_rebuilt_from_the_rows(path: Path, damage: str) -> 
         assert answers(store) == rebuilt(path)
         fill(store, BLOCK, 100)
     with opened(path) as store:
-        assert len(loaded(store).loose) < BLOCK
+        assert len(loaded(store).unindexed) < BLOCK
         assert answers(store) == rebuilt(path)
 
 
@@ -339,7 +339,7 @@ def test_a_recall_reads_its_scope_only(tmp_path: Path, work: Callable[[], int]) 
             work()
             assert len(store.recall("whale", namespace="mine", k=500)) > 0
             spent.append(work())
-            assert len(loaded(store, "mine").loose) == 100
+            assert len(loaded(store, "mine").unindexed) == 100
     assert spent[1] < 1.1 * spent[0]
 
 

@@ -96,12 +96,12 @@ class ChunkedTexts:
         backend, now = self._engine.backend, self._engine.clock()
         if unexpired(backend.by_key(self._namespace, path), now) is not None:
             return True
-        return bool(backend.span(self._namespace, *chunk_key_range(path), now, last=True))
+        return bool(backend.key_range(self._namespace, *chunk_key_range(path), now, last=True))
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Return the size in bytes of each text below *folder*, up to the end of the last chunk."""
         self._engine.check_open()
-        namespace, span, now = self._namespace, self._engine.backend.span, self._engine.clock()
+        namespace, span, now = self._namespace, self._engine.backend.key_range, self._engine.clock()
         ends = {path_of(each): end_byte(each) for each in span(namespace, *below(folder), now)}
         # From the last key backwards, one step a text: only the last chunk of each text is read.
         low, high = below(f"{CHUNK_PREFIX}{folder}")
@@ -117,7 +117,7 @@ class ChunkedTexts:
         """Return whether any text lies below *path*."""
         self._engine.check_open()
         backend, now = self._engine.backend, self._engine.clock()
-        last = backend.span(self._namespace, *below(path), now, last=True)
+        last = backend.key_range(self._namespace, *below(path), now, last=True)
         return bool(last or self.sizes(path))
 
     def append(self, path: str, text: str) -> int:
@@ -218,10 +218,10 @@ class ChunkedTexts:
             now, row = self._engine.clock(), None
             first = unexpired(backend.by_key(namespace, path), now)
             if first is None:
-                found = backend.span(namespace, *chunk_key_range(path), now, last=True)
+                found = backend.key_range(namespace, *chunk_key_range(path), now, last=True)
             else:
                 row = backend.rows_of([first.id])  # a rewritten text may return to equal words
-                found = [first, *backend.span(namespace, low, high, now)]
+                found = [first, *backend.key_range(namespace, low, high, now)]
             again = unexpired(backend.by_key(namespace, path), now)
             unchanged = _identity(again) == _identity(first)
             if unchanged and (first is None or backend.rows_of([first.id]) == row):
@@ -249,7 +249,7 @@ def _find_tree(transaction: Transaction, namespace: str, path: str) -> list[Foun
 def _find_below(transaction: Transaction, namespace: str, path: str) -> list[Found]:
     """Return all first chunks below *path*, then all later chunks at *path* and below."""
     first_chunks, later_chunks = (
-        transaction.writer.span(namespace, *below(top), transaction.now)
+        transaction.writer.key_range(namespace, *below(top), transaction.now)
         for top in (path, f"{CHUNK_PREFIX}{path}")
     )
     return first_chunks + later_chunks

@@ -125,4 +125,6 @@ def _path(key: str) -> str:
 def _find_later_chunks(
     transaction: Transaction, namespace: str, path: str, *, last: bool = False
 ) -> list[Found]:
-    return transaction.writer.span(namespace, *chunk_key_range(path), transaction.now, last=last)
+    return transaction.writer.key_range(
+        namespace, *chunk_key_range(path), transaction.now, last=last
+    )

@@ -46,7 +46,7 @@ def dump(engine: Engine, target: Target, scope: Scope, where: Filter | None) -> 
     with engine.backend.journal_reader.full_scan() as everything:
         chosen = _Selection(everything, scope, where)
         header = Header(
-            engine.backend.fact("embedder") or _UNKNOWN_EMBEDDER,
+            engine.backend.setting("embedder") or _UNKNOWN_EMBEDDER,
             chosen.count,
             chosen.length,
             len(everything.snapshots()),

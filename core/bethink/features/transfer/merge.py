@@ -83,7 +83,7 @@ class ForeignStore:
         links = backend.journal_reader.links([row.record.id for row in rows], backend.head())
         keyed = [row.record for row in rows if row.record.state == "live" and row.record.key]
         changed_at = {record.id: last_changed_at(backend, record) for record in keyed}
-        return cls(rows, hidden, links, backend.fact("embedder"), changed_at)
+        return cls(rows, hidden, links, backend.setting("embedder"), changed_at)
 
 
 def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged:

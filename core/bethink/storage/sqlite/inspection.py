@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import BethinkError, CorruptStoreError, StorageError
 from ...model.journal import START, chain_hash, digest
-from ...model.port import EMBEDDED, SEGMENT_FORMAT, Access, Entry, Place, RecordTrace
+from ...model.port import EMBEDDED, SEGMENT_FORMAT, Access, Entry, Move, RecordTrace
 from ...model.records import MemoryRecord, Problem, ProblemKind
 from . import schema
 from .authenticator import (
@@ -140,27 +140,22 @@ class SQLiteInspection:
         self._connection = connection
         self._path = path
         self._guard = guard
-        self._codes = None if guard is None else guard.codes
+        self._auth = None if guard is None else guard.auth
         self._known = known
         self._touch = lru_cache(256)(self._read_touch)
 
-    def damage(self, told: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
-        """Yield what can be found wrong without knowing what records and entries mean.
-
-        Where the embedder's vectors are not as long as the fact ``DIMENSION`` says, *told* tells
-        what the embedder says, None if that is unknown.
-        """
-        vectors = partial(self._vectors, told)
+    def damage(self, dimension: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
+        vectors = partial(self._vectors, dimension)
         for part in (self._file, self._journal, self._snapshots, self._segments, vectors):
             yield from self._try(part)
         for query in _PROBLEM_QUERIES:
             yield from self._try(partial(self._query, *query))
         if self._guard is not None:
-            yield from self._try(partial(self._records, self._guard.codes))
+            yield from self._try(partial(self._records, self._guard.auth))
             yield from self._guard.problems(self._connection, self._known)
 
     def _try(self, check: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
-        """Yield what *check* finds, and what keeps it from going on."""
+        """Yield the problems of *check*, and the error that ends *check*."""
         try:
             yield from check()
         except (sqlite3.Error, StorageError, UnicodeDecodeError) as error:
@@ -208,11 +203,9 @@ class SQLiteInspection:
     def _is_forged(
         self, columns: list[Any], salt: object, changes: object, code: object, stored: int
     ) -> bool:
-        if self._codes is None:
+        if self._auth is None:
             return code is not None
-        return (
-            not self._codes.genuine(columns, salt, changes, code) or parse_code(code)[1] != stored
-        )
+        return not self._auth.genuine(columns, salt, changes, code) or parse_code(code)[1] != stored
 
     def _query(self, kind: ProblemKind, query: str, what: str) -> Iterator[Problem]:
         for (where,) in self._connection.execute(query):
@@ -238,19 +231,18 @@ class SQLiteInspection:
                 yield Problem("snapshot", str(name), "no journal entry tells of it")
 
     def _segments(self) -> Iterator[Problem]:
-        codes = self._codes or NO_AUTH
+        auth = self._auth or NO_AUTH
         for *columns, checksum, data in self._connection.execute(
             "SELECT format, namespace, first, last, count, head, checksum, data FROM segments"
         ):
             kind, namespace, first, last, *_ = columns
             whole = isinstance(data, bytes)
             if kind == SEGMENT_FORMAT and not (
-                whole and codes.checksum(tuple(columns), data) == checksum
+                whole and auth.checksum(tuple(columns), data) == checksum
             ):
                 yield Problem("segment", f"{namespace}, rows {first} to {last}", "it is damaged")
 
-    def usual_length(self, name: str) -> int | None:
-        """Return how long most of the vectors called *name* are, None if there are none."""
+    def usual_dimension(self, name: str) -> int | None:
         table, named = ("vectors", "? = ''") if name == EMBEDDED else ("named_vectors", "name = ?")
         found = self._one(
             f"SELECT length(vector) / 4 FROM {table} WHERE {named} AND typeof(vector) = 'blob' "
@@ -271,11 +263,11 @@ class SQLiteInspection:
 
     def _vectors(self, told: Callable[[], int | None]) -> Iterator[Problem]:
         sizes = dict[str, int | None]()
-        for name, fact in self._dimensions().items():
-            noted, usual = _number(fact), self.usual_length(name)
+        for name, setting in self._dimensions().items():
+            noted, usual = _number(setting), self.usual_dimension(name)
             contradicted = name == EMBEDDED and noted != usual and told() not in (noted, None)
             if noted is None or contradicted:
-                wrong = "missing" if fact is None else "not how long these vectors are"
+                wrong = "missing" if setting is None else "not how long these vectors are"
                 yield Problem("fact", f"dimension:{name}", f"it is {wrong}")
                 noted = usual
             sizes[name] = noted and 4 * noted
@@ -287,7 +279,7 @@ class SQLiteInspection:
                 for what in (
                     not isinstance(blob, bytes) or len(blob) != sizes.get(name),
                     isinstance(blob, bytes) and not _is_finite(blob),
-                    self._codes is not None and code != self._codes.vector(columns),
+                    self._auth is not None and code != self._auth.vector(columns),
                 ):
                     if what:
                         yield Problem("vector", self._owner(row, name), "it is damaged")
@@ -297,14 +289,13 @@ class SQLiteInspection:
         found = self._one("SELECT id FROM records WHERE row = ?", row)
         return (str(found[0]) if found else f"row {row}") + (f", {name}" if name else "")
 
-    def _records(self, codes: KeyedAuthenticator) -> Iterator[Problem]:
+    def _records(self, auth: KeyedAuthenticator) -> Iterator[Problem]:
         """Yield the records of a keyed store whose code does not fit."""
-        for *columns, code in self._connection.execute(f"SELECT {codes.columns} FROM records"):
-            if code != codes.record(columns):
+        for *columns, code in self._connection.execute(f"SELECT {auth.columns} FROM records"):
+            if code != auth.record(columns):
                 yield Problem("record", str(columns[0]), _CHANGED)
 
     def traces(self) -> Iterator[RecordTrace]:
-        """Yield every record, in any state, with its story."""
         with translate_errors(self._path):
             for row, ordinal, revision, *values in self._connection.execute(
                 f"SELECT row, ordinal, revision, {COLUMNS} FROM records ORDER BY row"
@@ -331,8 +322,7 @@ class SQLiteInspection:
             ),
         )
 
-    def moves(self) -> Counter[Place]:
-        """Return how often each record is noted to have left each place."""
+    def moves(self) -> Counter[Move]:
         with translate_errors(self._path):
             return Counter(self._connection.execute("SELECT id, namespace, key FROM departures"))
 

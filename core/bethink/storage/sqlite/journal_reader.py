@@ -1,60 +1,65 @@
-"""The past of an SQLite file, read from its journal."""
+"""The journal of an SQLite file: reads of any moment, and reads of everything."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from ...errors import CorruptStoreError
 from ...model.arrays import Vector
 from ...model.namespaces import Scope
-from ...model.port import Current, Entry, Link, RecordHistory
+from ...model.port import Current, Entry, Link, RecordHistory, Row
 from ...model.records import LogEntry, Snapshot
 from .authenticator import Authenticator
 from .connection import Connections
-from .full_scan import SQLiteFullScan
-from .reading import read_entries, read_head, read_snapshots
+from .reading import read_entries, read_head, read_rows, read_snapshots
 from .rows import JSON_LIST, RowTypes, scope_sql, to_vector
 
-_BATCH_RECORDS: Final = 256  # records whose entries are read before others have their turn
-_BEFORE: Final = (
+_BATCH_RECORDS: Final = 256  # between two batches other threads may use the connection
+_HISTORY: Final = (
     "WHERE id = ? AND action <> 'store' AND row IS NOT NULL AND seq <= ? ORDER BY seq DESC"
 )
 _ACCESSED: Final = (
     "SELECT seq, count, last FROM accesses WHERE ordinal = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
 )
-_NAMED: Final = (  # of a record's rows from then on, the one that the vector stayed in
+_FORMER_VECTOR: Final = (  # the vector stayed in the given row or in a later row of the record
     "SELECT vector, row FROM named_vectors WHERE name = :name AND since <= :row AND row IN "
     "(SELECT :row UNION ALL "
     "SELECT row FROM journal WHERE id = (SELECT id FROM journal WHERE seq = :row) "
     "AND action <> 'store' AND seq > :row) LIMIT 1"
 )
-_STEPS: Final = "SELECT seq FROM clock_steps WHERE seq BETWEEN 2 AND ? ORDER BY seq"
+_NAMED_VECTORS: Final = "SELECT since, row, name FROM named_vectors ORDER BY since, name"
+_VECTOR_OF_ROW: Final = "SELECT vector FROM named_vectors WHERE row = ? AND name = ?"
+_CLOCK_STEPS: Final = "SELECT seq FROM clock_steps WHERE seq BETWEEN 2 AND ? ORDER BY seq"
 _TIME: Final = RowTypes(float)
-_COUNTED: Final = RowTypes(int, int, float)
+_NAMED_TYPES: Final = RowTypes(int, int, str)
+_ACCESS: Final = RowTypes(int, int, float)
 _LINK: Final = RowTypes(str, str, str, int, float)
 
 
 class SQLiteJournalReader:
-    """Read the journal through *connections*."""
+    """Read the journal through *connections*.
 
-    def __init__(self, connections: Connections, codes: Authenticator) -> None:
+    The methods are documented in ``JournalReader``.
+    """
+
+    def __init__(self, connections: Connections, auth: Authenticator) -> None:
         self._connections = connections
-        self._codes = codes
-        self._current = f"SELECT row, ordinal, revision, {codes.columns} FROM records"
+        self._auth = auth
+        self._current = f"SELECT row, ordinal, revision, {auth.columns} FROM records"
 
     def seq_at(self, time: float) -> int:
-        """Return the position of the last entry made at *time* or before, 0 if there is none.
-
-        Where the clock never stepped back, times ascend; so each such stretch is bisected.
-        """
         with self._connections.reading() as connection:
             end = read_head(connection)
-            steps = [seq for (seq,) in connection.execute(_STEPS, (end,)).fetchall()]
+            # Between two steps back of the clock, times ascend and can be bisected.
+            steps = [seq for (seq,) in connection.execute(_CLOCK_STEPS, (end,)).fetchall()]
             for start in reversed([1, *steps]):
                 stretch = range(start, end + 1)
                 passed = bisect_right(stretch, time, key=lambda seq: _time_of(connection, seq))
@@ -64,30 +69,22 @@ class SQLiteJournalReader:
         return 0
 
     def entry(self, seq: int) -> LogEntry | None:
-        """Return entry number *seq*, None if there is none."""
         with self._connections.reading() as connection:
-            found = read_entries(connection, self._codes, "WHERE seq = ?", seq)
+            found = read_entries(connection, self._auth, "WHERE seq = ?", seq)
         return to_log_entry(found[0]) if found else None
 
     def erased(self, since: int) -> bool:
-        """Tell whether anything was erased by an entry after *since*."""
         erasing = "SELECT 1 FROM journal WHERE seq > ? AND action = 'erase' LIMIT 1"
         return bool(self._connections.rows(erasing, since))
 
     def current(self, ids: Sequence[str]) -> list[Current]:
-        """Return those of the records that exist, in any state."""
         return self._found(f"{self._current} WHERE id IN {JSON_LIST}", json.dumps(list(ids)))
 
     def ids_of_rows(self, rows: Sequence[int]) -> dict[int, str]:
-        """Return the id of the record that each of *rows* was made for."""
         made = f"SELECT seq, id FROM journal WHERE seq IN {JSON_LIST}"
         return dict(self._connections.rows(made, json.dumps(list(rows))))
 
     def key_holders(self, namespace: str, key: str, seq: int) -> list[Current]:
-        """Return every record that holds or ever held *key* in *namespace*, in any state.
-
-        Only those that existed at *seq*.
-        """
         place = "namespace = ? AND key = ?"
         return self._found(
             f"{self._current} WHERE ordinal <= ? AND id IN "
@@ -98,15 +95,11 @@ class SQLiteJournalReader:
         )
 
     def candidates(self, scope: Scope, seq: int, since: int | None = None) -> list[Current]:
-        """Return all records that may have been live in *scope* then, and perhaps some others.
-
-        With *since*, return those that changed after it and existed at *seq*, in any state.
-        """
         inside, parameters = scope_sql(scope)
         living = seq, 0 if since is None else since
         gone = seq, seq if since is None else since
         existed = "ordinal <= ? AND revision > ?"
-        return self._found(  # at once, for others may bring records back or forget them meanwhile
+        return self._found(  # in a single query, since other threads may write between two
             f"{self._current} WHERE {inside} AND state = 'live' AND {existed} UNION ALL "
             f"{self._current} INDEXED BY records_patched "
             f"WHERE {inside} AND state <> 'live' AND revision <> row AND {existed} UNION ALL "
@@ -118,7 +111,6 @@ class SQLiteJournalReader:
         )
 
     def expiring(self, scope: Scope, after: float, until: float) -> list[Current]:
-        """Return the records live now in *scope* whose time of expiry lies in that span."""
         inside, parameters = scope_sql(scope)
         span = "state = 'live' AND expires_at > ? AND expires_at <= ?"
         return self._found(
@@ -134,32 +126,29 @@ class SQLiteJournalReader:
 
     def _current_of(self, values: Sequence[Any]) -> Current:
         row, ordinal, revision = values[:3]
-        if type(ordinal) is not int or type(revision) is not int:  # a Shape takes longer to tell
+        if type(ordinal) is not int or type(revision) is not int:  # faster than ``RowTypes``
             raise CorruptStoreError(None, "damaged record in the store")
-        return Current(row, ordinal, revision, self._codes.to_record(values[3:]))
+        return Current(row, ordinal, revision, self._auth.to_record(values[3:]))
 
     def histories(self, records: Sequence[Current], seq: int) -> list[RecordHistory]:
-        """Return what is told of *records*, all of which existed then."""
         found: list[RecordHistory] = []
         for start in range(0, len(records), _BATCH_RECORDS):
             with self._connections.reading() as connection:
                 some = records[start : start + _BATCH_RECORDS]
-                found += [_read_history(connection, self._codes, record, seq) for record in some]
+                found += [_read_history(connection, self._auth, record, seq) for record in some]
         return found
 
     def former_vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
-        """Return the vectors called *name* that records had in *rows*."""
         found = {}
         with self._connections.reading() as connection:
             for row in rows:
                 given = {"name": name, "row": row}
-                if vector := connection.execute(_NAMED, given).fetchone():
-                    self._codes.check_vectors(connection, [vector[1]])
+                if vector := connection.execute(_FORMER_VECTOR, given).fetchone():
+                    self._auth.check_vectors(connection, [vector[1]])
                     found[row] = to_vector(vector[0])
         return found
 
     def vector_names(self, row: int) -> list[str]:
-        """Return the names of the vectors that a record has and got with *row*."""
         found = self._connections.rows(
             "SELECT name FROM journal JOIN records USING (id) JOIN named_vectors "
             "ON named_vectors.row = records.row WHERE seq = ? AND since = ? ORDER BY name",
@@ -169,12 +158,10 @@ class SQLiteJournalReader:
         return [name for (name,) in found]
 
     def had_vector(self, name: str, seq: int) -> bool:
-        """Tell whether a vector called *name*, one of those that are left, was there by then."""
         given = "SELECT 1 FROM named_vectors WHERE name = ? AND since <= ? LIMIT 1"
         return bool(self._connections.rows(given, name, seq))
 
     def links(self, ids: Sequence[str], seq: int) -> list[Link]:
-        """Return the links from and to any of the records that held then, oldest first."""
         held = "since <= ? AND (until IS NULL OR until > ?)"
         one = f"SELECT since, source, kind, target FROM links WHERE {held} AND"
         wanted = json.dumps(list(ids))
@@ -186,22 +173,72 @@ class SQLiteJournalReader:
         return [Link(*_LINK(columns)) for columns in found]
 
     def snapshots(self) -> list[Snapshot]:
-        """Return all snapshots in the order in which they were taken."""
         with self._connections.reading() as connection:
             return read_snapshots(connection)
 
     @contextmanager
     def full_scan(self) -> Iterator[SQLiteFullScan]:
-        """Open all that there is now to be read, for however long that takes."""
         with (
             self._connections.lasting() as connection,
-            closing(SQLiteFullScan(connection, self._codes)) as everything,
+            closing(SQLiteFullScan(connection, self._auth)) as scan,
         ):
-            yield everything
+            yield scan
+
+
+class SQLiteFullScan:
+    """Read everything that *connection* sees; only keys are ever all in memory.
+
+    The methods are documented in ``FullScan``.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, auth: Authenticator) -> None:
+        self._connection = connection
+        self._auth = auth
+        self._cursors = ExitStack()
+
+    def close(self) -> None:
+        """Close all cursors, also cursors that a kept exception refers to."""
+        self._cursors.close()
+
+    def head(self) -> int:
+        return read_head(self._connection)
+
+    def records(self) -> Iterator[Row]:
+        with closing(
+            self._connection.execute("SELECT row FROM records ORDER BY ordinal")
+        ) as ordered:
+            rows = array("q", (row for (row,) in ordered))
+        for start in range(0, len(rows), _BATCH_RECORDS):
+            batch = json.dumps(rows[start : start + _BATCH_RECORDS].tolist())
+            found = read_rows(self._connection, self._auth, f"row IN {JSON_LIST}", batch)
+            yield from sorted(found, key=attrgetter("ordinal"))
+
+    def entries(self) -> Iterator[tuple[Entry, dict[str, Vector]]]:
+        named = self._cursors.enter_context(closing(self._connection.execute(_NAMED_VECTORS)))
+        by_entry = groupby(map(_NAMED_TYPES, named), key=itemgetter(0))
+        since, places = next(by_entry, (0, iter(())))
+        selected = f"SELECT {self._auth.entry_columns} FROM journal ORDER BY seq"
+        entries = self._cursors.enter_context(closing(self._connection.execute(selected)))
+        for entry in map(self._auth.to_entry, entries):
+            vectors: dict[str, Vector] = {}
+            if entry.seq == since:
+                vectors = {name: self._vector(row, name) for _, row, name in places}
+                since, places = next(by_entry, (0, iter(())))
+            needed = "name" if entry.action == "snapshot" else "accesses"
+            if entry.id is None and entry.changes is not None and needed not in entry.changes:
+                raise CorruptStoreError(None, "damaged journal entry in the store")
+            yield entry, vectors
+
+    def snapshots(self) -> list[Snapshot]:
+        return read_snapshots(self._connection)
+
+    def _vector(self, row: int, name: str) -> Vector:
+        self._auth.check_vectors(self._connection, [row])
+        return to_vector(self._connection.execute(_VECTOR_OF_ROW, (row, name)).fetchone()[0])
 
 
 def to_log_entry(entry: Entry) -> LogEntry:
-    """Return *entry* as the log shows it."""
+    """Return *entry* without rows, as ``log`` returns entries."""
     return LogEntry(*entry[:5], entry.changes or {})
 
 
@@ -212,26 +249,25 @@ def _time_of(connection: sqlite3.Connection, seq: int) -> float:
 
 
 def _read_history(
-    connection: sqlite3.Connection, codes: Authenticator, current: Current, seq: int
+    connection: sqlite3.Connection, auth: Authenticator, current: Current, seq: int
 ) -> RecordHistory:
-    told: list[Entry] = []
-    selected = f"SELECT {codes.entry_columns} FROM journal"
-    with closing(connection.execute(f"{selected} {_BEFORE}", (current.record.id, seq))) as entries:
+    found: list[Entry] = []
+    selected = f"SELECT {auth.entry_columns} FROM journal"
+    with closing(connection.execute(f"{selected} {_HISTORY}", (current.record.id, seq))) as entries:
         for columns in entries:
-            told.append(codes.to_entry(columns))
-            if told[-1].whole is not None:
+            found.append(auth.to_entry(columns))
+            if found[-1].full_record is not None:
                 break
         else:
             first = connection.execute(f"{selected} WHERE seq = ?", (current.ordinal,)).fetchone()
-            told.append(codes.to_entry(_require(first)))
+            found.append(auth.to_entry(_require(first)))
     accessed = None
-    if current.record.access_count:  # it never falls
+    if current.record.access_count:  # never falls, so 0 means no journaled access
         accessed = connection.execute(_ACCESSED, (current.ordinal, seq)).fetchone()
-    return RecordHistory(current, tuple(reversed(told)), _COUNTED(accessed) if accessed else None)
+    return RecordHistory(current, tuple(reversed(found)), _ACCESS(accessed) if accessed else None)
 
 
 def _require(entry: Sequence[Any] | None) -> Sequence[Any]:
-    """Return *entry*, which must be there."""
     if entry is None:
         raise CorruptStoreError(None, "a journal entry is missing")
     return entry

@@ -1,4 +1,4 @@
-"""What an index starts from: saved segments, and the rows that none of them holds."""
+"""Loading and saving of a scope's index: segments, and rows without a segment."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .reading import read_number, read_rows
 from .rows import JSON_LIST
 
 _READ_BYTES: Final = 1 << 20
-_SCAN_FACTOR: Final = 8  # times a gap's rows are looked through sooner than all of a namespace
+_SCAN_FACTOR: Final = 8  # a scan of so many times fewer rows is faster than the namespace index
 
 
 def load(
     connection: sqlite3.Connection,
-    codes: Authenticator,
+    auth: Authenticator,
     namespace: str,
     limit: int | None,
-    held: Mapping[int, Row],
+    recent: Mapping[int, Row],
 ) -> Loading:
-    """Read what an index of one namespace starts from; with a *limit* only the end of it."""
+    """Read the data for an index of *namespace*; with a *limit* only the end."""
     start, last = (0, 0) if limit is None else _find_tail(connection, namespace, limit)
-    segments = _read_segments(connection, codes, namespace, start)
-    alive, changed = {}, list[Row]()
+    segments = _read_segments(connection, auth, namespace, start)
+    live_rows, changed = {}, list[Row]()
     if segments:
         last, head = segments[-1].last, min(segment.head for segment in segments)
         inside = "namespace = ? AND state = 'live' AND row BETWEEN ? AND ?"
@@ -40,18 +40,18 @@ def load(
         ).fetchone()
         if old != sum(segment.count for segment in segments):
             found = connection.execute(f"SELECT row FROM records WHERE {inside}", given).fetchall()
-            alive[namespace] = frozenset(row for (row,) in found)
+            live_rows[namespace] = frozenset(row for (row,) in found)
         patched = f"{inside} AND revision > ? AND revision <> row"
         by_patch = "INDEXED BY records_patched"
-        changed = read_rows(connection, codes, patched, *given, head, using=by_patch)
-    loose = _read_unindexed(connection, codes, namespace, last, limit, held)
-    return Loading(0, segments, alive, tuple(loose), tuple(changed))
+        changed = read_rows(connection, auth, patched, *given, head, using=by_patch)
+    unindexed = _read_unindexed(connection, auth, namespace, last, limit, recent)
+    return Loading(0, segments, live_rows, tuple(unindexed), tuple(changed))
 
 
 def _find_tail(connection: sqlite3.Connection, namespace: str, limit: int) -> tuple[int, int]:
     """Return the row where the small segments at the end begin, and the last row in a segment.
 
-    They are left alone as long as they hold much less than *limit* rows together.
+    Small segments with much less than *limit* rows together are left alone.
     """
     last = start = held = 0
     for first, end, count in connection.execute(
@@ -67,26 +67,26 @@ def _find_tail(connection: sqlite3.Connection, namespace: str, limit: int) -> tu
 
 def _read_unindexed(
     connection: sqlite3.Connection,
-    codes: Authenticator,
+    auth: Authenticator,
     namespace: str,
     last: int,
     limit: int | None,
-    held: Mapping[int, Row],
+    recent: Mapping[int, Row],
 ) -> list[Row]:
-    """Return the rows of one namespace after *last*, the first *limit* of them.
+    """Return the first *limit* rows of *namespace* after *last*.
 
-    Those *held* are read only if they were patched, or are not of the record that is there now.
+    Rows in *recent* are read only if patched, or if the row now holds a different record.
     """
     (newest,) = connection.execute("SELECT coalesce(max(row), 0) FROM records").fetchone()
     if newest <= last:
         return []
     after = "namespace = ? AND state = 'live' AND row > ?"
     if limit is None:
-        return read_rows(connection, codes, after, namespace, last)
-    (facts_mac,) = connection.execute(
+        return read_rows(connection, auth, after, namespace, last)
+    (indexed,) = connection.execute(
         "SELECT total(count) FROM segments WHERE namespace = ?", (namespace,)
     ).fetchone()
-    narrow = (newest - last) * _SCAN_FACTOR <= facts_mac
+    narrow = (newest - last) * _SCAN_FACTOR <= indexed
     found = connection.execute(
         f"SELECT row, revision, id FROM records {'NOT INDEXED' if narrow else ''} "
         f"WHERE {after} ORDER BY row LIMIT ?",
@@ -95,22 +95,22 @@ def _read_unindexed(
     kept = {
         row: known
         for row, revision, id in found
-        if revision == row and (known := held.get(row)) and known.record.id == id
+        if revision == row and (known := recent.get(row)) and known.record.id == id
     }
     if len(kept) == len(found):
         return list(kept.values())
     given = json.dumps([row for row, *_ in found if row not in kept])
-    read = read_rows(connection, codes, f"row IN {JSON_LIST}", given, using="NOT INDEXED")
+    read = read_rows(connection, auth, f"row IN {JSON_LIST}", given, using="NOT INDEXED")
     kept.update((each.row, each) for each in read)
     return [kept[row] for row, *_ in found]
 
 
 def _read_segments(
-    connection: sqlite3.Connection, codes: Authenticator, namespace: str, start: int = 0
+    connection: sqlite3.Connection, auth: Authenticator, namespace: str, start: int = 0
 ) -> tuple[Segment, ...]:
     """Return the namespace's segments from row *start* on.
 
-    None at all, if one of them is damaged, of another format, missing or there twice.
+    Return no segment if any segment is damaged, missing, overlapping or of a different format.
     """
     found = connection.execute(
         "SELECT checksum, format, length(data), first, last, count, head, number FROM segments "
@@ -123,10 +123,10 @@ def _read_segments(
     for checksum, kind, size, first, last, count, head, number in found:
         data = _read_data(connection, number, size)
         columns = (kind, namespace, first, last, count, head)
-        if codes.checksum(columns, data) != checksum:
+        if auth.checksum(columns, data) != checksum:
             return ()
         segments.append(Segment(namespace, first, last, count, head, data, number))
-    if any(one.last >= other.first for one, other in pairwise(segments)):
+    if any(left.last >= right.first for left, right in pairwise(segments)):
         return ()
     return () if _misses_rows(connection, namespace, start, segments) else tuple(segments)
 
@@ -134,7 +134,7 @@ def _read_segments(
 def _misses_rows(
     connection: sqlite3.Connection, namespace: str, start: int, segments: list[Segment]
 ) -> bool:
-    """Tell whether a live row from *start* on lies before or between *segments*."""
+    """Return whether a live row from *start* on lies before or between *segments*."""
     ends = [start - 1, *(segment.last for segment in segments)]
     gaps = [
         (end + 1, segment.first - 1)
@@ -144,7 +144,7 @@ def _misses_rows(
     if not gaps:
         return False
     narrow = sum(to - since for since, to in gaps) * _SCAN_FACTOR <= sum(
-        one.count for one in segments
+        segment.count for segment in segments
     )
     using = "NOT INDEXED" if narrow else "INDEXED BY records_scope"
     (found,) = connection.execute(
@@ -156,9 +156,10 @@ def _misses_rows(
 
 
 def _read_data(connection: sqlite3.Connection, number: int, size: int) -> bytes | memoryview:
-    """Return the bytes of a segment; many of them where the system has them back once let go.
+    """Return the bytes of a segment.
 
-    The heap could not shrink for what is allocated before that.
+    Large segments go to mapped memory, so that the system gets the memory back: the heap does not
+    shrink below later allocations.
     """
     with connection.blobopen("segments", "data", number, readonly=True) as blob:
         if size < _READ_BYTES:
@@ -169,11 +170,10 @@ def _read_data(connection: sqlite3.Connection, number: int, size: int) -> bytes 
     return memoryview(room).toreadonly()
 
 
-def save(connection: sqlite3.Connection, codes: Authenticator, segment: Segment) -> int | None:
-    """Insert *segment* in place of those it replaces and of unusable ones.
+def save(connection: sqlite3.Connection, auth: Authenticator, segment: Segment) -> int | None:
+    """Insert *segment*, delete replaced and unusable segments, and return the number.
 
-    Do nothing if another writer covered its rows, or erased some since it was true. Its number is
-    drawn: one that was used before would pass for the segment that others have read by it.
+    Do nothing and return None if a second writer covered or erased rows of *segment* meanwhile.
     """
     erased = read_number(connection, ERASED)
     if erased is not None and segment.head < erased:
@@ -184,7 +184,7 @@ def save(connection: sqlite3.Connection, codes: Authenticator, segment: Segment)
         f" count(*) FILTER (WHERE number IN {JSON_LIST}) FROM segments WHERE namespace = ?",
         (replaced, segment.first, segment.last, replaced, segment.namespace),
     ).fetchone()
-    if overlapping and not _read_segments(connection, codes, segment.namespace):
+    if overlapping and not _read_segments(connection, auth, segment.namespace):
         connection.execute("DELETE FROM segments WHERE namespace = ?", (segment.namespace,))
         overlapping = 0
     if overlapping or present != len(segment.replaces):
@@ -202,12 +202,15 @@ def save(connection: sqlite3.Connection, codes: Authenticator, segment: Segment)
         "INSERT INTO segments "
         "(number, format, namespace, first, last, count, head, checksum, data) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (_draw_number(connection), *columns, codes.checksum(columns, segment.data), segment.data),
+        (_draw_number(connection), *columns, auth.checksum(columns, segment.data), segment.data),
     ).lastrowid
 
 
 def _draw_number(connection: sqlite3.Connection) -> int:
-    """Draw a number that no segment has, of 31 bits: Python 3.11.2 opens blobs by no larger one."""
+    """Draw a free number of 31 bits: Python 3.11.2 opens no blob with a larger number.
+
+    Numbers are random, since readers would take a reused number for the earlier segment.
+    """
     while True:
         number = int.from_bytes(os.urandom(4)) >> 1
         taken = connection.execute("SELECT 1 FROM segments WHERE number = ?", (number,)).fetchone()

@@ -1,4 +1,4 @@
-"""What is read alike within a transaction, outside of one, and for long."""
+"""Queries that readers, writers and full scans share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...model.records import Snapshot
 from .authenticator import Authenticator
 from .rows import RowTypes, to_vector
 
-_FACT: Final = RowTypes(str)
+_SETTING: Final = RowTypes(str)
 _SNAPSHOT: Final = RowTypes(str, int, float)
 _PLACE: Final = RowTypes(int, int, str | None)
 
@@ -24,14 +24,14 @@ def read_head(connection: sqlite3.Connection) -> int:
 
 
 def read_setting(connection: sqlite3.Connection, name: str) -> str | None:
-    """Return a noted fact."""
+    """Return a setting, None if not stored."""
     found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-    (value,) = _FACT(found) if found else (None,)
+    (value,) = _SETTING(found) if found else (None,)
     return value
 
 
 def read_number(connection: sqlite3.Connection, name: str) -> int | None:
-    """Return a fact that is a number."""
+    """Return a setting that is a number."""
     noted = read_setting(connection, name)
     try:
         return None if noted is None else int(noted)
@@ -46,44 +46,44 @@ def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
 
 
 def read_entries(
-    connection: sqlite3.Connection, codes: Authenticator, sql: str, *parameters: object
+    connection: sqlite3.Connection, auth: Authenticator, sql: str, *parameters: object
 ) -> list[Entry]:
-    """Return the journal entries that *sql* chooses, in its order."""
+    """Return the journal entries that *sql* selects and orders."""
     found = connection.execute(
-        f"SELECT {codes.entry_columns} FROM journal {sql}", parameters
+        f"SELECT {auth.entry_columns} FROM journal {sql}", parameters
     ).fetchall()
-    return list(map(codes.to_entry, found))
+    return list(map(auth.to_entry, found))
 
 
 def read_rows(
     connection: sqlite3.Connection,
-    codes: Authenticator,
+    auth: Authenticator,
     sql: str,
     *parameters: object,
     using: str = "",
 ) -> list[Row]:
-    """Return the rows that satisfy *sql*, ascending, with all their vectors.
+    """Return the rows that satisfy *sql*, ascending, with all vectors.
 
-    *using* says which index finds them, where SQLite would read a whole namespace.
+    *using* names an index where SQLite would read a whole namespace.
     """
     selected = connection.execute(
         "SELECT row, ordinal, vectors.vector, named_vectors.name, named_vectors.vector, "
-        f"{codes.columns} FROM records {using} "
+        f"{auth.columns} FROM records {using} "
         "LEFT JOIN vectors USING (row) LEFT JOIN named_vectors USING (row) "
         f"WHERE {sql} ORDER BY row",
         parameters,
     )
     rows: list[Row] = []
     vectors: dict[str, Vector] = {}
-    with closing(selected) as found:  # or an error, as long as it is kept, would keep it open
+    with closing(selected) as found:  # or a kept exception would keep the cursor open
         for row, ordinal, embedded, name, named, *values in found:
             if not rows or rows[-1].row != row:
                 _PLACE((row, ordinal, name))
                 vectors = {} if embedded is None else {EMBEDDED: to_vector(embedded)}
-                rows.append(Row(row, ordinal, codes.to_record(values), vectors))
+                rows.append(Row(row, ordinal, auth.to_record(values), vectors))
             if named is not None:
                 if name == EMBEDDED:
                     raise CorruptStoreError(None, "damaged vector in the store")
                 vectors[name] = to_vector(named)
-    codes.check_vectors(connection, (each.row for each in rows))
+    auth.check_vectors(connection, (each.row for each in rows))
     return rows

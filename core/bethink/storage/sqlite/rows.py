@@ -50,7 +50,7 @@ class RowTypes:
     def __call__(self, values: Sequence[Any]) -> Any:
         """Return *values*; raise ``CorruptStoreError`` for a value of a wrong kind."""
         types = tuple(map(type, values))
-        if types != self._last:  # most have those of the values before
+        if types != self._last:  # most rows have the types of the row before
             self._learn(types, values)
         return values
 
@@ -80,7 +80,7 @@ def to_values(record: MemoryRecord) -> list[Any]:
 def entry_texts(
     records: Iterable[MemoryRecord], columns: Iterable[Sequence[object]]
 ) -> Iterator[str]:
-    """Yield the JSON of each new record for the journal; *columns* are those of ``to_values``.
+    """Yield the JSON of each new record for the journal; *columns* come from ``to_values``.
 
     Most values of a record are the same objects as in the record before: they are encoded only
     once. Equal objects will not do, since 0.0 and -0.0 differ in JSON.

@@ -217,7 +217,7 @@ def foreign_programs(connection: sqlite3.Connection) -> list[str]:
     return [str(name) for name, sql in found if str(sql) not in own]
 
 
-def mend_indexes(connection: sqlite3.Connection) -> bool:
+def repair_indexes(connection: sqlite3.Connection) -> bool:
     """Build missing indexes, and all indexes if one differs from the table; return whether any did.
 
     With damage beyond indexes nothing is done, lest the damage is overwritten. An index that cannot

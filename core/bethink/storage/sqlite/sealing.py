@@ -1,7 +1,7 @@
 """A file with a key: the checks at opening, and the codes of each write.
 
 Codes prove every row that is read, but cannot prove that no row is missing. So the last entry
-carries the number of records, a fact covers the small tables, and an anchor outside of the file
+carries the number of records, a setting covers the small tables, and an anchor outside of the file
 knows an entry that must exist. The anchor is written after the commit and before the write
 returns: after a crash the anchor may lag behind by the last write, and never leads.
 """
@@ -34,13 +34,13 @@ from .schema import altered, code_version, foreign_programs, version_of
 from .writer import SQLiteWriter
 
 KEYED: Final = "keyed"
-"""The fact with the store's id and the proof of the key."""
-FACTS_MAC: Final = "seal"
-"""The fact with the code of all facts and snapshots."""
+"""The setting with the store's id and the proof of the key."""
+SETTINGS_MAC: Final = "seal"
+"""The setting with the code of all settings and snapshots."""
 ANCHORED: Final = "anchored"
-"""The fact that the store has an anchor."""
+"""The setting that tells whether the store has an anchor."""
 CODED: Final = "coded"
-"""The fact with the schema version that the codes of records cover, absent for 1."""
+"""The setting with the schema version that the codes of records cover, absent for 1."""
 
 _NEEDS_KEY: Final = "its records are authenticated; open it with the integrity_key it was made with"
 _NO_KEY: Final = "it was made without an integrity key, and a key is for new files"
@@ -49,7 +49,7 @@ _NEEDS_ANCHOR: Final = (
     "the anchor up"
 )
 _OTHER_KEY: Final = "it was made with another integrity key"
-_CHANGED_FACTS: Final = "facts or snapshots of the store were changed"
+_CHANGED_SETTINGS: Final = "facts or snapshots of the store were changed"
 
 
 class Guard:
@@ -60,7 +60,7 @@ class Guard:
         self._path = connections.path
         self._anchor = anchor
         self._checked: tuple[sqlite3.Connection | None, int] = None, 0
-        self._store, self.codes = _codes(connections, key)
+        self._store, self.auth = _open_authenticator(connections, key)
         known = self.known()
         problems = self._seen_with(known)
         # The anchor was read before the file, so the file may only be younger than the anchor.
@@ -112,7 +112,7 @@ class Guard:
         """
         with self._connections.writing() as connection:
             self._check_schema(connection)
-            writer = KeyedWriter(connection, self.codes)
+            writer = KeyedWriter(connection, self.auth)
             seq, link = self._seen
             if writer.place != self._seen and seq and _read_link(connection, seq) != link:
                 raise TamperedError(self._path, f"journal entry {seq} was written, and is gone")
@@ -123,7 +123,7 @@ class Guard:
     def line(self, seq: int, link: bytes) -> str:
         """Return the line for the anchor; a later line is greater."""
         told = f"bethink {self._store} {seq:016d} {link.hex()}"
-        return f"{told} {self.codes.mac(b'store', (told,)).hex()}"
+        return f"{told} {self.auth.mac(b'store', (told,)).hex()}"
 
     def _advance(self, place: tuple[int, bytes]) -> None:
         """Move the anchor to *place* at least, and then store whether there is an anchor."""
@@ -136,16 +136,16 @@ class Guard:
                 raise NotAnchoredError(self._path, reason) from error
         if self._noted != anchored:
             with self._connections.writing() as connection:
-                KeyedWriter(connection, self.codes).set(ANCHORED, "1" if anchored else "")
+                KeyedWriter(connection, self.auth).set_setting(ANCHORED, "1" if anchored else "")
             self._noted = anchored
 
     def problems(self, connection: sqlite3.Connection, known: str | None) -> Iterator[Problem]:
         """Yield what is missing in *connection*'s view, or older than the anchor knew before."""
-        if read_setting(connection, FACTS_MAC) != facts_mac(connection, self.codes):
-            yield Problem("fact", FACTS_MAC, "it does not fit the facts and snapshots")
+        if read_setting(connection, SETTINGS_MAC) != settings_mac(connection, self.auth):
+            yield Problem("fact", SETTINGS_MAC, "it does not fit the facts and snapshots")
         seq, _, code = _read_last(connection)
         try:
-            read_entries(connection, self.codes, "WHERE seq = ?", seq)
+            read_entries(connection, self.auth, "WHERE seq = ?", seq)
         except TamperedError:
             yield Problem("journal", f"entry {seq}", "it was changed without the store's key")
         (count,) = connection.execute("SELECT count(*) FROM records").fetchone()
@@ -175,10 +175,10 @@ class Guard:
 class KeyedWriter(SQLiteWriter):
     """A writer that checks the codes of old rows and signs new rows."""
 
-    _codes: KeyedAuthenticator
+    _auth: KeyedAuthenticator
 
-    def __init__(self, connection: sqlite3.Connection, codes: KeyedAuthenticator) -> None:
-        super().__init__(connection, codes)
+    def __init__(self, connection: sqlite3.Connection, auth: KeyedAuthenticator) -> None:
+        super().__init__(connection, auth)
         self._count = parse_code(_read_last(connection)[2])[1]
 
     @property
@@ -189,7 +189,6 @@ class KeyedWriter(SQLiteWriter):
     def insert_all(
         self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
     ) -> list[Row]:
-        """Add records, each with vectors and a journal entry, one after the other."""
         rows = []
         for record, own in zip(records, vectors, strict=True):
             rows.append(self.insert(record, own))
@@ -197,8 +196,7 @@ class KeyedWriter(SQLiteWriter):
         return rows
 
     def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
-        """Change indexed fields: the record moves to a new row, and the vectors with the record."""
-        self._codes.check_vectors(self._connection, [row, self._head + 1], but=vectors)
+        self._auth.check_vectors(self._connection, [row, self._head + 1], but=vectors)
         moved = super().replace(row, record, vectors)
         self._sign_vectors(moved.row, moved.vectors)
         return moved
@@ -206,9 +204,9 @@ class KeyedWriter(SQLiteWriter):
     def _drop(self, name: str) -> None:
         having = "SELECT row FROM records JOIN named_vectors USING (row) WHERE name = ?"
         rows = [row for (row,) in self._connection.execute(having, (name,)).fetchall()]
-        selected = f"SELECT {self._codes.columns} FROM records WHERE row = ?"
+        selected = f"SELECT {self._auth.columns} FROM records WHERE row = ?"
         for row in rows:
-            self._codes.to_record(self._connection.execute(selected, (row,)).fetchone())
+            self._auth.to_record(self._connection.execute(selected, (row,)).fetchone())
         super()._drop(name)
         for row in rows:
             self._sign_record(row)
@@ -218,19 +216,17 @@ class KeyedWriter(SQLiteWriter):
         self._sign_vectors(row, vectors)
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
-        """Replace the record in *row* by *tombstone*; return the record's namespaces."""
         if _read_blank(self._connection):
             raise TamperedError(None, "what journal entries told was taken out of them")
         places = super().erase(row, tombstone)
         for *columns, code in _read_blank(self._connection):
             count = parse_code(code)[1]
-            if code != self._codes.entry(columns, count, erased=False):
+            if code != self._auth.entry(columns, count, erased=False):
                 raise TamperedError(None, f"journal entry {columns[0]} was changed")
             self._sign_entry(columns, count, erased=True)
         return places
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
-        """Add accesses to live records; return the rows."""
         self.find(list(accesses))
         rows = super().touch(accesses)
         for row in rows:
@@ -246,7 +242,6 @@ class KeyedWriter(SQLiteWriter):
         row: int | None,
         changes: Mapping[str, object] | None,
     ) -> None:
-        """Append one entry, and sign the changed record."""
         super().journal(action, at, record, was, row, changes)
         if row is not None:
             self._count += was is None
@@ -257,29 +252,27 @@ class KeyedWriter(SQLiteWriter):
         self._sign_entry(columns, self._count, erased=changes is None)
 
     def snapshot(self, name: str, at: float) -> None:
-        """Name the last journal position."""
         with self._renewed_mac():
             super().snapshot(name, at)
 
-    def set(self, name: str, value: str) -> None:
-        """Note a fact about the store."""
+    def set_setting(self, name: str, value: str) -> None:
         with self._renewed_mac():
-            super().set(name, value)
+            super().set_setting(name, value)
 
     @contextmanager
     def _renewed_mac(self) -> Iterator[None]:
-        """Check the code of facts and snapshots before a change, and renew the code after."""
-        if self.fact(FACTS_MAC) != facts_mac(self._connection, self._codes):
-            raise TamperedError(None, _CHANGED_FACTS)
+        """Check the code of settings and snapshots before a change, and renew the code after."""
+        if self.setting(SETTINGS_MAC) != settings_mac(self._connection, self._auth):
+            raise TamperedError(None, _CHANGED_SETTINGS)
         yield
-        super().set(FACTS_MAC, facts_mac(self._connection, self._codes))
+        super().set_setting(SETTINGS_MAC, settings_mac(self._connection, self._auth))
 
     def _sign_record(self, row: int) -> None:
         columns = self._connection.execute(
-            f"SELECT {self._codes.record_columns} FROM records WHERE row = ?", (row,)
+            f"SELECT {self._auth.record_columns} FROM records WHERE row = ?", (row,)
         ).fetchone()
         self._connection.execute(
-            "UPDATE records SET code = ? WHERE row = ?", (self._codes.record(columns), row)
+            "UPDATE records SET code = ? WHERE row = ?", (self._auth.record(columns), row)
         )
 
     def _sign_vectors(self, row: int, names: Collection[str]) -> None:
@@ -291,11 +284,11 @@ class KeyedWriter(SQLiteWriter):
                 if found[1] in names:
                     self._connection.execute(
                         f"UPDATE {table} SET code = ? WHERE rowid = ?",
-                        (self._codes.vector(found), place),
+                        (self._auth.vector(found), place),
                     )
 
     def _sign_entry(self, columns: Sequence[object], count: int, *, erased: bool) -> None:
-        code = self._codes.entry(columns, count, erased=erased)
+        code = self._auth.entry(columns, count, erased=erased)
         self._connection.execute("UPDATE journal SET code = ? WHERE seq = ?", (code, columns[0]))
 
 
@@ -322,13 +315,13 @@ def _refuse_programs(connection: sqlite3.Connection, path: str, key: bytes | Non
         raise kind(path, f"{name}: not of bethink's making")
 
 
-def facts_mac(connection: sqlite3.Connection, codes: KeyedAuthenticator) -> str:
-    """Return the expected value of the fact ``FACTS_MAC``."""
+def settings_mac(connection: sqlite3.Connection, auth: KeyedAuthenticator) -> str:
+    """Return the expected value of the setting ``SETTINGS_MAC``."""
     facts = connection.execute(
-        "SELECT name, value FROM facts WHERE name <> ? ORDER BY 1", (FACTS_MAC,)
+        "SELECT name, value FROM facts WHERE name <> ? ORDER BY 1", (SETTINGS_MAC,)
     ).fetchall()
     named = connection.execute("SELECT name, seq, at FROM snapshots ORDER BY 1").fetchall()
-    return codes.mac(b"store", (*facts, *named)).hex()
+    return auth.mac(b"store", (*facts, *named)).hex()
 
 
 @contextmanager
@@ -347,28 +340,28 @@ def renewed_codes(connection: sqlite3.Connection, path: str, key: bytes | None) 
     store, new = _authenticator(keyed, path, key)
     for name, what in altered(connection, version_of(connection, path)):
         raise TamperedError(path, f"{name}: {what}")
-    if read_setting(connection, FACTS_MAC) != facts_mac(connection, new):
-        raise TamperedError(path, _CHANGED_FACTS)
+    if read_setting(connection, SETTINGS_MAC) != settings_mac(connection, new):
+        raise TamperedError(path, _CHANGED_SETTINGS)
     old = KeyedAuthenticator(key, store, read_number(connection, CODED) or 1)
     with closing(connection.execute(f"SELECT row, {old.columns} FROM records")) as found:
         forged = {row for row, *columns, code in found if code != old.record(columns)}
     yield
     with closing(connection.execute(f"SELECT row, {new.record_columns} FROM records")) as found:
-        codes = [(new.record(columns), row) for row, *columns in found if row not in forged]
-    connection.executemany("UPDATE records SET code = ? WHERE row = ?", codes)
+        new_codes = [(new.record(columns), row) for row, *columns in found if row not in forged]
+    connection.executemany("UPDATE records SET code = ? WHERE row = ?", new_codes)
     _note_version(connection, new)
 
 
-def _note_version(connection: sqlite3.Connection, codes: KeyedAuthenticator) -> None:
-    """Note the version of the codes, and vouch for all facts."""
+def _note_version(connection: sqlite3.Connection, auth: KeyedAuthenticator) -> None:
+    """Note the version of the codes, and vouch for all settings."""
     writer = SQLiteWriter(connection)
     if code_version() > 1:
-        writer.set(CODED, str(code_version()))
-    writer.set(FACTS_MAC, facts_mac(connection, codes))
+        writer.set_setting(CODED, str(code_version()))
+    writer.set_setting(SETTINGS_MAC, settings_mac(connection, auth))
 
 
-def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedAuthenticator]:
-    """Return the store's id and codes; both are new for an empty store."""
+def _open_authenticator(connections: Connections, key: bytes) -> tuple[str, KeyedAuthenticator]:
+    """Return the store's id and authenticator; both are new for an empty store."""
     with connections.reading() as connection:
         keyed = read_setting(connection, KEYED)
     if keyed is None:
@@ -378,31 +371,31 @@ def _codes(connections: Connections, key: bytes) -> tuple[str, KeyedAuthenticato
 
 
 def _authenticator(keyed: str, path: str, key: bytes) -> tuple[str, KeyedAuthenticator]:
-    """Return the store's id and codes from the fact ``KEYED``; refuse a wrong *key*."""
+    """Return the store's id and authenticator from the setting ``KEYED``; refuse a wrong *key*."""
     store, _, proof = keyed.partition(" ")
     try:
-        codes = KeyedAuthenticator(key, store, code_version())
+        auth = KeyedAuthenticator(key, store, code_version())
     except ValueError as error:
         raise TamperedError(path, "its id was changed") from error
-    if proof != _proof(codes, store):
+    if proof != _proof(auth, store):
         raise IntegrityKeyError(path, _OTHER_KEY)
-    return store, codes
+    return store, auth
 
 
 def _begin(connection: sqlite3.Connection, path: str, key: bytes) -> str:
-    """Return the fact ``KEYED`` of a new store, after storing the fact."""
+    """Store and return the setting ``KEYED`` of a new store."""
     if connection.execute("SELECT 1 FROM facts UNION SELECT 1 FROM journal").fetchone():
         raise IntegrityKeyError(path, _NO_KEY)
     store = os.urandom(16).hex()
-    codes = KeyedAuthenticator(key, store, code_version())
-    keyed = f"{store} {_proof(codes, store)}"
-    SQLiteWriter(connection).set(KEYED, keyed)
-    _note_version(connection, codes)
+    auth = KeyedAuthenticator(key, store, code_version())
+    keyed = f"{store} {_proof(auth, store)}"
+    SQLiteWriter(connection).set_setting(KEYED, keyed)
+    _note_version(connection, auth)
     return keyed
 
 
-def _proof(codes: KeyedAuthenticator, store: str) -> str:
-    return codes.mac(b"store", (store,)).hex()
+def _proof(auth: KeyedAuthenticator, store: str) -> str:
+    return auth.mac(b"store", (store,)).hex()
 
 
 def _read_last(connection: sqlite3.Connection) -> tuple[int, bytes, object]:

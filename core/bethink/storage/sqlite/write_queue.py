@@ -1,11 +1,10 @@
 """A fair queue for the write lock that many processes share.
 
-SQLite lets whoever asks at the right moment have the lock, and the one who has just let go asks
-first: under load some process waits for seconds. So as soon as two processes meet, all stand in
-line: each takes the next place, a byte of a file beside the database that it holds locked, and asks
-for the write lock when the place before it is free. A process that ends gives its place up. The
-file is made at the first encounter and removed when a store closes; where there are no such locks
-(Windows) chance decides.
+SQLite gives the lock to the process that asks at the right moment, and the last holder asks first:
+under load some process waits for seconds. So as soon as two processes meet, all stand in line. Each
+process locks the next byte of a file beside the database, and asks for the write lock when the byte
+before is unlocked. The system unlocks the byte of a process that ends. The file is created when
+processes first meet, and removed when a store closes. Without byte locks (Windows) chance decides.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
 _PAUSE_SECONDS: Final = 0.0002
-_MAX_PLACES: Final = 1 << 20  # places, a byte each; then the line begins anew
+_MAX_PLACES: Final = 1 << 20  # bytes; then the file starts again
 
 
 class WriteQueue:
@@ -39,9 +38,9 @@ class WriteQueue:
         self._patience = patience
 
     def begin(self, connection: sqlite3.Connection, statement: str = "BEGIN IMMEDIATE") -> None:
-        """Run *statement*, which takes the write lock, when it is this process's turn.
+        """Run *statement*, a taker of the write lock, at this process's turn.
 
-        *connection* must not wait for locks itself.
+        *connection* must have no busy timeout.
         """
         if os.path.exists(self._line) or not _try_to_run(connection, statement):
             deadline = time.monotonic() + self._patience
@@ -49,13 +48,13 @@ class WriteQueue:
                 run_unlocked(connection, statement, deadline, _PAUSE_SECONDS)
 
     def remove(self) -> None:
-        """Remove the file; a process that still waits in line only loses its place."""
+        """Remove the file; waiting processes only lose the place in line."""
         with suppress(OSError):
             os.unlink(self._line)
 
     @contextmanager
     def _wait_for_turn(self, deadline: float) -> Iterator[None]:
-        """Stand in line, but not for ever: one that has stopped there is passed by."""
+        """Stand in line until *deadline* at most: a stopped process must not block the line."""
         if fcntl is None:  # pragma: no cover - Windows
             yield
             return
@@ -71,7 +70,7 @@ class WriteQueue:
 
 
 def wait_until(done: Callable[[], bool], deadline: float, pause: float) -> bool:
-    """Ask until it is *done*, at most until the *deadline*; tell whether it is."""
+    """Call *done* until true or past the *deadline*; return the result."""
     while not done():
         if time.monotonic() > deadline:
             return False
@@ -82,13 +81,13 @@ def wait_until(done: Callable[[], bool], deadline: float, pause: float) -> bool:
 def run_unlocked(
     connection: sqlite3.Connection, statement: str, deadline: float, pause: float
 ) -> None:
-    """Run *statement* as soon as no lock of another is in its way, until the *deadline*."""
+    """Run *statement* once no lock is in the way; raise after the *deadline*."""
     if not wait_until(partial(_try_to_run, connection, statement), deadline, pause):
         raise sqlite3.OperationalError("database is locked")
 
 
 def _take_place(line: int) -> int:
-    """Take the place behind all who came before, the first if the disk is full."""
+    """Lock and return the last place in line, the first place if the disk is full."""
     with suppress(OSError):
         os.write(line, b".")
     place = max(os.lseek(line, 0, os.SEEK_CUR), 1)
@@ -100,12 +99,12 @@ def _try_to_lock(line: int, place: int) -> bool:
     try:
         fcntl.lockf(line, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
     except OSError as error:
-        return error.errno not in (errno.EACCES, errno.EAGAIN)  # else there are no locks here
+        return error.errno not in (errno.EACCES, errno.EAGAIN)  # else the system has no locks
     return True
 
 
 def _try_to_run(connection: sqlite3.Connection, statement: str) -> bool:
-    """Run *statement* unless a lock is in its way; tell whether it ran."""
+    """Run *statement* unless a lock is in the way; return whether *statement* ran."""
     try:
         connection.execute(statement)
     except sqlite3.OperationalError as error:

@@ -32,7 +32,7 @@ from .rows import (
     to_values,
     to_vector,
 )
-from .schema import mend_indexes
+from .schema import repair_indexes
 from .where import selection
 
 _UPDATE: Final = (
@@ -65,9 +65,9 @@ FULL_RECORDS_IN_256: Final = 4
 class SQLiteWriter:
     """Change records, vectors and journal inside one transaction of *connection*."""
 
-    def __init__(self, connection: sqlite3.Connection, codes: Authenticator = NO_AUTH) -> None:
+    def __init__(self, connection: sqlite3.Connection, auth: Authenticator = NO_AUTH) -> None:
         self._connection = connection
-        self._codes = codes
+        self._auth = auth
         last = connection.execute(
             "SELECT seq, link, at FROM journal ORDER BY seq DESC LIMIT 1"
         ).fetchone()
@@ -77,51 +77,39 @@ class SQLiteWriter:
         self._head, self._link, self._at = _LAST(last or (0, START, -math.inf))
 
     def head(self) -> int:
-        """Return the last journal position."""
         return self._head
 
     def find(self, ids: Sequence[str]) -> dict[str, tuple[int, MemoryRecord]]:
-        """Return ``{id: (row, record)}`` of the records among *ids* that exist, in any state."""
         return {id: pair for id in ids for pair in self._found("id = ?", id)}
 
     def by_key(self, namespace: str, key: str) -> tuple[int, MemoryRecord] | None:
-        """Return the live record that holds *key*."""
         return next(self._found(HOLDS_KEY, namespace, key), None)
 
-    def span(
+    def key_range(
         self, namespace: str, low: str, high: str, now: float, *, last: bool = False
     ) -> list[tuple[int, MemoryRecord]]:
-        """Return the rows and records that ``Backend.span`` would return."""
         return list(self._found(key_range_sql(last=last), namespace, low, high, now))
 
     def _found(
         self, sql: str, *parameters: object, using: str = ""
     ) -> Iterator[tuple[int, MemoryRecord]]:
         found = self._connection.execute(
-            f"SELECT row, {self._codes.columns} FROM records {using} WHERE {sql}", parameters
+            f"SELECT row, {self._auth.columns} FROM records {using} WHERE {sql}", parameters
         ).fetchall()
-        return ((row, self._codes.to_record(values)) for row, *values in found)
+        return ((row, self._auth.to_record(values)) for row, *values in found)
 
     def matching(
         self, scope: Scope, where: Filter | None, states: Collection[State] = LIVE
     ) -> list[tuple[int, MemoryRecord]]:
-        """Return the records in *scope* in one of *states* that pass *where*, with their rows.
-
-        Oldest first.
-        """
         sql, parameters, exact, using = selection(scope, where, states)
         found = self._found(f"{sql} ORDER BY ordinal", *parameters, using=using)
         return [pair for pair in found if exact or matches(where, pair[1])]
 
     def added(self, namespace: str, since: int) -> list[Row]:
-        """Return the live rows of *namespace* made since journal position *since*, ascending."""
         after = "row > ? AND namespace = ? AND state = 'live'"
-        return read_rows(
-            self._connection, self._codes, after, since, namespace, using="NOT INDEXED"
-        )
+        return read_rows(self._connection, self._auth, after, since, namespace, using="NOT INDEXED")
 
     def dimension(self, name: str, wanted: int) -> int:
-        """Return the dimension of the vectors *name*; it becomes *wanted* if nothing has any."""
         stored = read_number(self._connection, f"dimension:{name}")
         if stored == wanted:
             return wanted
@@ -134,14 +122,13 @@ class SQLiteWriter:
             if carried:
                 return stored
             self._drop(name)
-        self.set(f"dimension:{name}", str(wanted))
+        self.set_setting(f"dimension:{name}", str(wanted))
         return wanted
 
     def _drop(self, name: str) -> None:
         self._connection.execute("DELETE FROM named_vectors WHERE name = ?", (name,))
 
     def insert(self, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
-        """Add a record; an id that exists is refused."""
         row = self._head + 1
         try:
             self._connection.execute(_RECORD, (*to_values(record), row, row, row))
@@ -153,7 +140,6 @@ class SQLiteWriter:
     def insert_all(
         self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
     ) -> list[Row]:
-        """Add records, each with its vectors and its journal entry: a table at a time."""
         rows = [
             Row(row, row, record, own)
             for row, (record, own) in enumerate(zip(records, vectors, strict=True), self._head + 1)
@@ -202,14 +188,9 @@ class SQLiteWriter:
             yield self._chain(place, salt, text)
 
     def patch(self, row: int, record: MemoryRecord) -> None:
-        """Change fields that are not indexed, keeping the row."""
         self._connection.execute(_UPDATE, (row, self._head + 1, *to_values(record), row))
 
     def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
-        """Change indexed fields: the record moves to a new row.
-
-        Vectors that are not given are kept.
-        """
         new = self._head + 1
         ((ordinal,),) = self._connection.execute(
             f"{_UPDATE} RETURNING ordinal", (new, new, *to_values(record), row)
@@ -251,18 +232,15 @@ class SQLiteWriter:
         return {name: to_vector(blob) for name, blob in carried}
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
-        """Leave *tombstone* of the record in *row*; return the namespaces it was ever in."""
         self.patch(row, tombstone)
-        self.set(ERASED, str(self._head + 1))
+        self.set_setting(ERASED, str(self._head + 1))
         return blank_record(self._connection, tombstone.id)
 
     def embed(self, row: int, vector: Vector) -> None:
-        """Give the record in *row*, which is not live, another vector of the store's embedder."""
         self._connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
         self._attach(row, {EMBEDDED: vector})
 
     def discard(self) -> frozenset[str]:
-        """Remove every saved segment and what belongs to no record; return their namespaces."""
         self._connection.execute("DELETE FROM vectors WHERE row NOT IN (SELECT row FROM records)")
         self._connection.execute(
             "DELETE FROM named_vectors "
@@ -271,12 +249,10 @@ class SQLiteWriter:
         found = self._connection.execute("DELETE FROM segments RETURNING namespace").fetchall()
         return frozenset(namespace for (namespace,) in found if isinstance(namespace, str))
 
-    def mend_indexes(self) -> bool:
-        """Make damaged indexes over the tables again; tell whether there were any."""
-        return mend_indexes(self._connection)
+    def repair_indexes(self) -> bool:
+        return repair_indexes(self._connection)
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
-        """Add accesses ``{id: (how many, when last)}`` to live records; return their rows."""
         found = self._connection.execute(_ACCESSED, (json.dumps(list(accesses)),)).fetchall()
         seq, left = self._head + 1, []
         for row, ordinal, id, count, last in map(_COUNTED, found):
@@ -292,14 +268,12 @@ class SQLiteWriter:
         return [row for row, *_ in left]
 
     def linked(self, source: str, kind: str, target: str) -> bool:
-        """Tell whether the link holds."""
         found = self._connection.execute(
             f"SELECT 1 FROM links WHERE {_LINKED}", (source, kind, target)
         ).fetchone()
         return found is not None
 
     def link(self, source: str, kind: str, target: str, *, holds: bool) -> None:
-        """Have the link hold from the next journal entry on, or no longer."""
         ends, seq = (source, kind, target), self._head + 1
         if holds:
             self._connection.execute("INSERT INTO links VALUES (?, ?, ?, ?, NULL)", (*ends, seq))
@@ -315,7 +289,6 @@ class SQLiteWriter:
         row: int | None,
         changes: Mapping[str, object] | None,
     ) -> None:
-        """Append one entry; *was* is the row before, *row* the row after."""
         salt = os.urandom(_SALT_BYTES)
         # By chance, for a fixed step could always miss the records that change most.
         whole = action != "store" and row is not None and salt[0] < FULL_RECORDS_IN_256
@@ -343,7 +316,6 @@ class SQLiteWriter:
         return (*columns, bytearray(digested), bytearray(self._link), *kept)  # see ``to_blob``
 
     def snapshot(self, name: str, at: float) -> None:
-        """Name the last journal position, *at* this time; refuse a name that is taken."""
         try:
             self._connection.execute(
                 "INSERT INTO snapshots VALUES (?, ?, ?)", (name, self._head, at)
@@ -351,10 +323,8 @@ class SQLiteWriter:
         except sqlite3.IntegrityError as error:
             raise ValidationError(f"a snapshot {name!r} exists already") from error
 
-    def fact(self, name: str) -> str | None:
-        """Return a noted fact."""
+    def setting(self, name: str) -> str | None:
         return read_setting(self._connection, name)
 
-    def set(self, name: str, value: str) -> None:
-        """Note a fact about the store."""
+    def set_setting(self, name: str, value: str) -> None:
         self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))

@@ -304,14 +304,14 @@ def test_nobody_reads_pieces_from_between_two_times_that_a_file_said_the_same(
     one, other = (f"{n}\n" * MAX_CHUNK_CHARACTERS for n in (1, 2))
     files.write("/a", one)
     backend = engine_of(files.store).backend
-    span = backend.span
+    key_range = backend.key_range
 
-    def spanned(*given: Any, **named: Any) -> Any:
-        monkeypatch.setattr(backend, "span", span)
+    def changing(*given: Any, **named: Any) -> Any:
+        monkeypatch.setattr(backend, "key_range", key_range)
         files.write("/a", other)
-        found = span(*given, **named)
+        found = key_range(*given, **named)
         files.write("/a", one)
         return found
 
-    monkeypatch.setattr(backend, "span", spanned)
+    monkeypatch.setattr(backend, "key_range", changing)
     assert files.read("/a") == one

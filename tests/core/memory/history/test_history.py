@@ -355,7 +355,7 @@ def test_a_record_with_many_entries_is_not_read_from_its_start(
         "working", "n", engine_of(store).backend.head()
     )
     told = [
-        len(engine_of(store).backend.journal_reader.histories([current], seq)[0].told)
+        len(engine_of(store).backend.journal_reader.histories([current], seq)[0].entries)
         for seq in range(1, 301)
     ]
     assert max(told) < 60
@@ -516,11 +516,11 @@ def test_a_past_spans_the_keys_that_it_had(store: MemoryStore) -> None:
     store.store("second", key="b")
     store.forget(where={"key": "c"})
     past = moments_of(store).engine(moments_of(store).find(4)).backend
-    found = past.span("default", "a", "d", 0.0)
+    found = past.key_range("default", "a", "d", 0.0)
     assert [(each.key, each.content) for each in found] == [(key, "first") for key in "abc"]
-    assert past.span("default", "a", "c", 0.0, last=True) == found[1:2]
-    assert past.span("default", "a", "d", 0.0, last=True) == found[2:]
-    assert past.span("default", "d", "e", 0.0, last=True) == []
+    assert past.key_range("default", "a", "c", 0.0, last=True) == found[1:2]
+    assert past.key_range("default", "a", "d", 0.0, last=True) == found[2:]
+    assert past.key_range("default", "d", "e", 0.0, last=True) == []
 
 
 def test_the_backend_of_a_past_ends_at_its_moment_and_keeps_nothing(store: MemoryStore) -> None:
@@ -536,7 +536,7 @@ def test_the_backend_of_a_past_ends_at_its_moment_and_keeps_nothing(store: Memor
     assert past.changes(0, ["default"]) == Changes(3, 3, frozenset(), ())
     assert past.save([]) == []
     assert (past.dimension(""), past.dimension("v")) == (32, None)
-    assert past.fact("embedder") == store.embedder.name
+    assert past.setting("embedder") == store.embedder.name
     with pytest.raises(ValidationError, match="the past cannot be changed"):
         past.write()
 

@@ -1,4 +1,4 @@
-"""Which records a search returns: those relevant to words, or those nearest to a vector."""
+"""Search for the records most relevant to words, or nearest to a vector."""
 
 from __future__ import annotations
 
@@ -9,50 +9,54 @@ from typing import Any, Final
 from bethink import MemoryRecord, MemoryStore, Subtree
 
 from ..shared.texts import askable
-from .scoring import cosine, direction
+from .scoring import cosine, signed_cosine
 from .translate import VECTOR
 
-ALL: Final = 1 << 30
-CLOSE: Final = 1e-6  # cosines nearer than this count as equal
+NO_LIMIT: Final = 1 << 30
+COSINE_TOLERANCE: Final = 1e-6  # closer cosines count as equal
 
 
 @dataclass(frozen=True, slots=True)
-class Finder:
-    """Find at most *limit* records of *place* that pass every one of *conditions*."""
+class Search:
+    """A search for at most *limit* records in *place* that meet all *conditions*."""
 
     store: MemoryStore
     place: Subtree
     conditions: Sequence[Mapping[str, Any]]
     limit: int
 
-    def relevant(self, text: str, embedding: Sequence[float] | None) -> list[MemoryRecord]:
+    def most_relevant(self, text: str, embedding: Sequence[float] | None) -> list[MemoryRecord]:
         """Return the records most relevant to *text*, best first.
 
-        With an *embedding* its neighbours are relevant, else those the store's embedder sees.
+        The relevant records share words with *text* or are near *embedding*; without an embedding,
+        near the vector that the store's own embedder gives *text*.
         """
         return self._recall(text, embedding, self.limit)
 
     def nearest(self, embedding: Sequence[float]) -> list[MemoryRecord]:
-        """Return the nearest records, however far, and perhaps some more, in no order."""
+        """Return the *limit* nearest records at any distance, and possibly more, unordered."""
         found = self._recall(None, embedding, self.limit)
         if len(found) < self.limit:
-            return found + self._others(found, embedding)
-        # The store ranks by a little more than nearness: add what is nearer than its last choice.
+            return found + self._fill_up(found, embedding)
+        # Recall ranks by more than nearness, so add every record nearer than the farthest hit.
         vectors = self.store.vectors([record.id for record in found], VECTOR)
         farthest = min((cosine(embedding, vector) for vector in vectors.values()), default=1.0)
-        nearer = self._recall(None, embedding, ALL, min(farthest + CLOSE, 1.0))
+        nearer = self._recall(None, embedding, NO_LIMIT, min(farthest + COSINE_TOLERANCE, 1.0))
         return list({record.id: record for record in (*nearer, *found)}.values())
 
-    def _others(
+    def _fill_up(
         self, found: Sequence[MemoryRecord], embedding: Sequence[float]
     ) -> list[MemoryRecord]:
-        """Return the nearest of those that look away, the newest first where that is equal."""
+        """Return the nearest records besides *found*, up to the limit; ties newest first.
+
+        Recall leaves out records without a vector or with a cosine of 0 or less.
+        """
         unlike = {"id": {"$nin": [record.id for record in found]}}
         where = {"$and": [*self.conditions, unlike]}
-        others = self.store.all(namespace=self.place, where=where, order="newest")
-        vectors = self.store.vectors([record.id for record in others], VECTOR)
-        others.sort(key=lambda record: -direction(embedding, vectors.get(record.id, ())))
-        return others[: self.limit - len(found)]
+        rest = self.store.all(namespace=self.place, where=where, order="newest")
+        vectors = self.store.vectors([record.id for record in rest], VECTOR)
+        rest.sort(key=lambda record: -signed_cosine(embedding, vectors.get(record.id, ())))
+        return rest[: self.limit - len(found)]
 
     def _recall(
         self, text: str | None, embedding: Sequence[float] | None, k: int, least: float = 0.0
@@ -69,12 +73,13 @@ class Finder:
         return [hit.memory for hit in hits]
 
 
-def conditions_of(
+def build_conditions(
     metadata: Mapping[str, Any] | None, categories: Iterable[str] | None
 ) -> list[dict[str, Any]]:
-    """Return the conditions that a record has this *metadata* and one of these *categories*.
+    """Return the conditions for records with all of *metadata* and any of *categories*.
 
-    None for either asks nothing of it; None for a name in *metadata* stands for its absence.
+    An argument of None sets no condition; a value of None in *metadata* asks for records without
+    the name.
     """
     found: list[dict[str, Any]] = [
         {f"metadata.{key}": {"$eq": value}} for key, value in (metadata or {}).items()
