@@ -1,6 +1,6 @@
 """Fetch chosen files of a release's source archive: other projects' own tests, run but never kept.
 
-    python tests/upstream/fetch.py langchain-core==1.8.2 tests/unit_tests/chat_history --into DIR
+    python tests/upstream/fetch.py langchain-core==1.8.3 tests/unit_tests/chat_history --into DIR
 
 copies every file of that release below one of the given prefixes into DIR. `--beside FOLDER` adds
 the files of a folder of ours (the plugin and the pytest.ini that point those tests at bethink).
