@@ -1,17 +1,17 @@
-"""AutoGen 0.2, and AG2 before 1.0: a capability that recalls before a reply and remembers after it.
+"""AutoGen 0.2, and AG2 before 1.0: a capability to recall before a reply and remember the chat.
 
     memory = MemoryCapability(store, namespace="users/42")
     memory.add_to_agent(agent)
     user.initiate_chat(agent, message="Which pizza do I like?")
     erase_user(store, namespace="users/42")    # no byte stays
 
-The recalled block stands in front of the last user message while the agent replies, and nowhere
-else: no agent's ``chat_messages`` hold the block. After a reply that failed, the memory has the
-words that the agent heard, without half an answer. Hooks of this AutoGen are synchronous: an agent
-that replies in an event loop keeps the loop waiting for the store.
+The recalled block stands in front of the last user message while the agent replies; no agent's
+``chat_messages`` hold the block. After a failed reply, the memory has the words that the agent
+heard, without half an answer. The hooks of AutoGen 0.2 are synchronous: an agent that replies in an
+event loop keeps the loop waiting for the store.
 
 Runs on pyautogen 0.2.35 to 0.9, ag2 0.9 to 0.14 and autogen 0.14.1, all imported as ``autogen``.
-Importing this module imports no ``autogen``.
+Importing the module imports no ``autogen``.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ from ..shared.turns import thread_name, turn
 __all__ = ["MemoryCapability", "erase_user"]
 
 _logger: Final = logging.getLogger(__name__)
-_SPOKEN: Final = ("user", "assistant")
-# Texts that agents send by themselves: outputs of code, hand-offs, blocked calls, the end.
-_WRITTEN: Final = re.compile(
+_ROLES: Final = ("user", "assistant")
+# Texts that AutoGen writes for an agent: outputs of code, hand-offs, blocked calls, the end.
+_AUTOMATIC: Final = re.compile(
     r"exitcode: -?\d+ \(execution (?:succeeded|failed)\)\nCode output:.*"
     r"|\[Handing off to .+\]|\[FUNCTION_HANDOFF\] - Reply from function .*"
     r"|LLM call blocked by safeguard|USER INTERRUPTED|Error running group chat: .*|TERMINATE",
     re.DOTALL,
 )
-_CARRIED: Final = "\nContext: \n"
-"""The line between a message and the results of earlier chats that are carried over."""
+_CARRYOVER: Final = "\nContext: \n"
+"""The line between a message and the carryover, the results of earlier chats."""
 
 
 class MemoryCapability:
-    """Show an agent what the last question and the task recall, and remember the chat.
+    """Show an agent memories for the last question and the task, and remember the chat.
 
-    The best *k* memories of *scope* (default: *namespace*) that score at least *min_score*, and
-    that the conversation does not hold already, are shown: as many as fit into *budget_tokens*, as
-    *count_tokens* counts the tokens (default: an estimate). Fences of code in the block are shown
-    as ``~~~``, which no agent takes for code to execute; where an agent looks for code, the block
-    does not count.
+    The agent sees the best *k* memories of *scope* (default: *namespace*) with a score of at least
+    *min_score*, as many as fit into *budget_tokens*, as *count_tokens* counts the tokens (default:
+    an estimate). Texts in the conversation are not shown again. Fences of code in the block are
+    shown as ``~~~``, for no agent executes code between ``~~~``; an agent that looks for code to
+    execute gets the messages without the block.
 
     The messages of a chat are remembered in *namespace* before the agent replies and when the agent
-    sends a message, each message once; with *remember* False none are. *thread* names the
-    conversation (default: a new name for each object). A store that fails is logged, and the chat
-    goes on.
+    sends a message, each message once; with *remember* False no message is remembered. *thread*
+    names the conversation (default: a new name for each object). A failing store is logged, and the
+    chat goes on. Bad settings raise ``ValidationError``.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class MemoryCapability:
         """Let *agent*, a ``ConversableAgent``, recall and remember."""
         if self.remember:
             agent.register_hook(
-                "process_all_messages_before_reply", functools.partial(self._hear, agent)
+                "process_all_messages_before_reply", functools.partial(self._remember_heard, agent)
             )
             agent.register_hook("process_message_before_send", self.sent)
         agent.register_hook("process_all_messages_before_reply", self.shown)
@@ -103,9 +103,9 @@ class MemoryCapability:
         """Return *messages* with a block of recalled memories before the last user message.
 
         The queries are the last user message and, in a group, the task: the last message of the
-        agent that began.
+        first speaker.
         """
-        asked = [at for at, message in enumerate(messages) if _asks(message)]
+        asked = [at for at, message in enumerate(messages) if _is_question(message)]
         if not asked:
             return messages
         first, last = messages[asked[0]], messages[asked[-1]]
@@ -121,21 +121,21 @@ class MemoryCapability:
         return [*messages[: asked[-1]], block, *messages[asked[-1] :]]
 
     def sent(self, sender: Any, message: Any, recipient: Any, silent: bool) -> Any:
-        """Remember *message* and the chat before the message; return *message* unchanged."""
+        """Remember *message* and the chat before *message*; return *message* unchanged."""
         reply = dict(message) if isinstance(message, Mapping) else {"content": message}
         said = sender.chat_messages.get(recipient, ())
-        self._add(sender, recipient, [*said, {"name": sender.name, **reply}])
+        self._remember(sender, recipient, [*said, {"name": sender.name, **reply}])
         return message
 
-    def _hear(self, agent: Any, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Remember the chat that *agent* is about to reply in; return *messages* unchanged."""
+    def _remember_heard(self, agent: Any, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Remember the chat of *agent* that ends with *messages*; return *messages* unchanged."""
         for other, said in agent.chat_messages.items():
             if said and messages and said[-1] is messages[-1]:
-                self._add(agent, other, said)
+                self._remember(agent, other, said)
         return messages
 
-    def _add(self, agent: Any, other: Any, said: Sequence[Mapping[str, Any]]) -> None:
-        """Remember the new messages of all that was *said* in the chat of *agent* and *other*."""
+    def _remember(self, agent: Any, other: Any, said: Sequence[Mapping[str, Any]]) -> None:
+        """Remember the new messages among *said*, the chat of *agent* and *other*."""
         try:
             is_group = hasattr(other, "groupchat")
             chat = ["group", other.name] if is_group else sorted([agent.name, other.name])
@@ -149,11 +149,11 @@ class MemoryCapability:
             _logger.exception("what was said could not be remembered; the chat goes on")
 
     def _turns(self, messages: Sequence[Mapping[str, Any]]) -> Iterator[Turn]:
-        """Yield the turns among *messages*; all but the last were handed over before."""
+        """Yield the turns among *messages*; only the last message may be new."""
         for message in messages:
             role = message.get("role", "assistant")
             text = _text(message)
-            if role in _SPOKEN and not _WRITTEN.fullmatch(text.strip()):
+            if role in _ROLES and not _AUTOMATIC.fullmatch(text.strip()):
                 author, is_old = str(message.get("name") or role), message is not messages[-1]
                 yield turn(text, author, is_old=is_old, thread=self.thread)
 
@@ -163,7 +163,7 @@ class _Block(dict[str, Any]):
 
 
 def _without_blocks(reply: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the reply function *reply* such that it sees no block."""
+    """Return *reply*, a reply function, as a function that gets the messages without blocks."""
 
     @functools.wraps(reply)
     def to_said(agent: Any, messages: Any = None, *args: Any, **options: Any) -> Any:
@@ -173,17 +173,17 @@ def _without_blocks(reply: Callable[..., Any]) -> Callable[..., Any]:
     return to_said
 
 
-def _asks(message: Mapping[str, Any]) -> bool:
-    return message.get("role") == "user" and not _WRITTEN.fullmatch(_text(message).strip())
+def _is_question(message: Mapping[str, Any]) -> bool:
+    return message.get("role") == "user" and not _AUTOMATIC.fullmatch(_text(message).strip())
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    """Return the texts of a message, without pictures, calls and carried results."""
+    """Return the texts of a message, without pictures, calls and the carryover."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [content]
-    told = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
-    whole = "\n".join(text for text in told if isinstance(text, str))
-    return whole.partition(_CARRIED)[0]
+    texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+    whole = "\n".join(text for text in texts if isinstance(text, str))
+    return whole.partition(_CARRYOVER)[0]
 
 
 def _without_code(block: str) -> str:

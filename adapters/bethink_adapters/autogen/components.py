@@ -1,4 +1,4 @@
-"""Our classes joined with AutoGen's own base classes: components that can be dumped and loaded."""
+"""The adapter's classes on AutoGen's base classes: components to dump and load."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOME: Final = "bethink_adapters.autogen"
 
 @cache
 def component(name: str) -> type[Any]:
-    """Return the class called *name*, which passes for AutoGen's own."""
+    """Return the class *name*, "AgentMemory" or "MemoryModelContext", on AutoGen's base class."""
     with needs("autogen-core", "autogen"):
         from autogen_core import ComponentModel
         from autogen_core.memory import Memory

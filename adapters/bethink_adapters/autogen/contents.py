@@ -15,7 +15,7 @@ from bethink.adapting import Turn
 
 from ..shared.texts import aware
 from ..shared.turns import thread_name, turn
-from .showing import texts
+from .messages import texts
 
 if TYPE_CHECKING:
     from autogen_core.memory import MemoryContent
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _JSON = "application/json"
 _TEXT = "text/plain"
 # The notes that a CodeExecutorAgent writes by itself.
-_EXECUTED: Final = re.compile(
+_CODE_NOTE: Final = re.compile(
     r"The script ran(?: but produced no output|, then exited with an error)|"
     r"No code blocks found in the thread\."
 )
-# The metadata that a record has fields for: the speaker, the conversation and the time.
-_TOLD: dict[str, type | tuple[type, ...]] = {
+# The names in the metadata with a field in a record: the speaker, the conversation and the time.
+_RECORD_FIELDS: dict[str, type | tuple[type, ...]] = {
     "author": str,
     "thread": str,
     "occurred_at": (int, float, datetime),
@@ -36,7 +36,12 @@ _TOLD: dict[str, type | tuple[type, ...]] = {
 
 
 def to_item(content: MemoryContent) -> dict[str, Any]:
-    """Return *content* as arguments of ``MemoryStore.store``."""
+    """Return *content* as arguments of ``MemoryStore.store``.
+
+    An image or bytes are stored as base64 text, with the metadata's "description" as content. Any
+    other object raises ``TypeError``; JSON that is no dict, and an image without a description,
+    raise ``ValidationError``.
+    """
     if not hasattr(content, "mime_type"):
         raise TypeError(f"a MemoryContent is needed, not {type(content).__name__}")
     mime = content.mime_type if isinstance(content.mime_type, str) else content.mime_type.value
@@ -60,19 +65,23 @@ def to_item(content: MemoryContent) -> dict[str, Any]:
         value = base64.b64encode(data).decode() if isinstance(data, bytes) else data.to_base64()
     if mime != _TEXT or value is not None or "mime_type" in metadata:
         metadata["mime_type"] = mime
-    told = {name: metadata.pop(name) for name, kind in _TOLD.items() if _is(metadata, name, kind)}
-    if isinstance(told.get("occurred_at"), datetime):
-        told["occurred_at"] = aware(told["occurred_at"])
-    key = f"content:{_digest(mime, text, value, *told.values())}"
-    return {"content": text, "value": value, "metadata": metadata, "key": key, **told}
+    fields = {
+        name: metadata.pop(name)
+        for name, kind in _RECORD_FIELDS.items()
+        if _has(metadata, name, kind)
+    }
+    if isinstance(fields.get("occurred_at"), datetime):
+        fields["occurred_at"] = aware(fields["occurred_at"])
+    key = f"content:{_digest(mime, text, value, *fields.values())}"
+    return {"content": text, "value": value, "metadata": metadata, "key": key, **fields}
 
 
-def _is(metadata: dict[str, Any], name: str, kind: type | tuple[type, ...]) -> bool:
+def _has(metadata: dict[str, Any], name: str, kind: type | tuple[type, ...]) -> bool:
     return isinstance(metadata.get(name), kind) and bool(metadata[name])
 
 
 def to_content(hit: RecallResult) -> MemoryContent:
-    """Return a recalled memory as AutoGen knows it: text, a dict, or base64 text."""
+    """Return a recalled memory as a ``MemoryContent`` of text, a dict, or base64 text."""
     from autogen_core.memory import MemoryContent
 
     memory, why = hit.memory, hit.explain()
@@ -82,8 +91,10 @@ def to_content(hit: RecallResult) -> MemoryContent:
         "created_at": memory.created_at,
         "explanation": {"signals": dict(why.signals), "contributions": dict(why.contributions)},
     }
-    told = {name: found for name in _TOLD if (found := getattr(memory, name)) is not None}
-    metadata = told | metadata
+    fields = {
+        name: found for name in _RECORD_FIELDS if (found := getattr(memory, name)) is not None
+    }
+    metadata = fields | metadata
     mime = metadata.pop("mime_type", _TEXT)
     content: str | dict[str, Any] = memory.content
     if mime == _JSON and isinstance(memory.value, dict):
@@ -97,11 +108,11 @@ def to_content(hit: RecallResult) -> MemoryContent:
 def to_turns(
     messages: Iterable[Any], leave_out: Collection[str], thread: str | None, *, is_old: bool
 ) -> list[Turn]:
-    """Return the turns among the *messages* of a run, without those of the sources *leave_out*.
+    """Return the turns among the *messages* of a run, without messages of the sources *leave_out*.
 
     Events, hand-offs, stops, summaries of tools' results and notes of a code executor are no turns.
-    Without *thread*, the id of the first message names the conversation. *is_old* says that the
-    conversation may be known, and has no other turns.
+    Without *thread*, the id of the first message names the conversation. *is_old* is True for a
+    conversation that may be known, with no turns besides *messages*.
     """
     from autogen_agentchat.messages import BaseChatMessage, HandoffMessage, StopMessage
 
@@ -112,7 +123,7 @@ def to_turns(
         if isinstance(message, BaseChatMessage)
         and not isinstance(message, unspoken)
         and message.source not in leave_out
-        and not _EXECUTED.match(text := _spoken(message).strip())
+        and not _CODE_NOTE.match(text := _speech(message).strip())
     ]
     ids = [getattr(message, "id", None) for message, _ in spoken]
     name = thread_name(thread or next(iter(ids), None))
@@ -131,14 +142,14 @@ def to_turns(
 
 
 def _summaries() -> tuple[type[Any], ...]:
-    """Return the types of messages that sum up the results of tools."""
+    """Return the types of the messages with summaries of tools' results."""
     from autogen_agentchat import messages
 
     found = getattr(messages, "ToolCallSummaryMessage", None)
     return () if found is None else (found,)
 
 
-def _spoken(message: Any) -> str:
+def _speech(message: Any) -> str:
     if isinstance(message.content, str | list):
         return next(texts(message.content))
     return str(message.to_model_text())

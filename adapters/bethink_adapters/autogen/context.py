@@ -1,4 +1,4 @@
-"""A model context that recalls before every call of the model."""
+"""A model context with memories recalled before every call of the model."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from bethink import MemoryStore
 
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
+from .messages import all_texts, recall_queries, results_since, show
 from .settings import Settings
-from .showing import questions, results_since, said, show
 
 if TYPE_CHECKING:
     from autogen_core import Component
@@ -28,9 +28,9 @@ class MemoryModelContext(Settings, _Context):
     """A conversation with a block of recalled memories in front of the last user message.
 
     The queries are the last user message with the results of tools since, and in a team the task.
-    The messages are kept by *context* (default: an ``UnboundedChatCompletionContext``); neither the
-    context nor a saved state has the block. The other arguments are those of ``AgentMemory``, which
-    an agent with this context needs for writing only. A store that fails is logged, and the
+    *context* keeps the messages (default: an ``UnboundedChatCompletionContext``); neither *context*
+    nor a saved state has the block. The remaining arguments are as in ``AgentMemory``. An agent
+    with the context needs an ``AgentMemory`` for writing only. A failing store is logged, and the
     messages are shown without memories.
     """
 
@@ -60,12 +60,12 @@ class MemoryModelContext(Settings, _Context):
         self.context = UnboundedChatCompletionContext() if context is None else context
 
     async def get_messages(self) -> list[LLMMessage]:
-        """Return the messages of the context, and a block of recalled memories among them."""
+        """Return the messages of the context with a block of recalled memories."""
         messages = list(await self.context.get_messages())
-        queries = questions(messages, results_since(messages))
-        packed = await self._recalling().asafely(queries, said(messages))
+        queries = recall_queries(messages, results_since(messages))
+        packed = await self._recalling().asafely(queries, all_texts(messages))
         if packed.text:
-            show(self._message(packed.text), messages)
+            show(self._block_message(packed.text), messages)
         return messages
 
     async def add_message(self, message: LLMMessage) -> None:

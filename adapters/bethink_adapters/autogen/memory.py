@@ -1,7 +1,7 @@
-"""The memory of an agent: recalled from once a turn, written to when the caller says so.
+"""The memory of an agent: each turn recalls from the memory, and the caller writes to the memory.
 
-AutoGen raises from a run that failed and hands over no result. The words of the user are kept by
-recording the messages of ``run_stream`` so far; half an answer is no message.
+A failed run of AutoGen raises and returns no result. To keep the words of the user, record the
+messages of ``run_stream`` so far; half an answer is no message.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from bethink.adapting import Turn, add_turns, covers, finish_in_thread
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.texts import askable
 from .contents import to_content, to_item, to_turns
+from .messages import ContextView, all_texts, recall_queries
 from .settings import Settings
-from .showing import ContextView, questions, said
 
 if TYPE_CHECKING:
     from autogen_agentchat.base import TaskResult
@@ -37,19 +37,20 @@ else:
 
 _T = TypeVar("_T")
 _logger = logging.getLogger(__name__)
-_KNOWN_RUNS = 256
-"""The number of runs without ids that a memory can tell from new runs."""
+_MAX_KNOWN_RUNS = 256
+"""The number of recorded runs without ids that a memory recognises."""
 
 
 class AgentMemory(Settings, _Memory):
-    """Recall from, and remember in, one namespace of a bethink store.
+    """Recall from a namespace of a bethink store, and remember in the namespace.
 
-    *store* is a ``MemoryStore``, which stays the caller's to close, or the path of a file to open.
-    Before each turn the last user message, and in a team the task, recall the best *k* memories
-    that score at least *min_score*, and that the conversation does not hold word for word already.
-    The block has at most *budget_tokens*, frame included, by *count_tokens* (default: an estimate).
-    *inject_as* "user" puts the block in front of the last user message, which every model client
-    accepts, "system" right behind the system message. *name* stands in log messages.
+    *store* is a ``MemoryStore``, for the caller to close, or the path of a file to open. Before
+    each turn the last user message, and in a team the task, recall the best *k* memories with a
+    score of at least *min_score*, without texts of the conversation. The block has at most
+    *budget_tokens*, frame included, by *count_tokens* (default: an estimate). *inject_as* "user"
+    puts the block in front of the last user message, as every model client accepts; "system" puts
+    the block right behind the system message. *name* stands in log messages. Bad settings raise
+    ``ValidationError``.
     """
 
     def __init__(
@@ -75,22 +76,22 @@ class AgentMemory(Settings, _Memory):
         )
         self.name = name
         self._slot = uuid.uuid4().hex
-        self._runs: deque[tuple[Any, str]] = deque(maxlen=_KNOWN_RUNS)
+        self._runs: deque[tuple[Any, str]] = deque(maxlen=_MAX_KNOWN_RUNS)
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
-        """Show the model a block of memories; a store that fails is logged, and none is shown."""
+        """Show the model a block of memories; a failing store is logged, and shows no block."""
         from autogen_core.memory import MemoryQueryResult, UpdateContextResult
 
         results: list[MemoryContent] = []
         try:
             view = ContextView.of(model_context)
             view.blocks.pop(self._slot, None)
-            shown = await view.stored()
+            shown = await view.get_stored()
             block = self._recalling().block
-            packed = await asyncio.to_thread(block, questions(shown), said(shown))
+            packed = await asyncio.to_thread(block, recall_queries(shown), all_texts(shown))
             results = [to_content(hit) for hit in packed.results]
             if packed.text:
-                view.blocks[self._slot] = self._message(packed.text)
+                view.blocks[self._slot] = self._block_message(packed.text)
         except Exception:
             results = []
             _logger.exception("%s could not recall; the run goes on without it", self.name)
@@ -102,11 +103,11 @@ class AgentMemory(Settings, _Memory):
         cancellation_token: CancellationToken | None = None,
         **kwargs: Any,
     ) -> MemoryQueryResult:
-        """Return the memories that *query* recalls, best first; a blank one recalls nothing.
+        """Return the memories that *query* recalls, best first; a blank query recalls nothing.
 
         Keywords: *k* or *top_k*; *score_threshold*; *where*, a filter of ``MemoryStore.recall``;
-        *namespace*, a name or ``Subtree`` within this memory's own. The metadata of a result holds
-        its id, score, created_at and explanation.
+        *namespace*, a name or ``Subtree`` within the memory's namespace (else
+        ``ValidationError``). The metadata of a result holds id, score, created_at and explanation.
         """
         from autogen_core.memory import MemoryQueryResult
 
@@ -115,7 +116,7 @@ class AgentMemory(Settings, _Memory):
         if not text.strip():
             return MemoryQueryResult(results=[])
         recalling = asyncio.to_thread(self.store.recall, askable(text), **options)
-        hits = await _run(cancellation_token, recalling)
+        hits = await _run_cancellable(cancellation_token, recalling)
         return MemoryQueryResult(results=[to_content(hit) for hit in hits])
 
     async def add(
@@ -123,11 +124,11 @@ class AgentMemory(Settings, _Memory):
     ) -> None:
         """Remember *content*, as the newest memory.
 
-        Content that is the newest memory already only takes the new metadata; content that was
-        added earlier is renewed. An image or bytes are found by the text in the "description" of
-        the metadata.
+        Content equal to the newest memory only takes the new metadata; content equal to an older
+        memory becomes the newest memory. Recalls find an image or bytes by the "description" in the
+        metadata; without a description, ``ValidationError`` is raised.
         """
-        await _run(cancellation_token, finish_in_thread(self._put, to_item(content)))
+        await _run_cancellable(cancellation_token, finish_in_thread(self._renew, to_item(content)))
 
     async def record(
         self,
@@ -140,21 +141,21 @@ class AgentMemory(Settings, _Memory):
         """Remember the words of a run, a result or messages; return the number of new turns.
 
         Recording a run again adds nothing. *thread* names the conversation; by default each run is
-        a conversation. *leave_out* names sources whose messages are no speech, such as an agent
-        that runs code. (Messages of AutoGen 0.4 have no id; there a run is known again by the
-        message objects, as long as this memory lives.)
+        a conversation. *leave_out* names the sources of messages without speech, for instance an
+        agent that runs code. Messages of AutoGen 0.4 have no id: the memory object recognises the
+        latest 256 recorded runs by the first message object.
         """
         messages = list(getattr(result, "messages", result))
         is_run = thread is None and bool(messages) and not hasattr(messages[0], "id")
-        name = self._run_of(messages[0]) if is_run else thread
+        name = self._run_name(messages[0]) if is_run else thread
         turns = to_turns(messages, leave_out, name, is_old=is_run)
         new = finish_in_thread(self._put_turns, turns)
-        return await _run(cancellation_token, new)
+        return await _run_cancellable(cancellation_token, new)
 
     async def clear(self) -> None:
-        """Forget every memory of this namespace; the namespaces below stay.
+        """Forget all memories of the namespace; the namespaces below stay.
 
-        ``erase_user`` erases, so that no byte stays.
+        ``erase_user`` erases the memories, without a byte left.
         """
         await finish_in_thread(self.store.forget, namespace=self.namespace)
 
@@ -175,7 +176,7 @@ class AgentMemory(Settings, _Memory):
         threshold = self.min_score if score_threshold is None else score_threshold
         return {"k": wanted, "min_score": threshold, "namespace": scope, "where": where}
 
-    def _put(self, item: dict[str, Any]) -> None:
+    def _renew(self, item: dict[str, Any]) -> None:
         known = self.store.get(namespace=self.namespace, key=item["key"])
         if known is not None:
             (newest,) = self.store.all(namespace=self.namespace, order="newest", limit=1)
@@ -189,8 +190,8 @@ class AgentMemory(Settings, _Memory):
         thread = turns[0].fields["thread"] if turns else None
         return len(add_turns(self.store, turns, namespace=self.namespace, thread=thread))
 
-    def _run_of(self, first: Any) -> str:
-        """Return a name of the run that the message *first* begins."""
+    def _run_name(self, first: Any) -> str:
+        """Return the name of the run with *first* as first message; a new run gets a new name."""
         for known, name in self._runs:
             if known is first:
                 return name
@@ -201,8 +202,8 @@ class AgentMemory(Settings, _Memory):
         return super()._configuration() | {"name": self.name}
 
 
-async def _run(token: CancellationToken | None, call: Coroutine[Any, Any, _T]) -> _T:
-    """Run *call*; cancelling *token* cancels it."""
+async def _run_cancellable(token: CancellationToken | None, call: Coroutine[Any, Any, _T]) -> _T:
+    """Run *call*; cancelling *token* cancels *call*."""
     future = asyncio.ensure_future(call)
     if token is not None:
         token.link_future(future)

@@ -1,4 +1,4 @@
-"""The settings of every recall for AutoGen: the store, the block, and the configuration."""
+"""The settings of every recall for AutoGen: the store, the block, and the dumped configuration."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..shared.recalling import Recalling
 if TYPE_CHECKING:
     from autogen_core.models import LLMMessage
 
-_BIG = 1e9
+_MAX_SCORE = 1e9
 
 
 class Settings:
-    """The store, opened here if given as a path, and the settings of the recall."""
+    """The store, opened from a path if *store* is a path, and the settings of the recall."""
 
     def __init__(
         self,
@@ -36,14 +36,14 @@ class Settings:
         self.inject_as = one_of("inject_as", inject_as, ("user", "system"))
         self.namespace = Subtree(namespace).path
         self.k = integer("k", k, 1)
-        self.min_score = number("min_score", min_score, -_BIG, _BIG)
+        self.min_score = number("min_score", min_score, -_MAX_SCORE, _MAX_SCORE)
         self.budget_tokens = Budget(budget_tokens, count_tokens).tokens
         self.count_tokens = count_tokens
         self._owns_store = not isinstance(store, MemoryStore)
         self.store = store if isinstance(store, MemoryStore) else MemoryStore(store)
 
     async def close(self) -> None:
-        """Close the store if it was opened here; nothing is deleted."""
+        """Close the store if *store* was a path; no memory is deleted."""
         if self._owns_store:
             await finish_in_thread(self.store.close)
 
@@ -57,7 +57,7 @@ class Settings:
             self.count_tokens,
         )
 
-    def _message(self, text: str) -> LLMMessage:
+    def _block_message(self, text: str) -> LLMMessage:
         from autogen_core.models import SystemMessage, UserMessage
 
         if self.inject_as == "system":
@@ -65,7 +65,10 @@ class Settings:
         return UserMessage(content=text, source="memory")
 
     def _configuration(self) -> dict[str, Any]:
-        """Return the arguments that make this object again in another process."""
+        """Return the arguments for making an equal object in a second process.
+
+        Only a store in a file has a configuration; any other store raises ``ValidationError``.
+        """
         location = self.store.location
         if location == ":memory:" or "://" in location:
             raise ValidationError(f"only a memory in a file can be dumped, not {location[:12]!r}")
@@ -77,5 +80,5 @@ class Settings:
 
     @classmethod
     def _arguments(cls, config: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments that a configuration stands for."""
+        """Return the arguments of the constructor for a configuration."""
         return {"store": config.pop("location"), **config}

@@ -1,4 +1,4 @@
-"""The block of recalled memories among the messages that a model is shown, and the queries."""
+"""The messages for a model: the block of memories among the messages, the queries, the texts."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 # The note of a HeadAndTailChatCompletionContext, by "System", in place of skipped messages.
 _SKIPPED: Final = re.compile(r"Skipped \d+ messages\.")
 # The text of an agent that hands over, unless the Handoff has a message of its own.
-_HANDED: Final = re.compile(r"Transferred to (.+), adopting the role of \1 immediately\.")
+_HANDED_OFF: Final = re.compile(r"Transferred to (.+), adopting the role of \1 immediately\.")
 
 
 class ContextView:
-    """A model context that returns blocks among the messages, but does not store the blocks."""
+    """A view of a model context: returns blocks among the messages, without storing the blocks."""
 
     def __init__(self, context: ChatCompletionContext) -> None:
-        self.stored = context.get_messages
+        self.get_stored = context.get_messages
         self.blocks: dict[str, LLMMessage] = {}
 
     @classmethod
     def of(cls, context: ChatCompletionContext) -> ContextView:
-        """Return the view of *context*, put in place the first time."""
+        """Return the view of *context*; the first call replaces ``context.get_messages``."""
         view = getattr(context.get_messages, "__self__", None)
         if not isinstance(view, cls):
             view = cls(context)
@@ -33,8 +33,8 @@ class ContextView:
         return view
 
     async def get_messages(self) -> list[LLMMessage]:
-        """Return the messages of the context with the blocks among them."""
-        messages = list(await self.stored())
+        """Return the messages of the context with the blocks."""
+        messages = list(await self.get_stored())
         if messages:
             for block in self.blocks.values():
                 show(block, messages)
@@ -43,17 +43,17 @@ class ContextView:
 
 def show(block: LLMMessage, messages: list[LLMMessage]) -> None:
     """Put *block* in front of the last user message; a system message goes to the top."""
-    messages.insert(0 if block.type == "SystemMessage" else _asked_at(messages), block)
+    messages.insert(0 if block.type == "SystemMessage" else _last_user_index(messages), block)
 
 
-def _asked_at(messages: Sequence[LLMMessage]) -> int:
-    """Return the place of the last user message; 0 without one."""
-    places = (at for at in reversed(range(len(messages))) if _of_a_user(messages[at]))
+def _last_user_index(messages: Sequence[LLMMessage]) -> int:
+    """Return the index of the last user message, 0 without a user message."""
+    places = (at for at in reversed(range(len(messages))) if _is_user_message(messages[at]))
     return next(places, 0)
 
 
-def _of_a_user(message: LLMMessage) -> bool:
-    """Return whether *message* is a user's, and not AutoGen's own note of a skip or a hand-off.
+def _is_user_message(message: LLMMessage) -> bool:
+    """Return whether *message* is a user's, and no note of AutoGen on a skip or a hand-off.
 
     After a hand-off, the earlier question is still the question.
     """
@@ -61,38 +61,38 @@ def _of_a_user(message: LLMMessage) -> bool:
         return False
     if message.source == "user":
         return True
-    note = _SKIPPED if message.source == "System" else _HANDED
+    note = _SKIPPED if message.source == "System" else _HANDED_OFF
     return not note.fullmatch(str(message.content))
 
 
-def questions(messages: Sequence[LLMMessage], results: Sequence[str] = ()) -> list[str]:
-    """Return the queries of a turn: the last user message with *results* behind, and the task.
+def recall_queries(messages: Sequence[LLMMessage], results: Sequence[str] = ()) -> list[str]:
+    """Return the queries of a turn: the last user message followed by *results*, and the task.
 
-    The task is the last message of the source "user"; without any, of who spoke first. In a team
-    the last user message is a colleague's.
+    In a team, the last user message comes from a colleague. The task is the last message of the
+    source "user", or without a source "user", the last message of the first speaker.
     """
-    users = [message for message in messages if _of_a_user(message)]
+    users = [message for message in messages if _is_user_message(message)]
     sources = [message.source for message in users if message.type == "UserMessage"]
     asker = "user" if "user" in sources else next(iter(sources), None)
     task = [message for message in users if getattr(message, "source", None) == asker]
-    told = [next(texts(found[-1].content)) for found in (users, task) if found]
-    return ["\n".join([*told[:1], *results]).strip(), *(text.strip() for text in told[1:])]
+    asked = [next(texts(found[-1].content)) for found in (users, task) if found]
+    return ["\n".join([*asked[:1], *results]).strip(), *(text.strip() for text in asked[1:])]
 
 
 def results_since(messages: Sequence[LLMMessage]) -> list[str]:
     """Return the results of tools since the last user message."""
-    since = messages[_asked_at(messages) :]
+    since = messages[_last_user_index(messages) :]
     results = [message for message in since if message.type == "FunctionExecutionResultMessage"]
     return [text for message in results for text in texts(message.content)]
 
 
-def said(messages: Sequence[LLMMessage]) -> set[str]:
+def all_texts(messages: Sequence[LLMMessage]) -> set[str]:
     """Return every text of *messages*, stripped."""
     return {text.strip() for message in messages for text in texts(message.content)}
 
 
 def texts(content: Any) -> Iterator[str]:
-    """Yield the texts of a message's content: all strings as one, then each tool result."""
+    """Yield the texts of a message's content: all strings joined, then each tool result."""
     if isinstance(content, str):
         yield content
     else:
