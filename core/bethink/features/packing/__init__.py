@@ -125,7 +125,8 @@ def pack(
 
     The cube keeps many short results of low scores from displacing a longer result of a high score.
     The best of *results* that fits alone is always in the block. A result with a score of 0 or less
-    is in the block only as the best. The order of *results* does not matter. *nonce* is passed on
+    is in the block only as the best. A budget without room for a memory and the introduction gives
+    a block without the introduction. The order of *results* does not matter. *nonce* is passed on
     to ``context_block``.
     """
     ranked = sorted(results, key=lambda each: (-each.score, each.memory.id))
@@ -142,8 +143,11 @@ def best_block(
     nonce: Callable[[], str] = new_nonce,
 ) -> Block:
     """Return the block of ``pack`` for *records* with *scores*, the best record first."""
-    packing = _Packing(records, scores, Layout(records, nonce), budget)
-    chosen = packing.chosen()
+    layout = Layout(records, nonce)
+    packing = _Packing(records, scores, layout, budget)
+    if not (chosen := packing.chosen()):
+        packing = _Packing(records, scores, layout.brief(), budget)
+        chosen = packing.chosen()
     text, tokens = packing.block(chosen)
     return Block(text, math.ceil(tokens) if text else 0, sorted(chosen))
 
@@ -292,7 +296,8 @@ class PackingVerbs(Memories):
         The block as a whole has at most *budget_tokens*, as *count_tokens* counts them (default:
         ``estimate_tokens``); within the budget, the memories have the greatest sum of score³:
         a relevant memory outweighs several vague memories. The best memory that fits is in the
-        block, a repetition is not. A fence keeps memories from passing for instructions. With
+        block, a repetition is not. A fence keeps memories from passing for instructions; a budget
+        without room for a memory and the fence's introduction leaves the introduction out. With
         *touch* the memories in the block count as accessed; the other arguments are those of
         ``recall``.
         """

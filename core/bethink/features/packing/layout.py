@@ -9,6 +9,7 @@ quoted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from functools import cache, lru_cache
 from typing import Final
 
@@ -83,6 +84,12 @@ class Layout:
     def frame(self) -> str:
         """The text around the lines."""
         return self._before + self._after
+
+    def brief(self) -> Layout:
+        """Return the same layout without the introduction."""
+        layout = copy(self)
+        layout._before = self._before.removeprefix(f"{INTRODUCTION}\n")
+        return layout
 
     def block(self, places: Iterable[int]) -> str:
         """Return the block of the records at *places*."""

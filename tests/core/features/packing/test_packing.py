@@ -26,6 +26,7 @@ from bethink import (
     context_block,
 )
 from bethink.features.packing import Budget, pack
+from bethink.features.packing.layout import INTRODUCTION
 from bethink.text import estimate_tokens
 
 Hits = list[RecallResult]
@@ -64,6 +65,11 @@ def alone(each: RecallResult) -> str:
     return context_block([each], nonce=lambda: "0" * 18)
 
 
+def brief(block: str) -> str:
+    """Return *block* as a small budget has it."""
+    return block.removeprefix(f"{INTRODUCTION}\n")
+
+
 COUNTERS: dict[str, Counter] = {
     "estimate": estimate_tokens,
     "characters": len,
@@ -99,7 +105,9 @@ def test_no_counter_counts_more_than_the_budget(counter: Counter, hits: Hits, to
 def test_the_best_that_fits_alone_is_in(counter: Counter, hits: Hits, tokens: int) -> None:
     packed = packed_into(hits, tokens, counter)
     ranked = sorted(hits, key=lambda each: (-each.score, each.memory.id))
-    fitting = [each for each in ranked if counter(alone(each)) <= tokens]
+    fitting = [each for each in ranked if counter(alone(each)) <= tokens] or [
+        each for each in ranked if counter(brief(alone(each))) <= tokens
+    ]
     assert packed.results[:1] == tuple(fitting[:1])
 
 
@@ -119,12 +127,13 @@ def test_no_other_choice_with_the_best_has_a_greater_sum_of_cubed_scores(
     if not packed.results:
         return
     best, count = packed.results[0], counter or estimate_tokens
+    frame = str if packed.text.startswith(INTRODUCTION) else brief
     others = [each for each in hits if each.score <= best.score and each is not best]
     fitting = (
         math.fsum(each.score**3 for each in chosen)
         for size in range(len(others) + 1)
         for some in combinations(others, size)
-        if count(context_block(chosen := [best, *some], nonce=lambda: "0" * 18)) <= tokens
+        if count(frame(context_block(chosen := [best, *some], nonce=lambda: "0" * 18))) <= tokens
     )
     assert math.fsum(each.score**3 for each in packed.results) == pytest.approx(max(fitting))
 
@@ -177,6 +186,15 @@ def test_a_best_hit_that_is_too_long_makes_way() -> None:
     long, short = hit(0, "long " * 500, 0.9), hit(1, "short", 0.2)
     packed = packed_into([long, short], 100)
     assert (packed.results, packed.left_out) == ((short,), (long,))
+
+
+def test_a_small_budget_has_tags_and_no_introduction() -> None:
+    hits = [hit(0, "cat", 0.9), hit(1, "dog", 0.8), hit(2, "word " * 40, 0.7)]
+    packed = packed_into(hits, 30)
+    assert packed.results == tuple(hits[:2])
+    lines = "- 1970-01-01: cat\n- 1970-01-01: dog\n"
+    assert packed.text == f"<memories {'0' * 18}>\n{lines}</memories {'0' * 18}>"
+    assert packed_into(hits, 10) == Packed("", 0, (), tuple(hits))
 
 
 def test_a_short_form_stands_in_for_one_that_does_not_fit() -> None:
