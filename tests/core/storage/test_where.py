@@ -101,6 +101,14 @@ def test_what_is_too_much_for_a_condition_is_left_open(where: dict[str, Any]) ->
     assert (found.sql.strip("()"), found.exact) == ("1", False)
 
 
+@pytest.mark.parametrize("field", ["id", "key"])
+def test_a_listed_key_is_found_beside_filters_too_long_for_sqlite(field: str) -> None:
+    long = {"$or": [{"importance": {"$in": [n, *range(2, 400)]}} for n in range(50)]}
+    with MemoryStore() as store:
+        stored = store.store("hello", id="a", key="a", importance=1.0)
+        assert store.all(where={"$and": [{field: {"$in": ["a"]}}, long, long]}) == [stored]
+
+
 def test_a_tag_is_looked_for_in_the_file() -> None:
     found = condition(parse({"tags": {"$contains": "x"}}))
     assert ("json_each" in found.sql, found.parameters, found.exact) == (True, ("x",), False)
