@@ -111,7 +111,7 @@ class Twin:
     @classmethod
     def of(cls, store: MemoryStore, *names: str) -> Twin:
         """Return the twin of *store*, with the vectors called *names*."""
-        records = engine_of(store).backend.select(EVERYWHERE, None, None, 0, newest_first=False)
+        records = engine_of(store).backend.select(EVERYWHERE, None)
         records = list(
             map(engine_of(store).current, records)
         )  # those that have expired count as well

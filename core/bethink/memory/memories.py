@@ -27,10 +27,10 @@ from ..embedders import Embedder, StaticEmbedder, check_embedder, embedder_for
 from ..index import MAX_RESIDENT
 from ..model import fields
 from ..model.filters import All, Filter, parse
-from ..model.forks import opening, watch
+from ..model.forks import fork_lock, watch
 from ..model.ids import IdFactory
 from ..model.namespaces import EVERYWHERE, Scope, Subtree, check_namespace, check_scope
-from ..model.port import Backend
+from ..model.port import Backend, Page
 from ..model.records import (
     Changes,
     Fields,
@@ -220,7 +220,7 @@ class Memories(View):
         tell_time = fields.function("clock", clock)
         if screen is not None:
             fields.function("screen", screen)
-        with opening:
+        with fork_lock:
             backend = open_backend(location, durability, integrity_key, anchor)
             try:
                 chosen = embedder_for(backend.setting("embedder"), given, self._embedders)
@@ -545,7 +545,7 @@ def _similar_scopes(backend: Backend, scope: Scope | None) -> list[Scope]:
 
     A *scope* that the journal knows was meant, so nothing is similar.
     """
-    if not isinstance(scope, str | Subtree) or backend.select(scope, None, 1, 0, True):
+    if not isinstance(scope, str | Subtree) or backend.select(scope, None, Page(1)):
         return []
     path = scope if isinstance(scope, str) else scope.path
     similar: dict[Scope, None] = {}

@@ -12,9 +12,9 @@ import numpy as np
 from ..errors import CorruptStoreError, DimensionError, ValidationError
 from ..index import Accessed, ScopeIndex
 from ..model.arrays import Vector
-from ..model.filters import Filter, expired
+from ..model.filters import Filter, expired, unexpired
 from ..model.namespaces import Scope, covers
-from ..model.port import EMBEDDED
+from ..model.port import EMBEDDED, Page
 from ..model.records import Listed, MemoryRecord, RecallResult, WhyNot, with_accesses
 from ..text import read_query
 from .engine import Engine
@@ -77,14 +77,14 @@ def listed(
     """Return the records of a state in order of insertion."""
     engine.flush_for(where)
     now = engine.clock()
-    select = partial(engine.backend.select, scope)
+    page, select = Page(limit, offset, newest_first), partial(engine.backend.select, scope)
     match state:
         case "live":
-            found = select(where, limit, offset, newest_first, now)
+            found = select(unexpired(where, now), page)
         case "expired":
-            found = select(expired(where, now), limit, offset, newest_first)
+            found = select(expired(where, now), page)
         case _:
-            found = select(where, limit, offset, newest_first, state=state)
+            found = select(where, page, state)
     return engine.all_current(found)
 
 

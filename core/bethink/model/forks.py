@@ -23,7 +23,7 @@ class Forkable(Protocol):
         """Continue; a child has no other threads."""
 
 
-opening: Final = threading.RLock()
+fork_lock: Final = threading.RLock()
 """Held while a store is opened, so that no store is half open, and unknown here, at a fork."""
 
 _known: WeakSet[Forkable] = WeakSet()
@@ -32,12 +32,12 @@ _resting: list[Forkable] = []
 
 def watch(forkable: Forkable) -> None:
     """Notify *forkable* of every later fork for life; a fork under way ends first."""
-    with opening:
+    with fork_lock:
         _known.add(forkable)
 
 
 def _before() -> None:
-    opening.acquire()
+    fork_lock.acquire()
     for forkable in list(_known):
         forkable.before_fork()
         _resting.append(forkable)
@@ -46,7 +46,7 @@ def _before() -> None:
 def _after(*, in_child: bool) -> None:
     while _resting:
         _resting.pop().after_fork(in_child=in_child)
-    opening.release()
+    fork_lock.release()
 
 
 if hasattr(os, "register_at_fork"):

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -225,6 +226,24 @@ def tallied(records: Iterable[MemoryRecord]) -> list[Tally]:
     return [Tally(*key, len(found), min(found), max(found)) for key, found in times.items()]
 
 
+class Page(NamedTuple):
+    """At most *limit* records after the first *offset*, in order of insertion or of rows."""
+
+    limit: int | None = None
+    offset: int = 0
+    newest_first: bool = False
+    by_row: bool = False  # in order of rows, not of insertion
+
+    def cut(self, records: Iterable[MemoryRecord]) -> list[MemoryRecord]:
+        """Return this page of sorted *records*."""
+        end = None if self.limit is None else self.offset + self.limit
+        return list(islice(records, self.offset, end))
+
+
+EVERY_PAGE: Final = Page()
+"""All records, oldest first."""
+
+
 class Backend(Protocol):
     """Where a store's memories live. Safe for threads, processes and forks."""
 
@@ -264,20 +283,9 @@ class Backend(Protocol):
         """
 
     def select(
-        self,
-        scope: Scope,
-        where: Filter | None,
-        limit: int | None,
-        offset: int,
-        newest_first: bool,
-        now: float | None = None,
-        by_row: bool = False,
-        state: State = "live",
+        self, scope: Scope, where: Filter | None, page: Page = EVERY_PAGE, state: State = "live"
     ) -> list[MemoryRecord]:
-        """Return records of a *state* in insertion order, without records expired by *now*.
-
-        With *by_row* the order is the order of rows.
-        """
+        """Return the *page* of the records in *scope* and *state* that pass *where*."""
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         """Return the rows of the live records in *scope* that pass *where*, ascending."""

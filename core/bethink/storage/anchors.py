@@ -60,7 +60,7 @@ class FileAnchor:
         """Store *line*, unless a greater line is stored; return once durable."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self._alone():
+            with self._exclusive():
                 if (self.read() or "") < line:
                     self._replace(line)
         except OSError as error:
@@ -77,7 +77,7 @@ class FileAnchor:
             sync(self.path.parent)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _exclusive(self) -> Iterator[None]:
         """Lock out all other writers."""
         if fcntl is None:  # pragma: no cover - Windows
             yield

@@ -22,11 +22,13 @@ from ..model.filters import Filter, matches
 from ..model.namespaces import Scope, covers
 from ..model.port import (
     EMBEDDED,
+    EVERY_PAGE,
     NO_ROWS,
     Backend,
     Changes,
     Inspection,
     Loading,
+    Page,
     Row,
     Segment,
     Tally,
@@ -102,22 +104,13 @@ class PastBackend:
         return [record for _, record in found[-1 if last else 0 :]]
 
     def select(
-        self,
-        scope: Scope,
-        where: Filter | None,
-        limit: int | None,
-        offset: int,
-        newest_first: bool,
-        now: float | None = None,
-        by_row: bool = False,
-        state: State = "live",
+        self, scope: Scope, where: Filter | None, page: Page = EVERY_PAGE, state: State = "live"
     ) -> list[MemoryRecord]:
         if state != "live":
             raise ValidationError(f"only the present lists what is {state}")
-        place = _own_row if by_row else _ordinal
-        found = sorted(self._live(scope, now), key=place, reverse=newest_first)
-        passed = (each.record for each in found if matches(where, each.record))
-        return list(islice(passed, offset, None if limit is None else offset + limit))
+        place = _own_row if page.by_row else _ordinal
+        found = sorted(self._live(scope), key=place, reverse=page.newest_first)
+        return page.cut(each.record for each in found if matches(where, each.record))
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         found = [each.row for each in self._live(scope) if matches(where, each.record)]

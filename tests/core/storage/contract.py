@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from bethink.errors import DimensionError, StoreClosedError, ValidationError
-from bethink.model.filters import matches, parse
+from bethink.model.filters import matches, parse, unexpired
 from bethink.model.namespaces import EVERYWHERE, Scope, Subtree
-from bethink.model.port import EMBEDDED, Backend
+from bethink.model.port import EMBEDDED, Backend, Page
 from bethink.model.records import State
 from bethink.storage import open_backend
 
@@ -133,7 +133,7 @@ class BackendContract(ChronicleContract):
         moved = move(backend, first.row, record("r1", content="other"))
         assert (moved.row, moved.ordinal) == (3, first.ordinal)
         assert list(backend.by_row([1, 2, 3])) == [2, 3]
-        assert [each.id for each in backend.select("default", None, None, 0, False)] == ["r1", "r2"]
+        assert [each.id for each in backend.select("default", None)] == ["r1", "r2"]
 
     def test_a_replaced_record_keeps_the_vectors_that_are_not_given(self, backend: Backend) -> None:
         given = {EMBEDDED: vector(1, 0), "mine": vector(1, 2, 3)}
@@ -195,7 +195,7 @@ class BackendContract(ChronicleContract):
             if scope in (EVERYWHERE, name)
             or (isinstance(scope, Subtree) and f"{name}/".startswith(f"{scope.path}/"))
         ]
-        assert [each.id for each in backend.select(scope, None, None, 0, False)] == wanted
+        assert [each.id for each in backend.select(scope, None)] == wanted
         assert backend.namespaces(scope) == dict.fromkeys(sorted(wanted), 1)
         assert backend.count(scope, None) == len(wanted)
         assert {each.record.id for each in backend.load(scope).unindexed} == set(wanted)
@@ -216,7 +216,7 @@ class BackendContract(ChronicleContract):
         ids = [row.record.id for row in wanted]
         assert backend.matching("default", passing).tolist() == [row.row for row in wanted]
         assert backend.count("default", passing) == len(wanted)
-        found = backend.select("default", passing, 2, 1, True)
+        found = backend.select("default", passing, Page(2, 1, True))
         assert [each.id for each in found] == ids[::-1][1:3]
         with backend.write() as writer:
             found = [record for _, record in writer.matching("default", passing)]
@@ -225,7 +225,7 @@ class BackendContract(ChronicleContract):
     def test_pages_follow_insertion(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}") for n in range(5)))
         pages = [
-            backend.select("default", None, limit, offset, newest)
+            backend.select("default", None, Page(limit, offset, newest))
             for limit, offset, newest in (
                 (2, 0, False),
                 (2, 4, False),
@@ -243,7 +243,7 @@ class BackendContract(ChronicleContract):
     def test_records_can_be_listed_by_their_rows(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}") for n in range(4)))
         move(backend, 2, record("r1", content="other"))
-        found = backend.select("default", None, 3, 0, True, by_row=True)
+        found = backend.select("default", None, Page(3, 0, True, by_row=True))
         assert [each.id for each in found] == ["r1", "r3", "r2"]
 
     def test_changes_tell_what_happened_since(self, backend: Backend) -> None:
@@ -397,7 +397,8 @@ class BackendContract(ChronicleContract):
         insert(backend, record("r4", expires_at=5.0, namespace="b"))
         insert(backend, record("dead", expires_at=1.0, state="forgotten"))
         for now, left in ((None, "r1 r2 r3 r4"), (4.9, "r1 r2 r3 r4"), (5.0, "r2 r3"), (9.0, "r3")):
-            found = backend.select(EVERYWHERE, None, 4, 0, False, now)
+            where = None if now is None else unexpired(None, now)
+            found = backend.select(EVERYWHERE, where, Page(4))
             assert [each.id for each in found] == left.split()
             assert backend.count(EVERYWHERE, None, now) == len(found)
             for name, count in backend.namespaces(EVERYWHERE, now).items():

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from ...memory.engine import Engine, Transaction
 from ...memory.writing import supersede
-from ...model.filters import Filter
+from ...model.filters import Filter, unexpired
 from ...model.namespaces import Scope
 from ...model.records import RECORD_FIELDS, MemoryRecord
 from ..statements import ParsedRecord, parse_record
@@ -29,7 +29,7 @@ class Consolidated:
 def consolidate(engine: Engine, scope: Scope, where: Filter | None) -> list[Consolidated]:
     """Merge near-duplicates; return the merged groups in order of insertion."""
     engine.flush_for(where)
-    found = engine.backend.select(scope, where, None, 0, False, engine.clock())
+    found = engine.backend.select(scope, unexpired(where, engine.clock()))
     lone = [record for record in found if record.thread is None and record.content]
     groups = _groups(engine, [parse_record(record) for record in lone])
     if not groups:

@@ -24,8 +24,9 @@ from ...memory.memories import check_store
 from ...memory.writing import UNCHANGED
 from ...model import fields
 from ...model.fields import plain
-from ...model.filters import RELATIONS, parse
+from ...model.filters import RELATIONS, parse, unexpired
 from ...model.namespaces import check_namespace
+from ...model.port import Page
 from ...model.records import MemoryRecord
 from .interface import Memory, MemoryItem
 
@@ -78,9 +79,9 @@ class KeyedMemory(Memory):
         ``update`` and ``compare_and_set`` remember anew; ``increment`` counts in place.
         """
         most, engine = fields.integer("limit", limit, 0), self._engine
-        newest = engine.backend.select(
-            self.namespace, parse(_KEYED), most, 0, True, engine.clock(), by_row=True
-        )
+        where = unexpired(parse(_KEYED), engine.clock())
+        page = Page(most, newest_first=True, by_row=True)
+        newest = engine.backend.select(self.namespace, where, page)
         return tuple(map(_item, reversed(newest)))
 
     def update(self, key: str, fn: Callable[[Any], Any], default: Any = None) -> Any:

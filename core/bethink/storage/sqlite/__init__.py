@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -17,7 +16,18 @@ from ...errors import StorageError
 from ...model.arrays import Rows, Vector
 from ...model.filters import Filter, matches, unexpired
 from ...model.namespaces import EVERYWHERE, Scope
-from ...model.port import EMBEDDED, NO_ROWS, Changes, Loading, Row, Segment, Tally, tallied
+from ...model.port import (
+    EMBEDDED,
+    EVERY_PAGE,
+    NO_ROWS,
+    Changes,
+    Loading,
+    Page,
+    Row,
+    Segment,
+    Tally,
+    tallied,
+)
 from ...model.records import LIVE, LogEntry, MemoryRecord, State
 from ..anchors import Anchor
 from .authenticator import NO_AUTH
@@ -116,30 +126,19 @@ class SQLiteBackend:
         return self._records(key_range_sql(last=last), namespace, low, high, now)
 
     def select(
-        self,
-        scope: Scope,
-        where: Filter | None,
-        limit: int | None,
-        offset: int,
-        newest_first: bool,
-        now: float | None = None,
-        by_row: bool = False,
-        state: State = "live",
+        self, scope: Scope, where: Filter | None, page: Page = EVERY_PAGE, state: State = "live"
     ) -> list[MemoryRecord]:
-        where = where if now is None else unexpired(where, now)
-        sql, parameters, paged, using = selection(scope, where, (state,))
+        sql, parameters, exact, using = selection(scope, where, (state,))
+        asked = page if exact else page._replace(limit=None, offset=0)
         found = self._records(
-            f"{sql} ORDER BY {'row' if by_row else 'ordinal'} {'DESC' if newest_first else ''} "
-            "LIMIT ? OFFSET ?",
+            f"{sql} ORDER BY {'row' if page.by_row else 'ordinal'} "
+            f"{'DESC' if page.newest_first else ''} LIMIT ? OFFSET ?",
             *parameters,
-            -1 if limit is None or not paged else limit,
-            offset if paged else 0,
+            -1 if asked.limit is None else asked.limit,
+            asked.offset,
             using=using,
         )
-        if paged:
-            return found
-        passed = (record for record in found if matches(where, record))
-        return list(islice(passed, offset, None if limit is None else offset + limit))
+        return found if exact else page.cut(each for each in found if matches(where, each))
 
     def _records(self, sql: str, *parameters: object, using: str = "") -> list[MemoryRecord]:
         found = self._connections.rows(
@@ -191,7 +190,7 @@ class SQLiteBackend:
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         if self._guard is not None:  # codes cover whole records, so whole records are read
-            return tallied(self.select(scope, None, None, 0, newest_first=False, now=now))
+            return tallied(self.select(scope, unexpired(None, now)))
         sql, parameters, _, using = selection(scope, unexpired(None, now), LIVE)
         found = self._connections.rows(
             "SELECT namespace, tags, count(*), min(occurred_at), max(occurred_at) "
@@ -280,7 +279,7 @@ class SQLiteBackend:
     @contextmanager
     def inspect(self) -> Iterator[SQLiteInspection]:
         known = None if self._guard is None else self._guard.known()
-        with self._connections.lasting() as connection:
+        with self._connections.long_snapshot() as connection:
             yield SQLiteInspection(connection, self.location, self._guard, known)
 
     def scrub(self) -> None:
@@ -297,7 +296,7 @@ class SQLiteBackend:
             writer.set_setting(SCRUBBED, str(erased))
 
     def backup(self, target: str) -> None:
-        with self._connections.lasting() as connection:
+        with self._connections.long_snapshot() as connection:
             copy_to(connection, self.location, target)
 
     def sleep(self) -> None:

@@ -1,4 +1,4 @@
-"""Connections to one file: a writer, a reader beside it, safe for threads and forks."""
+"""The connections to a file: a writer and a reader, safe for threads and forks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from typing import Any, Final, Literal
 
 from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClosedError
-from ...model.forks import opening
+from ...model.forks import fork_lock
 from .opening import (
     MEMORY,
     READ_ONLY,
@@ -29,7 +29,7 @@ from .write_queue import WriteQueue, run_unlocked, wait_until
 Durability = Literal["full", "normal"]
 
 BUSY_SECONDS: Final = 30.0
-_MAX_GROUP: Final = 64
+_MAX_GROUP: Final = 64  # threads in a commit
 _TAKEOVER_SECONDS: Final = 0.05
 _CHECKPOINT_SECONDS: Final = 0.05
 _PAUSE_SECONDS: Final = 0.005
@@ -42,32 +42,32 @@ _Identity = tuple[int, int]
 
 
 class _Group:
-    """The threads whose writes one commit serves."""
+    """The threads that share a commit."""
 
     def __init__(self) -> None:
         self.members = 0
         self.ended = False
         self.error: BaseException | None = None
-        self._open = threading.Lock()  # an Event would make every write dearer
+        self._open = threading.Lock()  # faster than an Event
         self._open.acquire()
 
     def end(self, error: BaseException | None = None) -> None:
-        """Note that the transaction is over."""
+        """Wake the waiting threads: the transaction is over."""
         self.error = error
         self.ended = True
         self._open.release()
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long for the end; return whether it has come."""
+        """Wait at most *seconds* for the end; return whether the transaction is over."""
         if not self.ended and self._open.acquire(timeout=seconds):
             self._open.release()
         return self.ended
 
 
 class Connections:
-    """Open, guard and close the connections to the file at *path* (or ":memory:").
+    """Open, lock and close the connections to the file at *path* (or ":memory:").
 
-    Each connection is used by one thread at a time. Asleep, there is none; the next use opens them.
+    A connection serves a single thread at a time. After ``sleep`` the next use opens connections.
     """
 
     def __init__(
@@ -78,13 +78,15 @@ class Connections:
         self._synchronous = durability.upper()
         self._closed = False
         self._size = 0
-        with opening, translate_errors(path):
-            self._place = os.path.realpath(self.path)  # beside which SQLite keeps the log
+        with fork_lock, translate_errors(path):
+            self._real_path = os.path.realpath(
+                self.path
+            )  # SQLite keeps the log beside the real file
             if path != MEMORY:
                 prepare(path)
-            self._file = None if path == MEMORY else self._named()
+            self._file_id = None if path == MEMORY else _identify(self.path)[0]
             self.read_only = path != MEMORY and not is_writable(path)
-            self._renew_locks()
+            self._create_locks()
             self._queue = WriteQueue(self.path, BUSY_SECONDS)
             self._open()
 
@@ -100,31 +102,25 @@ class Connections:
         self._asleep = False
 
     def _connect(self) -> Connection:
-        self._check_there()  # or it would be made anew, for all to read
+        self._check_file()  # or SQLite would create a file that everybody can read
         if self.read_only:
             return connect_to_read(self.path, BUSY_SECONDS)
         return connect(self.path, self._synchronous, BUSY_SECONDS)
 
-    def _check_there(self) -> None:
-        """Refuse to go on when the file is no longer where others would find what is written.
-
-        The file may not be cut short either: what is written would be lost with the rest.
-        """
-        if not self._file:
+    def _check_file(self) -> None:
+        """Refuse to continue if the file was moved, replaced or cut short: writes would be lost."""
+        if not self._file_id:
             return
-        here, size = _identity(self._place, follow=False)
-        if here != self._file or (self.path != self._place and self._named() != self._file):
+        here, size = _identify(self._real_path, follow=False)
+        is_link = self.path != self._real_path
+        if here != self._file_id or (is_link and _identify(self.path)[0] != self._file_id):
             raise StorageError(self.path, "is gone, or another file is in its place")
         if size < self._size and not self._is_whole(size):
             raise CorruptStoreError(self.path, f"it was cut short, to {size} bytes")
         self._size = size
 
-    def _named(self) -> _Identity | None:
-        """Return the identity of the file that the path names now."""
-        return _identity(self.path)[0]
-
     def _is_whole(self, size: int) -> bool:
-        """Return whether a smaller file has all pages: another process may have erased records."""
+        """Return whether a smaller file has all pages: a second process may have erased records."""
         if not size:
             return False
         try:
@@ -134,28 +130,29 @@ class Connections:
             return False
         return bool(checked == ("ok",))
 
-    def _renew_locks(self) -> None:
-        self._lasting_lock = threading.RLock()  # what an interrupted call left locked
-        self._write_lock = threading.RLock()  # does not lock out the thread it was in
+    def _create_locks(self) -> None:
+        # Reentrant, so that a lock left by an interrupted call does not lock out the same thread.
+        self._long_lock = threading.RLock()
+        self._write_lock = threading.RLock()
         self._read_lock = self._write_lock if self.path == MEMORY else threading.RLock()
-        self._counting = threading.Lock()
-        self._waking = threading.Lock()
+        self._waiting_lock = threading.Lock()
+        self._wake_lock = threading.Lock()
         self._waiting = 0
         self._group: _Group | None = None
 
     def writing(self) -> _Writing:
-        """Hold the write transaction; what the body did is committed at the end or undone.
+        """Hold the write transaction: committed at the end of the body, or undone on an exception.
 
-        Threads that wait for their turn meanwhile are let into the same transaction, and one commit
-        serves them all; each returns once it is done. A body that fails undoes only its own work.
+        Waiting threads enter the same transaction, and all return after the shared commit. A body
+        that fails undoes only the body's own work.
         """
         return _Writing(self)
 
-    def _join(self) -> _Group:
+    def _enter_group(self) -> _Group:
         """Enter the open transaction, or begin one."""
         if self.read_only:
             raise StorageError(self.path, READ_ONLY)
-        with self._counting:
+        with self._waiting_lock:
             self._waiting += 1
         try:
             _acquire(self._write_lock)
@@ -165,9 +162,9 @@ class Connections:
         try:
             self._stop_waiting()
             self._wake()
-            # A savepoint lets a body that fails undo its own work and leave the others' work.
+            # A savepoint lets a body that fails keep the work of the threads before.
             if self._group is None:
-                self._group = self._begin()
+                self._group = self._begin_group()
             else:
                 self._writer.execute("SAVEPOINT member")
             self._group.members += 1
@@ -176,25 +173,25 @@ class Connections:
             self._write_lock.release()
             raise
 
-    def _begin(self) -> _Group:
+    def _begin_group(self) -> _Group:
         try:
-            self._writer.wait_for_locks(0)  # the turnstile is fairer than SQLite
+            self._writer.wait_for_locks(0)  # the queue is fairer than SQLite
             self._queue.begin(self._writer)
-            self._check_there()
+            self._check_file()
             return _Group()
         except BaseException:
-            if self._writer.in_transaction:  # it was interrupted just then
+            if self._writer.in_transaction:  # interrupted right after BEGIN
                 self._writer.execute("ROLLBACK")
             raise
 
     def _stop_waiting(self) -> None:
-        with self._counting:
+        with self._waiting_lock:
             self._waiting -= 1
 
-    def _leave(self, group: _Group, *, undo: bool = False) -> None:
-        """End this thread's part; commit unless another thread takes the transaction over."""
+    def _leave_group(self, group: _Group, *, undo: bool = False) -> None:
+        """End this thread's part; commit unless a waiting thread takes the transaction over."""
         try:
-            if undo and not self._writer.in_transaction:  # SQLite undid it all: the disk is full
+            if undo and not self._writer.in_transaction:  # SQLite undid all: the disk is full
                 self._group = None
                 group.end(sys.exception())
             elif group.members > 1:
@@ -210,11 +207,11 @@ class Connections:
             self._write_lock.release()
 
     def _is_taken_over(self, group: _Group) -> bool:
-        shared = self._reader is self._writer  # a reader would see what is not committed yet
+        shared = self._reader is self._writer  # readers would see uncommitted rows
         return self._waiting > 0 and group.members < _MAX_GROUP and not shared
 
-    def _await(self, group: _Group) -> None:
-        """Wait for the commit; make it if the thread that was to take over never came."""
+    def _wait_for_commit(self, group: _Group) -> None:
+        """Wait for the commit; commit if the waiting thread did not take over in time."""
         while not group.wait(_TAKEOVER_SECONDS):
             if self._write_lock.acquire(blocking=False):
                 try:
@@ -228,7 +225,7 @@ class Connections:
     def _commit(self, group: _Group) -> None:
         self._group, failure = None, None
         try:
-            # Without a write-ahead log, a reader may hold up the commit for a moment.
+            # Without a write-ahead log, a reader may block the commit for a moment.
             run_unlocked(self._writer, "COMMIT", time.monotonic() + BUSY_SECONDS, _PAUSE_SECONDS)
         except BaseException as error:
             failure = error
@@ -239,20 +236,20 @@ class Connections:
     def reading(self) -> _Reading:
         """Hold a connection for single statements.
 
-        The writer serves when it is free: its page cache stays warm over the store's own writes.
+        A free writer serves first: the page cache stays warm over the store's own writes.
         """
         return _Reading(self)
 
     def rows(self, sql: str, *parameters: object) -> list[Any]:
-        """Return what a single statement finds."""
+        """Return all rows of a single statement."""
         with self.reading() as connection:
             return connection.execute(sql, parameters).fetchall()
 
-    def _read(self) -> tuple[sqlite3.Connection, threading.RLock]:
-        """Return a connection to read from, and the lock that was taken for it."""
+    def _acquire_reader(self) -> tuple[sqlite3.Connection, threading.RLock]:
+        """Return a connection to read from, and the lock held for the connection."""
         lock = self._write_lock
         free = _acquire(lock, blocking=self.path == MEMORY)
-        if free and self._group is not None:  # in the middle of a transaction
+        if free and self._group is not None:  # the writer's transaction is open
             lock.release()
             free = False
         if not free:
@@ -269,7 +266,7 @@ class Connections:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Hold a connection for several statements that see one state of the file."""
+        """Hold a connection for several statements that see the same state of the file."""
         with self.reading() as connection:
             try:
                 connection.execute("BEGIN")
@@ -279,10 +276,10 @@ class Connections:
                     connection.execute("COMMIT")
 
     @contextmanager
-    def lasting(self) -> Iterator[sqlite3.Connection]:
-        """Hold one state of the file for long; nobody who reads or writes has to wait for that.
+    def long_snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Hold a state of the file for long, while readers and writers continue.
 
-        It takes a connection of its own; what is only in memory is copied.
+        A file is read through a new connection; a database in memory is copied.
         """
         if self.path == MEMORY:
             with closing(sqlite3.connect(MEMORY)) as copy:
@@ -290,7 +287,7 @@ class Connections:
                     connection.backup(copy)
                 yield copy
             return
-        with translate_errors(self.path), self._lasting_lock:
+        with translate_errors(self.path), self._long_lock:
             if self._closed:
                 raise StoreClosedError
             with closing(self._connect()) as connection:
@@ -298,13 +295,13 @@ class Connections:
                 yield connection
 
     def rewrite(self, patience: float) -> None:
-        """Write the file anew from what is in it, and empty its log.
+        """Rewrite the file, and empty the log.
 
-        The log is emptied once no one reads an older state; that is awaited *patience* seconds.
+        The log cannot be emptied while somebody reads an older state: wait *patience* seconds.
         """
         deadline = time.monotonic() + patience
         with translate_errors(self.path):
-            with self._alone() as writer:
+            with self._exclusive() as writer:
                 writer.wait_for_locks(0)
                 self._queue.begin(writer, "VACUUM")
                 self._size = 0  # unknown until the log is emptied
@@ -312,23 +309,23 @@ class Connections:
                 raise StoreBusyError(self.path, _LOG_IN_USE)
 
     def _empty_log(self) -> bool:
-        with self._alone() as writer:
-            writer.wait_for_locks(_CHECKPOINT_SECONDS)  # it keeps other writers waiting
+        with self._exclusive() as writer:
+            writer.wait_for_locks(_CHECKPOINT_SECONDS)  # short, since other writers wait
             blocked, *_ = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not blocked
 
     @contextmanager
-    def _alone(self) -> Iterator[Connection]:
+    def _exclusive(self) -> Iterator[Connection]:
         """Hold all connections to the file, with no transaction open."""
-        with self._lasting_lock, self._write_lock, self._read_lock:
+        with self._long_lock, self._write_lock, self._read_lock:
             self._wake()
             if self._group is not None:
                 self._commit(self._group)
             yield self._writer
 
     def close(self) -> None:
-        """Close all connections; closing twice is fine."""
-        with self._lasting_lock, self._write_lock:
+        """Close all connections; a second call does nothing."""
+        with self._long_lock, self._write_lock:
             if self._closed:
                 return
             if self._group is not None:
@@ -341,8 +338,8 @@ class Connections:
                 self._reader.close()
 
     def sleep(self) -> None:
-        """Let what is being done end, close the connections and hold still until ``resume``."""
-        self._lasting_lock.acquire()
+        """Finish current work, close the connections and hold still until ``resume``."""
+        self._long_lock.acquire()
         self._write_lock.acquire()
         if self._group is not None:
             self._commit(self._group)
@@ -353,26 +350,26 @@ class Connections:
             self._reader.close()
 
     def resume(self, *, in_child: bool) -> None:
-        """Go on after ``sleep``; a child makes its locks anew."""
+        """Continue after ``sleep``; a child creates new locks."""
         if in_child:
-            self._renew_locks()
+            self._create_locks()
             return
         self._read_lock.release()
         self._write_lock.release()
-        self._lasting_lock.release()
+        self._long_lock.release()
 
     def _wake(self) -> None:
-        """Open the connections if they are asleep; called with a lock held."""
+        """Open the connections after ``sleep``; called with a lock held."""
         if self._closed:
             raise StoreClosedError
         if self._asleep:
-            with self._waking:
+            with self._wake_lock:
                 if self._asleep:
                     self._open()
 
 
 class _Using(translate_errors):
-    """Use a connection of *connections*: a plain class, for it is entered at every call."""
+    """A connection of *connections* in use; a plain class is faster than a generator."""
 
     def __init__(self, connections: Connections) -> None:
         super().__init__(connections.path)
@@ -380,11 +377,11 @@ class _Using(translate_errors):
 
 
 class _Writing(_Using):
-    """What ``Connections.writing`` returns."""
+    """The context of ``Connections.writing``."""
 
     def __enter__(self) -> sqlite3.Connection:  # type: ignore[override]
         try:
-            self._group = self._connections._join()
+            self._group = self._connections._enter_group()
         except BaseException as error:
             super().__exit__(type(error), error, None)
             raise
@@ -394,9 +391,9 @@ class _Writing(_Using):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
         try:
-            self._connections._leave(self._group, undo=error is not None)
+            self._connections._leave_group(self._group, undo=error is not None)
             if error is None:
-                self._connections._await(self._group)
+                self._connections._wait_for_commit(self._group)
         except BaseException as failed:
             super().__exit__(type(failed), failed, None)
             raise
@@ -404,15 +401,15 @@ class _Writing(_Using):
 
 
 class _Reading(_Using):
-    """What ``Connections.reading`` returns."""
+    """The context of ``Connections.reading``."""
 
     def __enter__(self) -> sqlite3.Connection:  # type: ignore[override]
         try:
-            connection, self._lock = self._connections._read()
+            connection, self._lock = self._connections._acquire_reader()
         except BaseException as error:
             super().__exit__(type(error), error, None)
             raise
-        return connection  # at once: if it were interrupted here, the lock would stay locked
+        return connection  # nothing before this line, or an interrupt would leave the lock locked
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
@@ -422,17 +419,17 @@ class _Reading(_Using):
 
 
 def _acquire(lock: threading.RLock, *, blocking: bool = True) -> bool:
-    """Acquire *lock* and tell whether that was possible; do not if interrupted meanwhile."""
+    """Acquire *lock* unless interrupted; return whether *lock* is held."""
     try:
         return lock.acquire(blocking)
     except BaseException:
-        with suppress(RuntimeError):  # it was interrupted before
+        with suppress(RuntimeError):  # interrupted before the lock was acquired
             lock.release()
         raise
 
 
-def _identity(path: str, *, follow: bool = True) -> tuple[_Identity | None, int]:
-    """Return what names the file whatever its path, None if there is none, and the bytes in it."""
+def _identify(path: str, *, follow: bool = True) -> tuple[_Identity | None, int]:
+    """Return the device and inode of the file, None for a missing file, and the size in bytes."""
     try:
         found = os.stat(path, follow_symlinks=follow)
     except OSError:

@@ -179,7 +179,7 @@ class SQLiteJournalReader:
     @contextmanager
     def full_scan(self) -> Iterator[SQLiteFullScan]:
         with (
-            self._connections.lasting() as connection,
+            self._connections.long_snapshot() as connection,
             closing(SQLiteFullScan(connection, self._auth)) as scan,
         ):
             yield scan
