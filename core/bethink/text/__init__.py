@@ -9,7 +9,7 @@ tokenizer, the stemmer, the stop words, the dates or the sentences therefore req
 from .dates import MONTHS, date_words, utc
 from .queries import Query, is_english, read_query
 from .sentences import count_content_words, is_instruction, is_question, mentions_time
-from .stemming import stem
+from .stemming import stem, uninflect
 from .stop_words import STOP_WORDS
 from .synonyms import Synonym
 from .token_count import estimate_tokens, rough_tokens
@@ -32,6 +32,7 @@ __all__ = [
     "stem",
     "stems",
     "terms",
+    "uninflect",
     "utc",
     "word_set",
     "words",

@@ -57,8 +57,25 @@ def stem(word: str) -> str:
     return _run_steps(word)
 
 
+def uninflect(word: str) -> str:
+    """Return what the plural and the verb forms of an English word in lower case have in common.
+
+    "Fails", "failed" and "failing" become "fail", and "failures" becomes "failur", as "failure".
+    """
+    return _run_step_1(word).removesuffix("e") if len(word) > 2 else word
+
+
 def _run_steps(word: str) -> str:
     """Run steps 1 to 5; most words leave before step 2, since no suffix of steps 2 to 5 fits."""
+    word = _run_step_1(word)
+    if word[-1] == "e" or word[-2:] in _DERIVED_ENDS:
+        region = _REGION.match(word)
+        return _remove_derivation(word, region.end()) if region else word
+    return word
+
+
+def _run_step_1(word: str) -> str:
+    """Remove the endings of the plural and of verb forms."""
     if word[-1] == "s":  # step 1a
         if word.endswith(("sses", "ies")):
             word = word[:-2]
@@ -68,9 +85,6 @@ def _run_steps(word: str) -> str:
         word = _remove_inflection(word)
     if word[-1] in "yY" and _VOWEL.search(word, 0, len(word) - 1):  # step 1c
         word = word[:-1] + "i"
-    if word[-1] == "e" or word[-2:] in _DERIVED_ENDS:
-        region = _REGION.match(word)
-        return _remove_derivation(word, region.end()) if region else word
     return word
 
 

@@ -234,6 +234,8 @@ def test_five_signals_have_their_weights() -> None:
     ("category", "query"),
     [
         ("troubleshooting", "why does the build fail?"),
+        ("troubleshooting", "Why is the API returning 500 errors?"),
+        ("troubleshooting", "the API was failing"),
         ("gotcha", "any gotchas?"),
         ("decision", "why did we choose it?"),
         ("pattern", "which pattern?"),
@@ -249,6 +251,14 @@ def test_what_the_query_is_after_is_boosted(category: str, query: str) -> None:
     assert boosted == pytest.approx(plain * BOOSTS[category])
     assert score(FiveSignal(), keyword=0.5, category="todo", query=query) == plain
     assert score(FiveSignal(), keyword=0.5, query=query) == plain
+
+
+@pytest.mark.parametrize("word", ["error", "errors", "failures", "exceptions", "timeouts"])
+def test_the_asked_category_comes_before_what_scores_higher_without_boost(word: str) -> None:
+    told = {"keyword": 1.0, "vector": 1.0, "query": f"Why is the API returning 500 {word}?"}
+    asked = score(FiveSignal(), **told, confidence=0.55, category="troubleshooting")
+    other = score(FiveSignal(), **told, confidence=0.95, category="general")
+    assert [asked, other] == pytest.approx([1.02, 0.72])
 
 
 @pytest.mark.parametrize(

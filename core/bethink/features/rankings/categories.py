@@ -1,7 +1,8 @@
 """Categories: sixteen kinds of memory, guessed from the words of a text by rules.
 
 One function guesses the category of a memory, one the category that a query asks for. Both use
-plain rules for English; without a matching rule, the answer is None.
+plain rules for English; without a matching rule, the answer is None. A cue in the base form stands
+for all forms of the word: "error" for "errors", "fix" for "fixed" and "fixing".
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
+
+from ...text import uninflect
 
 CATEGORIES: Final = (
     "architecture",
@@ -33,6 +36,9 @@ CATEGORIES: Final = (
 
 _READ: Final = 1000
 """The number of characters to look at: the beginning names the subject."""
+_LETTERS: Final = re.compile(r"(?<![^\W_])[^\W\d_]+(?!\w)")
+_CUE_WORDS: Final = re.compile(r"(?<![\w\\\]])[a-z]{3,}(?![\w(\[?*\\])")
+"""The whole words in a pattern, without words whose endings the pattern lists."""
 
 
 def guess_category(text: str) -> str | None:
@@ -47,9 +53,10 @@ def query_intent(text: str) -> str | None:
 
 def _strongest(rules: Mapping[str, tuple[str, ...]], text: str) -> str | None:
     """Return the category with the most different cues in *text*, the earlier rule in a tie."""
-    head = text[:_READ]
+    bases, head = _base_forms(tuple(rules.values())), text[:_READ]
+    told = _LETTERS.sub(lambda word: bases.get(uninflect(word[0].lower()), word[0]), head)
     found = [
-        (len({cue.lower() for cue in _pattern(cues).findall(head)}), name)
+        (max(len({*map(str.lower, _pattern(cues).findall(each))}) for each in (head, told)), name)
         for name, cues in rules.items()
     ]
     most = max(count for count, _ in found)
@@ -61,9 +68,16 @@ def _pattern(cues: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(cues)})(?!\w)", re.IGNORECASE)
 
 
+@cache
+def _base_forms(rules: tuple[tuple[str, ...], ...]) -> dict[str, str]:
+    """Return the words of all cues that are base forms, by the part that all forms share."""
+    words = [word for cues in rules for cue in cues for word in _CUE_WORDS.findall(cue)]
+    return {uninflect(word): word for word in words if not word.endswith(("s", "ed", "ing"))}
+
+
 _TOOLS: Final = (
     r"(?:vim|neovim|emacs|vs ?code|pycharm|cursor|zsh|fish|tmux|uv|pip|poetry|npm|pnpm|yarn|bun|"
-    r"pytest|ruff|black|eslint|prettier|make|just|docker|podman|ripgrep|rg|git|gh|editor|ide|"
+    r"pytest|ruff|black|eslint|prettier|[m]ake|just|docker|podman|ripgrep|rg|git|gh|editor|ide|"
     r"terminal|shell|debugger|linter|formatter)"
 )
 _STYLE: Final = (
@@ -71,13 +85,16 @@ _STYLE: Final = (
     r"trailing commas?|list comprehensions?|early returns?|blank lines?|f-strings?)"
 )
 _FAILING: Final = (
-    r"(?:error|exception|traceback|stack trace|crash\w*|segfault\w*|broken|fail(?:s|ed|ing|ures?)?|"
-    r"timed? ?out|not working|"
-    r"hangs?|hung|stuck|freezes?|(?:does|do|did|will|would|is|are)(?: ?n.t| not) (?:\w+ )?"
+    r"(?:error|exception|traceback|stack trace|crash\w*|segfault\w*|broken?|fail|failure|"
+    r"timeout|time out|not working|"
+    r"hang|hung|stuck|freeze|froze|frozen|(?:does|do|did|will|would|is|are)(?: ?n.t| not) (?:\w+ )?"
     r"(?:work|start|load|build|compile|connect|respond)\w*|\w+(?:Error|Exception))"
 )
 
-_PROGRAMS: Final = r"(?:make|npm|pnpm|yarn|pip|uv|python3?|pytest|cargo|go|docker|kubectl|git|tox)"
+# Written "[m]ake": the program stands for no form of the verb.
+_PROGRAMS: Final = (
+    r"(?:[m]ake|npm|pnpm|yarn|pip|uv|python3?|pytest|cargo|go|docker|kubectl|git|tox)"
+)
 
 # A rule that says more comes before one that says less: it wins a tie.
 _SAID: Final = {
@@ -91,8 +108,8 @@ _SAID: Final = {
         r"not (?:yet )?(?:done|implemented|finished) yet",
     ),
     "workaround": (
-        r"work(?:ed|ing|s)?[- ]?arounds?",
-        r"until (?:\w+ ){1,5}(?:fix(?:e[sd])?|patch(?:e[sd])?|released?|merged)",
+        r"workarounds?|work[- ]arounds?",
+        r"until (?:\w+ ){1,5}(?:fix|patch|release|merge)",
         r"monkey-?patch\w*",
         r"temporar(?:y|ily)",
         r"as a (?:hack|stopgap)",
@@ -114,30 +131,30 @@ _SAID: Final = {
         r"counter-?intuitive(?:ly)?",
         r"even though",
         r"not what (?:you|one) (?:expect|think)s?",
-        r"does not (?:raise|fail|warn)",
+        r"do(?:es)?(?: not|n.t) (?:raise|fail|warn)",
     ),
     "tool_preference": (
-        rf"(?:prefers?|likes?|favou?rs?|wants?|uses?|rather) (?:to use |using )?{_TOOLS}",
+        rf"(?:prefer|like|favou?rs?|want|use|rather) (?:to use |use )?{_TOOLS}",
         rf"{_TOOLS} (?:over|instead of|rather than) \w+",
         r"(?:editor|ide|shell|package manager) of choice",
     ),
     "coding_style": (
-        rf"(?:prefers?|likes?|wants?|uses?|always|never|no|with|add|write) (?:\w+ )?{_STYLE}",
+        rf"(?:prefer|like|want|use|always|never|no|with|add|write) (?:\w+ )?{_STYLE}",
         rf"{_STYLE} (?:over|instead of|rather than|of|for|on) \w+",
         r"(?:code|coding|formatting) style",
         r"formats? (?:the|our|all) code",
     ),
     "troubleshooting": (
         _FAILING,
-        r"(?:fix(?:ed|es)?|solved|resolved|cured) (?:it |this |that )?by",
-        r"the (?:fix|cause|solution|remedy|culprit) (?:is|was)",
+        r"(?:fix|solve|resolve|cure) (?:it |this |that )?by",
+        r"the (?:fix|cause|solution|remedy|culprit) (?:is|was|are|were)",
         r"root cause",
         r"caused by",
         r"to fix",
     ),
     "decision": (
         r"decided",
-        r"decision",
+        r"decisions?",
         r"(?:we|i|they|team) (?:chose|picked|selected|settled on|opted|went with|agreed)",
         r"chosen",
         r"trade-?offs?",
@@ -165,13 +182,13 @@ _SAID: Final = {
         r"\w+ v?\d+(?:\.\d+)* (?:is required|or (?:newer|later))",
         r"requires? (?:\w+ )?(?:version )?v?\d+(?:\.\d+)*",
         r"\w+ ?(?:>=|<=|==|~=) ?\d+(?:\.\d+)*",
-        r"(?:upgraded?|downgraded?|bump(?:ed)?) (?:\w+ )?(?:to|from)",
+        r"(?:upgrade|downgrade|bump) (?:\w+ )?(?:to|from)",
         r"(?:third-party )?(?:library|package) (?:for|version)",
     ),
     "command": (
-        r"(?:runs?|execute|type|invoke|(?:start|deploy|build|test)(?: \w+)? with):? ?`[^`]+`",
+        r"(?:run|execute|type|invoke|(?:start|deploy|build|test)(?: \w+)? with):? ?`[^`]+`",
         rf"`{_PROGRAMS} [^`]*`",
-        rf"(?:runs?|execute) (?:{_PROGRAMS}|the \w+ script) ?[\w.:/-]*",
+        rf"(?:run|execute) (?:{_PROGRAMS}|the \w+ script) ?[\w.:/-]*",
         rf"\A{_PROGRAMS} \S+",
         r"(?:with|via) \./\S+",
         r"--[a-z][a-z-]+",
@@ -195,13 +212,13 @@ _SAID: Final = {
     "pattern": (
         r"patterns?",
         r"idioms?",
-        r"(?:wrap|wrapped|wraps) (?:\w+ ){1,4}in (?:an? )?\w+",
+        r"wrap (?:\w+ ){1,4}in (?:an? )?\w+",
         r"(?:factory|decorator|singleton|repository|observer|adapter|builder|middleware|strategy)"
         r" (?:pattern|function|class)",
         r"context managers?",
         r"\Ause (?:\S+ ){1,4}(?:for|when|in)",
         r"re-?us(?:e|able) \w+",
-        r"(?:use|using) (?:an? )?(?:factory|decorator|repository|retry|queue|fixture)\w*",
+        r"use (?:an? )?(?:factory|decorator|repository|retry|queue|fixture)\w*",
     ),
     "architecture": (
         r"architectur(?:e|al)",
@@ -219,9 +236,9 @@ _SAID: Final = {
         r"monolith\w*",
     ),
     "preference": (
-        r"prefer(?:s|red|ence|ences)?",
-        r"(?:likes?|loves?|hates?|dislikes?|enjoys?)",
-        r"(?:he|she|they|user|i|we) (?:really )?wants?",
+        r"prefer|preference",
+        r"(?:like|love|hate|dislike|enjoy)",
+        r"(?:he|she|they|user|i|we) (?:really )?want",
         r"favou?rites?",
         r"would rather",
         r"(?:vegetarian|vegan|allergic)",
@@ -238,7 +255,7 @@ _SAID: Final = {
 _ASKED: Final = {
     "workaround": (
         r"work[- ]?arounds?",
-        r"(?:get|getting|way) around",
+        r"(?:get|got|way) around",
         r"bypass\w*",
         r"(?:temporary|quick) (?:fix|hack|solution)",
         r"stopgap",
@@ -256,8 +273,8 @@ _ASKED: Final = {
     ),
     "troubleshooting": (
         _FAILING,
-        r"(?:fix|debug|solve|resolve|troubleshoot|diagnose)(?:e?d|e?s|ing)?",
-        r"(?:bugs?|issues?|problems?|trouble)",
+        r"fix|debug|solve|resolve|troubleshoot|diagnose",
+        r"(?:bugs?|issues?|problems?|troubles?)",
         r"what(?:.s| is| went) wrong",
         r"why (?:does|do|did|is|are|can)(?: ?n.t| not)(?! (?:we|they|you|i) (?!get|see))",
         r"(?:can.?t|cannot|unable to) \w+",
@@ -265,9 +282,8 @@ _ASKED: Final = {
     "decision": (
         r"why (?:did|do|have|are|were)(?: ?n.t)? (?:we|they|you|i)(?! (?:get|see))",
         r"why (?:is|was) \w+ (?:used|chosen|picked)",
-        r"decisions?",
-        r"deci(?:de|ded)",
-        r"(?:chose|chosen|choose|choice|pick(?:ed)?)",
+        r"decisions?|decide",
+        r"(?:chose|chosen|choose|choice|pick)",
         r"(?:rationale|reasons? (?:for|behind))",
         r"trade-?offs?",
         r"alternatives?",
@@ -320,7 +336,7 @@ _ASKED: Final = {
         r"dependenc(?:y|ies)",
         r"(?:which|what) (?:\w+ )?(?:version|library|package)s?",
         r"depends? on",
-        r"upgrad(?:e|ing)",
+        r"upgrade",
     ),
     "environment": (
         r"env(?:ironment)?(?: vars?| variables?)?",
@@ -335,7 +351,7 @@ _ASKED: Final = {
         r"(?:remaining|open|next|unfinished) (?:tasks?|work|steps?|items?)",
     ),
     "preference": (
-        r"prefer(?:s|red|ence|ences)?",
+        r"prefer|preference",
         r"favou?rites?",
         r"(?:does|do|would) (?:(?!look)\w+ ){1,3}(?:like|love|hate|want|enjoy)",
     ),

@@ -164,6 +164,66 @@ def test_a_query_tells_what_it_is_after(query: str, category: str) -> None:
     assert query_intent(query) == category
 
 
+@pytest.mark.parametrize(
+    ("query", "category"),
+    [
+        ("Why is the API returning 500 errors?", "troubleshooting"),
+        ("errors in the logs", "troubleshooting"),
+        ("Exceptions and tracebacks from the importer", "troubleshooting"),
+        ("the importer keeps failing", "troubleshooting"),
+        ("All these failures since Monday", "troubleshooting"),
+        ("the worker is hanging", "troubleshooting"),
+        ("Timeouts of the gateway", "troubleshooting"),
+        ("requests are timing out", "troubleshooting"),
+        ("debugging the importer", "troubleshooting"),
+        ("who solved it, and how was it diagnosed", "troubleshooting"),
+        ("It freezes at the second page", "troubleshooting"),
+        ("what was decided on caching", "decision"),
+        ("we are deciding between two brokers", "decision"),
+        ("who picks the broker", "decision"),
+        ("which broker was picked", "decision"),
+        ("choosing a broker", "decision"),
+        ("getting around the limit", "workaround"),
+        ("working around the leak", "workaround"),
+        ("watching out for time zones", "gotcha"),
+        ("How do I go about executing the tests", "command"),
+        ("what Ann prefers", "preference"),
+        ("the preferred seat", "preference"),
+        ("upgrades of numpy", "dependency"),
+    ],
+)
+def test_every_form_of_a_word_asks_for_the_category(query: str, category: str) -> None:
+    assert query_intent(query) == category
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("500 errors were seen in the logs", "troubleshooting"),
+        ("The importer hangs", "troubleshooting"),
+        ("Cured by clearing the cache", "troubleshooting"),
+        ("Fixing it by hand is slow", "troubleshooting"),
+        ("The causes were two stale locks", "troubleshooting"),
+        ("Executes `make check` before a push", "command"),
+        ("We wrapped the client in a retry", "pattern"),
+        ("Wrapping calls in a retry is the rule", "pattern"),
+        ("Bob is upgrading from 2.1", "dependency"),
+        ("Ann enjoyed the opera", "preference"),
+        ("Bob is using pytest", "tool_preference"),
+    ],
+)
+def test_every_form_of_a_word_tells_the_category(text: str, category: str) -> None:
+    assert guess_category(text) == category
+
+
+@pytest.mark.parametrize(
+    "text", ["Makes sense to Ann", "The pin of the card is 1234", "All but one were there"]
+)
+def test_another_word_of_the_same_letters_tells_nothing(text: str) -> None:
+    assert guess_category(text) is None
+    assert query_intent(text) is None
+
+
 @pytest.mark.parametrize("text", NO_AUTH)
 def test_where_no_rule_speaks_nothing_is_guessed(text: str) -> None:
     assert guess_category(text) is None
