@@ -95,8 +95,7 @@ class MemoryHistory(_History):
         """Return the messages of a session, oldest first."""
         from agent_framework import Message
 
-        records = await asyncio.to_thread(self._log(session_id).messages, self.last)
-        said = [record.value for record in records]
+        said = await asyncio.to_thread(self._log(session_id).values, self.last)
         if self.last is not None:
             asked = (n for n, message in enumerate(said) if message["role"] == "user")
             said = said[next(asked, len(said)) :]
@@ -232,7 +231,7 @@ def _turn(message: Message, agent: Any, id: str | None = None, **marks: bool) ->
 
 def _append(log: MessageLog, items: Sequence[dict[str, Any]]) -> None:
     """Add the new messages among *items* to *log*; correct the known messages with other texts."""
-    tail = [_identity(record.value) for record in log.messages(len(items) + 1)]
+    tail = [_identity(value) for value in log.values(len(items) + 1)]
     known = _count_known(tail, [_identity(item["value"]) for item in items])
     log.append([item for n, item in enumerate(items) if not _is_held(log, item) and n >= known])
 

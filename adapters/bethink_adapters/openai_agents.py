@@ -67,8 +67,7 @@ class MemorySession:
         """
         last = self.session_settings.limit if limit is None and self.session_settings else limit
         last = None if last is None else max(last, 0)
-        records = await asyncio.to_thread(self.log.messages, last and last + 1)
-        items = [_item(record) for record in records]
+        items = await asyncio.to_thread(self.log.values, last and last + 1)
         return items if last is None or len(items) <= last else _from_user(items[-last:])
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:

@@ -55,6 +55,15 @@ class GatedStore(MemoryStore):
         self.entered = threading.Event()
         self.gate = threading.Event()
         self.gate.set()
+        backend: Any = self._engine.backend
+        read = backend.values
+
+        def values(*args: Any) -> list[Any]:
+            self._wait()
+            found: list[Any] = read(*args)
+            return found
+
+        backend.values = values  # of a message log, which asks for no record
 
     def _wait(self) -> None:
         self.entered.set()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ValidationError
 from ..memory.memories import check_store
+from ..memory.writing import retire
 from ..model import fields
 from ..model.namespaces import Subtree, check_namespace, segment, unsegment
 from ..model.records import MemoryRecord
@@ -51,12 +52,19 @@ class MessageLog:
         limit = fields.limit("last", last)
         return self.store.all(namespace=self.namespace, limit=limit, order="newest")[::-1]
 
+    def values(self, last: int | None = None) -> list[Any]:
+        """Return the values of the *last* messages, or of all, oldest first; no more is read."""
+        most, engine = fields.limit("last", last), self.store._engine
+        engine.check_open()
+        return engine.backend.values(self.namespace, most, engine.clock())[::-1]
+
     def pop(self) -> MemoryRecord | None:
         """Forget the last message and return the message; None without messages."""
-        while newest := self.messages(last=1):
-            if self.store.forget(newest[0].id):
-                return newest[0]
-        return None
+        engine = self.store._engine
+        with engine.writing() as transaction:
+            newest = transaction.writer.newest(self.namespace, transaction.now)
+            retire(transaction, newest)
+        return engine.current(newest[0][1]) if newest else None
 
     def clear(self) -> int:
         """Forget all messages; return the number of messages."""

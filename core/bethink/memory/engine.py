@@ -28,7 +28,7 @@ from ..model.fields import identifier, integer, number
 from ..model.filters import Filter, sees_accesses
 from ..model.ids import IdFactory
 from ..model.port import DIMENSION_SETTING, EMBEDDED, Backend, Changes, Row, Writer
-from ..model.records import RECORD_FIELDS, MemoryRecord, Snapshot, embedded_text
+from ..model.records import RECORD_FIELDS, MemoryRecord, Snapshot, State, embedded_text
 
 _MAX_TIME: Final = 1e12  # seconds, before and after 1970
 _EMBEDDER_UNKNOWN: Final = (
@@ -115,6 +115,14 @@ class Transaction:
         if after.state == "live":
             self._note(left)
         self.writer.journal(action, self.now, after, row, left.row, changes)
+
+    def retire(self, found: Sequence[tuple[int, MemoryRecord]], state: State, action: str) -> None:
+        """Give records, with their rows, a *state* that is not live."""
+        for row, record in found:
+            self._check_source(record)
+            self._note_key(record)
+            self._drop(row, record.namespace)
+        self.writer.retire_all(found, state, self.now, action)
 
     def erase(
         self, row: int, record: MemoryRecord, tombstone: MemoryRecord, changes: Mapping[str, Any]

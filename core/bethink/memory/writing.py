@@ -280,9 +280,7 @@ def retire(
     Return the number of records that had not expired before.
     """
     going = [pair for pair in found if pair[1].state in _FROM[state]]
-    for row, record in going:
-        gone = replace(record, state=state, updated_at=transaction.now)
-        transaction.change(row, record, gone, {}, action, {"state": state})
+    transaction.retire(going, state, action)
     return sum(not record.expired(transaction.now) for _, record in going)
 
 

@@ -122,6 +122,9 @@ class Writer(Protocol):
     ) -> list[tuple[int, MemoryRecord]]:
         """Return records in *scope* and *states* that pass *where*, with rows, oldest first."""
 
+    def newest(self, scope: Scope, now: float) -> list[tuple[int, MemoryRecord]]:
+        """Return the last inserted live record unexpired by *now*, with the row, in a list."""
+
     def added(self, namespace: str, since: int) -> list[Row]:
         """Return the live rows of *namespace* made since journal position *since*, ascending.
 
@@ -138,6 +141,11 @@ class Writer(Protocol):
         self, records: Sequence[MemoryRecord], vectors: Iterable[Mapping[str, Vector]], at: float
     ) -> list[Row]:
         """Add records, each with vectors and a journal entry."""
+
+    def retire_all(
+        self, found: Sequence[tuple[int, MemoryRecord]], state: State, at: float, action: str
+    ) -> None:
+        """Give records, with their rows, a *state* that is not live, each with a journal entry."""
 
     def patch(self, row: int, record: MemoryRecord) -> None:
         """Change fields that are not indexed, keeping the row."""
@@ -286,6 +294,9 @@ class Backend(Protocol):
         self, scope: Scope, where: Filter | None, page: Page = EVERY_PAGE, state: State = "live"
     ) -> list[MemoryRecord]:
         """Return the *page* of the records in *scope* and *state* that pass *where*."""
+
+    def values(self, scope: Scope, limit: int | None, now: float) -> list[Any]:
+        """Return the values of the newest *limit* unexpired live records, newest first."""
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         """Return the rows of the live records in *scope* that pass *where*, ascending."""

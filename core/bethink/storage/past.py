@@ -13,12 +13,13 @@ from contextlib import AbstractContextManager
 from functools import cache, partial
 from itertools import islice
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
 from ..errors import ValidationError
 from ..model.arrays import Rows, Vector
-from ..model.filters import Filter, matches
+from ..model.filters import Filter, matches, unexpired
 from ..model.namespaces import Scope, covers
 from ..model.port import (
     EMBEDDED,
@@ -111,6 +112,10 @@ class PastBackend:
         place = _own_row if page.by_row else _ordinal
         found = sorted(self._live(scope), key=place, reverse=page.newest_first)
         return page.cut(each.record for each in found if matches(where, each.record))
+
+    def values(self, scope: Scope, limit: int | None, now: float) -> list[Any]:
+        newest = self.select(scope, unexpired(None, now), Page(limit, newest_first=True))
+        return [record.value for record in newest]
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         found = [each.row for each in self._live(scope) if matches(where, each.record)]

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from bethink import MemoryStore, MessageLog, Subtree, ValidationError
+from bethink import CorruptStoreError, MemoryStore, MessageLog, Subtree, ValidationError
 
 HOSTILE = ("", "/", "//", "a/b", "a", "b", ".", "..", "%", "a%2Fb", "*", "\x00", "\udc80", "用户")
 
@@ -81,6 +84,46 @@ def test_clear_empties_one_session_only(store: MemoryStore) -> None:
     assert log.clear() == 2
     assert log.clear() == 0
     assert (texts(log), texts(other)) == ([], ["c"])
+
+
+def test_parallel_takers_pop_each_message_once(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "memory.db") as store, ThreadPoolExecutor(4) as takers:
+        log = MessageLog(store, "s1")
+        say(log, *map(str, range(40)))
+        taken = list(takers.map(lambda _: log.pop(), range(50)))
+    contents = [record.content for record in taken if record]
+    assert sorted(contents, key=int) == list(map(str, range(40)))
+
+
+@pytest.mark.parametrize("key", [None, b"a key of some bytes"], ids=["plain", "keyed"])
+def test_values_are_those_of_the_messages(key: bytes | None) -> None:
+    with MemoryStore(clock=lambda: 5.0, integrity_key=key) as store:
+        log = MessageLog(store, "s1")
+        log.append({"content": "", "value": value} for value in ({"a": [1]}, "b", 0))
+        log.append([{"content": "gone", "value": 1, "expires_at": 4.0}, {"content": "text"}])
+        values = [log.values(last) for last in (None, 2, 0)]
+        assert values == [[{"a": [1]}, "b", 0, None], [0, None], []]
+        assert values[0] == [record.value for record in log.messages()]
+
+
+def test_the_past_has_the_values_of_its_messages(store: MemoryStore) -> None:
+    log = MessageLog(store, "s1")
+    log.append({"content": "", "value": value} for value in (1, 2))
+    seq = store.log(limit=1)[0].seq
+    log.pop()
+    past = store.as_of(seq)._engine.backend
+    assert past.values(log.namespace, 9, store.log(limit=1)[0].at) == [2, 1]
+    assert log.values() == [1]
+
+
+def test_a_damaged_value_is_not_returned(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "memory.db") as store:
+        MessageLog(store, "s1").append([{"content": "", "value": [1]}])
+        with closing(sqlite3.connect(store.location)) as connection:
+            connection.execute("UPDATE records SET value = '[1] 2'")
+            connection.commit()
+        with pytest.raises(CorruptStoreError, match="damaged JSON"):
+            MessageLog(store, "s1").values()
 
 
 def test_no_session_sees_another(store: MemoryStore) -> None:

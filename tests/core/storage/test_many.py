@@ -64,6 +64,31 @@ def test_of_many_none_is_inserted_if_one_exists_already(backend: Backend) -> Non
     assert list(backend.get(["r1", "r2", "r3"])) == ["r1"]
 
 
+def test_many_are_retired_with_their_entries(backend: Backend) -> None:
+    insert(backend, record("r1"), record("r2", key="k"), EVERY_FIELD, record("r3"))
+    with backend.write() as writer:
+        found = writer.find(["r1", "r2", EVERY_FIELD.id])
+        writer.retire_all(list(found.values()), "archived", 0.5, "archive")  # earlier, too
+        assert writer.head() == 7
+    assert backend.get([*found]) == {
+        id: replace(each, state="archived", updated_at=0.5) for id, (_, each) in found.items()
+    }
+    assert [each.id for each in backend.select("default", None)] == ["r3"]
+    entries = backend.log(3, None, None, 0)[::-1]
+    assert [(each.action, each.at, each.id, each.changes) for each in entries] == [
+        ("archive", 0.5, id, {"state": "archived"}) for id in found
+    ]
+    with backend.inspect() as inspection:
+        assert "journal" not in [problem.kind for problem in inspection.damage()]
+
+
+def test_retiring_none_writes_nothing(backend: Backend) -> None:
+    insert(backend, record("r1"))
+    with backend.write() as writer:
+        writer.retire_all([], "forgotten", 0.5, "forget")
+    assert backend.head() == 1
+
+
 @pytest.mark.parametrize(
     ("end", "said"),
     [

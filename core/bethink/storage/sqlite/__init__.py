@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from .journal_reader import SQLiteJournalReader, to_log_entry
 from .loading import load, save
 from .opening import MEMORY, copy_to
 from .reading import read_entries, read_head, read_number, read_rows, read_setting
-from .rows import HOLDS_KEY, JSON_LIST, key_range_sql, scope_sql, scopes_sql, to_vector
+from .rows import HOLDS_KEY, JSON_LIST, from_json, key_range_sql, scope_sql, scopes_sql, to_vector
 from .schema import remove_backups
 from .sealing import guard, renewed_codes
 from .where import selection
@@ -139,6 +139,16 @@ class SQLiteBackend:
             using=using,
         )
         return found if exact else page.cut(each for each in found if matches(where, each))
+
+    def values(self, scope: Scope, limit: int | None, now: float) -> list[Any]:
+        if self._guard is not None:  # codes cover whole records, so whole records are read
+            found = self.select(scope, unexpired(None, now), Page(limit, newest_first=True))
+            return [record.value for record in found]
+        sql, parameters, _, using = selection(scope, unexpired(None, now), LIVE)
+        newest = f"FROM records {using} WHERE {sql} ORDER BY ordinal DESC LIMIT ?"
+        most = -1 if limit is None else limit
+        texts = self._connections.rows(f"SELECT value {newest}", *parameters, most)
+        return [None if text is None else from_json(text) for (text,) in texts]
 
     def _records(self, sql: str, *parameters: object, using: str = "") -> list[MemoryRecord]:
         found = self._connections.rows(

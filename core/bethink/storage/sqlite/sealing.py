@@ -12,6 +12,7 @@ import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Final, Literal
 
 from ...errors import (
@@ -25,7 +26,7 @@ from ...errors import (
 from ...model.arrays import Vector
 from ...model.journal import non_empty_fields
 from ...model.port import Row
-from ...model.records import MemoryRecord, Problem
+from ...model.records import MemoryRecord, Problem, State
 from ..anchors import Anchor
 from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
 from .connection import Connections
@@ -194,6 +195,14 @@ class KeyedWriter(SQLiteWriter):
             rows.append(self.insert(record, own))
             self.journal("store", at, record, None, rows[-1].row, non_empty_fields(record))
         return rows
+
+    def retire_all(
+        self, found: Sequence[tuple[int, MemoryRecord]], state: State, at: float, action: str
+    ) -> None:
+        for row, record in found:
+            gone = replace(record, state=state, updated_at=at)
+            self.patch(row, gone)
+            self.journal(action, at, gone, row, row, {"state": state})
 
     def replace(self, row: int, record: MemoryRecord, vectors: Mapping[str, Vector]) -> Row:
         self._auth.check_vectors(self._connection, [row, self._head + 1], but=vectors)

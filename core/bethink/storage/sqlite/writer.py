@@ -7,12 +7,13 @@ import math
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Final
 
 from ...errors import DimensionError, ValidationError
 from ...model.arrays import Vector
 from ...model.fields import to_json
-from ...model.filters import Filter, matches
+from ...model.filters import Filter, matches, unexpired
 from ...model.journal import FULL_RECORD, START, chain_hash, digest, non_empty_fields
 from ...model.namespaces import Scope
 from ...model.port import EMBEDDED, Row
@@ -42,6 +43,7 @@ _UPDATE: Final = (
 _RECORD: Final = (
     f"INSERT INTO records ({COLUMNS}, row, ordinal, revision) VALUES ({'?, ' * len(FIELDS)}?, ?, ?)"
 )
+_STATE: Final = "UPDATE records SET state = ?, updated_at = ?, revision = ? WHERE row = ?"
 _ACCESSED: Final = (
     "SELECT row, ordinal, id, access_count, last_accessed_at FROM records "
     f"WHERE id IN {JSON_LIST} AND state = 'live'"
@@ -105,6 +107,10 @@ class SQLiteWriter:
         found = self._found(f"{sql} ORDER BY ordinal", *parameters, using=using)
         return [pair for pair in found if exact or matches(where, pair[1])]
 
+    def newest(self, scope: Scope, now: float) -> list[tuple[int, MemoryRecord]]:
+        sql, parameters, _, using = selection(scope, unexpired(None, now))
+        return list(self._found(f"{sql} ORDER BY ordinal DESC LIMIT 1", *parameters, using=using))
+
     def added(self, namespace: str, since: int) -> list[Row]:
         after = "row > ? AND namespace = ? AND state = 'live'"
         return read_rows(self._connection, self._auth, after, since, namespace, using="NOT INDEXED")
@@ -165,10 +171,23 @@ class SQLiteWriter:
             if len(each.vectors) > (EMBEDDED in each.vectors):
                 named = {name: own for name, own in each.vectors.items() if name != EMBEDDED}
                 self._attach(each.row, named)
-        if rows:
-            self._note_time(at)
-        self._connection.executemany(_ENTRY, self._entries(rows, columns, at))
+        places = (
+            (each.row, at, "store", each.record.id, each.record.namespace, None, each.row)
+            for each in rows
+        )
+        self._append(at, places, entry_texts(records, columns), len(rows))
         return rows
+
+    def retire_all(
+        self, found: Sequence[tuple[int, MemoryRecord]], state: State, at: float, action: str
+    ) -> None:
+        numbered = list(enumerate(found, self._head + 1))
+        self._connection.executemany(_STATE, [(state, at, seq, row) for seq, (row, _) in numbered])
+        places = (
+            (seq, at, action, record.id, record.namespace, row, row)
+            for seq, (row, record) in numbered
+        )
+        self._append(at, places, repeat(to_json({"state": state})), len(numbered))
 
     def _explain_refusal(self, id: str) -> str:
         found = self._connection.execute("SELECT state FROM records WHERE id = ?", (id,)).fetchone()
@@ -176,16 +195,19 @@ class SQLiteWriter:
             return f"a record with id {id!r} exists already; use update"
         return f"a record with id {id!r} exists already, but is {found[0]}; use another id"
 
-    def _entries(
-        self, rows: Sequence[Row], columns: Sequence[Sequence[object]], at: float
-    ) -> Iterator[tuple[object, ...]]:
-        """Yield the journal entries of new *rows*, whose records have these *columns*."""
-        salts = os.urandom(_SALT_BYTES * len(rows))
-        texts = entry_texts((each.record for each in rows), columns)
-        for number, (each, text) in enumerate(zip(rows, texts, strict=True)):
-            salt = salts[number * _SALT_BYTES : (number + 1) * _SALT_BYTES]
-            place = (each.row, at, "store", each.record.id, each.record.namespace, None, each.row)
-            yield self._chain(place, salt, text)
+    def _append(
+        self,
+        at: float,
+        places: Iterable[tuple[int, *tuple[object, ...]]],
+        texts: Iterable[str],
+        count: int,
+    ) -> None:
+        """Append *count* journal entries made *at* one time, from their first columns and texts."""
+        if count:
+            self._note_time(at)
+        salts, size = os.urandom(_SALT_BYTES * count), _SALT_BYTES
+        own = (salts[start : start + size] for start in range(0, len(salts), size))
+        self._connection.executemany(_ENTRY, map(self._chain, places, own, texts))
 
     def patch(self, row: int, record: MemoryRecord) -> None:
         self._connection.execute(_UPDATE, (row, self._head + 1, *to_values(record), row))
