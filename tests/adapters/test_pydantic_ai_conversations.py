@@ -176,8 +176,8 @@ def test_a_fork_and_a_deletion_at_once_lose_nothing(tmp_path: Path) -> None:
         forks = (f"f{number}" for number in count())
 
         class Overtaken(MemoryConversations):
-            def _only_in(self, head: Any) -> list[str]:
-                found = super()._only_in(head)
+            def _unshared_ids(self, head: Any) -> list[str]:
+                found = super()._unshared_ids(head)
                 if next(forks) == "f0":
                     now(MemoryConversations(two).fork("c", new_conversation_id="fork"))
                 return found

@@ -1,7 +1,8 @@
-"""Conversations of Pydantic AI, kept in a store: each message once, found by ``recall`` like all.
+"""Conversations of Pydantic AI, kept in a store: each message once, and found by ``recall``.
 
-A message is a record of its own. What the framework knows of a conversation is another one, which
-every save replaces by naming the one it read: who comes second gets a ``ConversationConflict``.
+Each message is a record. The framework's ``ConversationRecord`` is a record too, the head of the
+conversation. A save supersedes the head that the caller read; if a second caller has replaced the
+head in the meantime, the save raises ``ConversationConflict``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, check_stor
 from ..shared.extras import needs
 from ..shared.subclassing import on_base
 from ..shared.texts import storable
-from .spoken import spoken
+from .messages import spoken_texts
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -36,15 +37,16 @@ if TYPE_CHECKING:
 else:
     _Base = object  # see `subclassing`
 
-_GONE = {"value": "deleted", "expires_at": 0.0}
-"""What takes the place of a deleted conversation; nothing that has expired is ever read."""
+_TOMBSTONE = {"value": "deleted", "expires_at": 0.0}
+"""The fields of the record in place of a deleted head; an expired record is never read."""
 
 
 class MemoryConversations(_Base):
-    """A ``ConversationStore`` below *namespace* of a *store*, which stays open.
+    """A ``ConversationStore`` below *namespace* of a *store*; the store stays open.
 
-    A save is one transaction. So is ``delete``: the messages that no other conversation shares are
-    forgotten, and stay in the journal until erased. A run that failed is not saved.
+    A save is a transaction, and so is a ``delete``: messages of a single conversation are forgotten
+    with the conversation, and stay in the journal until erased. A failed run is not saved. A bad
+    *namespace* raises ``ValidationError``.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -59,19 +61,19 @@ class MemoryConversations(_Base):
         self._heads = f"{self.namespace}/heads"
 
     def namespace_of(self, scope: str | None = None) -> str:
-        """Return where the messages of the conversations saved with *scope* are, to recall them."""
+        """Return the namespace, for recalls, of the messages saved with *scope* (or without)."""
         place = f"{self.namespace}/messages"
         return place if scope is None else f"{place}/{segment(scope)}"
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        """Return what is known of a conversation, None if there is none."""
+        """Return the record of a conversation, None for an unknown conversation."""
         head = await asyncio.to_thread(self._head, conversation_id)
         return None if head is None else _record_of(head)
 
     async def read_records(
         self, *, scope: str | None = None, limit: int | None = None
     ) -> Sequence[ConversationRecord]:
-        """Return what is known of all conversations, or those of *scope*, last saved first."""
+        """Return the records of all conversations, or of *scope* only, last saved first."""
         heads = await asyncio.to_thread(self.store.all, namespace=self._heads)
         records = [_record_of(head) for head in heads]
         chosen = [record for record in records if scope is None or record.scope == scope]
@@ -84,21 +86,31 @@ class MemoryConversations(_Base):
         new_entries: Sequence[ConversationEntry] = (),
         expected_revision: str | None,
     ) -> None:
-        """Store what is known of a conversation, and its new messages: all of it or nothing."""
+        """Store the record and the new messages of a conversation in a transaction.
+
+        Raises ``ConversationConflict`` unless the stored revision is *expected_revision* (None: no
+        stored record) and the message ``record.head_id`` is stored or new.
+        """
         await finish_in_thread(self._write, record, new_entries, expected_revision)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        """Forget a conversation, and its messages where no other conversation has them."""
+        """Forget a conversation, and the messages that no second conversation shares.
+
+        Raises ``ConversationConflict`` unless the stored revision is *expected_revision*.
+        """
         await finish_in_thread(self._delete, conversation_id, expected_revision)
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
-        """Return a message."""
+        """Return a message; an unknown id raises ``NotFoundError``."""
         return (await self.read_history(entry_id, limit=1))[0]
 
     async def read_history(
         self, head_id: str | None, *, limit: int | None = None
     ) -> list[ConversationEntry]:
-        """Return the messages up to *head_id*, oldest first, or only the last *limit* of them."""
+        """Return the messages up to *head_id*, oldest first, or only the last *limit* messages.
+
+        An unknown id raises ``NotFoundError``.
+        """
         return await asyncio.to_thread(self._history, head_id, limit)
 
     def _write(
@@ -111,11 +123,11 @@ class MemoryConversations(_Base):
 
         head = self._head(record.conversation_id)
         origin = self._origin(record) if head is None else None
-        there = not record.head_id or record.head_id in {entry.id for entry in new_entries}
-        if _revision(head) != expected_revision or not (there or self._message(record.head_id)):
+        is_new = not record.head_id or record.head_id in {entry.id for entry in new_entries}
+        if _revision(head) != expected_revision or not (is_new or self._message(record.head_id)):
             raise ConversationConflict(record.conversation_id)
         items = [*self._items(record, new_entries), self._head_item(record, head)]
-        if origin is not None:  # so that nobody deletes what is forked meanwhile
+        if origin is not None:  # a new head of the origin makes a parallel delete try again
             same = {"namespace": self._heads, "key": origin.key, "value": origin.value}
             items.append({**same, "supersedes": origin.id})
         try:
@@ -131,12 +143,12 @@ class MemoryConversations(_Base):
         from pydantic_ai.conversation_store import ConversationConflict
 
         while (head := self._head(conversation_id)) and _revision(head) == expected_revision:
-            gone = {"namespace": self._heads, "supersedes": head.id, **_GONE}
-            messages = self._only_in(head)
+            gone = {"namespace": self._heads, "supersedes": head.id, **_TOMBSTONE}
+            messages = self._unshared_ids(head)
             try:
                 self.store.store_many([gone], forget=messages)
             except NotFoundError:
-                continue  # somebody saved it, or forked it, and it is another record now
+                continue  # a parallel save or fork has replaced the head
             return
         raise ConversationConflict(conversation_id)
 
@@ -147,9 +159,9 @@ class MemoryConversations(_Base):
         return None if record.forked_from is None else self._head(record.forked_from)
 
     def _head_item(self, record: ConversationRecord, head: MemoryRecord | None) -> dict[str, Any]:
-        """Return *record* to take the place of *head*, or that of nothing."""
+        """Return *record* as an item to store in place of *head*, or as the first head."""
         key = segment(record.conversation_id)
-        known = _adapter().dump_python(record, mode="json")
+        known = _record_adapter().dump_python(record, mode="json")
         item = {"namespace": self._heads, "key": key, "value": known}
         if head is not None:
             return item | {"supersedes": head.id}
@@ -163,7 +175,7 @@ class MemoryConversations(_Base):
 
         thread = storable(record.conversation_id, MAX_LABEL)
         for entry in entries:
-            said = list(spoken([entry.message]))
+            said = list(spoken_texts([entry.message]))
             (message,) = json.loads(ModelMessagesTypeAdapter.dump_json([entry.message]))
             yield {
                 "id": self._id(entry.id),
@@ -181,7 +193,7 @@ class MemoryConversations(_Base):
         return None if entry_id is None else self.store.get(self._id(entry_id))
 
     def _messages(self, entry_id: str | None) -> Iterator[MemoryRecord]:
-        """Yield a message and those before it, newest first."""
+        """Yield a message and all messages before, newest first."""
         while entry_id is not None:
             message = self._message(entry_id)
             if message is None:
@@ -194,18 +206,18 @@ class MemoryConversations(_Base):
         from pydantic_ai.messages import ModelMessagesTypeAdapter
 
         values = [message.value for message in islice(self._messages(head_id), limit)][::-1]
-        told = json.dumps([value["message"] for value in values])
+        history = json.dumps([value["message"] for value in values])
         return [
             ConversationEntry(id=value["id"], parent_id=value["parent_id"], message=message)
             for value, message in zip(
-                values, ModelMessagesTypeAdapter.validate_json(told), strict=True
+                values, ModelMessagesTypeAdapter.validate_json(history), strict=True
             )
         ]
 
-    def _only_in(self, head: MemoryRecord) -> list[str]:
-        """Return the ids of the messages that no other conversation has.
+    def _unshared_ids(self, head: MemoryRecord) -> list[str]:
+        """Return the ids of the messages that the conversation shares with no second conversation.
 
-        Forks share messages with others; the rest has only what it wrote itself.
+        Only a fork can share messages, with the conversations that wrote the messages.
         """
         own = self._all_messages(head.value)
         writers = {message.thread for message in own.values()}
@@ -217,10 +229,10 @@ class MemoryConversations(_Base):
         return list(own)
 
     def _all_messages(self, head: Mapping[str, Any]) -> dict[str, MemoryRecord]:
-        """Return the messages of a conversation and of the branches it left, by id."""
+        """Return the messages of a conversation and of the left branches, by id."""
         found: dict[str, MemoryRecord] = {}
         for tip in [head["head_id"], *head["branches"]]:
-            with suppress(NotFoundError):  # somebody forgot one of them
+            with suppress(NotFoundError):  # a message may be forgotten
                 for message in self._messages(tip):
                     if message.id in found:
                         break
@@ -251,11 +263,11 @@ def _revision(head: MemoryRecord | None) -> str | None:
 
 
 def _record_of(head: MemoryRecord) -> ConversationRecord:
-    return _adapter().validate_python(head.value)
+    return _record_adapter().validate_python(head.value)
 
 
 @cache
-def _adapter() -> TypeAdapter[ConversationRecord]:
+def _record_adapter() -> TypeAdapter[ConversationRecord]:
     from pydantic import TypeAdapter
     from pydantic_ai.conversation_store import ConversationRecord
 

@@ -1,4 +1,4 @@
-"""A capability that shows the model recalled memories, and remembers the words of each run."""
+"""A capability: show the model recalled memories, and remember the words of each run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..shared.extras import needs
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.subclassing import on_base
 from ..shared.turns import thread_name, turn
-from .spoken import is_prompt, prompt_text, spoken, without_tools
+from .messages import drop_tool_prompts, is_prompt, prompt_text, spoken_texts
 
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
@@ -47,13 +47,13 @@ _logger: Final = logging.getLogger(__name__)
 class MemoryRecall(_Base):
     """Show the model the memories that the question recalls, and remember the words of each run.
 
-    The best *k* memories of *namespace* that score at least *min_score*, and that the conversation
-    does not hold already, stand in front of the question in each request of a run, and in no
-    history: as many as fit into *budget_tokens*, as *count_tokens* counts (default: an estimate).
-    With *remember*, a namespace, the words of users and the model are stored there after a run, and
-    only the user's words after a run that failed. Both namespaces may be functions of the
-    ``RunContext``; a run without a namespace to recall from raises ``ValidationError``. A store
-    that fails is logged, and the run goes on.
+    The best *k* memories of *namespace* with a score of at least *min_score* stand in front of the
+    question in each request of a run: as many as fit into *budget_tokens*, as *count_tokens* counts
+    the tokens (default: an estimate). Texts in the conversation are not shown again, and no history
+    holds the memories. *remember* is a namespace for the words of users and the model after each
+    run; after a failed run, only the user's words are stored. Both namespaces may be functions of
+    the ``RunContext``; a run without a namespace to recall from raises ``ValidationError``, and so
+    do bad settings. A failing store is logged, and the run goes on.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -83,7 +83,7 @@ class MemoryRecall(_Base):
         self._known: dict[str, Packed] = {}
 
     async def for_run(self, ctx: RunContext[Any]) -> Self:
-        """Return a copy that recalls for one run, once for each question."""
+        """Return a copy for a single run; the copy recalls once for each question."""
         made = copy.copy(self)
         made._known = {}
         return made
@@ -95,12 +95,12 @@ class MemoryRecall(_Base):
         request_context: ModelRequestContext,
         handler: WrapModelRequestHandler,
     ) -> ModelResponse:
-        """Put the recalled memories in front of the last question, in this request only."""
+        """Put the recalled memories in front of the last question, in the request only."""
         messages = list(request_context.messages)
-        place, query = _question([without_tools(message, ctx.prompt) for message in messages])
+        place, query = _question([drop_tool_prompts(message, ctx.prompt) for message in messages])
         if query not in self._known:
             scope = check_scope(self.namespace(ctx)) if callable(self.namespace) else None
-            said = {text.strip() for _, text in spoken(messages)}
+            said = {text.strip() for _, text in spoken_texts(messages)}
             self._known[query] = await self._recalling.asafely(query, said, namespace=scope)
         if block := self._known[query].text:
             messages[place] = _with_block(cast("ModelRequest", messages[place]), block)
@@ -110,14 +110,14 @@ class MemoryRecall(_Base):
     async def after_run(
         self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
     ) -> AgentRunResult[Any]:
-        """Remember the words of the run where ``remember`` says."""
+        """Remember the words of the run in the namespace ``remember``."""
         await self._add(ctx, result.new_messages())
         return result
 
     async def on_run_error(
         self, ctx: RunContext[Any], *, error: BaseException
     ) -> AgentRunResult[Any]:
-        """Remember the user's words where ``remember`` says; raise *error*."""
+        """Remember the user's words in the namespace ``remember``; raise *error*."""
         from pydantic_ai.messages import ModelRequest, UserPromptPart
 
         if ctx.prompt is not None:
@@ -129,10 +129,10 @@ class MemoryRecall(_Base):
         if self.remember is None:
             return
         place = self.remember(ctx) if callable(self.remember) else self.remember
-        new = [without_tools(message, ctx.prompt) for message in messages]
+        new = [drop_tool_prompts(message, ctx.prompt) for message in messages]
         turns = [
             turn(text, author, f"{ctx.run_id} {number}")
-            for number, (author, text) in enumerate(spoken(new))
+            for number, (author, text) in enumerate(spoken_texts(new))
         ]
         thread = thread_name(ctx.conversation_id)
         try:
@@ -142,7 +142,7 @@ class MemoryRecall(_Base):
 
 
 def _question(messages: list[ModelMessage]) -> tuple[int, str]:
-    """Return where the last prompt of a user stands, and its text."""
+    """Return the index of the message with a user's last prompt, and the text; 0 and "" without."""
     for place in reversed(range(len(messages))):
         asked = [part for part in messages[place].parts if is_prompt(part)]
         if asked:
@@ -151,7 +151,7 @@ def _question(messages: list[ModelMessage]) -> tuple[int, str]:
 
 
 def _with_block(message: ModelRequest, block: str) -> ModelRequest:
-    """Return *message* with *block* in front of its last prompt."""
+    """Return *message* with *block* in front of the last prompt."""
     from pydantic_ai.messages import UserPromptPart
 
     parts: list[ModelRequestPart] = list(message.parts)

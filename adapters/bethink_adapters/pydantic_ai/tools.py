@@ -1,6 +1,7 @@
-"""Two tools with which a model searches a memory, and writes to it, by itself.
+"""Two tools for a model: search the memory, and write to the memory.
 
-Pydantic AI reads the types of a tool's arguments, so here annotations are what they say.
+Pydantic AI evaluates the annotations of a tool's arguments, so the module has no
+``from __future__ import annotations``.
 """
 
 from collections.abc import Callable
@@ -25,8 +26,9 @@ def memory_tools(
 ) -> "FunctionToolset[Any]":
     """Return a toolset of ``recall`` (at most *k* memories) and ``remember``.
 
-    The model cannot choose the *namespace*: that is a name, or a function of the ``RunContext``. A
-    store that fails is told to the model.
+    *namespace* is a name, or a function of the ``RunContext``; the model cannot choose the
+    namespace. *id* is the toolset's id. Errors of the store are reported to the model. A bad
+    *namespace* or *k* raises ``ValidationError``.
     """
     with needs("pydantic-ai-slim", "pydantic-ai"):
         from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
@@ -36,14 +38,14 @@ def memory_tools(
     def recall(ctx: RunContext[Any], query: str) -> str:
         """Search the long-term memory for what is known about something."""
         try:
-            return recalling.answer(query, namespace=_at(place, ctx))
+            return recalling.answer(query, namespace=_namespace_for(place, ctx))
         except BethinkError as error:
             raise ModelRetry(f"The memory failed, go on without it: {error}") from error
 
     async def remember(ctx: RunContext[Any], content: str) -> str:
         """Keep one fact, in a sentence that makes sense by itself, in the long-term memory."""
         try:
-            await finish_in_thread(store.store, content, namespace=_at(place, ctx))
+            await finish_in_thread(store.store, content, namespace=_namespace_for(place, ctx))
         except BethinkError as error:
             raise ModelRetry(f"The memory failed, go on without it: {error}") from error
         return "Remembered."
@@ -52,5 +54,5 @@ def memory_tools(
     return FunctionToolset(tools, id=id)
 
 
-def _at(place: str | Callable[[Any], str], ctx: Any) -> str:
+def _namespace_for(place: str | Callable[[Any], str], ctx: Any) -> str:
     return check_namespace(place(ctx)) if callable(place) else place

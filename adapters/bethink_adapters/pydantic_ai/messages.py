@@ -1,4 +1,4 @@
-"""What the messages of Pydantic AI say in words, and who says it."""
+"""The prompts and the spoken texts in the messages of Pydantic AI."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 def is_prompt(
     part: ModelRequestPart | ModelResponsePart,
 ) -> TypeGuard[UserPromptPart | SpeechPart]:
-    """Tell whether *part* of a message is what a user wrote or, in newer releases, spoke."""
+    """Return whether *part* of a message holds a user's words, written or (newer) spoken."""
     if part.part_kind == "speech":
         return part.speaker == "user"
     return part.part_kind == "user-prompt"
 
 
 def prompt_text(part: UserPromptPart | SpeechPart) -> str:
-    """Return the words of a prompt, without its images and files."""
+    """Return the words of a prompt, without images and files."""
     if isinstance(part.content, str):
         return part.content
     texts = (
@@ -35,10 +35,10 @@ def prompt_text(part: UserPromptPart | SpeechPart) -> str:
     return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
-def without_tools(message: ModelMessage, prompt: Any) -> ModelMessage:
-    """Return *message* without the prompts that tools wrote: those beside what they returned.
+def drop_tool_prompts(message: ModelMessage, prompt: Any) -> ModelMessage:
+    """Return *message* without the prompts that tools wrote.
 
-    There a user writes none but the *prompt* of the run.
+    In a message with results of tools, only *prompt*, the prompt of the run, is a user's.
     """
     from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
 
@@ -47,12 +47,15 @@ def without_tools(message: ModelMessage, prompt: Any) -> ModelMessage:
     parts = message.parts
     if not any(isinstance(part, ToolReturnPart) for part in parts):
         return message
-    ours = [p for p in parts if not isinstance(p, UserPromptPart) or p.content == prompt]
-    return replace(message, parts=ours)
+    kept = [p for p in parts if not isinstance(p, UserPromptPart) or p.content == prompt]
+    return replace(message, parts=kept)
 
 
-def spoken(messages: Iterable[ModelMessage]) -> Iterator[tuple[str, str]]:
-    """Yield who says what in *messages*: users and the model; tools and instructions do not."""
+def spoken_texts(messages: Iterable[ModelMessage]) -> Iterator[tuple[str, str]]:
+    """Yield author ("user" or "assistant") and text of the words of users and the model.
+
+    Results of tools, instructions and blank texts are left out.
+    """
     for message in messages:
         for part in message.parts:
             if is_prompt(part):
