@@ -12,13 +12,12 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
 from ..errors import StorageError
-from ..model.namespaces import EVERYWHERE, Scope, Subtree
+from ..model.namespaces import Scope
 from ..model.port import Backend, Changes, Loading, Row
 from ..model.records import MemoryRecord
 from .access_buffer import AccessBuffer
@@ -208,7 +207,7 @@ class ResidentIndex:
         )
         seen_by = defaultdict[Scope, list[Row]](list)
         for row in self.touches.counted(changes.live if affected else (), changes.head):
-            for scope in _scopes_with(row.record.namespace):
+            for scope in self._scopes.containing(row.record.namespace):
                 seen_by[scope].append(row)
         gone = changes.rows.difference(row.row for row in changes.live)
         for index in affected:
@@ -222,9 +221,10 @@ class ResidentIndex:
         self._make_room(affected)
 
     def _covering(self, namespaces: Iterable[str]) -> list[ScopeIndex]:
-        """Return the resident scopes that contain any of *namespaces*."""
-        scopes = {scope for namespace in namespaces for scope in _scopes_with(namespace)}
-        return self._scopes.among(scopes)
+        """Return the resident indexes of the scopes that contain any of *namespaces*."""
+        containing = self._scopes.containing
+        scopes = {scope for namespace in namespaces for scope in containing(namespace)}
+        return [self._scopes.indexes[scope] for scope in scopes]
 
     def _make_room(self, changed: Iterable[ScopeIndex] = ()) -> None:
         """Drop scopes beyond the bound, but remember the unsaved parts."""
@@ -245,11 +245,3 @@ def _keep_pages() -> None:
     memories.
     """
     np.empty(_FREED_BYTES, dtype=np.uint8)
-
-
-@lru_cache(maxsize=4096)
-def _scopes_with(namespace: str) -> tuple[Scope, ...]:
-    """Return every scope that contains *namespace*."""
-    steps = namespace.split("/")
-    paths = ("/".join(steps[:end]) for end in range(1, len(steps) + 1))
-    return (EVERYWHERE, namespace, *map(Subtree, paths))

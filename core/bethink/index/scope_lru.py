@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
-from ..model.namespaces import Scope
+from ..model.namespaces import EVERYWHERE, Scope, Subtree, covers
 from .scope import ScopeIndex
 
 MAX_RESIDENT: Final = 1 << 30
@@ -21,12 +22,14 @@ class ScopeLRU:
     def __init__(self, most: int | None = MAX_RESIDENT) -> None:
         self._most = most
         self.indexes: dict[Scope, ScopeIndex] = {}
+        self._unions = set[Scope]()  # the scopes of several namespaces among the indexes
         self._counted: dict[Scope, int] = {}
         self._bytes = 0
 
-    def among(self, scopes: Iterable[Scope]) -> list[ScopeIndex]:
-        """Return the resident indexes among *scopes*."""
-        return [self.indexes[scope] for scope in scopes if scope in self.indexes]
+    def containing(self, namespace: str) -> list[Scope]:
+        """Return the resident scopes that contain *namespace*."""
+        single = [scope for scope in _single_scopes(namespace) if scope in self.indexes]
+        return single + [scope for scope in self._unions if covers(scope, namespace)]
 
     def get(self, scope: Scope) -> ScopeIndex | None:
         """Return the index of *scope* if resident, and make the index the most recent."""
@@ -49,6 +52,8 @@ class ScopeLRU:
             self._count(self._last)
         self.indexes.pop(index.scope, None)
         self.indexes[index.scope] = index
+        if isinstance(index.scope, tuple):
+            self._unions.add(index.scope)
 
     def evict(self, changed: Iterable[ScopeIndex] = ()) -> list[ScopeIndex]:
         """Drop and return the indexes beyond the bound; *changed* indexes are measured again."""
@@ -63,9 +68,18 @@ class ScopeLRU:
     def drop(self, index: ScopeIndex) -> None:
         """Let go of an index."""
         del self.indexes[index.scope]
+        self._unions.discard(index.scope)
         self._bytes -= self._counted.pop(index.scope, 0)
 
     def _count(self, index: ScopeIndex) -> None:
         taken = index.nbytes
         self._bytes += taken - self._counted.get(index.scope, 0)
         self._counted[index.scope] = taken
+
+
+@lru_cache(maxsize=4096)
+def _single_scopes(namespace: str) -> tuple[Scope, ...]:
+    """Return every scope that contains *namespace*, unions of scopes aside."""
+    steps = namespace.split("/")
+    paths = ("/".join(steps[:end]) for end in range(1, len(steps) + 1))
+    return (EVERYWHERE, namespace, *map(Subtree, paths))

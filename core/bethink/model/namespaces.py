@@ -7,6 +7,7 @@ segments only: ``Subtree("a")`` covers ``a`` and ``a/b``, never ``ab``.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 from urllib.parse import quote, unquote
@@ -42,7 +43,8 @@ class Everywhere:
 
 
 EVERYWHERE: Final = Everywhere()
-Scope: TypeAlias = str | Subtree | Everywhere
+Scope: TypeAlias = str | Subtree | Everywhere | Collection[str | Subtree]
+"""A namespace, a subtree, all namespaces, or several namespaces and subtrees."""
 
 
 def check_namespace(name: object) -> str:
@@ -50,7 +52,9 @@ def check_namespace(name: object) -> str:
     if not isinstance(name, str):
         raise ValidationError(f"namespace must be a str, not {type(name).__name__}")
     if not all(name.split("/")):
-        raise ValidationError(f"namespace {name!r} has an empty segment")
+        raise ValidationError(
+            f"namespace {name!r} has an empty segment; segment({name!r}) quotes any text"
+        )
     if _UNSAFE.search(name):
         raise ValidationError(
             f"namespace {name!r} holds a control character; quote it with segment()"
@@ -61,17 +65,22 @@ def check_namespace(name: object) -> str:
 
 
 def check_scope(scope: object) -> Scope:
-    """Return *scope*: a namespace, a ``Subtree`` or ``EVERYWHERE``; refuse any other value.
+    """Return *scope*; refuse a value that is no scope.
 
-    ``None`` never means all namespaces.
+    ``None`` never means all namespaces. Several namespaces and subtrees give a sorted tuple.
     """
     if isinstance(scope, Subtree | Everywhere):
         return scope
     if scope is None:
         raise ValidationError("namespace must not be None; to see all namespaces pass EVERYWHERE")
+    if isinstance(scope, list | tuple | set | frozenset) and scope:
+        each = {one if isinstance(one, Subtree) else check_namespace(one) for one in scope}
+        return each.pop() if len(each) == 1 else tuple(sorted(each, key=repr))
     if not isinstance(scope, str):
-        kind = type(scope).__name__
-        raise ValidationError(f"namespace must be a str, a Subtree or EVERYWHERE, not {kind}")
+        kind = "an empty list" if isinstance(scope, Collection) else type(scope).__name__
+        raise ValidationError(
+            f"namespace must be a str, a Subtree, EVERYWHERE or a list of namespaces, not {kind}"
+        )
     return check_namespace(scope)
 
 
@@ -79,6 +88,8 @@ def covers(scope: Scope, namespace: str) -> bool:
     """Return whether *scope* contains *namespace*."""
     if isinstance(scope, Subtree):
         return namespace == scope.path or namespace.startswith(scope.path + "/")
+    if isinstance(scope, tuple):
+        return any(covers(each, namespace) for each in scope)
     return scope is EVERYWHERE or scope == namespace
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from bethink.index.scope import ScopeIndex
 from bethink.index.scope_lru import ScopeLRU
-from bethink.model.namespaces import Scope
+from bethink.model.namespaces import EVERYWHERE, Scope, Subtree
 
 from .shelf import Shelf
 
@@ -50,7 +50,7 @@ def test_without_a_bound_everything_stays() -> None:
 
 def test_what_has_changed_is_counted_anew() -> None:
     residents = filled(3 * EMPTY, "a", "b", "c")
-    (grown,) = residents.among(["b", "x"])
+    grown = residents.indexes["b"]
     assert gone(residents, grown) == []
     grown.vectors["v"] = grown.vectors[""].__class__(8, 10 * EMPTY)
     assert gone(residents, grown) == ["a", "b"]
@@ -58,8 +58,15 @@ def test_what_has_changed_is_counted_anew() -> None:
 
 def test_what_the_one_in_use_came_to_take_is_counted_when_another_is_used() -> None:
     residents = filled(3 * EMPTY, "a", "b", "c")
-    (used,) = residents.among(["c"])
+    used = residents.indexes["c"]
     used.vectors["v"] = used.vectors[""].__class__(8, 10 * EMPTY)
     assert gone(residents) == []
     residents.get("b")
     assert gone(residents) == ["a", "c"]
+
+
+def test_the_scopes_that_contain_a_namespace() -> None:
+    residents = filled(None, "a", "a/b", Subtree("a"), EVERYWHERE, ("a/b", "c"), Subtree("c"))
+    assert residents.containing("a/b") == [EVERYWHERE, "a/b", Subtree("a"), ("a/b", "c")]
+    residents.drop(residents.indexes["a/b", "c"])
+    assert residents.containing("c") == [EVERYWHERE, Subtree("c")]

@@ -79,6 +79,24 @@ def test_a_subtree_covers_whole_segments_only(namespace: str, covered: bool) -> 
     assert covers(EVERYWHERE, namespace)
 
 
+def test_several_scopes_cover_what_each_covers() -> None:
+    scope = check_scope(["a", Subtree("b"), "a"])
+    assert [covers(scope, name) for name in ("a", "a/x", "b", "b/x", "c")] == [1, 0, 1, 1, 0]
+    assert scope == check_scope({Subtree("b"), "a"})
+    assert check_scope(["a"]) == "a"
+
+
+@pytest.mark.parametrize("scope", [[], [None], [["a"]], [EVERYWHERE], ["a//b"], [3], {"a": 1}])
+def test_a_list_of_scopes_holds_namespaces_and_subtrees(scope: Any) -> None:
+    with pytest.raises(ValidationError):
+        check_scope(scope)
+
+
+def test_a_path_with_an_empty_segment_names_segment() -> None:
+    with pytest.raises(ValidationError, match=r"segment\('/home/ann/api'\)"):
+        check_namespace("/home/ann/api")
+
+
 def test_a_name_covers_itself_only() -> None:
     assert covers("a", "a")
     assert not covers("a", "a/b")
@@ -92,10 +110,14 @@ def test_everywhere_is_one_and_stays_one() -> None:
 names = st.lists(st.sampled_from(["a", "b", "ab", "a0", "a.", "é", " ", "\U0001f600", "\uffff"]))
 
 
+paths = names.filter(bool).map("/".join)
+scopes = paths | paths.map(Subtree)
+
+
 @pytest.mark.slow
-@given(st.lists(names.filter(bool).map("/".join), min_size=1, max_size=8), names.filter(bool))
-def test_storage_and_covers_agree_on_every_subtree(spaces: list[str], path: list[str]) -> None:
-    scope = Subtree("/".join(path))
+@given(st.lists(paths, min_size=1, max_size=8), paths.map(Subtree) | st.lists(scopes, min_size=1))
+def test_storage_and_covers_agree_on_every_scope(spaces: list[str], scope: Any) -> None:
+    scope = check_scope(scope)
     with MemoryStore() as store:
         store.store_many({"content": "a cat", "namespace": space} for space in spaces)
         expected = [space for space in spaces if covers(scope, space)]

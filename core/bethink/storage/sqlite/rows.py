@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from operator import attrgetter, is_, itemgetter
 from typing import Any, Final
 
@@ -155,6 +156,9 @@ def scope_sql(scope: Scope) -> tuple[str, tuple[Any, ...]]:
     if isinstance(scope, Subtree):
         inside = "(namespace = ? OR (namespace > ? AND namespace < ?))"
         return inside, (scope.path, *below(scope.path))
+    if isinstance(scope, tuple):
+        inside, parameters = zip(*map(scope_sql, scope), strict=True)
+        return f"({' OR '.join(inside)})", tuple(chain.from_iterable(parameters))
     return "1", ()
 
 
