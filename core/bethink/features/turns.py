@@ -195,7 +195,7 @@ def align(
         return [min(at, len(known) - 1) if at < old else None for at in range(len(given))]
     size, asked = len(known), _last_question(known, models)
     again, anew = _overlap(known, given), _overlap(known[: asked + 1], given)
-    if anew is not None and (again is None or asked + 1 - anew > size - again):
+    if anew is not None and (again is None or asked + 1 - max(anew, 0) > size - max(again, 0)):
         answers = _answers_anew(known, given, anew, asked)
         if answers:
             places = enumerate(_places(anew, given))
@@ -213,10 +213,11 @@ def _places(start: int, given: Sequence[Said]) -> range:
 def _overlap(known: Sequence[Said | None], given: Sequence[Said]) -> int | None:
     """Return the index in *known* of the first given turn, if *given* holds the known end.
 
-    The index is negative if *given* begins earlier. Of several, return the least: most is known.
+    The index is negative if *given* begins earlier. Of several, return the index with the most
+    shared turns, and then with the fewest given turns before the known turns.
     """
     size = len(known)
-    for start in range(size - len(given), size):
+    for start in sorted(range(size - len(given), size), key=lambda at: (max(at, 0), -at)):
         shared = range(max(start, 0), size)
         same = all(known[at] is None or known[at] == given[at - start] for at in shared)
         if same and any(known[at] is not None for at in shared):

@@ -88,6 +88,12 @@ def test_a_different_answer_to_the_last_question_supersedes(store: MemoryStore) 
     assert [record.content for record in store.all(state="superseded")] == ["2"]
 
 
+def test_a_question_asked_again_and_answered_differently_is_a_new_turn(store: MemoryStore) -> None:
+    say(store, Q1, A1)
+    say(store, Q1, A1, Q1, ("bot", "one"), old=2)
+    assert texts(store) == ["one?", "1", "one?", "one"]
+
+
 def test_parallel_runs_of_a_conversation_add_each_turn_once(store: MemoryStore) -> None:
     say(store, Q1, A1)
     say(store, Q1, A1, Q2)
@@ -253,6 +259,17 @@ def test_the_end_of_the_known_conversation_is_never_new(
 ) -> None:
     start = data.draw(st.integers(0, len(known) - 1))
     assert added(known, known[start:]) == 0
+
+
+@given(st.lists(said, min_size=1), st.lists(said), st.data())
+def test_what_follows_the_known_conversation_is_new_whatever_was_erased(
+    conversation: list[tuple[str, str]], new: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    places = range(len(conversation))
+    erased = data.draw(st.sets(st.sampled_from(places), max_size=len(conversation) - 1))
+    known = [None if at in erased else conversation[at] for at in places]
+    given = align(known, [*conversation, *new], models={"bot"}, old=len(conversation))
+    assert given == [*places, *[None] * len(new)]
 
 
 @given(st.lists(said, unique=True, min_size=1, max_size=6), st.integers(1, 3))
