@@ -199,13 +199,16 @@ class MemoryService(_Base):
 
     def _forget_rewound(self, events: Sequence[Event], namespace: str, thread: str | None) -> None:
         """Forget the known turns from each rewound invocation up to the rewind in *events*."""
-        for event in events:
+        for place, event in enumerate(events):
             if invocation := _rewinds_to(event):
+                came = [each.invocation_id for each in events[:place]]
+                since = came[came.index(invocation) :] if invocation in came else ()
+                rewound = {invocation, *since}
                 where = {"thread": thread, "occurred_at": {"$lte": event.timestamp}}
                 known = self.store.all(namespace=namespace, where=where)
-                came = [_value(record).get("invocation") for record in known]
-                if invocation in came:
-                    gone = known[came.index(invocation) :]
+                found = [_value(record).get("invocation") in rewound for record in known]
+                if any(found):  # the first turns may have no words, or may be erased
+                    gone = known[found.index(True) :]
                     self.store.forget([record.id for record in gone])
 
 

@@ -259,14 +259,15 @@ def rewound(to: str, at: float) -> Event:
     return Event(id="r", author="user", timestamp=at, invocation_id="rewinding", actions=actions)
 
 
+def turn(number: int, text: str) -> Event:
+    event = said(text, f"e{number}", at=float(number))
+    event.invocation_id = f"i{number}"
+    return event
+
+
 @needs_rewinds
 @pytest.mark.parametrize("whole", [True, False])
 def test_rewound_turns_are_forgotten(store: MemoryStore, whole: bool) -> None:
-    def turn(number: int, text: str) -> Event:
-        event = said(text, f"e{number}", at=float(number))
-        event.invocation_id = f"i{number}"
-        return event
-
     first, second = turn(1, "My cat."), turn(2, "My dog.")
     service = taken_in(store, session(first, second))
     again = [rewound("i2", 3.0), turn(4, "My bird.")]
@@ -274,6 +275,15 @@ def test_rewound_turns_are_forgotten(store: MemoryStore, whole: bool) -> None:
     for _ in range(2):
         asyncio.run(service.add_session_to_memory(session(*new)))
     assert sorted(texts(found(service, "my cat dog bird"))) == ["My bird.", "My cat."]
+
+
+@needs_rewinds
+def test_a_rewind_to_an_erased_turn_forgets_the_later_turns(store: MemoryStore) -> None:
+    events = [turn(1, "My cat."), turn(2, "My dog."), turn(3, "My bird.")]
+    service = taken_in(store, session(*events))
+    store.erase(namespace=EVERYWHERE, where={"occurred_at": 2.0})
+    asyncio.run(service.add_session_to_memory(session(*events, rewound("i2", 4.0))))
+    assert texts(found(service, "my cat dog bird")) == ["My cat."]
 
 
 @needs_rewinds
