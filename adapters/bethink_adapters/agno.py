@@ -8,7 +8,8 @@
 Words are remembered as said: no model decides about learning. Agno hands a question over during
 the run, so an answer is remembered with the next turn, from the session's history; with
 ``post_hooks=[machine.capture_hook()]`` the last answer is, too. Known turns stay once. The user's
-words of a run that failed are remembered.
+words of a run that failed are remembered. Mark examples among the ``additional_input`` of an agent
+with ``add_to_agent_memory=False``: without the mark, examples count as words.
 
 Recalled memories stand in the system prompt. Agno keeps the prompt with the run and shows the
 prompt to no other run.
@@ -19,6 +20,7 @@ Runs on agno 2.8.4 to 3.1.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from typing import Any, Final
@@ -39,6 +41,20 @@ from .shared.turns import thread_name, turn
 _logger: Final = logging.getLogger(__name__)
 
 _SPEAKERS: Final = ("user", "assistant")
+_NOTICE: Final = re.compile(
+    r"The tool call above generated the attached media\.|Take note of the following content"
+    r"|<current_task_state>\n.*",
+    re.DOTALL,
+)
+"""The texts of Agno's own messages in the name of the user."""
+
+_ADDED: Final = re.compile(
+    r"\n\n(?:Use the following references from the knowledge base if it helps:\n<references>"
+    r"|<additional context>)\n.*</(?:references|additional context)>$",
+    re.DOTALL,
+)
+"""The knowledge and the dependencies that Agno adds to a user's words."""
+
 _INSTRUCTIONS: Final = (
     "You have a long-term memory. Use `recall` to look up what is known before you ask, and "
     "`remember` to keep what will matter in later conversations."
@@ -202,9 +218,11 @@ def _is_kept(message: object) -> bool:
 
 
 def _text(message: object) -> str:
-    """Return the words of *message*, a text or a list of parts."""
+    """Return the words of *message*, a text or a list of parts, without Agno's own words."""
     content = _field(message, "content")
-    if not isinstance(content, list):
-        return content.strip() if isinstance(content, str) else ""
-    texts = (part.get("text") if isinstance(part, Mapping) else part for part in content)
-    return "\n".join(text for text in texts if isinstance(text, str)).strip()
+    parts = content if isinstance(content, list) else [content]
+    texts = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
+    text = "\n".join(text for text in texts if isinstance(text, str)).strip()
+    if _field(message, "role") != "user":
+        return text
+    return "" if _NOTICE.fullmatch(text) else _ADDED.sub("", text)

@@ -19,9 +19,11 @@ from agno.agent import Agent
 from agno.db.in_memory import InMemoryDb
 from agno.learn import LearningMachine
 from agno.learn.stores.protocol import LearningStore
+from agno.media import Image
 from agno.models.base import Model
 from agno.models.message import Message
 from agno.models.response import ModelResponse
+from agno.tools.function import ToolResult
 
 from bethink import EVERYWHERE, MemoryStore, StoreClosedError, ValidationError
 from bethink.features.packing.layout import INTRODUCTION
@@ -239,6 +241,32 @@ def test_only_words_of_people_and_models_are_remembered(store: MemoryStore) -> N
     ]
     MemoryLearning(store).process(said, user_id="ann")
     assert contents(store, EVERYWHERE) == ["Look:\na cat"]
+
+
+def picture() -> ToolResult:
+    """Return a picture of a cat."""
+    return ToolResult(content="A cat.", images=[Image(content=b"x")])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"add_knowledge_to_context": True, "knowledge_retriever": lambda **_: [{"content": "Doc"}]},
+        {"add_dependencies_to_context": True, "dependencies": {"tier": "gold"}},
+        {"tools": [picture]},
+    ],
+    ids=["knowledge", "dependencies", "pictures of a tool"],
+)
+def test_what_agno_adds_to_the_words_of_a_user_is_not_remembered(
+    store: MemoryStore, options: dict[str, Any]
+) -> None:
+    call = {"name": "picture", "arguments": "{}"}
+    replies = (call, "Noted.") if "tools" in options else ("Noted.",)
+    memory = MemoryLearning(store)
+    agent, _ = agent_with(memory, *replies, **options)
+    ran = agent.run("I have a cat.", user_id="ann", session_id="s")
+    memory.process(ran.messages or [], user_id="ann", session_id="s")
+    assert contents(store, EVERYWHERE) == ["I have a cat.", "Noted."]
 
 
 def test_a_run_without_a_user_remembers_nothing_unless_all_share(
