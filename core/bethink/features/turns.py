@@ -202,7 +202,7 @@ def align(
             return [at if 0 <= at <= asked or number in answers else None for number, at in places]
     if again is not None:
         return [at if 0 <= at < size else None for at in _places(again, given)]
-    return _match_by_count(known, given)
+    return _match_by_count(known, given, old)
 
 
 def _places(start: int, given: Sequence[Said]) -> range:
@@ -250,8 +250,10 @@ def _answers_anew(
     return anew if any(given[number] != known[number + start] for number in anew) else set()
 
 
-def _match_by_count(known: Sequence[Said | None], given: Sequence[Said]) -> list[int | None]:
-    """Match turns by number of occurrences, if enough turns are in common; else all are new.
+def _match_by_count(
+    known: Sequence[Said | None], given: Sequence[Said], old: int
+) -> list[int | None]:
+    """Match turns by number of occurrences, if enough turns are in common; else the *old* turns.
 
     Enough are most of the given turns, or two at the beginning of both with a new turn behind. A
     turn without a match before the last match is known, too, as long as known erased turns are
@@ -265,7 +267,7 @@ def _match_by_count(known: Sequence[Said | None], given: Sequence[Said]) -> list
     matched = [number for number, at in enumerate(found) if at is not None]
     begins_alike = len(given) > 2 and list(known[:2]) == list(given[:2])
     if not begins_alike and len(matched) < max(_MIN_SHARED_TURNS, (len(given) + 1) // 2):
-        return [None] * len(given)
+        return [at if number < old else None for number, at in enumerate(found)]
     for number in range(matched[-1]):
         if found[number] is None and left:
             found[number] = left.pop(0)

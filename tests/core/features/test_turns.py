@@ -81,6 +81,14 @@ def test_a_new_turn_is_remembered_however_often_it_was_said(store: MemoryStore) 
     assert store.count() == 5
 
 
+def test_turns_of_the_history_are_known_without_the_later_turns(store: MemoryStore) -> None:
+    say(store, Q1, A1, Q2, A2)
+    turns = [Turn("one?", "ann", is_old=True), Turn("1", "bot", is_old=True)]
+    turns.append(Turn("three?", "ann", is_new=True))
+    add_turns(store, turns, namespace="default", thread="t")
+    assert texts(store) == ["one?", "1", "two?", "2", "three?"]
+
+
 def test_a_different_answer_to_the_last_question_supersedes(store: MemoryStore) -> None:
     say(store, Q1, A1, Q2, A2)
     say(store, Q1, A1, Q2, ("bot", "two"))
