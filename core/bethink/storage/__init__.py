@@ -9,9 +9,10 @@ from ..errors import ValidationError
 from ..model import fields
 from ..model.port import Backend
 from .anchors import Anchor, FileAnchor
+from .folders import make_folder, replace_file
 from .past import PastBackend
 
-__all__ = ["Anchor", "FileAnchor", "PastBackend", "open_backend"]
+__all__ = ["Anchor", "FileAnchor", "PastBackend", "make_folder", "open_backend", "replace_file"]
 
 MIN_KEY_BYTES: Final = 16
 """The shortest integrity key."""

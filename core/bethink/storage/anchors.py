@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
 from ..errors import StorageError
+from .folders import make_folder, sync_folder
 
 try:
     import fcntl
@@ -59,7 +60,7 @@ class FileAnchor:
     def write(self, line: str) -> None:
         """Store *line*, unless a greater line is stored; return once durable."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             with self._exclusive():
                 if (self.read() or "") < line:
                     self._replace(line)
@@ -74,7 +75,7 @@ class FileAnchor:
                 os.fsync(file)
         os.replace(part, self.path)
         if self._durable:
-            sync(self.path.parent)
+            sync_folder(self.path.parent)
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
@@ -91,14 +92,3 @@ class FileAnchor:
                 fcntl.flock(lock, fcntl.LOCK_UN)  # a forked child may hold the file open
         finally:
             os.close(lock)
-
-
-def sync(path: str | os.PathLike[str]) -> None:
-    """Sync the file or folder at *path* to disk, against power cuts."""
-    if fcntl is None:  # pragma: no cover - Windows, where a folder cannot be synced
-        return
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

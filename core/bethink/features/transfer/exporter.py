@@ -20,6 +20,7 @@ from ...model.filters import Filter, matches
 from ...model.namespaces import EVERYWHERE, Scope, covers
 from ...model.port import EMBEDDED, Entry, FullScan
 from ...model.records import Snapshot
+from ...storage import make_folder, replace_file
 from ..links import LINK_ACTIONS
 from .lines import Header, entry_line, header_line, record_line, snapshot_line, with_checksum
 
@@ -142,7 +143,7 @@ def _write_path(location: str, path: Path, lines: Iterable[str]) -> None:
     if os.path.exists(path) and os.path.exists(location) and os.path.samefile(path, location):
         raise ValidationError(f"{str(path)!r} is the store itself")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         descriptor, part = mkstemp(dir=path.parent, prefix=f".{path.name}.")  # of mode 0600
     except OSError as error:
         raise StorageError(str(path), error.strerror or str(error)) from error
@@ -151,7 +152,7 @@ def _write_path(location: str, path: Path, lines: Iterable[str]) -> None:
             file.writelines(line.encode() for line in lines)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)
+        replace_file(part, path)
     except BaseException as error:
         with suppress(OSError):
             os.unlink(part)

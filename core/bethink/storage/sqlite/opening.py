@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ...errors import CorruptStoreError, NotABethinkFileError, StorageError, StoreBusyError
-from ..anchors import sync
+from ..folders import make_folder, replace_file, sync
 from .schema import APPLICATION_ID, LATEST, version_of
 from .write_queue import run_unlocked
 
@@ -136,8 +136,7 @@ def copy_to(connection: sqlite3.Connection, path: str, target: str) -> None:
         if found != "ok":
             raise CorruptStoreError(path, f"its copy is damaged: {found}")
         sync(part)
-        os.replace(part, target)
-        sync(os.path.dirname(target))
+        replace_file(part, target)
     except StorageError:
         raise
     except OSError as error:
@@ -191,7 +190,7 @@ def _create_private(path: str) -> None:
     if os.path.exists(path) and not os.path.isfile(path):
         raise StorageError(path, "is a pipe or a device, not a file")
     try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        make_folder(Path(path).parent)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         if os.path.isfile(path) and os.path.getsize(path) == 1:  # which SQLite takes for empty

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from ...errors import CorruptStoreError, NotABethinkFileError, SchemaTooNewError, StorageError
+from ..folders import sync_folder
 
 APPLICATION_ID: Final = 0x62746E6B  # "btnk"
 _OF_INDEX: Final = re.compile(r" index \w+$")
@@ -266,6 +267,7 @@ def remove_backups(path: str) -> None:
         for copy in Path(path).parent.iterdir():
             if copies.fullmatch(copy.name):
                 copy.unlink(missing_ok=True)
+        sync_folder(Path(path).parent)  # or a copy comes back after a power cut
     except OSError as error:
         raise StorageError(path, f"a copy of it cannot be removed: {error}") from error
 
