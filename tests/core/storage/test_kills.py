@@ -1,6 +1,6 @@
 """Killed while writing: what was acknowledged is there, what was not is there whole or not at all.
 
-``BETHINK_KILLS=400 python -m pytest -rP tests/core/backends/test_kills.py`` kills more often and
+``BETHINK_KILLS=400 python -m pytest -rP tests/core/storage/test_kills.py`` kills more often and
 shows the figures.
 """
 
@@ -55,9 +55,9 @@ def damage(path: Path) -> list[object]:
 @pytest.mark.slow
 @pytest.mark.parametrize("durability", ["full", "normal"])
 def test_no_acknowledged_write_is_lost(
-    tmp_path: Path, durability: Literal["full", "normal"]
+    quick_folder: Path, durability: Literal["full", "normal"]
 ) -> None:
-    path = tmp_path / "memory.db"
+    path = quick_folder / "memory.db"
     known: dict[str, State] = {name: {} for name in WRITERS}
     chance, steps = random.Random(durability), 0
     for seed in range(max(1, KILLS // len(WRITERS) // 2)):

@@ -1,158 +1,228 @@
-"""A power cut, as far as it can be told from the bytes of the files.
+"""Power cuts: of what was acknowledged nothing is lost, and of what was erased nothing comes back.
 
-A process writes step by step. After each step the files are filmed: what they hold then was synced
-before the step was acknowledged. A power cut between two steps leaves of what was written since any
-512-byte sectors and any length. From such images the store must come back whole.
+A process writes step by step, and its calls are filmed. From the film come images of what a power
+cut may leave. From each image the store must come back whole.
 
-It shows neither that SQLite syncs when it should and that the disk obeys, which is taken as given,
-nor what a file system may do to the names of files.
+``BETHINK_CUTS=6000 python -m pytest -rP tests/core/storage/test_power.py`` makes more images and
+shows the figures; ``BETHINK_SEED`` chooses other steps and images. The disk is taken to obey syncs,
+and to write a sector whole or not at all.
 """
 
 from __future__ import annotations
 
-import random
+import os
 import shutil
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
-from itertools import islice, pairwise
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 import pytest
 
-from bethink import MemoryStore
+from bethink import HashEmbedder, MemoryStore, StorageError
 
 from ..inside import connections_of
-from .processes import Child, Say, ask, forks
-from .replay import assert_journal_is_state, unverified
+from .film import Acknowledge, Create, Event, Film, Sync, Write, films
+from .power_cut import Disk, Image, every, images
+from .processes import Child, Say
+from .replay import assert_journal_is_state
 from .scripts import State, script, state_of
 
-pytestmark = forks
+pytestmark = films
 
-STEPS = 24
-SECTOR = 512
-LOG_HEADER = 32
+CUTS = int(os.environ.get("BETHINK_CUTS", "150"))  # of each film; some leave the same files
+SEED = int(os.environ.get("BETHINK_SEED", "1"))
+SESSIONS, STEPS = 3, 6
 PAGES = 12
 """How long the log gets before it is checkpointed; so short that it happens every few steps."""
+KEY = b"sixteen bytes or more"
+Durability: TypeAlias = Literal["full", "normal"]
+Kind: TypeAlias = Literal["plain", "keyed", "anchored"]
 
 
 @dataclass(frozen=True)
-class Frame:
-    """The files as they were when a step was acknowledged, and the state it led to."""
+class Step:
+    """What to do; once it is done: the state, the texts erased, and the copies made so far."""
 
-    pages: bytes
-    log: bytes
+    do: Callable[[MemoryStore], Any]
     state: State
+    erased: frozenset[str] = frozenset()
+    copies: tuple[str, ...] = ()
 
 
-def film(path: Path, durability: Literal["full", "normal"]) -> list[Frame]:
-    steps = list(islice(script("ann", 7, {}), STEPS))
-
-    def write(say: Say) -> None:
-        store = MemoryStore(path, durability=durability)
-        writer = connections_of(store)._writer
-        writer.execute(f"PRAGMA wal_autocheckpoint = {PAGES}")
-        for do, _ in steps:
-            do(store)
-            ask(say)
-
-    frames = []
-    with Child(write) as child:
-        for _, state in steps:
-            child.wait_for_question()
-            log = path.with_name(f"{path.name}-wal").read_bytes()
-            frames.append(Frame(path.read_bytes(), log, state))
-            child.answer()
-    return frames
+def location(folder: Path) -> Path:
+    return folder / "new" / "home" / "memory.db"
 
 
-def torn(before: bytes, after: bytes, chance: random.Random) -> bytes:
-    """Return *before* with some sectors, and some of the length, that *after* has more or anew."""
-    longest = max(len(before), len(after))
-    end = chance.randint(len(before), longest)
-    image = bytearray(before.ljust(longest, b"\x00"))
-    for start in range(0, longest, SECTOR):
-        if chance.random() < 0.5:
-            image[start : start + SECTOR] = after[start : start + SECTOR].ljust(
-                min(SECTOR, longest - start), b"\x00"
-            )
-    return bytes(image[:end])
+def opened(folder: Path, kind: Kind, durability: Durability) -> MemoryStore:
+    return MemoryStore(
+        location(folder),
+        embedder=HashEmbedder(16),
+        durability=durability,
+        integrity_key=None if kind == "plain" else KEY,
+        anchor=folder / "safe" / "place" / "anchor" if kind == "anchored" else None,
+    )
 
 
-def cut_log(before: bytes, after: bytes, chance: random.Random) -> bytes:
-    """Return the log when the power goes while *after* is written over *before*.
+def sessions(folder: Path) -> list[list[Step]]:
+    """Return the steps between each opening and closing of the store in *folder*.
 
-    A log that starts anew has its header synced first.
+    Each session copies the store in three ways and erases a record at the end.
     """
-    if before[:LOG_HEADER] != after[:LOG_HEADER]:
-        before = after[:LOG_HEADER] + before[LOG_HEADER:]
-    if chance.random() < 0.3:  # in order, up to some byte
-        return after[: chance.randint(min(len(before), len(after)), len(after))]
-    return torn(before, after, chance)
+    last, texts, made = Step(print, {}), dict[str, set[str]](), []
+    for seed in range(SEED, SEED + SESSIONS):
+        steps = []
+        for do, state in islice(script("ann", seed, last.state), STEPS):
+            last = replace(last, do=do, state=state)
+            steps.append(last)
+            for id, (content, _, _) in state.items():
+                texts.setdefault(id, set()).add(content)
+        upgrade_copy = f"{location(folder)}.v0.backup"  # an erasing removes these
+        steps.append(replace(last, do=partial(MemoryStore.backup, target=upgrade_copy)))
+        for name, copy in (("lines", MemoryStore.export), ("db", MemoryStore.backup)):
+            path = f"copies/{seed}.{name}"
+            do = partial(copy, target=folder / path)
+            last = replace(last, do=do, copies=(*last.copies, path))
+            steps.append(last)
+        own = {
+            id: texts[id].difference(*(texts[other] for other in texts if other != id))
+            for id, (_, condition, _) in last.state.items()
+            if condition != "erased"
+        }
+        erased = max(own, key=lambda id: len(own[id]))
+        last = Step(
+            partial(MemoryStore.erase, ids=erased),
+            {**last.state, erased: ("", "erased", None)},
+            last.erased | own[erased],
+            last.copies,
+        )
+        made.append([*steps, last])
+    return made
 
 
-def images(frames: list[Frame], chance: random.Random) -> Iterator[tuple[bytes, bytes, int]]:
-    """Yield pages, log and the number of the last step that must not be lost."""
-    for number, (old, new) in enumerate(pairwise(frames)):
-        yield old.pages, old.log, number
-        for _ in range(3):
-            yield old.pages, cut_log(old.log, new.log, chance), number
-        if old.pages != new.pages:  # a checkpoint came after the log was synced
-            for _ in range(3):
-                yield torn(old.pages, new.pages, chance), new.log, number
+def moments(folder: Path) -> list[Step]:
+    """Return all steps, after a first moment when nothing is done."""
+    return [Step(print, {}), *(step for steps in sessions(folder) for step in steps)]
 
 
-def unsynced_images(
-    frames: list[Frame], chance: random.Random
-) -> Iterator[tuple[bytes, bytes, int]]:
-    """Yield the same for a log that is synced at checkpoints only."""
-    synced = 0
-    for number, (old, new) in enumerate(pairwise(frames)):
-        if old.pages != new.pages:
-            synced = number + 1
-        else:
-            for _ in range(3):
-                log = frames[synced].log if synced else b""
-                yield old.pages, cut_log(log, new.log, chance), synced
+def filmed(folder: Path, kind: Kind, durability: Durability, synchronous: str) -> list[Event]:
+    """Return the film of all steps in *folder*."""
+
+    def work(_: Say) -> list[Event]:
+        film, number = Film(folder), 0
+        for steps in sessions(folder):
+            with opened(folder, kind, durability) as store:
+                writer = connections_of(store)._writer
+                writer.execute(f"PRAGMA wal_autocheckpoint = {PAGES}")
+                writer.execute(f"PRAGMA synchronous = {synchronous}")
+                for step in steps:
+                    step.do(store)
+                    film.acknowledge(number := number + 1)
+        return film.events
+
+    folder.mkdir()
+    return Child(work).result()
 
 
-def recovered(folder: Path, pages: bytes, log: bytes) -> State:
-    """Return the state of the store that these files hold; check it inside and out."""
+def check_promises(image: Image, done: Step, copies: Path) -> None:
+    """Check what an acknowledgement promises of files: copies are whole, erased texts are gone."""
+    for name in done.copies:
+        assert image.files.get(name) == (copies / name).read_bytes(), f"{name} is lost"
+    for name, data in image.files.items():
+        if not name.startswith("copies"):
+            assert [text for text in done.erased if text.encode() in data] == [], name
+
+
+def recovered(folder: Path, image: Image, kind: Kind) -> State:
+    """Return the state of the store in *image*; check the store inside and out."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    path = folder / "memory.db"
-    path.write_bytes(pages)
-    path.with_name("memory.db-wal").write_bytes(log)
-    with MemoryStore(path, durability="normal") as store:
+    image.write(folder)
+    with opened(folder, kind, "normal") as store:
         assert_journal_is_state(store)
+        assert store.verify().problems == ()
         state = state_of(store, "ann")
         store.store("usable", namespace="after")
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    assert unverified(path) == []
     return state
 
 
 @pytest.mark.slow
-def test_a_power_cut_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    frames = film(tmp_path / "memory.db", "full")
-    assert sum(old.pages != new.pages for old, new in pairwise(frames)) > 3
+@pytest.mark.parametrize("kind", ["plain", "keyed", "anchored"])
+def test_a_power_cut_loses_nothing_that_was_acknowledged(quick_folder: Path, kind: Kind) -> None:
+    film = filmed(quick_folder / "filmed", kind, "full", "FULL")
+    steps = moments(quick_folder / "filmed")
     count = 0
-    for pages, log, number in images(frames, random.Random(1)):
-        allowed = [frame.state for frame in frames[number : number + 2]]
-        assert recovered(tmp_path / "image", pages, log) in allowed
+    for image in images(film, CUTS, SEED):
+        done, *under_way = steps[image.acknowledged :][:2]
+        try:
+            check_promises(image, done, quick_folder / "filmed")
+            state = recovered(quick_folder / "image", image, kind)
+            assert state in [step.state for step in (done, *under_way)]
+        except (AssertionError, StorageError) as error:
+            error.add_note(image.told)
+            raise
         count += 1
-    print(f"{count} images, none lost, none corrupt")
+    print(f"{count} images of {len(film)} events, none lost, none corrupt")
 
 
 @pytest.mark.slow
-def test_a_power_cut_loses_the_last_writes_at_most_with_normal_durability(tmp_path: Path) -> None:
-    frames = film(tmp_path / "memory.db", "normal")
+@pytest.mark.parametrize("kind", ["plain", "keyed"])
+def test_a_power_cut_loses_the_last_writes_at_most_with_normal_durability(
+    quick_folder: Path, kind: Kind
+) -> None:
+    film = filmed(quick_folder / "filmed", kind, "normal", "NORMAL")
+    states = [step.state for step in moments(quick_folder)]
     lost = 0
-    for pages, log, synced in unsynced_images(frames, random.Random(2)):
-        state = recovered(tmp_path / "image", pages, log)
-        assert state in [{}, *(frame.state for frame in frames[synced:])]
-        lost += state == frames[synced].state
+    for image in images(film, CUTS // 2, SEED):
+        state = recovered(quick_folder / "image", image, kind)
+        assert state in states[: image.acknowledged + 2], image.told
+        lost += state not in states[image.acknowledged :]
     assert lost
+    print(f"{lost} images without acknowledged writes, none corrupt")
+
+
+@pytest.mark.slow
+def test_without_syncs_the_images_are_corrupt(quick_folder: Path) -> None:
+    film = filmed(quick_folder / "filmed", "plain", "normal", "OFF")
+    corrupt = 0
+    for image in images(film, CUTS // 2, SEED):
+        try:
+            recovered(quick_folder / "image", image, "plain")
+        except (AssertionError, StorageError):
+            corrupt += 1
+    assert corrupt
+
+
+@pytest.mark.parametrize("kind", ["plain", "anchored"])
+def test_a_film_holds_every_change_of_every_file(quick_folder: Path, kind: Kind) -> None:
+    disk = Disk()
+    for event in filmed(quick_folder / "filmed", kind, "full", "FULL"):
+        disk.apply(event)
+    found = [path for path in (quick_folder / "filmed").rglob("*") if path.is_file()]
+    names = {str(path.relative_to(quick_folder / "filmed")): path.read_bytes() for path in found}
+    assert disk.image(every).files == names
+
+
+def test_the_images_are_all_that_a_disk_may_hold() -> None:
+    film: list[Event] = [
+        Create("new", is_folder=True),
+        Create("new/file"),
+        Sync("new"),
+        Sync(""),
+        Acknowledge(1),
+        Write("new/file", 510, b"abcd"),
+        Sync("new/file"),
+        Acknowledge(2),
+    ]
+    ends = (b"ab", b"ab\0\0", b"\0\0cd", b"\0\0\0\0", b"abcd")
+    found: dict[int, set[tuple[bytes, ...]]] = {0: set(), 1: set(), 2: set()}
+    for seed in range(99):
+        for image in images(film, 99, seed):
+            found[image.acknowledged].add(tuple(image.files.values()))
+    assert found == {
+        0: {(), (b"",)},
+        1: {(b"",), *((bytes(510) + end,) for end in ends)},
+        2: {(bytes(510) + b"abcd",)},
+    }
