@@ -1,4 +1,4 @@
-"""AG2 from 1.0: recall before each call of the model, remember each turn, and keep its knowledge.
+"""AG2 from 1.0: recall before each call of the model, remember each turn, and keep knowledge.
 
     agent = Agent(
         "helper",
@@ -11,9 +11,9 @@
     erase_user(store, namespace="users/42")    # no byte stays; the files lie in "files/42"
 
 The recalled block stands in front of the last request while the model answers, and is in no stream.
-Policies that shorten the model's input come after ``RecallPolicy``.
+List policies that shorten the model's input after ``RecallPolicy``.
 
-Runs on ag2 1.0.0 to 1.2.1. For AG2 before 1.0 there is ``bethink_adapters.autogen.classic``.
+Runs on ag2 1.0.0 to 1.2.1. For AG2 before 1.0, use ``bethink_adapters.autogen.classic``.
 """
 
 from ..shared.erasing import erase_user

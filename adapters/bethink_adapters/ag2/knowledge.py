@@ -1,4 +1,4 @@
-"""The knowledge of an agent of AG2: its files, in a store, where ``recall`` finds what they say."""
+"""The knowledge of an agent of AG2: files in a store, for ``recall`` to find the text."""
 
 from __future__ import annotations
 
@@ -15,60 +15,70 @@ if TYPE_CHECKING:
 
 
 class BethinkKnowledgeStore:
-    """A ``KnowledgeStore``: the files in the *namespace* of a *store*, which stays open.
+    """A ``KnowledgeStore``: the files in the *namespace* of a *store*; the store stays open.
 
-    Every change is one transaction, also between processes, and who cancels one waits until it is
-    made or not. An append costs what it adds, however long the file is. The journal has every
-    version of what was overwritten and deleted.
+    Every change is a transaction, also between processes; a cancelled caller waits for the end of
+    the transaction. The cost of an append grows with the added text, not with the file. The journal
+    has every version of overwritten and deleted texts.
 
-    A path is spelled as AG2 spells it, with slashes to spare. One that leads out or hides another
-    raises ``ValidationError``, a ``ValueError``; a path has no file and folder at once.
+    Paths are spelled as in AG2: extra slashes are ignored. A path that leads out of the root, or
+    decodes to a different path, raises ``ValidationError``, a ``ValueError``. A path names a file
+    or a folder, never both.
     """
 
     def __init__(self, store: MemoryStore, *, namespace: str = "knowledge") -> None:
         self.files = Files(store, namespace)
 
     async def read(self, path: str) -> str | None:
-        """Return the text of a file, None if there is none at *path*."""
+        """Return the text of a file, None for a missing file and for a folder."""
         with suppress(NotFoundError, IsAFolderError):
-            return await asyncio.to_thread(self.files.read, _spelled(path))
+            return await asyncio.to_thread(self.files.read, _normalise(path))
         return None
 
     async def write(self, path: str, content: str) -> None:
-        """Have the file at *path* say *content*; text that it begins with already stays."""
-        await finish_in_thread(self.files.write, _spelled(path), content)
+        """Write *content* to the file at *path*; only text from the first difference is stored."""
+        await finish_in_thread(self.files.write, _normalise(path), content)
 
     async def list(self, path: str = "/") -> list[str]:
-        """Return the names in a folder, sorted, those of folders with a "/" at the end."""
+        """Return the sorted names in a folder, names of folders with a "/" at the end.
+
+        A missing folder has no names.
+        """
         with suppress(NotFoundError):
-            found = await asyncio.to_thread(self.files.list, _spelled(path))
+            found = await asyncio.to_thread(self.files.list, _normalise(path))
             return sorted(each.path.rpartition("/")[2] + "/" * each.is_folder for each in found)
         return []
 
     async def delete(self, path: str) -> None:
-        """Forget the file at *path*, or the folder with all below it; the root's is everything."""
+        """Forget the file at *path*, or the folder with all files below; the root is all files.
+
+        A missing file is no error.
+        """
         with suppress(NotFoundError):
-            await finish_in_thread(self._delete, _spelled(path))
+            await finish_in_thread(self._delete, _normalise(path))
 
     async def exists(self, path: str) -> bool:
-        """Tell whether a file or folder is at *path*."""
-        return await asyncio.to_thread(self.files.exists, _spelled(path))
+        """Return whether *path* is a file or a folder."""
+        return await asyncio.to_thread(self.files.exists, _normalise(path))
 
     async def append(self, path: str, content: str) -> int:
-        """Add *content* to the end of a file; return the byte where it begins."""
-        return await finish_in_thread(self.files.append, _spelled(path), content)
+        """Add *content* to the end of a file; return the byte where *content* begins."""
+        return await finish_in_thread(self.files.append, _normalise(path), content)
 
     async def read_range(self, path: str, start: int, end: int | None = None) -> str:
-        """Return bytes *start* to before *end* of a file, "" where there is none.
+        """Return the text from byte *start* to before byte *end*; "" for a missing file.
 
         A range that begins or ends within a character raises ``UnicodeDecodeError``.
         """
         with suppress(NotFoundError, IsAFolderError):
-            return await asyncio.to_thread(self.files.read_range, _spelled(path), start, end)
+            return await asyncio.to_thread(self.files.read_range, _normalise(path), start, end)
         return ""
 
     async def on_change(self, path: str, callback: ChangeCallback) -> ChangeSubscription:
-        """Return what says that changes are to be polled for: other processes make them, too."""
+        """Return AG2's subscription for stores without notices: poll for changes.
+
+        A second process can change a file, without a notice to the store.
+        """
         from ag2.knowledge import NoopChangeSubscription
 
         return NoopChangeSubscription()
@@ -80,6 +90,6 @@ class BethinkKnowledgeStore:
             self.files.delete(path)
 
 
-def _spelled(path: str) -> str:
-    """Return *path* with one slash before each name and none at the end, as AG2 reads it."""
+def _normalise(path: str) -> str:
+    """Return *path* with a single slash before each name and no slash at the end, as in AG2."""
     return ROOT + "/".join(name for name in path.split("/") if name)

@@ -19,19 +19,20 @@ if TYPE_CHECKING:
     from ag2.middleware.base import MiddlewareFactory
 
 _logger: Final = logging.getLogger(__name__)
-# The name before the text of a message, in channels of three and more.
+# The name before the text of a message, in a channel of three and more agents.
 _NAMED: Final = re.compile(r"\[([^\]\n]+)\]: ")
 # The answer that AG2 itself gives where an observer halts the run.
 _HALTED: Final = "HALTED: "
 
 
 class RecallPolicy:
-    """Show the model what the last request, the tools' results and the task recall.
+    """Show the model memories for the last request, the tools' results and the task.
 
-    The task is, in a channel of several agents, the last request of the agent that began. The best
-    *k* memories of *namespace* that score at least *min_score*, and that the model does not read
-    anyway, are shown: as many as fit into *budget_tokens*, as *count_tokens* counts the tokens
-    (default: an estimate). A store that fails is logged, and the run goes on.
+    In a channel of several agents, the task is the last request of the agent that spoke first. The
+    model sees the best *k* memories of *namespace* with a score of at least *min_score*, as many as
+    fit into *budget_tokens*, as *count_tokens* counts the tokens (default: an estimate). Texts in
+    the model's input are not shown again. A failing store is logged, and the run goes on. Bad
+    settings raise ``ValidationError``.
     """
 
     def __init__(
@@ -58,9 +59,9 @@ class RecallPolicy:
         if not requests:
             return prompts, events
         place = requests[-1]
-        since = [events[place], *(event for event in events[place:] if hasattr(event, "results"))]
-        queries = [_query(since), _query([_task([events[at] for at in requests])])]
-        packed = await self._recalling.asafely(queries, {text.strip() for text in _said(events)})
+        recent = [events[place], *(event for event in events[place:] if hasattr(event, "results"))]
+        queries = [_query(recent), _query([_task([events[at] for at in requests])])]
+        packed = await self._recalling.asafely(queries, {text.strip() for text in _texts(events)})
         if packed.text:
             block = ModelRequest.ensure_request([packed.text])
             events = [*events[:place], block, *events[place:]]
@@ -68,22 +69,23 @@ class RecallPolicy:
 
 
 def remembering(store: MemoryStore, *, namespace: str) -> MiddlewareFactory:
-    """Return a middleware that remembers, after each turn, the words of the user and the answer.
+    """Return a middleware that remembers the words of the user and the answer after each turn.
 
-    The stream is the thread. A turn handed over again adds nothing. After a turn that failed, the
-    memory has the user's words, without half an answer. A store that fails is logged, and the run
-    goes on.
+    The id of the stream names the thread. A turn handed over twice is kept once. After a failed
+    turn, the memory has the user's words, without half an answer. A failing store is logged, and
+    the run goes on. A *store* that is no ``MemoryStore``, and a bad *namespace*, raise
+    ``ValidationError``.
     """
     check_store(store)
     check_namespace(namespace)
 
     def remember(event: BaseEvent, response: ModelResponse | None, context: Any) -> None:
-        came = str(event.created_at)
+        event_time = str(event.created_at)
         texts = [part.content for part in getattr(event, "parts", ()) if _is_text(part)]
-        turns = [turn(text, "user", f"{came}/{at}") for at, text in enumerate(texts)]
+        turns = [turn(text, "user", f"{event_time}/{at}") for at, text in enumerate(texts)]
         answer = (response and response.content) or ""
         if not answer.startswith(_HALTED):
-            turns.append(turn(answer, "assistant", f"{came}/answer"))
+            turns.append(turn(answer, "assistant", f"{event_time}/answer"))
         thread = thread_name(str(context.stream.id))
         try:
             add_turns(store, turns, namespace=namespace, thread=thread)
@@ -114,7 +116,7 @@ def remembering(store: MemoryStore, *, namespace: str) -> MiddlewareFactory:
 
 
 def _task(requests: Sequence[Any]) -> Any:
-    """Return the last of *requests* that comes from where the first comes from."""
+    """Return the last of *requests* from the speaker of the first request."""
     from ag2.events import DrainedModelRequest
 
     asked = [each for each in requests if not isinstance(each, DrainedModelRequest)] or requests
@@ -122,22 +124,22 @@ def _task(requests: Sequence[Any]) -> Any:
 
 
 def _speaker(request: Any) -> str | None:
-    """Return the name that a channel of several agents puts before the text, if any."""
-    named = _NAMED.match(next(_said([request]), ""))
+    """Return the name in front of the text, put by a channel of several agents, or None."""
+    named = _NAMED.match(next(_texts([request]), ""))
     return named and named[1]
 
 
 def _query(events: Sequence[Any]) -> str:
     """Return the texts and the data of *events*, without names before texts."""
-    told = [text for event in events for text in (*_said([event]), *_data(event))]
-    return "\n".join(_NAMED.sub("", text, count=1) for text in told)
+    texts = [text for event in events for text in (*_texts([event]), *_data(event))]
+    return "\n".join(_NAMED.sub("", text, count=1) for text in texts)
 
 
 def _is_text(part: Any) -> bool:
     return isinstance(getattr(part, "content", None), str)
 
 
-def _said(events: Sequence[Any]) -> Iterator[str]:
+def _texts(events: Sequence[Any]) -> Iterator[str]:
     """Yield the texts of *events*: of requests, of answers and of tools' results."""
     for event in events:
         if _is_text(event):
@@ -148,7 +150,7 @@ def _said(events: Sequence[Any]) -> Iterator[str]:
 
 
 def _data(event: Any) -> Iterator[str]:
-    """Yield the data of *event* as text: a tool that returns a dict hands back data."""
+    """Yield the data of *event* as text, for instance a dict that a tool returned."""
     from ag2.events import DataInput
 
     for part in (*getattr(event, "parts", ()), *_returned(event)):
