@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 Judge: TypeAlias = "Callable[[TaskOutput], Verdict | None]"
 Signal: TypeAlias = Verdict | Literal["useful", "useless"]
+"""An outcome to record: the verdict on a command, or the mark of a repeated memory."""
 
-_MIN_SHARE: Final = 2 / 3
+_MIN_SHARE: Final = 2 / 3  # of the terms of the text with fewer terms
+# The call and the result of a tool in the text of a model without tool calls (ReAct).
 _REACT: Final = re.compile(r"Action Input:\s*(.*?)\s*\nObservation:[ \t]?(.*)", re.DOTALL)
 
 
@@ -80,7 +82,7 @@ def _last_attempt(messages: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str
 
 
 def _steps(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield *message*, or the call and the result that a model without tool calls wrote as text."""
+    """Yield *message*, or the call and the result of a tool that a model wrote as text."""
     content = message.get("content")
     found = _REACT.search(content) if isinstance(content, str) else None
     if found is None:

@@ -24,16 +24,19 @@ if TYPE_CHECKING:
     from crewai.llms.base_llm import BaseLLM
 
 _ABBREVIATION: Final = r"(?<![\w'\u2019])(?:[^\W\d_]|[A-Z][a-z]|Capt|Gen|Gov|Mrs|Prof|Rev|Sen|vs)\."
+# The ends of sentences; "kept" are list numbers and abbreviations, which end no sentence.
 _SENTENCE_END: Final = re.compile(
     rf"(?P<kept>^[^\w\n.]*[\d.]+\s+|{_ABBREVIATION}\s+)"
     r"|(?<=\.)\s+(?![a-z\u00df-\u00ff\s])|(?<=[!?\u2026])\s+"
     r"|(?<=[\u3002\uff01\uff1f])(?![\u3002\uff01\uff1f\u2019\u201d\u300d\u300f\uff09])",
     re.MULTILINE,
 )
+# The lines that crewAI writes in front of the result of a task.
 _HEADER: Final = re.compile(
     r"\A(?:Task|Input): (?>.*?^Agent: )?.*?^(?>Expected result: .*?^(?=Result: ))?Result: ",
     re.MULTILINE | re.DOTALL,
 )
+# A stored record in the prompt for a consolidation.
 _KNOWN_RECORD: Final = re.compile(
     r"^- id=.*? \| scope=.*\n  content: ((?s:.*?))(?=\n\n- id=|\Z)", re.MULTILINE
 )

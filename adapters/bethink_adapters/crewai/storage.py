@@ -51,7 +51,7 @@ class CrewStorage:
             raise TypeError("CrewStorage needs a store or a path")
         self._store = StoreHandle(given)
         self._view = View(namespace)
-        self._view.everything()
+        self._view.everything()  # a bad namespace raises ``ValidationError``
         self._dimension = vector_dim
         self._owns = True
         self.write_lock = threading.RLock()
@@ -82,7 +82,7 @@ class CrewStorage:
         *ids* are further segments, quoted, so any text is a segment: ``bound("/user", user_id)``.
         crewAI lets a model choose the scopes to search. In a view, a search outside the root
         searches the root instead, records outside do not exist, and a write outside raises
-        ``ValueError``. Write ``Memory(storage=view, root_scope=view.root)``.
+        ``ValueError``. Give crewAI the root too: ``Memory(storage=view, root_scope=view.root)``.
         """
         view = copy.copy(self)
         view._view = self._view.bound("/".join([root, *map(segment, ids)]))
