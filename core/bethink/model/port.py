@@ -248,10 +248,6 @@ class Page(NamedTuple):
         return list(islice(records, self.offset, end))
 
 
-EVERY_PAGE: Final = Page()
-"""All records, oldest first."""
-
-
 class Backend(Protocol):
     """Where a store's memories live. Safe for threads, processes and forks."""
 
@@ -291,9 +287,9 @@ class Backend(Protocol):
         """
 
     def select(
-        self, scope: Scope, where: Filter | None, page: Page = EVERY_PAGE, state: State = "live"
+        self, scope: Scope, where: Filter | None, page: Page | None = None, state: State = "live"
     ) -> list[MemoryRecord]:
-        """Return the *page* of the records in *scope* and *state* that pass *where*."""
+        """Return the records in *scope* and *state* that pass *where*, or only a *page*."""
 
     def values(self, scope: Scope, limit: int | None, now: float) -> list[Any]:
         """Return the values of the newest *limit* unexpired live records, newest first."""

@@ -1,4 +1,4 @@
-"""Where memories are kept: the backend for a location, such as a file of SQLite."""
+"""Storage: the backend for a location, such as an SQLite file."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from .past import PastBackend
 
 __all__ = ["Anchor", "FileAnchor", "PastBackend", "make_folder", "open_backend", "replace_file"]
 
-MIN_KEY_BYTES: Final = 16
-"""The shortest integrity key."""
+_MIN_KEY_BYTES: Final = 16
 
 
 def open_backend(
@@ -24,12 +23,12 @@ def open_backend(
     integrity_key: bytes | None = None,
     anchor: str | os.PathLike[str] | Anchor | Literal[False] | None = None,
 ) -> Backend:
-    """Open the backend that *location*, a path or a URL, asks for.
+    """Open the backend for *location*, a path or a URL.
 
     With *integrity_key* the content is authenticated, and compared with *anchor*; False gives up
     the file's anchor. With an anchor every write is synced, whatever the *durability*. Raises
-    ``ValidationError`` for a location it cannot read, ``StorageError`` for a file that cannot be
-    used, ``IntegrityKeyError`` for a file with another key, or with an anchor that is not given.
+    ``ValidationError`` for an invalid location, ``StorageError`` for an unusable file, and
+    ``IntegrityKeyError`` for a wrong key or a missing anchor.
     """
     from ..storage.sqlite import SQLiteBackend
 
@@ -57,9 +56,9 @@ def open_backend(
 
 
 def _checked_key(key: object) -> bytes:
-    if not isinstance(key, bytes) or len(key) < MIN_KEY_BYTES:
+    if not isinstance(key, bytes) or len(key) < _MIN_KEY_BYTES:
         given = len(key) if isinstance(key, bytes) else type(key).__name__
         raise ValidationError(
-            f"integrity_key must be at least {MIN_KEY_BYTES} secret bytes, not {given}"
+            f"integrity_key must be at least {_MIN_KEY_BYTES} secret bytes, not {given}"
         )
     return key

@@ -23,7 +23,6 @@ from ..model.filters import Filter, matches, unexpired
 from ..model.namespaces import Scope, covers
 from ..model.port import (
     EMBEDDED,
-    EVERY_PAGE,
     NO_ROWS,
     Backend,
     Changes,
@@ -105,10 +104,11 @@ class PastBackend:
         return [record for _, record in found[-1 if last else 0 :]]
 
     def select(
-        self, scope: Scope, where: Filter | None, page: Page = EVERY_PAGE, state: State = "live"
+        self, scope: Scope, where: Filter | None, page: Page | None = None, state: State = "live"
     ) -> list[MemoryRecord]:
         if state != "live":
             raise ValidationError(f"only the present lists what is {state}")
+        page = page or Page()
         place = _own_row if page.by_row else _ordinal
         found = sorted(self._live(scope), key=place, reverse=page.newest_first)
         return page.cut(each.record for each in found if matches(where, each.record))

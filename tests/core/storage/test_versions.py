@@ -236,8 +236,8 @@ def test_only_the_key_upgrades(old: Path, newer: Path) -> None:
 @pytest.mark.parametrize("name", ["keyed"], indirect=True)
 def test_an_upgrade_cut_short_is_made_again(old: Path, name: str, newer: Path) -> None:
     cut = (
-        "from bethink.storage.sqlite import sealing\n"
-        "sealing._note_version = lambda *_: os._exit(9)\nopened(path, key)"
+        "from bethink.storage.sqlite import keyed_file\n"
+        "keyed_file._note_version = lambda *_: os._exit(9)\nopened(path, key)"
     )
     run(newer, old, name, cut, status=9)
     assert version(old) == 1

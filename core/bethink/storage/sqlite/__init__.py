@@ -16,18 +16,7 @@ from ...errors import StorageError
 from ...model.arrays import Rows, Vector
 from ...model.filters import Filter, matches, unexpired
 from ...model.namespaces import EVERYWHERE, Scope
-from ...model.port import (
-    EMBEDDED,
-    EVERY_PAGE,
-    NO_ROWS,
-    Changes,
-    Loading,
-    Page,
-    Row,
-    Segment,
-    Tally,
-    tallied,
-)
+from ...model.port import EMBEDDED, NO_ROWS, Changes, Loading, Page, Row, Segment, Tally, tallied
 from ...model.records import LIVE, LogEntry, MemoryRecord, State
 from ..anchors import Anchor
 from .authenticator import NO_AUTH
@@ -35,12 +24,12 @@ from .connection import BUSY_SECONDS, Connections, Durability
 from .erasing import ENTRIES_OF, ERASED, SCRUBBED, former_namespaces
 from .inspection import SQLiteInspection
 from .journal_reader import SQLiteJournalReader, to_log_entry
+from .keyed_file import open_keyed_file, renew_codes
 from .loading import load, save
 from .opening import MEMORY, copy_to
 from .reading import read_entries, read_head, read_number, read_rows, read_setting
 from .rows import HOLDS_KEY, JSON_LIST, from_json, key_range_sql, scope_sql, scopes_sql, to_vector
 from .schema import remove_backups
-from .sealing import guard, renewed_codes
 from .where import selection
 from .writer import SQLiteWriter
 
@@ -66,17 +55,17 @@ class SQLiteBackend:
         integrity_key: bytes | None = None,
         anchor: Anchor | Literal[False] | None = None,
     ) -> None:
-        renewal = partial(renewed_codes, key=integrity_key)
+        renewal = partial(renew_codes, key=integrity_key)
         self._connections = Connections(location, durability, renewal)
         self.location = self._connections.path
         self.read_only = self._connections.read_only
         try:
-            self._guard = guard(self._connections, integrity_key, anchor)
+            self._keyed_file = open_keyed_file(self._connections, integrity_key, anchor)
         except BaseException:
             self._connections.close()
             raise
         self._counted: dict[Scope, tuple[int, int]] = {}
-        self._auth = NO_AUTH if self._guard is None else self._guard.auth
+        self._auth = NO_AUTH if self._keyed_file is None else self._keyed_file.auth
         self.journal_reader = SQLiteJournalReader(self._connections, self._auth)
         try:
             self._scrub(patience=0)
@@ -85,12 +74,12 @@ class SQLiteBackend:
 
     @contextmanager
     def write(self) -> Iterator[SQLiteWriter]:
-        if self._guard is not None:
-            with self._guard.write() as keyed:
-                yield keyed
-            return
-        with self._connections.writing() as connection:
-            yield SQLiteWriter(connection)
+        if self._keyed_file is not None:
+            with self._keyed_file.write() as writer:
+                yield writer
+        else:
+            with self._connections.writing() as connection:
+                yield SQLiteWriter(connection)
 
     def head(self) -> int:
         with self._connections.reading() as connection:
@@ -126,8 +115,9 @@ class SQLiteBackend:
         return self._records(key_range_sql(last=last), namespace, low, high, now)
 
     def select(
-        self, scope: Scope, where: Filter | None, page: Page = EVERY_PAGE, state: State = "live"
+        self, scope: Scope, where: Filter | None, page: Page | None = None, state: State = "live"
     ) -> list[MemoryRecord]:
+        page = page or Page()
         sql, parameters, exact, using = selection(scope, where, (state,))
         asked = page if exact else page._replace(limit=None, offset=0)
         found = self._records(
@@ -141,7 +131,7 @@ class SQLiteBackend:
         return found if exact else page.cut(each for each in found if matches(where, each))
 
     def values(self, scope: Scope, limit: int | None, now: float) -> list[Any]:
-        if self._guard is not None:  # codes cover whole records, so whole records are read
+        if self._keyed_file is not None:  # codes cover whole records, so whole records are read
             found = self.select(scope, unexpired(None, now), Page(limit, newest_first=True))
             return [record.value for record in found]
         sql, parameters, _, using = selection(scope, unexpired(None, now), LIVE)
@@ -199,7 +189,7 @@ class SQLiteBackend:
         return self._records(f"row IN ({chosen}) {order}", *parameters, limit, offset)
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
-        if self._guard is not None:  # codes cover whole records, so whole records are read
+        if self._keyed_file is not None:  # codes cover whole records, so whole records are read
             return tallied(self.select(scope, unexpired(None, now)))
         sql, parameters, _, using = selection(scope, unexpired(None, now), LIVE)
         found = self._connections.rows(
@@ -234,14 +224,7 @@ class SQLiteBackend:
     ) -> Loading:
         with self._connections.snapshot() as connection:
             names = [scope] if isinstance(scope, str) else _namespaces(connection, scope)
-            parts = [load(connection, self._auth, name, limit, recent) for name in names]
-            return Loading(
-                head=read_head(connection),
-                segments=tuple(segment for part in parts for segment in part.segments),
-                live_rows={name: rows for part in parts for name, rows in part.live_rows.items()},
-                unindexed=tuple(row for part in parts for row in part.unindexed),
-                changed=tuple(row for part in parts for row in part.changed),
-            )
+            return load(connection, self._auth, names, limit, recent)
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         table, named = ("vectors", "") if name == EMBEDDED else ("named_vectors", "AND name = ?")
@@ -288,9 +271,9 @@ class SQLiteBackend:
 
     @contextmanager
     def inspect(self) -> Iterator[SQLiteInspection]:
-        known = None if self._guard is None else self._guard.known()
+        known = None if self._keyed_file is None else self._keyed_file.read_anchor()
         with self._connections.long_snapshot() as connection:
-            yield SQLiteInspection(connection, self.location, self._guard, known)
+            yield SQLiteInspection(connection, self.location, self._keyed_file, known)
 
     def scrub(self) -> None:
         self._scrub(BUSY_SECONDS)

@@ -26,7 +26,7 @@ _NAMES: Final = (
     "WHERE own.row = records.row ORDER BY name))"
 )
 _PLACE: Final = f"records.row, ordinal, revision, {_NAMES}"
-_OF_CODES: Final = 5  # columns at the end that are there for the code, itself the last
+_CODE_COLUMNS: Final = 5  # the last columns: the four of ``_PLACE``, and the code
 ENTRY: Final = "seq, at, action, id, namespace, was, row, digest, link"
 EMBEDDED_VECTOR: Final = "row, '', 0, vector"
 NAMED_VECTOR: Final = "row, name, since, vector"
@@ -55,7 +55,7 @@ class Authenticator:
         """
 
     def checksum(self, columns: tuple[object, ...], data: bytes | memoryview) -> int:
-        """Return the checksum of a segment with *columns* and *data*."""
+        """Return the checksum of a segment."""
         return zlib.crc32(data, zlib.crc32(repr(columns).encode()))
 
 
@@ -109,19 +109,17 @@ class KeyedAuthenticator(Authenticator):
         return self.mac(b"vector", tuple(place), blob if isinstance(blob, bytes) else b"")
 
     def to_record(self, values: Sequence[Any]) -> MemoryRecord:
-        """Return the record of the selected columns, if genuine."""
         if values[-1] != self.record(values[:-1]):
             raise TamperedError(None, f"record {values[0]!r} {_CHANGED}")
-        return to_record(values[:-_OF_CODES])
+        return to_record(values[:-_CODE_COLUMNS])
 
     def to_entry(self, values: Sequence[Any]) -> Entry:
-        """Return the entry of the selected columns, if genuine."""
         *columns, salt, changes, code = values
-        if not self.genuine(columns, salt, changes, code):
+        if not self.is_genuine(columns, salt, changes, code):
             raise TamperedError(None, f"journal entry {columns[0]} {_CHANGED}")
         return to_entry((*columns[:-2], changes))
 
-    def genuine(self, columns: Sequence[Any], salt: Any, changes: Any, code: Any) -> bool:
+    def is_genuine(self, columns: Sequence[Any], salt: Any, changes: Any, code: Any) -> bool:
         """Return whether a journal entry is genuine."""
         erased, count = parse_code(code)
         if code != self.entry(columns, count, erased=erased):
@@ -134,10 +132,6 @@ class KeyedAuthenticator(Authenticator):
     def check_vectors(
         self, connection: sqlite3.Connection, rows: Iterable[int], but: Collection[str] = ()
     ) -> None:
-        """Raise ``TamperedError`` if a vector of any of *rows* was changed without the key.
-
-        The vectors named in *but* are skipped.
-        """
         given = json.dumps([int(row) for row in rows])
         for *columns, code in connection.execute(
             f"SELECT {EMBEDDED_VECTOR}, code FROM vectors WHERE row IN {JSON_LIST} UNION ALL "
@@ -148,7 +142,6 @@ class KeyedAuthenticator(Authenticator):
                 raise TamperedError(None, f"a vector of row {columns[0]} {_CHANGED}")
 
     def checksum(self, columns: tuple[object, ...], data: bytes | memoryview) -> int:
-        """Return the checksum of a segment with *columns* and *data*."""
         return int.from_bytes(self.mac(b"segment", columns, data)[:8], "big") >> 1
 
 

@@ -1,10 +1,11 @@
-"""An SQLite file under inspection: pages, tables, chain, codes, segments and vectors."""
+"""The inspection of an SQLite file: pages, tables, chain, codes, segments and vectors."""
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import Any, Final
 
@@ -23,12 +24,13 @@ from .authenticator import (
     KeyedAuthenticator,
     parse_code,
 )
+from .keyed_file import KeyedFile
 from .opening import translate_errors
 from .rows import COLUMNS, ENTRY_COLUMNS, to_changes, to_record
-from .sealing import Guard
 
 _MAX_PAGE_PROBLEMS: Final = 100
-_STEPS: Final = (
+_ACCESSES: Final = "SELECT seq, count, last FROM accesses WHERE ordinal = ?"
+_ENTRIES_OF_RECORD: Final = (
     f"SELECT {ENTRY_COLUMNS} FROM journal WHERE seq = :ordinal AND id = :id UNION ALL "
     f"SELECT {ENTRY_COLUMNS} FROM journal "
     "WHERE id = :id AND action <> 'store' AND row IS NOT NULL ORDER BY seq"
@@ -129,18 +131,18 @@ _PROBLEM_QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
 
 
 class SQLiteInspection:
-    """Check what *connection* sees of the file at *path*.
+    """Check the file at *path* as seen by *connection*; *known* is the line of the anchor.
 
-    *guard* guards the file if it has a key; its anchor knew *known* before.
+    The methods are documented in ``Inspection``.
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, path: str, guard: Guard | None, known: str | None
+        self, connection: sqlite3.Connection, path: str, keyed: KeyedFile | None, known: str | None
     ) -> None:
         self._connection = connection
         self._path = path
-        self._guard = guard
-        self._auth = None if guard is None else guard.auth
+        self._keyed = keyed
+        self._auth = None if keyed is None else keyed.auth
         self._known = known
         self._touch = lru_cache(256)(self._read_touch)
 
@@ -150,9 +152,9 @@ class SQLiteInspection:
             yield from self._try(part)
         for query in _PROBLEM_QUERIES:
             yield from self._try(partial(self._query, *query))
-        if self._guard is not None:
-            yield from self._try(partial(self._records, self._guard.auth))
-            yield from self._guard.problems(self._connection, self._known)
+        if self._keyed is not None:
+            yield from self._try(partial(self._records, self._keyed.auth))
+            yield from self._keyed.problems(self._connection, self._known)
 
     def _try(self, check: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
         """Yield the problems of *check*, and the error that ends *check*."""
@@ -165,39 +167,33 @@ class SQLiteInspection:
         for (found,) in self._connection.execute(f"PRAGMA integrity_check({_MAX_PAGE_PROBLEMS})"):
             if found != "ok":
                 yield Problem("file", self._path, found)
-        for name, what in schema.altered(self._connection):
+        for name, what in schema.schema_differences(self._connection):
             yield Problem("file", name, what)
 
     def _journal(self) -> Iterator[Problem]:
-        previous, last, before, stored = START, 0, -float("inf"), 0
-        steps, (erased,) = (
-            set[int](),
-            self._one("SELECT max(seq) FROM journal WHERE action='erase'"),
-        )
-        for *columns, linked, salt, changes, code in self._connection.execute(
+        (erased,) = self._one("SELECT max(seq) FROM journal WHERE action = 'erase'")
+        previous, last, before, stored, clock_steps = START, 0, -math.inf, 0, set[int]()
+        for *columns, link, salt, changes, code in self._connection.execute(
             f"SELECT {ENTRY}, salt, changes, code FROM journal ORDER BY seq"
         ):
             seq, at, action, *_, row, digested = columns
             stored += action == "store"
-            for what in (
-                seq != last + 1 and f"it follows entry {last}",
-                _breaks_chain(columns, previous, linked)
-                and "it does not follow from the one before",
-                _is_altered(digested, salt, changes) and "it tells what it did not tell",
-                changes is None
-                and row is None
-                and not (erased and seq < erased)
-                and "what it told is gone, though nothing was erased",
-                self._is_forged([*columns, linked], salt, changes, code, stored) and _CHANGED,
+            is_gone = changes is None and row is None and not (erased and seq < erased)
+            for is_wrong, what in (
+                (seq != last + 1, f"it follows entry {last}"),
+                (_breaks_chain(columns, previous, link), "it does not follow from the one before"),
+                (_is_altered(digested, salt, changes), "it tells what it did not tell"),
+                (is_gone, "what it told is gone, though nothing was erased"),
+                (self._is_forged([*columns, link], salt, changes, code, stored), _CHANGED),
             ):
-                if what:
+                if is_wrong:
                     yield Problem("journal", f"entry {seq}", what)
             if isinstance(at, float):
-                steps |= {seq} if at < before else set()
+                clock_steps |= {seq} if at < before else set()
                 before = at
-            previous, last = linked if isinstance(linked, bytes) else START, seq
+            previous, last = link if isinstance(link, bytes) else START, seq
         noted = self._connection.execute("SELECT seq FROM clock_steps").fetchall()
-        for seq in sorted(steps.symmetric_difference(seq for (seq,) in noted)):
+        for seq in sorted(clock_steps.symmetric_difference(seq for (seq,) in noted)):
             yield Problem("journal", f"entry {seq}", "whether its clock went back is noted wrongly")
 
     def _is_forged(
@@ -205,29 +201,31 @@ class SQLiteInspection:
     ) -> bool:
         if self._auth is None:
             return code is not None
-        return not self._auth.genuine(columns, salt, changes, code) or parse_code(code)[1] != stored
+        return (
+            not self._auth.is_genuine(columns, salt, changes, code) or parse_code(code)[1] != stored
+        )
 
     def _query(self, kind: ProblemKind, query: str, what: str) -> Iterator[Problem]:
         for (where,) in self._connection.execute(query):
             yield Problem(kind, str(where), what)
 
     def _snapshots(self) -> Iterator[Problem]:
-        """Yield snapshots that are not as the journal tells; it may not tell of the oldest."""
+        """Yield snapshots unlike the journal; the oldest may have no entry."""
         found = self._connection.execute("SELECT name, seq, at FROM snapshots").fetchall()
         kept = {name: tuple(place) for name, *place in found}
         entries = self._connection.execute(
             "SELECT seq, at, changes FROM journal WHERE action = 'snapshot' ORDER BY seq"
         ).fetchall()
-        told = set[object]()
+        journaled = set[object]()
         for seq, at, text in entries:
             name = (_read_changes(text)[0] or {}).get("name")
-            told.add(name)
+            journaled.add(name)
             if kept.get(name) != (seq - 1, at):
                 yield Problem("snapshot", str(name), "it is not what the journal tells")
         first = entries[0][0] if entries else None
         late = "SELECT name FROM snapshots WHERE seq >= ?"
         for (name,) in self._connection.execute(late, (first,)):
-            if name not in told:
+            if name not in journaled:
                 yield Problem("snapshot", str(name), "no journal entry tells of it")
 
     def _segments(self) -> Iterator[Problem]:
@@ -253,7 +251,7 @@ class SQLiteInspection:
         return int(found[0]) if found else None
 
     def _dimensions(self) -> dict[str, str | None]:
-        """Return the fact that tells how long vectors are, None if it is missing, by their name."""
+        """Return the stored dimension, None if missing, by the name of vectors."""
         names = (
             "SELECT '' WHERE EXISTS (SELECT 1 FROM vectors) UNION SELECT name FROM named_vectors"
         )
@@ -261,11 +259,11 @@ class SQLiteInspection:
         missing = dict.fromkeys(name for (name,) in self._connection.execute(names).fetchall())
         return {**missing, **dict(self._connection.execute(facts))}
 
-    def _vectors(self, told: Callable[[], int | None]) -> Iterator[Problem]:
+    def _vectors(self, dimension: Callable[[], int | None]) -> Iterator[Problem]:
         sizes = dict[str, int | None]()
         for name, setting in self._dimensions().items():
             noted, usual = _number(setting), self.usual_dimension(name)
-            contradicted = name == EMBEDDED and noted != usual and told() not in (noted, None)
+            contradicted = name == EMBEDDED and noted != usual and dimension() not in (noted, None)
             if noted is None or contradicted:
                 wrong = "missing" if setting is None else "not how long these vectors are"
                 yield Problem("fact", f"dimension:{name}", f"it is {wrong}")
@@ -276,21 +274,17 @@ class SQLiteInspection:
                 f"SELECT {selected}, code FROM {table} ORDER BY row"
             ):
                 row, name, _, blob = columns
-                for what in (
-                    not isinstance(blob, bytes) or len(blob) != sizes.get(name),
-                    isinstance(blob, bytes) and not _is_finite(blob),
-                    self._auth is not None and code != self._auth.vector(columns),
-                ):
-                    if what:
-                        yield Problem("vector", self._owner(row, name), "it is damaged")
-                        break
+                is_whole = isinstance(blob, bytes) and len(blob) == sizes.get(name)
+                is_forged = self._auth is not None and code != self._auth.vector(columns)
+                if is_forged or not is_whole or not _is_finite(blob):
+                    yield Problem("vector", self._owner(row, name), "it is damaged")
 
     def _owner(self, row: int, name: str) -> str:
         found = self._one("SELECT id FROM records WHERE row = ?", row)
         return (str(found[0]) if found else f"row {row}") + (f", {name}" if name else "")
 
     def _records(self, auth: KeyedAuthenticator) -> Iterator[Problem]:
-        """Yield the records of a keyed store whose code does not fit."""
+        """Yield the records with a wrong code."""
         for *columns, code in self._connection.execute(f"SELECT {auth.columns} FROM records"):
             if code != auth.record(columns):
                 yield Problem("record", str(columns[0]), _CHANGED)
@@ -300,27 +294,21 @@ class SQLiteInspection:
             for row, ordinal, revision, *values in self._connection.execute(
                 f"SELECT row, ordinal, revision, {COLUMNS} FROM records ORDER BY row"
             ):
-                yield self._trace_record(row, ordinal, revision, values)
-
-    def _trace_record(
-        self, row: int, ordinal: int, revision: int, values: list[Any]
-    ) -> RecordTrace:
-        id = values[0]
-        steps = self._connection.execute(_STEPS, {"ordinal": ordinal, "id": id}).fetchall()
-        accesses = self._connection.execute(
-            "SELECT seq, count, last FROM accesses WHERE ordinal = ?", (ordinal,)
-        ).fetchall()
-        return RecordTrace(
-            str(id),
-            row,
-            ordinal,
-            revision,
-            _read_record(values),
-            tuple(_read_entry(columns) for columns in steps),
-            tuple(
-                Access(seq, count, last, self._touch(seq).get(id)) for seq, count, last in accesses
-            ),
-        )
+                id = values[0]
+                # Read at once: a kept exception would keep a half-read cursor, and the log, open.
+                entries = self._connection.execute(
+                    _ENTRIES_OF_RECORD, {"ordinal": ordinal, "id": id}
+                ).fetchall()
+                accesses = self._connection.execute(_ACCESSES, (ordinal,)).fetchall()
+                yield RecordTrace(
+                    str(id),
+                    row,
+                    ordinal,
+                    revision,
+                    _read_record(values),
+                    tuple(Entry._make((*each[:-1], *_read_changes(each[-1]))) for each in entries),
+                    tuple(Access(s, n, last, self._touch(s).get(id)) for s, n, last in accesses),
+                )
 
     def moves(self) -> Counter[Move]:
         with translate_errors(self._path):
@@ -329,23 +317,20 @@ class SQLiteInspection:
     def _read_touch(self, seq: int) -> dict[str, tuple[int, float]]:
         found = self._one("SELECT changes FROM journal WHERE seq = ? AND action = 'touch'", seq)
         changes, _ = _read_changes(found[0] if found else None)
-        return {id: tuple(told) for id, told in (changes or {}).get("accesses", {}).items()}
+        accesses = (changes or {}).get("accesses", {})
+        return {id: tuple(count_and_time) for id, count_and_time in accesses.items()}
 
     def _one(self, sql: str, *parameters: object) -> Any:
         with translate_errors(self._path):
             return self._connection.execute(sql, parameters).fetchone()
 
 
-def _read_entry(columns: Sequence[Any]) -> Entry:
-    return Entry._make((*columns[:-1], *_read_changes(columns[-1])))
-
-
 def _read_changes(text: Any) -> tuple[dict[str, Any] | None, Any]:
-    """Return what an entry tells, as ``to_changes`` does, nothing if that is damaged."""
+    """Return the result of ``to_changes``, no changes for a damaged *text*."""
     try:
         return to_changes(text)
     except CorruptStoreError:
-        return {}, None  # its digest tells that it is damaged
+        return {}, None  # the digest reveals the damage
 
 
 def _read_record(values: list[Any]) -> MemoryRecord | None:
@@ -355,9 +340,9 @@ def _read_record(values: list[Any]) -> MemoryRecord | None:
         return None
 
 
-def _breaks_chain(columns: list[Any], previous: bytes, linked: object) -> bool:
-    *told, digested = columns
-    return not isinstance(digested, bytes) or chain_hash(previous, tuple(told), digested) != linked
+def _breaks_chain(columns: list[Any], previous: bytes, link: object) -> bool:
+    *hashed, digested = columns
+    return not isinstance(digested, bytes) or chain_hash(previous, tuple(hashed), digested) != link
 
 
 def _is_altered(digested: object, salt: object, changes: object) -> bool:
@@ -369,7 +354,7 @@ def _is_altered(digested: object, salt: object, changes: object) -> bool:
 
 
 def _number(dimension: Any) -> int | None:
-    """Return the *dimension* as a number, None if it is none."""
+    """Return *dimension* as a positive number, else None."""
     try:
         return max(int(dimension), 0) or None
     except (TypeError, ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain, pairwise
 from mmap import mmap
 from typing import Final
@@ -13,39 +13,43 @@ from typing import Final
 from ...model.port import SEGMENT_FORMAT, Loading, Row, Segment
 from .authenticator import Authenticator
 from .erasing import ERASED
-from .reading import read_number, read_rows
+from .reading import read_head, read_number, read_rows
 from .rows import JSON_LIST
 
 _READ_BYTES: Final = 1 << 20
+_COUNT: Final = "SELECT count(*) FROM records"
 _SCAN_FACTOR: Final = 8  # a scan of so many times fewer rows is faster than the namespace index
 
 
 def load(
     connection: sqlite3.Connection,
     auth: Authenticator,
-    namespace: str,
+    namespaces: Iterable[str],
     limit: int | None,
     recent: Mapping[int, Row],
 ) -> Loading:
-    """Read the data for an index of *namespace*; with a *limit* only the end."""
-    start, last = (0, 0) if limit is None else _find_tail(connection, namespace, limit)
-    segments = _read_segments(connection, auth, namespace, start)
-    live_rows, changed = {}, list[Row]()
-    if segments:
-        last, head = segments[-1].last, min(segment.head for segment in segments)
-        inside = "namespace = ? AND state = 'live' AND row BETWEEN ? AND ?"
-        given = (namespace, start, last)
-        (old,) = connection.execute(
-            f"SELECT count(*) FROM records WHERE {inside}", given
-        ).fetchone()
-        if old != sum(segment.count for segment in segments):
-            found = connection.execute(f"SELECT row FROM records WHERE {inside}", given).fetchall()
-            live_rows[namespace] = frozenset(row for (row,) in found)
-        patched = f"{inside} AND revision > ? AND revision <> row"
-        by_patch = "INDEXED BY records_patched"
-        changed = read_rows(connection, auth, patched, *given, head, using=by_patch)
-    unindexed = _read_unindexed(connection, auth, namespace, last, limit, recent)
-    return Loading(0, segments, live_rows, tuple(unindexed), tuple(changed))
+    """Read the data for an index of *namespaces*; with a *limit* only the end of each."""
+    live_rows = dict[str, frozenset[int]]()
+    segments, unindexed, changed = list[Segment](), list[Row](), list[Row]()
+    for namespace in namespaces:
+        start, last = (0, 0) if limit is None else _find_tail(connection, namespace, limit)
+        saved = _read_segments(connection, auth, namespace, start)
+        if saved:
+            last, head = saved[-1].last, min(segment.head for segment in saved)
+            inside = "namespace = ? AND state = 'live' AND row BETWEEN ? AND ?"
+            given = (namespace, start, last)
+            (live,) = connection.execute(f"{_COUNT} WHERE {inside}", given).fetchone()
+            if live != sum(segment.count for segment in saved):
+                rows = connection.execute(f"SELECT row FROM records WHERE {inside}", given)
+                live_rows[namespace] = frozenset(row for (row,) in rows.fetchall())
+            patched = f"{inside} AND revision > ? AND revision <> row"
+            by_patch = "INDEXED BY records_patched"
+            changed += read_rows(connection, auth, patched, *given, head, using=by_patch)
+        segments += saved
+        unindexed += _read_unindexed(connection, auth, namespace, last, limit, recent)
+    return Loading(
+        read_head(connection), tuple(segments), live_rows, tuple(unindexed), tuple(changed)
+    )
 
 
 def _find_tail(connection: sqlite3.Connection, namespace: str, limit: int) -> tuple[int, int]:

@@ -1,11 +1,12 @@
-"""Opening a file: made private, refused if it is another program's, set up for durable writes."""
+"""Files and connections of SQLite: files are private, foreign files refused, writes durable."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -27,63 +28,71 @@ _PRAGMAS: Final = (
 
 
 def prepare(path: str) -> None:
-    """Create the file at *path* if there is none; refuse what is not a bethink file, untouched.
+    """Create a missing file at *path*; refuse a foreign file without a change.
 
-    The file may be open in this process: only SQLite looks into the file. A descriptor of our own
-    would, when closed, drop the locks that the connections of this process hold.
+    Only SQLite looks into the file: closing a descriptor of our own would drop the locks of all
+    connections of this process.
     """
     _create_private(path)
-    pages = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"  # or its log would be replayed
+    pages = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"  # the log is not replayed
     with closing(sqlite3.connect(pages, uri=True)) as connection:
         try:
             if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
                 version_of(connection, path)
         except sqlite3.DatabaseError as error:
-            # If a crash cut a checkpoint short, the log mends the pages; if a crash tore the first
-            # page, SQLite restores the page from the rollback journal on the first read.
+            # After a crash, SQLite repairs pages from the log, and the first page from the
+            # rollback journal.
             torn = os.path.exists(f"{os.path.realpath(path)}-journal")
             if "malformed" not in str(error) and not torn:
                 raise
 
 
 class Connection(sqlite3.Connection):
-    """A connection in autocommit mode; ``wait_for_locks`` says how long."""
+    """A connection in autocommit mode."""
 
     _waits: float | None = None
 
     def wait_for_locks(self, seconds: float) -> None:
-        """From now on, wait so long for locks of other connections."""
+        """Set the busy timeout."""
         if self._waits != seconds:
             self.execute(f"PRAGMA busy_timeout = {int(1000 * seconds)}")
             self._waits = seconds
 
 
-def connect(path: str, synchronous: str, patience: float) -> Connection:
-    """Return a connection that waits *patience* seconds for locks."""
+@contextmanager
+def _connecting(database: str, patience: float, *, uri: bool = False) -> Iterator[Connection]:
+    """Open and set up a connection, closed again if the body fails."""
     connection = sqlite3.connect(
-        path,
+        database,
         isolation_level=None,
         check_same_thread=False,
-        cached_statements=256,
         factory=Connection,
+        cached_statements=256,
+        uri=uri,
     )
     try:
         connection.wait_for_locks(patience)
-        version_of(connection, path)
-        # SQLite's busy handler does not cover this step.
-        run_unlocked(
-            connection, "PRAGMA journal_mode = WAL", time.monotonic() + patience, _PAUSE_SECONDS
-        )
-        for pragma in (*_PRAGMAS, f"PRAGMA synchronous = {synchronous}"):
+        yield connection
+        for pragma in _PRAGMAS:
             connection.execute(pragma)
     except BaseException:
         connection.close()
         raise
+
+
+def connect(path: str, synchronous: str, patience: float) -> Connection:
+    """Return a connection that waits *patience* seconds for locks."""
+    with _connecting(path, patience) as connection:
+        version_of(connection, path)
+        # SQLite's busy timeout does not cover the change to a write-ahead log.
+        deadline = time.monotonic() + patience
+        run_unlocked(connection, "PRAGMA journal_mode = WAL", deadline, _PAUSE_SECONDS)
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
     return connection
 
 
 def is_writable(path: str) -> bool:
-    """Return whether the file at *path* can be written, and files be made beside the file."""
+    """Return whether the file at *path* and the folder can be written."""
     place = os.path.realpath(path)
     effective = os.access in os.supports_effective_ids
     return all(
@@ -93,34 +102,22 @@ def is_writable(path: str) -> bool:
 
 
 def connect_to_read(path: str, patience: float) -> Connection:
-    """Return a connection to a file that cannot be written.
+    """Return a connection to a read-only file.
 
-    SQLite reads a log beside the file if the log's index is there, too. Without a log, nobody
-    else has the file open, and SQLite needs no index.
+    SQLite reads a log beside the file only with the log's index. Without a log, nobody else has the
+    file open, and SQLite needs no index.
     """
     place = os.path.realpath(path)
     log = os.path.exists(f"{place}-wal") and os.path.getsize(f"{place}-wal")
-    connection = sqlite3.connect(
-        f"{Path(place).as_uri()}?mode=ro{'' if log else '&immutable=1'}",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-        factory=Connection,
-    )
-    try:
-        connection.wait_for_locks(patience)
+    address = f"{Path(place).as_uri()}?mode=ro{'' if log else '&immutable=1'}"
+    with _connecting(address, patience, uri=True) as connection:
         if (version := version_of(connection, path)) != LATEST:
             raise StorageError(path, f"needs an upgrade from version {version}, but {READ_ONLY}")
-        for pragma in _PRAGMAS:
-            connection.execute(pragma)
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 
 def copy_to(connection: sqlite3.Connection, path: str, target: str) -> None:
-    """Copy what *connection* sees of the file at *path* into the new file *target*.
+    """Copy the file at *path*, as seen by *connection*, into the new file *target*.
 
     *target* appears complete, checked and private, or not at all.
     """
@@ -145,8 +142,8 @@ def copy_to(connection: sqlite3.Connection, path: str, target: str) -> None:
         Path(part).unlink(missing_ok=True)
 
 
-class translate_errors:  # lower case like contextlib.suppress, which it resembles
-    """Turn sqlite3's errors into the store's own, and name the file that is damaged."""
+class translate_errors:  # lower case like contextlib.suppress
+    """Raise the store's errors in place of sqlite3's, with the path of the file."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -176,14 +173,14 @@ def _translate(path: str, error: BaseException) -> StorageError | None:
         damaged = "malformed" in reason or "decode" in reason
         return CorruptStoreError(path, reason) if damaged else StorageError(path, reason)
     if isinstance(error, UnicodeDecodeError):
-        return CorruptStoreError(path)  # sqlite3 cannot even read what SQLite says of the damage
+        return CorruptStoreError(path)  # sqlite3 cannot decode SQLite's message of the damage
     return None
 
 
 def _create_private(path: str) -> None:
-    """Create the file readable by its owner only, before SQLite would create it for all.
+    """Create a missing file, readable by the owner only; SQLite would create a file for all.
 
-    Refuse what is no regular file: a pipe or a device might never end.
+    Refuse pipes and devices, since reads might never end.
     """
     if os.path.isdir(path):
         raise StorageError(path, "is a directory, not a file")
@@ -193,7 +190,7 @@ def _create_private(path: str) -> None:
         make_folder(Path(path).parent)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
-        if os.path.isfile(path) and os.path.getsize(path) == 1:  # which SQLite takes for empty
+        if os.path.isfile(path) and os.path.getsize(path) == 1:  # SQLite takes the file for empty
             raise NotABethinkFileError(path) from None
     except OSError as error:
         raise StorageError(path, error.strerror or str(error)) from error

@@ -144,7 +144,7 @@ A migration that changes ``records`` adds an entry: files with a key then get ne
 """
 
 Renewal = Callable[[sqlite3.Connection, str], AbstractContextManager[None]]
-"""Opened around the steps of a migration of the file at a path, inside the transaction."""
+"""Opened around the steps of a migration of the file at a path, in the transaction."""
 
 
 def code_version() -> int:
@@ -154,7 +154,8 @@ def code_version() -> int:
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
     """Return the schema version of the file, 0 for a new file; refuse foreign and newer files."""
-    application, version, tables = connection.execute(  # at one moment: others may be opening it
+    # In a single query, since a second process may be creating the file.
+    application, version, tables = connection.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
         "FROM pragma_application_id, pragma_user_version"
     ).fetchone()
@@ -186,27 +187,27 @@ def migrate(
         connection.execute(f"PRAGMA user_version = {LATEST}")
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:  # SQLite itself ends it when the disk is full
+        if connection.in_transaction:  # on a full disk SQLite itself rolls back
             connection.execute("ROLLBACK")
         raise
 
 
-def altered(
+def schema_differences(
     connection: sqlite3.Connection, version: int | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Yield each table, index and trigger that schema *version* did not make, with the type.
+    """Yield name and difference of each table, index and trigger not as in schema *version*.
 
-    *version* None is the latest.
+    None is the latest version.
     """
-    here, wanted = _statements(connection), _wanted(MIGRATIONS[:version])
+    here, wanted = _read_statements(connection), _expected_statements(MIGRATIONS[:version])
     for each in sorted(here.keys() | wanted.keys()) if here != wanted else ():
         if here.get(each) != wanted.get(each):
             what = "changed" if each in here and each in wanted else "missing"
             yield each[0], what if each in wanted else "not of bethink's making"
 
 
-def foreign_programs(connection: sqlite3.Connection) -> list[str]:
-    """Return the views, triggers and virtual tables in the file that bethink did not make.
+def foreign_objects(connection: sqlite3.Connection) -> list[str]:
+    """Return the names of views, triggers and virtual tables not made by bethink.
 
     A view in place of a table may never end, and a trigger changes what is written.
     """
@@ -219,16 +220,15 @@ def foreign_programs(connection: sqlite3.Connection) -> list[str]:
 
 
 def repair_indexes(connection: sqlite3.Connection) -> bool:
-    """Build missing indexes, and all indexes if one differs from the table; return whether any did.
+    """Create missing indexes, and rebuild all if any is damaged; return whether anything was done.
 
-    With damage beyond indexes nothing is done, lest the damage is overwritten. An index that cannot
-    hold the table's rows is left.
+    Damage beyond indexes is left alone. So is an index that the table's rows contradict.
     """
     found = connection.execute("PRAGMA integrity_check").fetchall()
     damaged = [what for (what,) in found if what != "ok"]
     if not all(_OF_INDEX.search(what) for what in damaged):
         return False
-    here, wanted = _statements(connection), _wanted(MIGRATIONS)
+    here, wanted = _read_statements(connection), _expected_statements(MIGRATIONS)
     missing = [sql for each, sql in wanted.items() if each[1] == "index" and each not in here]
     kept = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index'").fetchall()
     own = [name for name, sql in kept if sql is None or (name, "index") in wanted]
@@ -238,7 +238,7 @@ def repair_indexes(connection: sqlite3.Connection) -> bool:
     return bool(missing or damaged)
 
 
-def _statements(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+def _read_statements(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
     """Return the statements that made the tables, indexes and triggers, by name and type.
 
     A trigger may share a table's name. SQLite's own statistics are left out.
@@ -253,11 +253,11 @@ def _statements(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
 
 
 @cache
-def _wanted(steps: tuple[str, ...]) -> dict[tuple[str, str], str]:
+def _expected_statements(steps: tuple[str, ...]) -> dict[tuple[str, str], str]:
     """Return the statements of a new file after *steps*."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(";\n".join(steps))
-        return _statements(connection)
+        return _read_statements(connection)
 
 
 def remove_backups(path: str) -> None:

@@ -1,9 +1,9 @@
 """A file with a key: the checks at opening, and the codes of each write.
 
-Codes prove every row that is read, but cannot prove that no row is missing. So the last entry
-carries the number of records, a setting covers the small tables, and an anchor outside of the file
-knows an entry that must exist. The anchor is written after the commit and before the write
-returns: after a crash the anchor may lag behind by the last write, and never leads.
+Codes prove every row that is read, but not the absence of removed rows. So the last entry carries
+the number of records, a setting covers the small tables, and an anchor outside of the file knows an
+entry that must exist. The anchor is written after the commit and before the write returns: after a
+crash the anchor may lag behind by the last write, and never leads.
 """
 
 from __future__ import annotations
@@ -31,17 +31,15 @@ from ..anchors import Anchor
 from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
 from .connection import Connections
 from .reading import read_entries, read_number, read_setting
-from .schema import altered, code_version, foreign_programs, version_of
+from .schema import code_version, foreign_objects, schema_differences, version_of
 from .writer import SQLiteWriter
 
+# Settings: the store's id with a proof of the key; the code of all settings and snapshots; whether
+# there is an anchor; the schema version that the codes of records cover, absent for version 1.
 KEYED: Final = "keyed"
-"""The setting with the store's id and the proof of the key."""
 SETTINGS_MAC: Final = "seal"
-"""The setting with the code of all settings and snapshots."""
 ANCHORED: Final = "anchored"
-"""The setting that tells whether the store has an anchor."""
 CODED: Final = "coded"
-"""The setting with the schema version that the codes of records cover, absent for 1."""
 
 _NEEDS_KEY: Final = "its records are authenticated; open it with the integrity_key it was made with"
 _NO_KEY: Final = "it was made without an integrity key, and a key is for new files"
@@ -53,8 +51,8 @@ _OTHER_KEY: Final = "it was made with another integrity key"
 _CHANGED_SETTINGS: Final = "facts or snapshots of the store were changed"
 
 
-class Guard:
-    """The guard of the file behind *connections*, after the checks at opening."""
+class KeyedFile:
+    """The file behind *connections*, checked at opening, with the authenticator and the anchor."""
 
     def __init__(self, connections: Connections, key: bytes, anchor: Anchor | None) -> None:
         self._connections = connections
@@ -62,17 +60,17 @@ class Guard:
         self._anchor = anchor
         self._checked: tuple[sqlite3.Connection | None, int] = None, 0
         self._store, self.auth = _open_authenticator(connections, key)
-        known = self.known()
-        problems = self._seen_with(known)
-        # The anchor was read before the file, so the file may only be younger than the anchor.
-        if problems and known is None and (known := self.known()) is not None:
-            problems = self._seen_with(known)  # another process has just begun the anchor
+        known = self.read_anchor()
+        problems = self._check(known)
+        # The anchor is read before the file, so the file may only be younger than the anchor.
+        if problems and known is None and (known := self.read_anchor()) is not None:
+            problems = self._check(known)  # a second process has just written the first line
         for problem in problems:
             raise TamperedError(self._path, f"{problem.kind}: {problem.what}")
-        self._advance(self._seen)
+        self._move_anchor(self._last_seen)
 
-    def known(self) -> str | None:
-        """Return the anchor's line; read the anchor before the file."""
+    def read_anchor(self) -> str | None:
+        """Return the anchor's line, None without a line."""
         if self._anchor is None:
             return None
         try:
@@ -87,61 +85,58 @@ class Guard:
             f"what an anchor reads must be a str or None, not {type(line).__name__}"
         )
 
-    def _seen_with(self, known: str | None) -> list[Problem]:
+    def _check(self, known: str | None) -> list[Problem]:
         with self._connections.snapshot() as connection:
             self._check_schema(connection)
-            self._seen = _read_last(connection)[:2]
-            self._noted = bool(read_setting(connection, ANCHORED))
+            self._last_seen = _read_last(connection)[:2]
+            self._is_anchored = bool(read_setting(connection, ANCHORED))
             return list(self.problems(connection, known))
 
     def _check_schema(self, connection: sqlite3.Connection) -> None:
-        """Refuse a trigger that would change rows before the code is made.
-
-        As long as *connection* has the version of the last check, nothing is checked again.
-        """
+        """Refuse a trigger that would change rows before the code is made."""
         (version,) = connection.execute("PRAGMA schema_version").fetchone()
         if self._checked[0] is not connection or self._checked[1] != version:
-            for name, what in altered(connection):
+            for name, what in schema_differences(connection):
                 raise TamperedError(self._path, f"{name}: {what}")
             self._checked = connection, version
 
     @contextmanager
     def write(self) -> Iterator[KeyedWriter]:
-        """Open the write transaction; refuse to write to a file put back meanwhile.
+        """Open the write transaction; refuse to write to a file restored meanwhile.
 
-        The writes of all threads that share a commit are anchored before any thread goes on.
+        The anchor is moved before any thread of a shared commit continues.
         """
         with self._connections.writing() as connection:
             self._check_schema(connection)
             writer = KeyedWriter(connection, self.auth)
-            seq, link = self._seen
-            if writer.place != self._seen and seq and _read_link(connection, seq) != link:
+            seq, link = self._last_seen
+            if writer.place != self._last_seen and seq and _read_link(connection, seq) != link:
                 raise TamperedError(self._path, f"journal entry {seq} was written, and is gone")
             yield writer
-        self._seen = max(self._seen, writer.place)
-        self._advance(writer.place)
+        self._last_seen = max(self._last_seen, writer.place)
+        self._move_anchor(writer.place)
 
-    def line(self, seq: int, link: bytes) -> str:
+    def anchor_line(self, seq: int, link: bytes) -> str:
         """Return the line for the anchor; a later line is greater."""
-        told = f"bethink {self._store} {seq:016d} {link.hex()}"
-        return f"{told} {self.auth.mac(b'store', (told,)).hex()}"
+        stated = f"bethink {self._store} {seq:016d} {link.hex()}"
+        return f"{stated} {self.auth.mac(b'store', (stated,)).hex()}"
 
-    def _advance(self, place: tuple[int, bytes]) -> None:
-        """Move the anchor to *place* at least, and then store whether there is an anchor."""
+    def _move_anchor(self, place: tuple[int, bytes]) -> None:
+        """Move the anchor to *place* or beyond, and store whether there is an anchor."""
         anchored = self._anchor is not None and place[0] > 0
         if self._anchor is not None and anchored:
             try:
-                self._anchor.write(self.line(*place))
+                self._anchor.write(self.anchor_line(*place))
             except Exception as error:
                 reason = f"what was written is in the store, but not in its anchor: {error}"
                 raise NotAnchoredError(self._path, reason) from error
-        if self._noted != anchored:
+        if self._is_anchored != anchored:
             with self._connections.writing() as connection:
                 KeyedWriter(connection, self.auth).set_setting(ANCHORED, "1" if anchored else "")
-            self._noted = anchored
+            self._is_anchored = anchored
 
     def problems(self, connection: sqlite3.Connection, known: str | None) -> Iterator[Problem]:
-        """Yield what is missing in *connection*'s view, or older than the anchor knew before."""
+        """Yield missing rows, and a state older than the line *known* of the anchor."""
         if read_setting(connection, SETTINGS_MAC) != settings_mac(connection, self.auth):
             yield Problem("fact", SETTINGS_MAC, "it does not fit the facts and snapshots")
         seq, _, code = _read_last(connection)
@@ -163,7 +158,7 @@ class Guard:
             return
         try:
             _, _, number, link, _ = known.split(" ")
-            seq, genuine = int(number), known == self.line(int(number), bytes.fromhex(link))
+            seq, genuine = int(number), known == self.anchor_line(int(number), bytes.fromhex(link))
         except ValueError:
             genuine = False
         if not genuine:
@@ -261,16 +256,16 @@ class KeyedWriter(SQLiteWriter):
         self._sign_entry(columns, self._count, erased=changes is None)
 
     def snapshot(self, name: str, at: float) -> None:
-        with self._renewed_mac():
+        with self._renew_settings_mac():
             super().snapshot(name, at)
 
     def set_setting(self, name: str, value: str) -> None:
-        with self._renewed_mac():
+        with self._renew_settings_mac():
             super().set_setting(name, value)
 
     @contextmanager
-    def _renewed_mac(self) -> Iterator[None]:
-        """Check the code of settings and snapshots before a change, and renew the code after."""
+    def _renew_settings_mac(self) -> Iterator[None]:
+        """Check the code of settings and snapshots before the body, and renew the code after."""
         if self.setting(SETTINGS_MAC) != settings_mac(self._connection, self._auth):
             raise TamperedError(None, _CHANGED_SETTINGS)
         yield
@@ -285,7 +280,7 @@ class KeyedWriter(SQLiteWriter):
         )
 
     def _sign_vectors(self, row: int, names: Collection[str]) -> None:
-        """Sign the vectors of *row* called *names*, and no vectors that somebody else put there."""
+        """Sign the vectors of *row* called *names*, and no vectors that an attacker added."""
         for table, columns in (("vectors", EMBEDDED_VECTOR), ("named_vectors", NAMED_VECTOR)):
             for place, *found in self._connection.execute(
                 f"SELECT rowid, {columns} FROM {table} WHERE row = ?", (row,)
@@ -301,25 +296,25 @@ class KeyedWriter(SQLiteWriter):
         self._connection.execute("UPDATE journal SET code = ? WHERE seq = ?", (code, columns[0]))
 
 
-def guard(
+def open_keyed_file(
     connections: Connections, key: bytes | None, anchor: Anchor | Literal[False] | None
-) -> Guard | None:
-    """Return the guard of a file with a key; refuse a wrong or missing key, or a missing anchor.
+) -> KeyedFile | None:
+    """Return the file with *key*, None without a key; refuse a wrong or missing key or anchor.
 
     *anchor* False gives up the file's anchor.
     """
     with connections.reading() as connection:
-        _refuse_programs(connection, connections.path, key)
+        _refuse_foreign_objects(connection, connections.path, key)
         if key is None and read_setting(connection, KEYED) is not None:
             raise IntegrityKeyError(connections.path, _NEEDS_KEY)
         if key is not None and anchor is None and read_setting(connection, ANCHORED):
             raise IntegrityKeyError(connections.path, _NEEDS_ANCHOR)
-    return None if key is None else Guard(connections, key, None if anchor is False else anchor)
+    return None if key is None else KeyedFile(connections, key, None if anchor is False else anchor)
 
 
-def _refuse_programs(connection: sqlite3.Connection, path: str, key: bytes | None) -> None:
-    """Refuse a file with views or triggers of others, before any table is read."""
-    for name in foreign_programs(connection):
+def _refuse_foreign_objects(connection: sqlite3.Connection, path: str, key: bytes | None) -> None:
+    """Refuse a file with foreign views or triggers, before any table is read."""
+    for name in foreign_objects(connection):
         kind = CorruptStoreError if key is None else TamperedError
         raise kind(path, f"{name}: not of bethink's making")
 
@@ -334,12 +329,12 @@ def settings_mac(connection: sqlite3.Connection, auth: KeyedAuthenticator) -> st
 
 
 @contextmanager
-def renewed_codes(connection: sqlite3.Connection, path: str, key: bytes | None) -> Iterator[None]:
+def renew_codes(connection: sqlite3.Connection, path: str, key: bytes | None) -> Iterator[None]:
     """Give the records of a file with a key new codes after the migration in the body.
 
-    A record that was changed without the key keeps a code that does not fit.
+    A record that was changed without the key keeps the wrong code.
     """
-    _refuse_programs(connection, path, key)
+    _refuse_foreign_objects(connection, path, key)
     keyed = read_setting(connection, KEYED)
     if keyed is None:
         yield
@@ -347,7 +342,7 @@ def renewed_codes(connection: sqlite3.Connection, path: str, key: bytes | None) 
     if key is None:
         raise IntegrityKeyError(path, _NEEDS_KEY)
     store, new = _authenticator(keyed, path, key)
-    for name, what in altered(connection, version_of(connection, path)):
+    for name, what in schema_differences(connection, version_of(connection, path)):
         raise TamperedError(path, f"{name}: {what}")
     if read_setting(connection, SETTINGS_MAC) != settings_mac(connection, new):
         raise TamperedError(path, _CHANGED_SETTINGS)
@@ -362,7 +357,7 @@ def renewed_codes(connection: sqlite3.Connection, path: str, key: bytes | None) 
 
 
 def _note_version(connection: sqlite3.Connection, auth: KeyedAuthenticator) -> None:
-    """Note the version of the codes, and vouch for all settings."""
+    """Store the version of the codes, and the code of all settings."""
     writer = SQLiteWriter(connection)
     if code_version() > 1:
         writer.set_setting(CODED, str(code_version()))
@@ -408,7 +403,7 @@ def _proof(auth: KeyedAuthenticator, store: str) -> str:
 
 
 def _read_last(connection: sqlite3.Connection) -> tuple[int, bytes, object]:
-    """Return the last entry's number, link and code."""
+    """Return the last entry's sequence number, link and code."""
     found = connection.execute(
         "SELECT seq, link, code FROM journal ORDER BY seq DESC LIMIT 1"
     ).fetchone()
@@ -421,7 +416,7 @@ def _read_link(connection: sqlite3.Connection, seq: int) -> bytes | None:
 
 
 def _read_blank(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
-    """Return the entries without changes whose code does not mark them as erased."""
+    """Return the entries without changes and without the mark of erasing in the code."""
     return connection.execute(
         f"SELECT {ENTRY}, code FROM journal "
         "WHERE changes IS NULL AND substr(code, 1, 1) IS NOT x'01'"
