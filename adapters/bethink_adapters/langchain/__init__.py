@@ -1,7 +1,7 @@
-"""LangChain remembers in bethink: agents, chains, histories, documents, and what was made once.
+"""LangChain remembers in bethink: agents, chains, histories, documents, cached results.
 
-``MemoryMiddleware`` needs langchain 1.0 or newer, all else langchain-core 0.2 or newer. Importing
-this package loads no part of LangChain; what is named here is made when it is asked for.
+``MemoryMiddleware`` needs langchain 1.0 or newer, all else langchain-core 0.2 or newer. The
+import of the package loads no part of LangChain; each class is made at the first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a model has answered before, so that it is not asked again."""
+"""Answers of a model, kept so that no prompt is answered twice."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _LONGEST: Final = 1e11
 class BethinkCache(_Base):
     """Cache answers in a *namespace* of a bethink *store*, for *ttl* seconds (None: for ever).
 
-    A prompt is known by its digest; it is not stored, and no recall finds an answer. ``clear``
-    erases what is cached, for nobody needs its history.
+    Only the digest of a prompt is stored, and no recall finds an answer. ``clear`` erases, because
+    nobody needs the history of a cache.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make one that passes for LangChain's own."""
+        """Make a subclass instance of LangChain's base class."""
         return object.__new__(on_base(cls, part("caches").BaseCache))
 
     def __init__(
@@ -43,7 +43,7 @@ class BethinkCache(_Base):
         self.ttl = None if ttl is None else number("ttl", ttl, 0.0, _LONGEST)
 
     def lookup(self, prompt: str, llm_string: str) -> Sequence[Generation] | None:
-        """Return what the model has answered, None if that is not known or cannot be read."""
+        """Return the model's answer, None if unknown or unreadable."""
         found = self.store.get(namespace=self.namespace, key=_key(prompt, llm_string))
         if found is None:
             return None
@@ -54,7 +54,7 @@ class BethinkCache(_Base):
             return None
 
     def update(self, prompt: str, llm_string: str, return_val: Sequence[Generation]) -> None:
-        """Keep what the model has answered."""
+        """Keep the model's answer."""
         self.store.store(
             "",
             key=_key(prompt, llm_string),

@@ -1,6 +1,6 @@
-"""The older memory of chains, on the sessions of ``ChatMessageHistory``; it needs no LangChain.
+"""The older memory of chains, on the sessions of ``ChatMessageHistory``, without LangChain.
 
-It is for chains of one's own: LangChain's take only what derives from their memory, such as
+The memory is for chains of your own. LangChain's chains take only LangChain's memories, such as
 ``ConversationBufferMemory(chat_memory=ChatMessageHistory(store, "ann"))``.
 """
 
@@ -26,11 +26,11 @@ _PREFIXES: Final = {
 
 
 class ConversationMemory:
-    """The memory that a chain reads before a call and writes after it; needs no LangChain.
+    """The memory of a chain, read before a call and written afterwards; needs no LangChain.
 
-    It shows the last *k* exchanges (None: all) as one text under *memory_key*, or with
-    *return_messages* as LangChain messages. *input_key* and *output_key* say which values of a call
-    to keep; they may be left out where there is only one. With *erase* ``clear`` erases.
+    The last *k* exchanges (None: all) are a text under *memory_key*, or with *return_messages*
+    LangChain messages. *input_key* and *output_key* name the values of a call to keep, and may be
+    left out for a single value. With *erase* ``clear`` erases.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class ConversationMemory:
 
     @property
     def memory_variables(self) -> list[str]:
-        """The names that ``load_memory_variables`` returns."""
+        """The names returned by ``load_memory_variables``."""
         return [self.memory_key]
 
     def load_memory_variables(self, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class ConversationMemory:
         return {self.memory_key: shown}
 
     def save_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
-        """Add one exchange: what went in and what came out."""
+        """Add an exchange: input and output of a call."""
         said = _pick(inputs, self.input_key, "input_key", ignore=(self.memory_key, "stop"))
         answered = _pick(outputs, self.output_key, "output_key")
         self.chat_memory.log.append([text_item("human", said), text_item("ai", answered)])
@@ -82,7 +82,7 @@ class ConversationMemory:
         return await asyncio.to_thread(self.load_memory_variables, inputs)
 
     async def asave_context(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
-        """Add one exchange: what went in and what came out."""
+        """Add an exchange: input and output of a call."""
         await finish_in_thread(self.save_context, inputs, outputs)
 
     async def aclear(self) -> None:
@@ -97,7 +97,7 @@ class ConversationMemory:
 def _pick(
     values: Mapping[str, Any], key: str | None, argument: str, ignore: Sequence[str] = ()
 ) -> str:
-    """Return the text under *key*, or the only one there is besides *ignore*."""
+    """Return the text under *key*, or the only text besides *ignore*."""
     names = [key] if key else [name for name in values if name not in ignore]
     if len(names) != 1:
         raise ValidationError(f"set {argument}: there is not one value but {names}")

@@ -1,4 +1,4 @@
-"""LangChain documents as records, and what both the retriever and the vector store need of them."""
+"""LangChain documents as records, for the retriever and the vector store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOLD: Final = ("author", "thread", "category", "key", "occurred_at")
 
 
 def part(name: str) -> ModuleType:
-    """Return a module of ``langchain_core``; raise ``MissingExtraError`` without it."""
+    """Return a module of ``langchain_core``; raise ``MissingExtraError`` without LangChain."""
     with needs("langchain-core", "langchain"):
         return import_module(f"langchain_core.{name}")
 
@@ -29,7 +29,7 @@ def part(name: str) -> ModuleType:
 def to_item(key: str, text: str, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a document as arguments of ``MemoryStore.store``.
 
-    A text that no record can hold as it is, such as an empty one, is kept as the value.
+    A text beyond a record's content, such as an empty text, is kept as the value.
     """
     content = storable(text, MAX_CONTENT)
     kept = content if content.strip() else ""
@@ -38,7 +38,7 @@ def to_item(key: str, text: str, metadata: Mapping[str, Any] | None) -> dict[str
 
 
 def to_document(record: MemoryRecord) -> Document:
-    """Return the document that ``to_item`` was given."""
+    """Return the document given to ``to_item``."""
     text = record.value if isinstance(record.value, str) else record.content
     document: Document = part("documents").Document(
         page_content=text, metadata=decode(record.metadata), id=record.key or record.id
@@ -47,7 +47,7 @@ def to_document(record: MemoryRecord) -> Document:
 
 
 def to_memory(hit: RecallResult) -> Document:
-    """Return a recalled memory with what its record tells, its score and why it has it."""
+    """Return a recalled memory with fields of the record, score and explanation."""
     record, why = hit.memory, hit.explain()
     told = {name: value for name in _TOLD if (value := getattr(record, name)) is not None}
     metadata = {**decode(record.metadata), **told, "score": hit.score}
@@ -59,7 +59,7 @@ def to_memory(hit: RecallResult) -> Document:
 
 
 def where_of(filter: object) -> dict[str, Any] | None:
-    """Return the *filter* on metadata, in bethink's filter language, as one on records."""
+    """Return the *filter* on metadata, in bethink's filter language, as a filter on records."""
     if filter is None:
         return None
     if not isinstance(filter, Mapping):

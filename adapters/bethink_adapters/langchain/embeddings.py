@@ -17,20 +17,20 @@ else:
 
 
 class BethinkEmbeddings(_Base):
-    """Embed with *embedder*; by default with the table inside bethink, which needs no model.
+    """Embed with *embedder*; by default with the table inside bethink, without a model.
 
-    They may be called, too, as LangGraph's stores do with a function.
+    The embeddings are a function, too, for LangGraph's stores.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make some that pass for LangChain's own."""
+        """Make a subclass instance of LangChain's base class."""
         return object.__new__(on_base(cls, part("embeddings").Embeddings))
 
     def __init__(self, embedder: Embedder | None = None) -> None:
         self.embedder = StaticEmbedder() if embedder is None else embedder
 
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector for each text."""
+        """Return a vector for each text."""
         found = self.embedder.embed(list(texts)) if texts else ()
         return [[float(number) for number in vector] for vector in found]
 
@@ -39,5 +39,5 @@ class BethinkEmbeddings(_Base):
         return self.embed_documents([text])[0]
 
     def __call__(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector for each text."""
+        """Return a vector for each text."""
         return self.embed_documents(texts)

@@ -1,4 +1,4 @@
-"""The history that ``RunnableWithMessageHistory`` asks for, of langchain-core 0.2 to 1.8."""
+"""The history for ``RunnableWithMessageHistory``, of langchain-core 0.2 to 1.8."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _HUMAN: Final = ("human", "user")
 
 
 class ChatMessageHistory(_Base):
-    """The messages of one session as LangChain's chat history; making one does no I/O.
+    """The messages of a session as LangChain's chat history; the constructor does no I/O.
 
-    *last* shows at most that many of the newest messages, from a human message on. With *erase*
-    ``clear`` erases, so that no byte stays in the file; else it forgets, and ``restore`` brings the
-    messages back. A run that failed adds nothing: no question stays without an answer.
+    At most the *last* messages are shown, from a human message on. With *erase* ``clear`` erases:
+    no byte stays in the file. Without *erase* ``clear`` forgets, and ``restore`` brings messages
+    back. A failed run adds nothing: no question stays without an answer.
 
-    Within a run of ``RunnableWithMessageHistory`` the messages stay as they were at the beginning,
-    so that parallel runs of one session lose nothing. For that, each run needs a separate instance,
-    as ``message_history_factory`` makes.
+    Within a run of ``RunnableWithMessageHistory`` the messages stay as at the beginning, so that
+    parallel runs of a session lose nothing. Each run needs a separate instance, as made by
+    ``message_history_factory``.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ChatMessageHistory(_Base):
         """Add *messages* in one transaction.
 
         A ``RemoveMessage`` removes the message with its id, or all with the id "__remove_all__".
-        Messages that all carry ids and are the newest ones already are not added again.
+        Messages with ids that are the newest of the session already are not added again.
         """
         given = [as_message(message) for message in messages]
         items, gone = self._changed(given)
@@ -82,11 +82,11 @@ class ChatMessageHistory(_Base):
         await finish_in_thread(self.add_messages, list(messages))
 
     def add_message(self, message: BaseMessage | str) -> None:
-        """Add one message."""
+        """Add a message."""
         self.add_messages([message])
 
     def add_user_message(self, message: HumanMessage | str) -> None:
-        """Add what the user said."""
+        """Add the words of the user."""
         core = langchain()
         self.add_message(
             message
@@ -95,14 +95,14 @@ class ChatMessageHistory(_Base):
         )
 
     def add_ai_message(self, message: AIMessage | str) -> None:
-        """Add what the model said."""
+        """Add the words of the model."""
         core = langchain()
         self.add_message(
             message if isinstance(message, core.AIMessage) else core.AIMessage(content=message)
         )
 
     def clear(self) -> None:
-        """Forget all messages of the session; erase them if made with *erase*."""
+        """Forget, or with ``erase`` erase, all messages of the session."""
         if self.erase:
             self.log.store.erase(namespace=self.log.namespace)
         else:
@@ -110,7 +110,7 @@ class ChatMessageHistory(_Base):
         self._as_run_began = None
 
     async def aclear(self) -> None:
-        """Forget all messages of the session; erase them if made with *erase*."""
+        """Forget, or with ``erase`` erase, all messages of the session."""
         await finish_in_thread(self.clear)
 
     def __str__(self) -> str:
@@ -125,14 +125,14 @@ class ChatMessageHistory(_Base):
         return [to_message(record) for record in self.shown()]
 
     def shown(self) -> list[MemoryRecord]:
-        """Return the records of the messages that are shown, oldest first."""
+        """Return the records of the shown messages, oldest first."""
         records = self.log.messages(self.last)
         if self.last is None:
             return records
         return list(dropwhile(lambda record: role_of(record) not in _HUMAN, records))
 
     def _in_its_run(self) -> bool:
-        """Tell whether a ``RunnableWithMessageHistory`` that was given this instance is asking."""
+        """Return whether the caller is a ``RunnableWithMessageHistory`` with the instance."""
         if "langchain_core.runnables.history" not in sys.modules:
             return False
         from langchain_core.runnables import ensure_config
@@ -140,7 +140,7 @@ class ChatMessageHistory(_Base):
         return ensure_config().get("configurable", {}).get("message_history") is self
 
     def _changed(self, given: Sequence[BaseMessage]) -> tuple[list[dict[str, Any]], set[str]]:
-        """Return what is to be added, and the ids of the records that are to be removed."""
+        """Return the items to add, and the ids of the records to remove."""
         items: list[dict[str, Any]] = []
         gone = set[str]()
         for message in given:
@@ -171,10 +171,10 @@ def message_history_factory(
     last: int | None = None,
     erase: bool = False,
 ) -> Callable[..., ChatMessageHistory]:
-    """Return the ``get_session_history`` that ``RunnableWithMessageHistory`` asks for.
+    """Return the ``get_session_history`` for ``RunnableWithMessageHistory``.
 
-    Its parameters are *keys*, as ``history_factory_config`` must list them. The last one names the
-    session, those before it the owners whose sessions are kept apart.
+    The parameters are *keys*, as listed in ``history_factory_config``. The last key names the
+    session, the keys before name owners: sessions of two owners are kept apart.
     """
     if not keys:
         raise ValidationError("message_history_factory needs at least one key")
@@ -191,7 +191,7 @@ def message_history_factory(
 
 
 def _register() -> None:
-    """Let ``ChatMessageHistory`` pass for LangChain's own base class, which it need not import."""
+    """Register ``ChatMessageHistory`` as a virtual subclass of LangChain's base class."""
     langchain()
     from langchain_core.chat_history import BaseChatMessageHistory
 

@@ -1,4 +1,4 @@
-"""LangChain's key-value store, such as for embeddings or documents that were made once."""
+"""LangChain's key-value store, such as for embeddings or documents made once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class BethinkKeyValueStore(_Base):
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make one that passes for LangChain's own."""
+        """Make a subclass instance of LangChain's base class."""
         return object.__new__(on_base(cls, part("stores").BaseStore))
 
     def __init__(
@@ -38,14 +38,14 @@ class BethinkKeyValueStore(_Base):
         self.erase = erase
 
     def mget(self, keys: Iterable[str]) -> list[Any]:
-        """Return the values of *keys*, None for one that is not there."""
+        """Return the values of *keys*, None for an unknown key."""
         names = list(keys)
         found = self.store.all(namespace=self.namespace, where={"key": {"$in": names}})
         values = {each.key: decode(each.value["value"]) for each in found}
         return [values.get(name) for name in names]
 
     def mset(self, key_value_pairs: Sequence[tuple[str, Any]]) -> None:
-        """Set these values, all or none."""
+        """Set the values, all or none."""
         items = [{"key": key, "value": {"value": encode(it)}} for key, it in key_value_pairs]
         self.store.store_many(items, namespace=self.namespace)
 
@@ -58,7 +58,7 @@ class BethinkKeyValueStore(_Base):
     amdelete = make_async_write(mdelete)
 
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
-        """Yield the keys, or those that begin with *prefix*, in the order of their values."""
+        """Yield the keys, or the keys with *prefix*, in the order of the values."""
         where = {"key": {"$gte": prefix}} if prefix else {"key": {"$exists": True}}
         for record in self.store.all(namespace=self.namespace, where=where):
             if str(record.key).startswith(prefix or ""):

@@ -1,8 +1,8 @@
 """LangChain messages as records, without loss.
 
-A record's ``value`` is the message as LangChain itself writes it, ``{"type": …, "data": …}``. What
-JSON cannot hold (bytes, dates, sets, model objects) stands in it as ``{"__bethink__": kind,
-"value": …}``. The record's ``content`` is the searchable text, ``author`` who said it.
+A record's ``value`` is the message as written by LangChain, ``{"type": …, "data": …}``. Values
+beyond JSON (bytes, dates, sets, model objects) stand inside as ``{"__bethink__": kind,
+"value": …}``. The record's ``content`` is the searchable text, ``author`` the speaker.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _CLASSES: Final = {
 
 
 def langchain() -> ModuleType:
-    """Return the module ``langchain_core.messages``; raise ``MissingExtraError`` without it."""
+    """Return the module ``langchain_core.messages``; or raise ``MissingExtraError``."""
     with needs("langchain-core", "langchain"):
         return import_module("langchain_core.messages")
 
@@ -55,7 +55,7 @@ def langchain() -> ModuleType:
 def as_message(message: object) -> BaseMessage:
     """Return *message* as a whole message: chunks, texts and (role, text) pairs are converted.
 
-    A text may carry the prefix "Human: ", which some releases of LangChain put there.
+    A text may carry the prefix "Human: " of some releases of LangChain.
     """
     core = langchain()
     whole: BaseMessage
@@ -79,7 +79,7 @@ def to_item(message: BaseMessage) -> dict[str, Any]:
 
 
 def text_item(kind: str, text: str) -> dict[str, Any]:
-    """Return a message of type *kind* ("human", "ai") that is only *text*, as ``to_item`` would."""
+    """Return a message of type *kind* ("human", "ai") with only *text*, as ``to_item`` does."""
     return {
         "content": storable(text, MAX_CONTENT),
         "value": {"type": kind, "data": {"content": text}},
@@ -88,7 +88,7 @@ def text_item(kind: str, text: str) -> dict[str, Any]:
 
 
 def to_message(record: MemoryRecord) -> BaseMessage:
-    """Return the message that *record* holds; one that cannot be read is shown as its text."""
+    """Return the message in *record*; an unreadable message is shown as the text."""
     core = langchain()
     message: BaseMessage
     if record.value is not None:
@@ -107,7 +107,7 @@ def to_message(record: MemoryRecord) -> BaseMessage:
 
 
 def role_of(record: MemoryRecord) -> str:
-    """Return the type of *record*'s message, or the role if it is a chat message."""
+    """Return the type of *record*'s message, or the role of a chat message."""
     role = _inside(record, "data", "role") or _inside(record, "type") or record.author
     return str(role or "unknown")
 
@@ -133,7 +133,7 @@ def plain_text(content: object) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-# What JSON cannot hold: kind -> (type, to JSON, back). The first type that matches is taken.
+# Types beyond JSON: kind -> (type, to JSON, back). The first matching type is taken.
 _SCALARS: Final[Mapping[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]]] = {
     "float": (float, repr, float),
     "bytes": (bytes, lambda it: base64.b64encode(it).decode(), base64.b64decode),
@@ -149,7 +149,7 @@ _COLLECTIONS: Final[Mapping[str, Any]] = {"tuple": tuple, "set": set, "frozenset
 
 
 def encode(value: Any) -> Any:
-    """Return *value* made of JSON types only, so that ``decode`` gives it back."""
+    """Return *value* in JSON types only; ``decode`` is the inverse."""
     if isinstance(value, Enum):
         return encode(value.value)
     if isinstance(value, np.integer | np.bool_):
@@ -176,7 +176,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Return what ``encode`` was given; wrappings of an unknown kind stay as they are."""
+    """Return the argument of ``encode``; wrappings of an unknown kind stay."""
     if isinstance(value, list):
         return [decode(item) for item in value]
     if not isinstance(value, dict):
@@ -210,9 +210,9 @@ def _encode_object(value: Any) -> dict[str, Any]:
 
 
 def _decode_object(wrapped: Mapping[str, Any]) -> Any:
-    """Rebuild a dataclass or pydantic object, or return its fields as a dict.
+    """Rebuild a dataclass or pydantic object, or return the fields as a dict.
 
-    Only a class that is loaded already is found: reading a file never imports code.
+    Only loaded classes are found: reading a file never imports code.
     """
     content = decode(wrapped["value"])
     module, _, path = wrapped["name"].partition(":")
@@ -231,5 +231,5 @@ def _decode_object(wrapped: Mapping[str, Any]) -> Any:
 
 
 def _attributes(model: Any) -> dict[str, Any]:
-    """Return the fields of a pydantic object, of either major version, without converting them."""
+    """Return the fields of a pydantic object, of either major version, without conversion."""
     return {**vars(model), **(getattr(model, "__pydantic_extra__", None) or {})}

@@ -6,8 +6,8 @@
     memory = MemoryMiddleware(store, namespace=namespace)
     agent = create_agent(model, tools, middleware=[memory])
 
-What is recalled goes into the request to the model, never among the agent's messages: it neither
-piles up nor ends in a checkpoint.
+Recalled memories go into the request to the model, never among the agent's messages: no checkpoint
+holds the memories, and the conversation does not grow.
 """
 
 from __future__ import annotations
@@ -60,22 +60,22 @@ _logger: Final = logging.getLogger(__name__)
 
 
 class MemoryMiddleware(_Base):
-    """Recall from, and remember in, one namespace of a bethink *store*.
+    """Recall from, and remember in, a *namespace* of a bethink *store*.
 
-    *namespace* is a name, or a function that makes one of the run's ``Runtime``. Once a run, the
-    best *k* memories that score at least *min_score*, and that the conversation does not hold word
-    for word already, are put into a fenced block of at most *budget_tokens*, as *count_tokens*
-    counts them. With *inject_as* "user" it stands in front of the last human message, with "system"
-    at the end of the system message. With *remember* what users and models said is stored; of a
-    run that failed, the user's words. An edited question, and a new answer to a question, supersede
-    what was remembered before. With *offer_tools* the model may search and write by itself. Two
-    memories of one agent need different *name*s.
+    *namespace* is a name, or a function from the run's ``Runtime`` to a name. Once a run, the best
+    *k* memories with a score of at least *min_score*, and not word for word in the conversation,
+    are put into a fenced block of at most *budget_tokens*, as *count_tokens* counts. With
+    *inject_as* "user" the block stands in front of the last human message, with "system" at the end
+    of the system message. With *remember* the words of users and models are stored, without the
+    framework's notices; of a failed run, the user's words. An edited question, and a new answer to
+    a question, supersede the earlier memory. With *offer_tools* the model may search and write.
+    Two memories of an agent need different *name*s.
 
-    A store that fails is logged, and the run goes on without it.
+    A store that fails is logged, and the run goes on without memories.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make one that passes for LangChain's own."""
+        """Make a subclass instance of LangChain's base class."""
         with needs("langchain", "langchain-agents"):
             from langchain.agents.middleware import AgentMiddleware
         return object.__new__(on_base(cls, AgentMiddleware))
@@ -114,48 +114,48 @@ class MemoryMiddleware(_Base):
 
     @property
     def name(self) -> str:
-        """The name that tells this middleware from others of the agent."""
+        """The name of the middleware, unique in the agent."""
         return self._name
 
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
-        """Recall what the last human message asks for."""
+        """Recall for the last human message."""
         given = [each.id for each in state["messages"] if each.type == "human" and each.id]
         return {self._slot: self._recalled(state, runtime), self._given: given}
 
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
-        """Do what ``before_agent`` does."""
+        """Do the same as ``before_agent``."""
         return await asyncio.to_thread(self.before_agent, state, runtime)
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
-        """Show the model what was recalled."""
+        """Show the recalled memories to the model."""
         self._remember_question(request)
         return handler(self._shown(request))
 
     async def awrap_model_call(
         self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]
     ) -> Any:
-        """Do what ``wrap_model_call`` does."""
+        """Do the same as ``wrap_model_call``."""
         await finish_in_thread(self._remember_question, request)
         return await handler(await asyncio.to_thread(self._shown, request))
 
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Note what was asked, as the model read it: a summary may take it away before the end."""
+        """Note the question as read by the model: a summary may remove the question later."""
         asked = self._questions(state["messages"], state)
         return {self._asked: asked} if asked else None
 
     async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Do what ``after_model`` does."""
+        """Do the same as ``after_model``."""
         return self.after_model(state, runtime)
 
     def after_agent(self, state: Any, runtime: Any) -> None:
-        """Store what was said in this run; what is stored already is not stored again."""
+        """Store the words of the run; known turns are not stored again."""
         said = last_turn(state["messages"], state.get(self._given) or ())
         if not any(each.type == "human" for each in said):  # a summary took the question away
             said = [*(state.get(self._asked) or ()), *said]
         self._store(said, runtime)
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
-        """Do what ``after_agent`` does."""
+        """Do the same as ``after_agent``."""
         await finish_in_thread(self.after_agent, state, runtime)
 
     def _questions(self, messages: Sequence[AnyMessage], state: Any) -> list[AnyMessage]:
@@ -163,13 +163,13 @@ class MemoryMiddleware(_Base):
         return [each for each in said if each.type == "human"]
 
     def _remember_question(self, request: ModelRequest) -> None:
-        """Store what was asked, as the model reads the question first: the run may fail."""
+        """Store the question as soon as the model reads the question: the run may fail."""
         state: Any = request.state
         if state.get(self._asked) is None:
             self._store(self._questions(request.messages, state), request.runtime)
 
     def _store(self, said: Sequence[AnyMessage], runtime: Any) -> None:
-        """Store what was *said*; what is known is not stored again."""
+        """Store the words *said*; known turns are not stored again."""
         if not self.remember or not said:
             return
         namespace, thread = _resolved(self.namespace, runtime), thread_name(_thread())
@@ -202,7 +202,7 @@ class MemoryMiddleware(_Base):
 
 
 def _state(recalled: str, asked: str, given: str) -> type:
-    """Return a state with three slots, which are in no input, no result and no checkpoint."""
+    """Return a state with three slots, kept out of input, result and checkpoints."""
     from langchain.agents.middleware.types import PrivateStateAttr
     from langgraph.channels import UntrackedValue
 
@@ -228,7 +228,7 @@ def _resolved(namespace: Namespace, runtime: Any) -> str:
 
 
 def _thread() -> str | None:
-    """Return the id of the thread that the run belongs to, None without a checkpointer."""
+    """Return the id of the run's thread, None without a thread."""
     from langgraph.config import get_config
 
     try:
@@ -239,7 +239,7 @@ def _thread() -> str | None:
 
 
 def _with_block(messages: Sequence[AnyMessage], block: str) -> list[AnyMessage]:
-    """Return *messages* with the *block* in front of the last human one."""
+    """Return *messages* with the *block* in front of the last human message."""
     from langchain_core.messages import HumanMessage
 
     shown = list(messages)
@@ -249,7 +249,7 @@ def _with_block(messages: Sequence[AnyMessage], block: str) -> list[AnyMessage]:
 
 
 def _with_text(message: Any, text: str) -> Any:
-    """Return a system *message*, or a new one, with *text* at its end."""
+    """Return a system *message*, or a new message, with *text* at the end."""
     from langchain_core.messages import SystemMessage
 
     if message is None:

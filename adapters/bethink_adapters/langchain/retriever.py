@@ -1,4 +1,4 @@
-"""A retriever of memories, to be used wherever LangChain takes one."""
+"""A retriever of memories, for any use of retrievers in LangChain."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 
 @cache
 def retriever_class() -> type[MemoryStoreRetriever]:
-    """Make the class, whose base is a pydantic model and so must be there first."""
+    """Make the class; the base, a pydantic model, must be there first."""
     base = part("retrievers").BaseRetriever
 
     class MemoryStoreRetriever(base):  # type: ignore[misc, valid-type]
         """Recall the *k* best memories of *namespace* as documents, exactly as ``recall`` does.
 
-        What is unrelated to the query is not returned, so there may be fewer. A document's metadata
-        are those of the memory, with who said it and when, the score, and what the signals added.
-        ``invoke(query, k=…)`` asks for another number once.
+        Unrelated memories are left out, so fewer may be returned. A document's metadata are the
+        memory's metadata, with author and time, the score, and the part of each signal.
+        ``invoke(query, k=…)`` changes the number once.
         """
 
         store: Any

@@ -1,4 +1,4 @@
-"""What users and models said in a conversation, apart from what the framework wrote.
+"""The words of users and models in a conversation, apart from the framework's own.
 
 Summaries, hidden messages, calls and results of tools, and the notices of middleware (limits,
 texts of errors) are no speech. A notice is an AI message with an id of LangGraph's making: an
@@ -36,7 +36,7 @@ def is_shown(message: AnyMessage) -> bool:
 
 
 def last_turn(messages: Sequence[AnyMessage], given: Collection[str] = ()) -> list[AnyMessage]:
-    """Return the last human messages and the models' answers to them.
+    """Return the last human messages and the models' answers.
 
     Of the human messages with an id, only those *given* to the run count, if any are.
     """
@@ -50,7 +50,7 @@ def last_turn(messages: Sequence[AnyMessage], given: Collection[str] = ()) -> li
 
 
 def to_turns(messages: Sequence[AnyMessage]) -> list[Turn]:
-    """Return what was said as turns; each AI message after a human one is an answer."""
+    """Return *messages* as turns; each AI message after a human message is an answer."""
     asked, turns = False, list[Turn]()
     for each in messages:
         is_answer = asked and each.type == "ai"

@@ -1,4 +1,4 @@
-"""Two tools with which a model searches a memory, and writes to it, by itself."""
+"""Two tools for a model: to search a memory, and to write to the memory."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def memory_tools(
 ) -> list[BaseTool]:
     """Return the tools ``recall`` (at most *k* memories) and ``remember``.
 
-    The model cannot choose the *namespace*: that is a name, or a function that makes one of the
-    ``Runtime`` of the LangGraph run. A store that fails is told to the model as the tool's error.
+    The model cannot choose the *namespace*: a name, or a function from the ``Runtime``
+    of the LangGraph run to a name. The failure of a store is the tool's answer to the model.
     """
     recalling = Recalling(store, k=k)
     place = namespace if callable(namespace) else check_namespace(namespace)
@@ -47,7 +47,7 @@ def memory_tools(
 
 
 def _tool(verb: Callable[[str], str]) -> BaseTool:
-    """Return *verb* as a tool, sync and async, whose errors are answers."""
+    """Return *verb* as a tool, sync and async; errors are answers."""
     tools = part("tools")
 
     @wraps(verb)

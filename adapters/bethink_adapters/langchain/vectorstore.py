@@ -1,4 +1,4 @@
-"""A vector store that searches by words as well: LangChain documents as records of a namespace."""
+"""A vector store with a search by words as well: LangChain documents as records of a namespace."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ Filter = Mapping[str, Any] | None
 
 
 class BethinkVectorStore(_Base):
-    """Keep documents in one *namespace* of a bethink *store*, and find them exactly.
+    """Keep documents in a *namespace* of a bethink *store*, with exact search.
 
     *mode* "hybrid" compares words and vectors, "semantic" vectors alone, "keyword" words alone; a
-    search may choose another. Adding a document with an id that is there supersedes it. With an
-    *embedding* a search that compares vectors returns *k* documents whenever there are so many,
-    those that are not alike last and with a score of 0; without one the store's own embedder
-    serves, and what is unrelated to the query is not returned, as by words alone. A *filter* is on
+    search may choose a different mode. A document with a known id supersedes the earlier document.
+    With an *embedding* a search by vectors returns *k* documents whenever the store has as many,
+    unlike documents last and with a score of 0. Without an *embedding* the store's own embedder
+    serves, and unrelated documents are left out, as by words alone. A *filter* is on
     metadata, in the language of ``recall``'s ``where``: ``{"lang": "en", "page": {"$gte": 3}}``.
     ``delete`` forgets; with *erase* no byte of a deleted document stays.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make one that passes for LangChain's own."""
+        """Make a subclass instance of LangChain's base class."""
         return object.__new__(on_base(cls, part("vectorstores").VectorStore))
 
     def __init__(
@@ -61,7 +61,7 @@ class BethinkVectorStore(_Base):
 
     @property
     def embeddings(self) -> Embeddings:
-        """What the documents are compared by."""
+        """The embeddings of the documents and queries."""
         return self._embedding or BethinkEmbeddings(self.store.embedder)
 
     @classmethod
@@ -75,7 +75,7 @@ class BethinkVectorStore(_Base):
         store: MemoryStore | None = None,
         **options: Any,
     ) -> Self:
-        """Return a vector store with *texts* in *store*, or in one that only lives in memory."""
+        """Return a vector store with *texts* in *store*, by default a store in memory."""
         made = cls(MemoryStore() if store is None else store, embedding, **options)
         made.add_texts(texts, metadatas, ids=ids)
         return made
@@ -92,12 +92,12 @@ class BethinkVectorStore(_Base):
 
     @classmethod
     async def afrom_texts(cls, *args: Any, **options: Any) -> Self:
-        """Do what ``from_texts`` does."""
+        """Do the same as ``from_texts``."""
         return await finish_in_thread(cls.from_texts, *args, **options)
 
     @classmethod
     async def afrom_documents(cls, *args: Any, **options: Any) -> Self:
-        """Do what ``from_documents`` does."""
+        """Do the same as ``from_documents``."""
         return await finish_in_thread(cls.from_documents, *args, **options)
 
     def add_texts(
@@ -108,7 +108,7 @@ class BethinkVectorStore(_Base):
         ids: Sequence[str | None] | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """Add *texts*, all or none; return their ids, made where none are given."""
+        """Add *texts*, all or none; return the ids, made where none are given."""
         contents = list(texts)
         for name, given in (("metadatas", metadatas), ("ids", ids)):
             if given and len(given) != len(contents):
@@ -147,15 +147,15 @@ class BethinkVectorStore(_Base):
         ids: Sequence[str | None] | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """Do what ``add_texts`` does."""
+        """Do the same as ``add_texts``."""
         return await finish_in_thread(self.add_texts, texts, metadatas, ids=ids, **kwargs)
 
     async def adelete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:
-        """Do what ``delete`` does."""
+        """Do the same as ``delete``."""
         return await finish_in_thread(self.delete, ids, **kwargs)
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the documents with these *ids* that are there, in their order."""
+        """Return the known documents among *ids*, in the order of *ids*."""
         where = {"key": {"$in": list(ids)}}
         found = {each.key: each for each in self.store.all(namespace=self.namespace, where=where)}
         return [to_document(found[id]) for id in ids if id in found]
@@ -175,7 +175,7 @@ class BethinkVectorStore(_Base):
         mode: Mode | None = None,
         **kwargs: Any,
     ) -> Scored:
-        """Return the *k* documents most like *query* with their scores, in [0, 1], best first."""
+        """Return the *k* documents most like *query* with scores, in [0, 1], best first."""
         chosen = self.mode if mode is None else _mode(mode)
         numbers = None
         if self._embedding is not None and chosen != "keyword":
@@ -185,7 +185,7 @@ class BethinkVectorStore(_Base):
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, filter: Filter = None, **kwargs: Any
     ) -> list[Document]:
-        """Return the *k* documents whose vectors are most like *embedding*."""
+        """Return the *k* documents with vectors most like *embedding*."""
         found = self._found(None, embedding, k, filter, "semantic")
         return [each for each, _ in _documents(found)]
 
@@ -198,7 +198,7 @@ class BethinkVectorStore(_Base):
         filter: Filter = None,
         **kwargs: Any,
     ) -> list[Document]:
-        """Return *k* of the *fetch_k* documents most like *query* that differ from one another."""
+        """Return *k* diverse documents of the *fetch_k* most like *query*."""
         numbers = self.embeddings.embed_query(query)
         given = None if self._embedding is None else numbers
         found = self._found(
@@ -215,7 +215,7 @@ class BethinkVectorStore(_Base):
         filter: Filter = None,
         **kwargs: Any,
     ) -> list[Document]:
-        """Return *k* of the *fetch_k* most like *embedding* that differ from one another."""
+        """Return *k* diverse documents of the *fetch_k* most like *embedding*."""
         found = self._found(None, embedding, fetch_k, filter, "semantic")
         return self._diverse(embedding, found, k, lambda_mult)
 
@@ -244,7 +244,7 @@ class BethinkVectorStore(_Base):
     def _others(
         self, best: Sequence[str], numbers: Sequence[float], most: int, where: Filter
     ) -> list[tuple[MemoryRecord, float]]:
-        """Return what is not alike at all, the nearest first."""
+        """Return unlike documents, the nearest first."""
         unlike: dict[str, Any] = {"id": {"$nin": list(best)}}
         both = unlike if where is None else {"$and": [where, unlike]}
         rest = self.store.all(namespace=self.namespace, where=both)

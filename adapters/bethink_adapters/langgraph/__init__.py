@@ -1,9 +1,9 @@
-"""LangGraph remembers in bethink: the checkpoints of a graph's threads, and its long-term store.
+"""LangGraph remembers in bethink: checkpoints of threads, and the long-term store.
 
     store = BethinkStore("agent.db")
     graph = builder.compile(checkpointer=BethinkSaver(store.store), store=store)
 
-Importing this package loads no framework; making one of its objects does.
+The import of the package loads no framework; the first object does.
 """
 
 from ..langchain.erasing import erase_user

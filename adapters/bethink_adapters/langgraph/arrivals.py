@@ -1,7 +1,7 @@
-"""What arrives from graphs that run: checkpoints and writes, stored unless their thread is gone.
+"""Checkpoints and writes of running graphs, stored unless the thread was deleted.
 
-A graph saves in the background, so that a save may arrive after its thread was deleted, or the
-writes of a task before their checkpoint. The look at the thread and the write are one transaction.
+A graph saves in the background: a save may arrive after the deletion of the thread, and the writes
+of a task before the checkpoint. The look at the thread and the write are one transaction.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Arrivals:
         parents: Sequence[Place],
         made_at: float | None,
     ) -> None:
-        """Store the checkpoint *id*, the last of *items*, with the values, the other items.
+        """Store the checkpoint *id*, the last of *items*, with the values, the items before.
 
         Drop the checkpoint if one of the *parents* was deleted, or if the whole thread was deleted
         since a run made the checkpoint, at the Unix time *made_at* (None: not made by a run).
@@ -87,8 +87,8 @@ class Arrivals:
     def write(self, namespace: str, id: str, written: Written) -> None:
         """Store what was *written* after checkpoint *id*; a second time changes nothing.
 
-        Writes after a deleted checkpoint are dropped. Early writes stay in memory until their
-        checkpoint comes: without the checkpoint nobody could read them.
+        Writes after a deleted checkpoint are dropped. Early writes stay in memory until the
+        checkpoint comes: without the checkpoint nobody could read the writes.
         """
         if not self._settle((namespace, id), written):
             with self._lock:
@@ -133,7 +133,7 @@ class Arrivals:
             known = look.found
 
     def _note_child(self, place: Place, parents: Sequence[Place]) -> None:
-        """Note that *place* depends on *parents* of graphs around, which may be dropped later.
+        """Note that *place* depends on *parents* of graphs around; a later drop drops *place*.
 
         A graph inside a node may save earlier than the graph around the node.
         """
@@ -150,7 +150,7 @@ class Arrivals:
         return erased and held.by_key(place[0], checkpoint_key(place[1])) is None
 
     def _drop(self, place: Place) -> None:
-        """Note that *place* was dropped; erase what came earlier from graphs inside."""
+        """Note that *place* was dropped; erase earlier checkpoints of graphs inside."""
         with self._lock:
             if place not in self._dropped:
                 _logger.warning("dropped what a run put into a deleted thread: %s", place[0])

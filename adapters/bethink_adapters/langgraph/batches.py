@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Batches:
     """Answer batches from *store*; a search ranks by *mode* and cuts at *min_score*.
 
-    With *erases* a deletion erases an item with all former values, after the batch's other writes.
+    With *erases* a deletion erases an item with all earlier values, after the puts of the batch.
     """
 
     store: MemoryStore
@@ -36,7 +36,7 @@ class Batches:
     erases: bool
 
     def checked(self, ops: Iterable[Op]) -> list[Op]:
-        """Return *ops*; refuse all of them if one goes to a namespace that it may not."""
+        """Return *ops*; refuse all if any goes to a forbidden namespace."""
         from langgraph.store.base import GetOp, ListNamespacesOp, PutOp, SearchOp
 
         asked = list(ops)
@@ -55,11 +55,11 @@ class Batches:
         return asked
 
     def documents(self, ops: Sequence[Op]) -> list[str]:
-        """Return the texts of the items in *ops* that get vectors."""
+        """Return the texts of items in *ops* to be embedded."""
         return [text for op in _puts(ops) if op.value is not None for text in self.index.texts(op)]
 
     def queries(self, ops: Sequence[Op]) -> list[str]:
-        """Return the queries in *ops* that need a vector."""
+        """Return the queries in *ops* to be embedded."""
         from langgraph.store.base import SearchOp
 
         searches = (op for op in ops if isinstance(op, SearchOp))
@@ -82,11 +82,11 @@ class Batches:
         return next(_puts(ops), None) is not None
 
     def record(self, namespace: Iterable[str], key: object) -> MemoryRecord | None:
-        """Return the record that holds the item."""
+        """Return the record of the item."""
         return self.store.get(namespace=self.places.of(namespace), key=to_key(key))
 
     def search(self, op: SearchOp, vectors: Vectors) -> Search:
-        """Return the search that *op*, which has a query, asks for."""
+        """Return the search for the query of *op*."""
         return Search(
             self.store,
             self.places.below(op.namespace_prefix),
@@ -97,7 +97,7 @@ class Batches:
         )
 
     def _read(self, op: Op, vectors: Vectors, read: list[MemoryRecord]) -> Result:
-        """Answer *op*, and add what was *read* and shall live on for it."""
+        """Answer *op*; add the records to renew to *read*."""
         from langgraph.store.base import GetOp, ListNamespacesOp, PutOp
 
         if isinstance(op, PutOp):
@@ -146,7 +146,7 @@ class Batches:
             self.store.erase(namespace=self.places.below(()), where={"$or": doomed})
 
     def _renew(self, read: Iterable[MemoryRecord]) -> None:
-        """Let the items that were read live on; one that is gone by now stays so."""
+        """Renew the lifetime of *read* items; items deleted meanwhile stay deleted."""
         for record in {record.id: record for record in read}.values():
             until = renewed(record, self.store.clock())
             if until is not None:

@@ -1,4 +1,4 @@
-"""The checkpointer of a LangGraph graph: threads that go on, step back and fork.
+"""The checkpointer of a LangGraph graph: threads go on, step back and fork.
 
     saver = BethinkSaver("agent.db")
     graph = builder.compile(checkpointer=saver)
@@ -63,18 +63,18 @@ else:
 class BethinkSaver(_Base):
     """Keep the checkpoints of LangGraph threads in a bethink store, below *namespace*.
 
-    *store* is a `MemoryStore`, which stays the caller's to close, or the path of a file to open.
+    *store* is a `MemoryStore`, to be closed by the caller, or the path of a file to open.
     *serde* turns objects into bytes, as for every checkpointer: an `EncryptedSerializer` encrypts.
     A put is one transaction. No recall finds checkpoints.
 
-    A deletion erases: no byte stays in the file, which is written anew. So delete many threads at
-    once, by `prune(thread_ids, strategy="delete")`. A graph that still runs in a deleted thread
+    A deletion erases: no byte stays in the file. The file is written anew, so delete many threads
+    in one call of `prune(thread_ids, strategy="delete")`. A graph still running in a deleted thread
     brings nothing back: a checkpoint with a deleted parent, and writes after a deleted checkpoint,
     are dropped with a warning in the log. A first checkpoint without a parent begins a new thread.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make one that passes for LangGraph's own."""
+        """Make a subclass instance of LangGraph's base class."""
         with needs("langgraph", "langgraph"):
             from langgraph.checkpoint.base import BaseCheckpointSaver
         return object.__new__(on_base(cls, BaseCheckpointSaver))
@@ -93,12 +93,12 @@ class BethinkSaver(_Base):
         self._arrivals = Arrivals(self.store)
 
     def close(self) -> None:
-        """Close the store if it was opened here."""
+        """Close the store if the saver opened the store."""
         if self._owns_store:
             self.store.close()
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the checkpoint that *config* names, or the latest one of its thread."""
+        """Return the checkpoint named by *config*, or the latest of the thread."""
         record = self._record(config)
         return None if record is None else self._tuple(record, self._metadata(record))
 
@@ -112,7 +112,7 @@ class BethinkSaver(_Base):
     ) -> Iterator[CheckpointTuple]:
         """Yield the checkpoints of a thread (None: of all), newest first.
 
-        *filter* are metadata that must be equal, *before* names a checkpoint that must be newer.
+        *filter* are metadata to be equal; only checkpoints older than *before* are listed.
         """
         left = limit
         for record in self._listed(config, before):
@@ -130,7 +130,7 @@ class BethinkSaver(_Base):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Store a checkpoint and the values that are new in it; return the config that names it."""
+        """Store a checkpoint with the new values; return the config of the checkpoint."""
         from langgraph.checkpoint.base import get_checkpoint_metadata
 
         thread, graph, parent = _named(config)
@@ -167,7 +167,7 @@ class BethinkSaver(_Base):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        """Store what a task has written after a checkpoint; storing it again changes nothing."""
+        """Store the writes of a task after a checkpoint; a second time changes nothing."""
         from langgraph.checkpoint.base import WRITES_IDX_MAP
 
         thread, graph, id = _named(config)
@@ -186,18 +186,18 @@ class BethinkSaver(_Base):
         self.prune([thread_id], strategy="delete")
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Erase the checkpoints that these runs made, with their values and writes."""
+        """Erase the checkpoints of the runs *run_ids*, with values and writes."""
         threads.delete_for_runs(self.store, self.namespace, run_ids)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy all checkpoints and writes of a thread to another one, in one transaction."""
+        """Copy all checkpoints and writes of a thread to a second thread, in one transaction."""
         threads.copy(self.store, self.namespace, source_thread_id, target_thread_id)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Erase all but the latest checkpoint of each graph in these threads, or "delete" them.
+        """Erase all but the latest checkpoint of each graph in the threads, or "delete" all.
 
-        The latest one keeps its writes, so an interrupted thread can be resumed, and the ancestors
-        that its delta channels are told by.
+        The latest checkpoint keeps the writes, so an interrupted thread can be resumed, and the
+        ancestors with the values of delta channels.
         """
         if strategy == "delete":
             for thread in thread_ids:
@@ -207,12 +207,12 @@ class BethinkSaver(_Base):
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, Any]:
-        """Return what was written to each of *channels* since the last ancestor with its value."""
+        """Return the writes to each of *channels* since the last ancestor with a value."""
         record = self._record(config) if channels else None
         return threads.written(self.store, record, channels, self._load)
 
     def get_next_version(self, current: str | int | float | None, channel: None = None) -> str:
-        """Return the version after *current*; unique, for the forks of a thread share values."""
+        """Return the version after *current*; unique, because forks of a thread share values."""
         number = 0 if current is None else int(str(current).split(".")[0])
         return f"{number + 1:032}.{random.getrandbits(53):016}"
 
@@ -224,7 +224,7 @@ class BethinkSaver(_Base):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Yield what `list` does."""
+        """Yield the tuples of `list`."""
         found = self.list(config, filter=filter, before=before, limit=limit)
         while (each := await asyncio.to_thread(next, found, None)) is not None:
             yield each
@@ -248,7 +248,7 @@ class BethinkSaver(_Base):
         return self._load(record.value["metadata"])
 
     def _record(self, config: RunnableConfig) -> MemoryRecord | None:
-        """Return the checkpoint that *config* names, or the latest one."""
+        """Return the checkpoint named by *config*, or the latest."""
         thread, graph, id = _named(config)
         namespace = place(self.namespace, thread, graph)
         if id is None:
@@ -258,7 +258,7 @@ class BethinkSaver(_Base):
     def _listed(
         self, config: RunnableConfig | None, before: RunnableConfig | None
     ) -> Iterator[MemoryRecord]:
-        """Return the checkpoints of a thread, of one of its graphs, or of all, newest first."""
+        """Return the checkpoints of a thread, of a graph in a thread, or of all, newest first."""
         bound = None if before is None else before["configurable"].get("checkpoint_id")
         if config is None:
             return newest(self.store, Subtree(self.namespace), bound)
@@ -271,7 +271,7 @@ class BethinkSaver(_Base):
         return iter(self.store.all(namespace=scope, where={"key": checkpoint_key(id)}))
 
     def _tuple(self, record: MemoryRecord, metadata: Any) -> CheckpointTuple:
-        """Return the checkpoint that *record* holds, with its values and what was written after."""
+        """Return the checkpoint in *record*, with values and later writes."""
         from langgraph.checkpoint.base import CheckpointTuple
 
         config, state = config_of(record), record.value
@@ -292,6 +292,6 @@ class BethinkSaver(_Base):
 
 
 def _named(config: RunnableConfig) -> tuple[Any, str, str | None]:
-    """Return the thread, the graph in it and the checkpoint that *config* names."""
+    """Return thread, graph and checkpoint named by *config*."""
     names = config["configurable"]
     return names["thread_id"], names.get("checkpoint_ns") or "", names.get("checkpoint_id") or None

@@ -1,14 +1,13 @@
-"""How checkpoints lie in a store: records without text, which no recall finds.
+"""How checkpoints lie in a store: records without text, never found by recall.
 
-Each thread and graph has a namespace of its own, ``<root>/<thread>/<checkpoint_ns>``, with
+Each thread and graph has a namespace, ``<root>/<thread>/<checkpoint_ns>``, with
 
-- ``checkpoint/<id>``: the checkpoint and its metadata, the small values of its channels, and the
-  keys of the others,
-- ``value/<channel>/<version>``: a larger value, stored once for all checkpoints that hold it,
-- ``writes/<id>/<task>``: what a task has written after that checkpoint.
+- ``checkpoint/<id>``: the checkpoint and its metadata, the small values of the channels, and the
+  keys of large values,
+- ``value/<channel>/<version>``: a large value, stored once for all checkpoints with the value,
+- ``writes/<id>/<task>``: the writes of a task after the checkpoint.
 
-What LangGraph's serializer makes of an object stands in a record's JSON as base64, deflated where
-that is smaller.
+The output of LangGraph's serializer stands in a record's JSON as base64, deflated where smaller.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from bethink import MemoryRecord, MemoryStore, segment, unsegment
 from bethink.adapting import Scope, keys_between, last_between
 
 CHECKPOINTS: Final = {"category": "checkpoint"}
-"""The filter for checkpoints among the records of a namespace, and what makes them pass."""
+"""The fields of a checkpoint's record, and the filter for checkpoints."""
 
 _AFTER_SLASH: Final = chr(ord("/") + 1)
 _INLINE: Final = 256  # characters
@@ -38,30 +37,30 @@ def place(root: str, thread: object, graph: str) -> str:
 
 
 def thread_place(root: str, thread: object) -> str:
-    """Return what the namespaces of a thread lie below."""
+    """Return the namespace above all namespaces of a thread."""
     return f"{root}/{segment(str(thread))}"
 
 
 def configured(thread: object, graph: str, id: str) -> dict[str, Any]:
-    """Return the config that names one checkpoint."""
+    """Return the config of a checkpoint."""
     return {"configurable": {"thread_id": thread, "checkpoint_ns": graph, "checkpoint_id": id}}
 
 
 def config_of(record: MemoryRecord) -> dict[str, Any]:
-    """Return the config of the checkpoint that *record* holds."""
+    """Return the config of the checkpoint in *record*."""
     *_, thread, graph = record.namespace.split("/")
     return configured(unsegment(thread), unsegment(graph), id_of(record))
 
 
 def made_at(config: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> float | None:
-    """Return the Unix time at which a run made *checkpoint*; None if no run did."""
+    """Return the Unix time at which a run made *checkpoint*; None without a run."""
     if not any(name.startswith("__pregel_") for name in config["configurable"]):
         return None
     return datetime.fromisoformat(checkpoint["ts"]).timestamp()
 
 
 def id_of(record: MemoryRecord) -> str:
-    """Return the id of the checkpoint that *record* holds or belongs to."""
+    """Return the checkpoint's id of a *record* of a checkpoint or of writes."""
     return unsegment(str(record.key).split("/")[1])
 
 
@@ -76,12 +75,12 @@ def value_key(channel: str, version: object) -> str:
 
 
 def writes_key(id: str, task: str) -> str:
-    """Return the key of what *task* has written after checkpoint *id*."""
+    """Return the key of the writes of *task* after checkpoint *id*."""
     return f"writes/{segment(id)}/{segment(task)}"
 
 
 def record_id(namespace: str, id: str) -> str:
-    """Return the id of the record of checkpoint *id*, which the tombstone keeps after a deletion.
+    """Return the record's id of checkpoint *id*; the tombstone keeps the id after a deletion.
 
     The id is a hash: no text of the checkpoint stays.
     """
@@ -90,7 +89,7 @@ def record_id(namespace: str, id: str) -> str:
 
 
 def writes_after(store: MemoryStore, namespace: str, id: str) -> list[MemoryRecord]:
-    """Return the records of all that was written after checkpoint *id*."""
+    """Return the records of all writes after checkpoint *id*."""
     prefix = f"writes/{segment(id)}"
     return keys_between(store, namespace, f"{prefix}/", prefix + _AFTER_SLASH)
 
@@ -113,14 +112,14 @@ def _newest_of(store: MemoryStore, namespace: str, before: str | None) -> Iterat
 
 
 def is_small(value: object) -> bool:
-    """Tell whether a channel's value is repeated in each checkpoint instead of stored apart."""
+    """Return whether each checkpoint repeats a channel's value instead of a record apart."""
     if isinstance(value, str):
         return len(value) <= _INLINE
     return value is None or isinstance(value, bool | int | float)
 
 
 def to_text(typed: tuple[str, bytes]) -> list[str]:
-    """Return what a serializer made, its type and bytes, as JSON can hold it."""
+    """Return type and bytes from a serializer as JSON."""
     kind, data = typed
     deflated = zlib.compress(data, 1) if len(data) > _INLINE else data
     if len(deflated) < len(data):
@@ -129,7 +128,7 @@ def to_text(typed: tuple[str, bytes]) -> list[str]:
 
 
 def from_text(pair: Sequence[str]) -> tuple[str, bytes]:
-    """Return what ``to_text`` was given."""
+    """Return the arguments of ``to_text``."""
     kind, data = pair[0], base64.b64decode(pair[1])
     if kind.startswith(_DEFLATED):
         return kind.removeprefix(_DEFLATED), zlib.decompress(data)
@@ -139,10 +138,10 @@ def from_text(pair: Sequence[str]) -> tuple[str, bytes]:
 def merged_writes(
     known: Mapping[str, Any], path: str, new: Iterable[tuple[int, list[Any]]]
 ) -> dict[str, Any]:
-    """Return a task's writes with the *new* ones, each a number with what was written.
+    """Return the writes of a task with the *new* writes, each a number with channel and value.
 
-    What is there stays, so that a task may be tried again; a negative number marks what its state
-    is (an error, an interrupt), of which the last one counts.
+    Known writes stay, so that a task may be tried again. A negative number marks a state of the
+    task (an error, an interrupt); of several states the last counts.
     """
     writes = dict(known.get("writes", {}))
     for number, write in new:

@@ -1,8 +1,7 @@
-"""The index configuration of a LangGraph store: which texts get vectors, and from what.
+"""The index configuration of a LangGraph store: the texts to embed, and the function.
 
-Each text of an item has a vector of its own, "langgraph:0" the first. What a batch needs is
-embedded before the store is asked for anything, in one call, or awaited where the function is a
-coroutine's.
+Each text of an item has a vector, "langgraph:0" the first. All texts of a batch are embedded in one
+call before the first read of the store; a coroutine function is awaited.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Vectors:
 
 
 class Index:
-    """What an index *config* asks for; without one the store's own embedder is all there is."""
+    """The settings of an index *config*; without a config only the store's embedder works."""
 
     def __init__(self, config: IndexConfig | None) -> None:
         self.fields: Sequence[str] = FULL_RECORD
@@ -60,13 +59,13 @@ class Index:
             self.dims = integer("dims", config["dims"], 1)
 
     def check(self, store: MemoryStore) -> None:
-        """Refuse a *store* that holds vectors of another length."""
+        """Refuse a *store* with vectors of a different length."""
         stored = store.dimension(name_of(0))
         if None not in (self.dims, stored) and self.dims != stored:
             raise DimensionError(stored or 0, self.dims or 0, "index dims")
 
     def texts(self, op: PutOp) -> list[str]:
-        """Return the texts of what *op* puts that get a vector."""
+        """Return the texts to embed of the item in *op*."""
         if self.embeddings is None:
             return []
         return texts_at(value_of(op), paths_of(op, self.fields))

@@ -1,11 +1,11 @@
 """LangGraph's filters in bethink's filter language, over the fields of an item's value.
 
-Theirs: ``{"field": value}``, ``{"field": {"$gt": value}}``, with ``$eq``, ``$ne``, ``$gt``,
-``$gte``, ``$lt`` and ``$lte``. Ours are welcome too: ``$in``, ``$nin``, ``$contains``,
-``$contains_any``, ``$exists``, ``$not``, ``$and`` and ``$or``. A dotted field is the one of that
-name or else the nested one, and a mapping without operators holds conditions on the fields inside;
-``$eq`` compares it as a whole. Comparisons are typed, and one with a missing field is false, but
-``None`` finds what is missing, too.
+LangGraph has ``{"field": value}``, ``{"field": {"$gt": value}}``, with ``$eq``, ``$ne``, ``$gt``,
+``$gte``, ``$lt`` and ``$lte``. bethink adds ``$in``, ``$nin``, ``$contains``,
+``$contains_any``, ``$exists``, ``$not``, ``$and`` and ``$or``. A dotted field is the field
+with the whole name, else the nested field. A mapping without operators holds conditions on the
+fields inside; ``$eq`` compares the mapping as a whole. Comparisons are typed. A comparison with a
+missing field is false, but ``None`` finds missing fields, too.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _on_field(name: str, condition: Any) -> dict[str, Any]:
 
 
 def _checked(name: object) -> str:
-    """Return *name* if it can be that of a field."""
+    """Return *name* if a field can have the name."""
     if not isinstance(name, str) or not all(name.split(".")) or not storable(name):
         raise ValidationError(f"Invalid filter key: {name!r}")
     if name.startswith("$"):

@@ -1,9 +1,8 @@
 """Items as records, and back.
 
-An item is the record that holds its key: `value` is the item's, `content` the text that words are
-looked up in. Putting an item again supersedes its record, so the store's log and `audit` have every
-value it ever had. What bethink has no word for, when the item was first put and for how long it
-lives, stays in the metadata.
+An item is a record with the item's key and `value`; words are looked up in `content`. Putting an
+item again supersedes the record, so the store's log and `audit` have every earlier value. The time
+of the first put and the lifetime stand in the metadata.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MINUTE = 60.0
 
 
 def value_of(op: PutOp) -> dict[str, Any]:
-    """Return a copy of what *op* puts; what JSON cannot hold is a ``ValidationError``."""
+    """Return a copy of the value in *op*; a value beyond JSON raises ``ValidationError``."""
     if not isinstance(op.value, Mapping):
         raise ValidationError(f"value must be a mapping, not {type(op.value).__name__}")
     copied: dict[str, Any] = plain("value", op.value)
@@ -33,13 +32,13 @@ def value_of(op: PutOp) -> dict[str, Any]:
 
 
 def lifetime(op: PutOp) -> float | None:
-    """Return the seconds that *op* gives its item; None is for ever."""
+    """Return the lifetime in seconds of the item in *op*; None is for ever."""
     ttl = getattr(op, "ttl", None)
     return None if ttl is None else number("ttl", ttl, 0.0, 1e9) * MINUTE
 
 
 def paths_of(op: PutOp, fields: Sequence[str]) -> Sequence[str]:
-    """Return the paths into the value of *op* whose texts can be searched for."""
+    """Return the paths into the value of *op* to searchable texts."""
     if op.index is None or op.index is False:
         return fields if op.index is None else ()
     if isinstance(op.index, str) or not all(isinstance(path, str) for path in op.index):
@@ -56,7 +55,7 @@ def texts_at(value: Mapping[str, Any], paths: Sequence[str]) -> list[str]:
 
 
 def content_of(value: Mapping[str, Any], paths: Sequence[str]) -> str:
-    """Return the text at *paths* in which words are found; the whole value is told by its leaves.
+    """Return the text at *paths* to look words up in; the text of the whole value has all leaves.
 
     Text beyond the longest content is not searched.
     """
@@ -80,7 +79,7 @@ def _told(name: str, value: Any) -> Iterator[str]:
 def to_fields(
     op: PutOp, places: Places, fields: Sequence[str], before: MemoryRecord | None, now: float
 ) -> dict[str, Any]:
-    """Return the arguments of ``MemoryStore.store`` for *op*; *before* is what it replaces."""
+    """Return the arguments of ``MemoryStore.store`` for *op*; *before* is the record to replace."""
     value, seconds = value_of(op), lifetime(op)
     metadata: dict[str, Any] = {}
     if before is not None:
@@ -98,15 +97,15 @@ def to_fields(
 
 
 def first_put(record: MemoryRecord) -> float:
-    """Return when the item was put for the first time."""
+    """Return the time of the item's first put."""
     noted = record.metadata.get("created_at")
     return float(noted) if isinstance(noted, int | float) else record.created_at
 
 
 def renewed(record: MemoryRecord, now: float) -> float | None:
-    """Return until when *record*, read now, lives; None if that is as good as it was.
+    """Return the new expiry of *record* after a read now; None if nothing needs to be written.
 
-    A read that would win less than a hundredth of its lifetime writes nothing.
+    A read writes nothing for less than a hundredth of the lifetime.
     """
     seconds = record.metadata.get("lifetime")
     if record.expires_at is None or not isinstance(seconds, int | float):
@@ -123,7 +122,7 @@ def to_item(record: MemoryRecord, places: Places) -> Item:
 
 
 def to_search_item(record: MemoryRecord, score: float | None, places: Places) -> SearchItem:
-    """Return *record* as an item that was found."""
+    """Return *record* as a found item."""
     from langgraph.store.base import SearchItem
 
     return SearchItem(**_common(record, places), score=score)

@@ -23,7 +23,7 @@ _ANY: Final = "*"
 
 
 def labels(namespace: Sequence[Any]) -> Labels:
-    """Return *namespace* if LangGraph allows each of its labels, whichever version is installed."""
+    """Return *namespace* if LangGraph allows each label, in any version."""
     if isinstance(namespace, str):
         _refuse(f"namespace must be a tuple of labels, not the str {namespace!r}")
     for label in namespace:
@@ -41,7 +41,7 @@ def owner(namespace: Sequence[Any]) -> Labels:
 
 
 def to_key(key: object) -> str:
-    """Return the record's key for an item's, whatever text that is."""
+    """Return the record's key for the key of an item, any text."""
     text = str(key)
     plain = text.strip() and not text.startswith(_QUOTED) and text.isprintable()
     return text if plain else _QUOTED + segment(text)
@@ -78,7 +78,7 @@ class Places:
         return self.below(plain[-1] if plain else ())
 
     def listed(self, namespaces: Iterable[str], op: ListNamespacesOp) -> list[Labels]:
-        """Return those of *namespaces* that *op* asks for, sorted."""
+        """Return the *namespaces* asked for by *op*, sorted."""
         depth = None if op.max_depth is None else integer("max_depth", op.max_depth, 1)
         limit, offset = integer("limit", op.limit, 0), integer("offset", op.offset, 0)
         wanted = [path for path in map(self.labels, namespaces) if _matches(path, op)]

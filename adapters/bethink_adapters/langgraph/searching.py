@@ -1,7 +1,7 @@
-"""How a search ranks: the best by likeness, then what is not alike, newest first.
+"""How a search ranks: the best by likeness, then unlike items, newest first.
 
 With an index configuration likeness is the best cosine of an item's vectors, exactly. In mode
-"hybrid" (what there is without one) it is bethink's score, of words and vectors together.
+"hybrid" (the default without a configuration) likeness is bethink's score of words and vectors.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Search:
     def page(self, offset: int, limit: int, min_score: float | None) -> list[Found]:
         """Return *limit* records after the first *offset*, with their scores.
 
-        With a *min_score* what scores less is left out, and so is what has no score.
+        With a *min_score* items with a lower score or without a score are left out.
         """
         best = self._best(offset + limit, min_score)
         page: list[Found] = [(hit.memory, hit.score) for hit in best[offset:]]
@@ -63,7 +63,7 @@ class Search:
         return page + [found for found in rest if _reaches(found[1], min_score)]
 
     def questions(self) -> Iterator[dict[str, Any]]:
-        """Yield the arguments of each recall that answers a part: one for each name of vectors."""
+        """Yield the arguments of each recall of the search, a recall for each name of vectors."""
         asked: dict[str, Any] = {"namespace": self.scope, "where": self.where}
         if self.vector is None:
             yield {**asked, "query": self.query, "mode": self.mode}
@@ -83,7 +83,7 @@ class Search:
             yield name_of(number)
 
     def _best(self, k: int, min_score: float | None) -> list[RecallResult]:
-        """Return the *k* best: who is among them is among the *k* best by one of its vectors."""
+        """Return the *k* best; each is among the *k* best by a vector."""
         least = 0.0 if min_score is None else min_score
         best: dict[str, RecallResult] = {}
         for asked in self.questions():
@@ -94,7 +94,7 @@ class Search:
         return sorted(best.values(), key=lambda hit: (-hit.score, hit.memory.id))[:k]
 
     def _others(self, best: Sequence[RecallResult], offset: int, limit: int) -> list[Found]:
-        """Return records that are not alike: the less unlike first, then those without a vector."""
+        """Return unlike records: the least unlike first, then records without a vector."""
         unlike: dict[str, Any] = {"id": {"$nin": [hit.memory.id for hit in best]}}
         where = unlike if self.where is None else {"$and": [self.where, unlike]}
         if self.vector is None or self.mode != "semantic":

@@ -32,19 +32,19 @@ _MODES: Final = ("semantic", "hybrid", "keyword")
 class BethinkStore(_Base):
     """A LangGraph store: ``graph.compile(store=BethinkStore("agent.db"))``.
 
-    *store* is an open ``MemoryStore``, or the location of one that ``close`` closes. The items live
-    below *namespace*, which is theirs alone. *index* is LangGraph's: ``{"dims", "embed",
-    "fields"}``; without it the store's own embedder serves. A search with a query ranks by *mode*:
-    "semantic" with an index (the score is the cosine), else "hybrid"; then come items that are not
-    alike, unless *min_score* is given, which leaves out what scores less. *ttl* is LangGraph's,
-    too; what has expired never shows, swept or not. ``delete`` forgets an item; with *erase* no
-    byte of a deleted item stays, nor of former values.
+    *store* is an open ``MemoryStore``, or a location to open until ``close``. The items live
+    below *namespace*, with nothing else. *index* is LangGraph's ``{"dims", "embed", "fields"}``;
+    without *index* the store's own embedder serves. A search with a query ranks by *mode*:
+    "semantic" with an index (the score is the cosine), else "hybrid"; then come unlike items. With
+    *min_score*, items with a lower score are left out. *ttl* is LangGraph's, too; expired items
+    never show, swept or not. ``delete`` forgets an item; with *erase* no byte of a deleted item and
+    of earlier values stays.
     """
 
     supports_ttl = True
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make a store that is a LangGraph ``BaseStore``."""
+        """Make a subclass instance of LangGraph's ``BaseStore``."""
         with needs("langgraph", "langgraph"):
             from langgraph.store.base import BaseStore
 
@@ -82,12 +82,12 @@ class BethinkStore(_Base):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.store.location!r})"
 
-    # -- LangGraph's one method, from which it derives get, put, search and the others
+    # -- LangGraph's basic method: get, put, search and more are derived
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Answer *ops* in their order: first all that read, then all that write, in one go.
+        """Answer *ops* in order: first all reads, then all writes in one transaction.
 
-        Of two puts of one item the last counts. One bad op, and nothing is written.
+        Of two puts of an item the last counts. After a bad op nothing is written.
         """
         batches = self._batches
         asked = batches.checked(ops)
@@ -95,7 +95,7 @@ class BethinkStore(_Base):
         return batches.answer(asked, vectors)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do what ``batch`` does without blocking the event loop."""
+        """Do the work of ``batch`` without blocking the event loop."""
         batches = self._batches
         asked = batches.checked(ops)
         vectors = await batches.index.avectors(batches.documents(asked), batches.queries(asked))
@@ -106,7 +106,7 @@ class BethinkStore(_Base):
     # -- expiry
 
     def sweep_ttl(self) -> int:
-        """Forget what has expired, in the whole ``MemoryStore``, and return how many that were."""
+        """Forget expired records in the whole ``MemoryStore``; return the number of records."""
         return self.store.expire()
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
@@ -116,16 +116,16 @@ class BethinkStore(_Base):
         return self._sweeper.start(number("sweep_interval_minutes", given, 0.0, 1e6) * MINUTE)
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Stop that thread, waiting at most *timeout* seconds; tell whether it ended."""
+        """Stop the thread, waiting at most *timeout* seconds; return whether the thread ended."""
         return self._sweeper.stop(timeout)
 
     # -- more than LangGraph asks for
 
     def setup(self) -> None:
-        """Do nothing: the file is ready. Other stores of LangGraph need this call."""
+        """Do nothing: the file is ready. LangGraph's own stores need the call."""
 
     def why(self, namespace: Sequence[str], key: str, query: str, *, limit: int = 10) -> WhyNot:
-        """Tell how a search of the item's namespace ranks it: its place, score and every signal."""
+        """Return place, score and signals of the item in a search of the item's namespace."""
         from langgraph.store.base import SearchOp
 
         batches, op = self._batches, SearchOp(tuple(namespace), query=query)
@@ -138,7 +138,7 @@ class BethinkStore(_Base):
         return max(told, key=lambda each: -1.0 if each.score is None else each.score)
 
     def close(self) -> None:
-        """Stop the sweeper, and close what was opened here."""
+        """Stop the sweeper; close the store if opened by the path."""
         self._sweeper.stop(None)
         if self._owns:
             self.store.close()

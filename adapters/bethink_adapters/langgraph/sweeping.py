@@ -1,4 +1,4 @@
-"""The thread that sweeps what has expired, as LangGraph's stores have one."""
+"""The thread for sweeping expired items, as in LangGraph's stores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Sweeper:
         self._done: Future[None] = Future()
 
     def start(self, seconds: float) -> Future[None]:
-        """Begin, unless it runs already; the future is done when it ends."""
+        """Begin, unless running already; the future is done at the end of the thread."""
         with self._lock:
             if self._thread is None or not self._thread.is_alive():
                 self._stop, self._done = threading.Event(), Future()
@@ -37,7 +37,7 @@ class Sweeper:
             return self._done
 
     def stop(self, timeout: float | None) -> bool:
-        """Have it end, wait at most *timeout* seconds, and tell whether it did."""
+        """Stop the thread, wait at most *timeout* seconds; return whether the thread ended."""
         with self._lock:
             if self._thread is None:
                 return True

@@ -1,7 +1,7 @@
 """Whole threads of checkpoints: followed back, copied, pruned, deleted.
 
-What is deleted is erased. Superseded and forgotten records would keep a thread's state in the file
-for ever, twice with the journal, and nobody looks for the history of what they deleted.
+Deleting erases. Superseded and forgotten records would keep a thread's state in the file for ever,
+twice with the journal, and nobody looks for the history of deleted threads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .checkpoints import (
 
 
 def copy(store: MemoryStore, root: str, source: object, target: object) -> None:
-    """Copy all records of a thread to another one, in one transaction."""
+    """Copy all records of a thread to a second thread, in one transaction."""
     old, new = thread_place(root, source), thread_place(root, target)
     items = [
         {
@@ -43,7 +43,7 @@ def copy(store: MemoryStore, root: str, source: object, target: object) -> None:
 
 
 def _with_id(item: dict[str, Any]) -> dict[str, Any]:
-    """Return a copied *item*, a checkpoint's with the id by which a deletion is known."""
+    """Return a copied *item*; give a checkpoint the id for the tombstone."""
     if item["category"] != CHECKPOINTS["category"]:
         return item
     id = unsegment(str(item["key"]).split("/")[1])
@@ -51,7 +51,7 @@ def _with_id(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def prune(store: MemoryStore, root: str, threads: Iterable[object], strategy: str) -> None:
-    """Erase these threads, or ("keep_latest") all but the latest checkpoint of each graph."""
+    """Erase the threads, or ("keep_latest") all but the latest checkpoint of each graph."""
     if strategy not in ("keep_latest", "delete"):
         raise ValidationError(f"strategy must be 'keep_latest' or 'delete', not {strategy!r}")
     places = [thread_place(root, thread) for thread in threads]
@@ -63,7 +63,7 @@ def prune(store: MemoryStore, root: str, threads: Iterable[object], strategy: st
 
 
 def delete_for_runs(store: MemoryStore, root: str, run_ids: Iterable[str]) -> None:
-    """Erase the checkpoints that these runs made, with their writes and what only they held."""
+    """Erase the checkpoints of the runs, with writes and values of no other checkpoint."""
     runs = {segment(str(run)) for run in run_ids}
     made = store.all(
         namespace=Subtree(root), where={**CHECKPOINTS, "source": {"$in": sorted(runs)}}
@@ -82,9 +82,9 @@ def written(
     channels: Iterable[str],
     load: Callable[[Sequence[str]], Any],
 ) -> dict[str, Any]:
-    """Return, for each of *channels*, its value at the last ancestor of *record* that holds one.
+    """Return, for each of *channels*, the value at the last ancestor of *record* with a value.
 
-    It stands under "seed", and under "writes" is what was written to it since, oldest first.
+    The value stands under "seed", the writes since then under "writes", oldest first.
     """
     told: dict[str, Any] = {channel: {"writes": []} for channel in channels}
     open_ = set(told)
@@ -125,9 +125,9 @@ def _checkpoints(records: Iterable[MemoryRecord]) -> dict[str, MemoryRecord]:
 
 
 def _lineage(latest: MemoryRecord, known: Mapping[str, MemoryRecord]) -> list[MemoryRecord]:
-    """Return *latest* and those of its ancestors that its state cannot be told without.
+    """Return *latest* and the ancestors needed for the state of *latest*.
 
-    A delta channel is told by what was written since the last checkpoint that holds its value.
+    A delta channel needs all writes since the last checkpoint with the channel's value.
     """
     kept, untold = [latest], set(latest.value["deltas"]) - latest.value["values"].keys()
     while untold and (parent := known.get(kept[-1].value["parent"])) is not None:
@@ -137,7 +137,7 @@ def _lineage(latest: MemoryRecord, known: Mapping[str, MemoryRecord]) -> list[Me
 
 
 def _superfluous(records: Sequence[MemoryRecord], kept: Iterable[MemoryRecord]) -> list[str]:
-    """Return the keys among *records*, those of one namespace, that the *kept* can do without."""
+    """Return the keys of *records*, all of a namespace, not needed by the *kept*."""
     checkpoints = list(kept)
     ids = {id_of(record) for record in checkpoints}
     values = {key for record in checkpoints for key in record.value["values"].values()}
@@ -150,12 +150,12 @@ def _superfluous(records: Sequence[MemoryRecord], kept: Iterable[MemoryRecord]) 
 
 
 def _erase_keys(store: MemoryStore, root: str, doomed: Mapping[str, Sequence[str]]) -> None:
-    """Erase the records with these keys from each namespace."""
+    """Erase the records with the keys from each namespace."""
     parts = [{"namespace": name, "key": {"$in": keys}} for name, keys in doomed.items() if keys]
     _erase(store, root, parts)
 
 
 def _erase(store: MemoryStore, root: str, parts: Sequence[Mapping[str, Any]]) -> None:
-    """Erase the records that satisfy any of *parts*, all at once."""
+    """Erase the records matched by any of *parts*, all at once."""
     if parts:
         store.erase(namespace=Subtree(root), where={"$or": parts})

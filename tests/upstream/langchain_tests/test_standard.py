@@ -106,7 +106,7 @@ class _Tool:
 
     @property
     def tool_constructor(self) -> Any:
-        return memory_tools(MemoryStore())[self.place]
+        return memory_tools(MemoryStore(), namespace="default")[self.place]
 
     @property
     def tool_invoke_params_example(self) -> dict[str, str]:

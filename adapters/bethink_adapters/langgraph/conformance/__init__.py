@@ -1,14 +1,14 @@
-"""What every LangGraph store should do, as tests that any store can run.
+"""The right behaviour of a LangGraph store, as tests for any store.
 
-LangGraph's own stores disagree with each other, and no suite says who is right. A store's test file
-inherits the contracts it wants to be held to, and pytest collects them::
+LangGraph's own stores disagree, and no suite says who is right. A store's test file inherits
+contracts, and pytest collects the tests::
 
     class TestMine(StoreContract, SearchContract, ExpiryContract):
-        def open(self, **config):  # index=... or ttl=..., as LangGraph's stores take them
+        def open(self, **config):  # index=... or ttl=..., as for LangGraph's stores
             return MyStore.from_conn_string(":memory:", **config)
 
-``StoreContract`` is for every store, ``SearchContract`` for one that takes an index configuration,
-``ExpiryContract`` for one that takes a TTL configuration.
+``StoreContract`` is for every store, ``SearchContract`` for stores with an index configuration,
+``ExpiryContract`` for stores with a TTL configuration.
 """
 
 from .expiry import ExpiryContract

@@ -1,4 +1,4 @@
-"""Items that live for a while: what a store with a TTL configuration should do."""
+"""Items with a lifetime: the right behaviour of a store with a TTL configuration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SECOND = 1 / 60
 
 
 class ExpiryContract(Contract):
-    """What holds of a store that is opened with ``ttl={"default_ttl", …}``."""
+    """The behaviour of a store opened with ``ttl={"default_ttl", …}``."""
 
     def advance(self, seconds: float) -> None:
         """Let time pass; a store with a clock of its own need not wait."""

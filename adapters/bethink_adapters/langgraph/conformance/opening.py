@@ -1,4 +1,4 @@
-"""What the contracts share: how to come by a store."""
+"""The way to a store, shared by the contracts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NS = ("users", "ann")
 
 
 class Contract(ABC):
-    """Tests of a store that ``open`` opens."""
+    """Tests of a store from ``open``."""
 
     @abstractmethod
     def open(self, **config: Any) -> AbstractContextManager[Any]:
@@ -30,5 +30,5 @@ class Contract(ABC):
 
 
 def keys(found: Any) -> list[str]:
-    """Return the keys of items, in their order."""
+    """Return the keys of items, in order."""
     return [item.key for item in found]

@@ -1,4 +1,4 @@
-"""Search by an index configuration: what a store with vectors should do."""
+"""Search by an index configuration: the right behaviour of a store with vectors."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ WORDS = ("red", "green", "blue", "car", "apple", "house", "sky", "sea")
 
 
 def embed(texts: list[str]) -> list[list[float]]:
-    """Count the known words of each text; so a cosine can be worked out by hand.
+    """Count the known words of each text: cosines can be computed by hand.
 
-    The last number is there so that no vector is zero.
+    The last number keeps every vector from being zero.
     """
     return [[*(float(text.split().count(word)) for word in WORDS), 0.01] for text in texts]
 
@@ -31,7 +31,7 @@ def cosine(one: str, other: str) -> float:
 
 
 class SearchContract(Contract):
-    """What holds of a store that is opened with ``index={"dims", "embed", "fields"}``."""
+    """The behaviour of a store opened with ``index={"dims", "embed", "fields"}``."""
 
     def indexed(self, *fields: str) -> Any:
         """Open a store that searches by *fields*."""

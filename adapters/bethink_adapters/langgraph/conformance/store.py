@@ -1,4 +1,4 @@
-"""Items, batches, namespaces and filters: what every store should do."""
+"""Items, batches, namespaces and filters: the right behaviour of every store."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ HOSTILE = ("n') OR 1=1 --", 'n" OR "1"="1', "n'; DROP TABLE store; --", "$.n", "
 
 
 class StoreContract(Contract):
-    """What holds of every store."""
+    """The behaviour of every store."""
 
     # -- items
 
@@ -274,7 +274,7 @@ class StoreContract(Contract):
 
 
 def store_item(found: Any) -> Any:
-    """Return the one item that was found, as ``get`` returns it."""
+    """Return the single found item as ``get`` does."""
     from langgraph.store.base import Item
 
     (item,) = found
