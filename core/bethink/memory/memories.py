@@ -236,7 +236,12 @@ class Memories(View):
         self.clock = self._engine.clock
 
     def store(
-        self, content: str, *, on_similar: OnSimilar = "keep", **given: Unpack[Fields]
+        self,
+        content: str,
+        *,
+        on_similar: OnSimilar = "keep",
+        similarity: float = 0.92,
+        **given: Unpack[Fields],
     ) -> MemoryRecord:
         """Remember *content* with the ``records.Common`` fields and an ``id``; return the record.
 
@@ -247,10 +252,12 @@ class Memories(View):
         *on_similar* decides about a new memory that nearly repeats a live memory of the namespace:
         "keep" stores both, "raise" raises ``SimilarMemoryError``, and "merge" merges the new memory
         into the live record and returns the live record. The merged record has one more access and
-        the fields that ``consolidate`` would give, but keeps the named vectors. Memories that
-        ``consolidate`` would keep apart are never similar.
+        the fields that ``consolidate`` would give, but keeps the named vectors. *similarity* is the
+        least cosine of similar memories, in [0, 1]: from .6 or so, a text inside a much longer text
+        is similar, too. Memories with a difference that ``consolidate`` keeps apart are never
+        similar.
         """
-        finder = self._duplicate_finder(on_similar)
+        finder = self._duplicate_finder(on_similar, similarity)
         return self._store_items([{**given, "content": content}], {}, finder=finder)[0]
 
     def store_many(
@@ -259,6 +266,7 @@ class Memories(View):
         *,
         forget: str | Iterable[str] = (),
         on_similar: OnSimilar = "keep",
+        similarity: float = 0.92,
         **shared: Unpack[Fields],
     ) -> list[MemoryRecord]:
         """Remember all *items*, or none if an item is wrong; return the records as stored.
@@ -267,7 +275,7 @@ class Memories(View):
         without the field. The same transaction forgets the records with the ids in *forget*; an
         unknown id raises ``NotFoundError``. *on_similar* also compares the items among themselves.
         """
-        finder = self._duplicate_finder(on_similar)
+        finder = self._duplicate_finder(on_similar, similarity)
         return self._store_items(items, shared, fields.ids(forget), finder)
 
     def _store_items(
@@ -502,7 +510,7 @@ class Memories(View):
             _logger.warning("%s matched nothing in %r; did you mean %s?", name, scope, hint)
         return count
 
-    def _duplicate_finder(self, on_similar: OnSimilar) -> DuplicateFinder | None:
+    def _duplicate_finder(self, on_similar: OnSimilar, similarity: float) -> DuplicateFinder | None:
         """Return the finder of near-duplicates of new records; the kernel keeps them all."""
         fields.one_of("on_similar", on_similar, ("keep",))
         return None

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from ..model.patterns import lazy_pattern
 from .dates import day_terms
+from .sentences import is_instruction
 from .stop_words import STOP_WORDS
 from .synonyms import Synonym, synonyms
 from .tokenizer import (
@@ -55,12 +56,13 @@ _FOREIGN: Final = (
     - STOP_WORDS
 )
 
-# Stop words that are words of these or further languages, too.
+# Words of English that are words of these or further languages, too.
 _SHARED: Final = word_set(
-    "a am an as at be by do for had has have he i in is it me no of on or over so than then to us "
-    "was we will"
+    "a am an as at be by do for had has have he i in is it me no of on or over per so than then to "
+    "us was we will"
 )
-_CONTINUOUS_FORM: Final = lazy_pattern(r"\b(?:am|is|was|be) (?:\w+ly )?\w+ing\b", re.ASCII)
+# "Is cutting" and "is a": the languages above say neither.
+_ENGLISH: Final = lazy_pattern(r"\b(?:am|is|was|be) (?:(?:\w+ly )?\w+ing|an?)\b", re.ASCII)
 
 
 class Query(NamedTuple):
@@ -118,9 +120,10 @@ def read_query(text: str) -> Query:
 
 
 def is_english(text: str) -> bool:
-    """Return whether stop words or verb forms show that a text is surely English."""
+    """Return whether stop words or phrases show that a text is surely English."""
     found = (_token_facts(token).english for token in split(text) if token.lower() not in _SHARED)
-    return sum(found) + (_CONTINUOUS_FORM.search(text.lower()) is not None) > 0
+    phrased = _ENGLISH.search(text.lower()) is not None or is_instruction(text)
+    return sum(found) + phrased > 0
 
 
 @cached_if_short

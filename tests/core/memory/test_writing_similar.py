@@ -185,6 +185,66 @@ def test_accesses_that_are_not_written_yet_are_not_lost(store: MemoryStore) -> N
     assert store.as_of(with_snapshot.name).all()[0].access_count == 2
 
 
+@pytest.mark.parametrize(
+    ("brief", "full"),
+    [
+        ("use snake_case", "always use snake_case for Python"),
+        ("Use snake_case.", "Please always use snake_case in Python modules"),
+        ("Run the linter", "Always run the linter before a push"),
+        ("never commit secrets", "Never commit secrets to git"),
+        ("Ann likes green tea", "Ann likes green tea with honey in the morning"),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_text_inside_another_is_similar_from_a_lower_threshold(
+    store: MemoryStore, brief: str, full: str, turned: bool
+) -> None:
+    first, second = (full, brief) if turned else (brief, full)
+    stored = store.store(first)
+    with pytest.raises(SimilarMemoryError) as caught:
+        store.store(second, on_similar="raise", similarity=0.6)
+    assert caught.value.id == stored.id
+    assert 0.6 <= caught.value.similarity < 1
+    (merged,) = store.store_many([second], on_similar="merge", similarity=0.6)
+    assert (merged.id, merged.content) == (stored.id, full)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("use snake_case", "never use snake_case for Python"),
+        ("use snake_case", "always use camelCase for Python"),
+        ("use two workers", "always use three workers"),
+        ("The server is down", "The server is always down"),
+        ("Ann likes tea", "Bob likes tea"),
+        ("Ann likes tea", "Ann might like tea"),
+    ],
+)
+def test_no_threshold_makes_a_difference_in_fact_similar(
+    store: MemoryStore, one: str, other: str
+) -> None:
+    store.store(one)
+    store.store(other, on_similar="raise", similarity=0.0)
+    assert store.count() == 2
+
+
+def test_a_higher_threshold_keeps_what_is_only_nearly_equal(store: MemoryStore) -> None:
+    fuller = "The small kitchen of the office is painted green"
+    store.store(TEXT)
+    store.store(fuller, on_similar="raise", similarity=1.0)
+    with pytest.raises(SimilarMemoryError):
+        store.store(TEXT, on_similar="raise", similarity=1.0)
+    assert store.count() == 2
+
+
+@pytest.mark.parametrize("similarity", [-0.1, 1.1, float("nan"), "0.8", None, True])
+def test_a_threshold_is_a_number_from_0_to_1(store: MemoryStore, similarity: Any) -> None:
+    for on_similar in ("raise", "merge"):
+        with pytest.raises(ValidationError, match="similarity"):
+            store.store(TEXT, on_similar=on_similar, similarity=similarity)
+    assert store.count() == 0
+
+
 def test_another_word_for_it_is_refused(store: MemoryStore) -> None:
     with pytest.raises(ValidationError, match="on_similar"):
         store.store(TEXT, on_similar="replace")  # type: ignore[arg-type]

@@ -59,10 +59,11 @@ class DuplicateVerbs(Memories):
 
         return consolidate(self._engine, check_scope(namespace), parse(where))
 
-    def _duplicate_finder(self, on_similar: OnSimilar) -> DuplicateFinder | None:
+    def _duplicate_finder(self, on_similar: OnSimilar, similarity: float) -> DuplicateFinder | None:
         chosen = fields.one_of("on_similar", on_similar, ON_SIMILAR)
+        least = fields.number("similarity", similarity, 0.0, 1.0)
         if chosen == "keep":
             return None
         from .near_duplicates import WriteFinder
 
-        return WriteFinder(self._engine, chosen)
+        return WriteFinder(self._engine, chosen, least)

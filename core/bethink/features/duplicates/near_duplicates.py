@@ -35,14 +35,22 @@ _ROUNDING: Final = 1e-9
 
 
 class DuplicateSearch:
-    """The search for near-duplicates of the new *records* with *vectors*."""
+    """The search for near-duplicates of the new *records* with *vectors*.
+
+    Near-duplicates have a cosine of at least *least*.
+    """
 
     def __init__(
-        self, engine: Engine, records: Sequence[MemoryRecord], vectors: Sequence[Vector]
+        self,
+        engine: Engine,
+        records: Sequence[MemoryRecord],
+        vectors: Sequence[Vector],
+        least: float = MIN_DUPLICATE_COSINE,
     ) -> None:
         self._engine = engine
+        self._least = least
         self._vectors = {each.id: vector for each, vector in zip(records, vectors, strict=True)}
-        self._known = DuplicateIndex(self._similarity)
+        self._known = DuplicateIndex(self._similarity, least)
         self._since = engine.backend.head()
         self._spaces = defaultdict[str, list[MemoryRecord]](list)
         for record in records:
@@ -75,7 +83,7 @@ class DuplicateSearch:
             shows = kept.id != old and kept.state == "live" and not kept.expired(transaction.now)
             # What a handle of one source says must not change what another source said.
             shows = shows and transaction.source in (None, kept.source)
-            if shows and are_interchangeable(parsed, parse_record(kept), similarity):
+            if shows and are_interchangeable(parsed, parse_record(kept), 1.0):
                 return row, kept, similarity
             self._known.forget(kept.id)
         return None
@@ -108,7 +116,7 @@ class DuplicateSearch:
                 scans = index.vectors[EMBEDDED].scans(directions(vectors))
                 for record, vector, scan in zip(records, vectors, scans, strict=True):
                     near = (
-                        _find_similar(index, record, scan)
+                        _find_similar(index, record, scan, self._least)
                         if vector.any()
                         else _find_same_words(index, record)
                     )
@@ -127,16 +135,17 @@ class DuplicateSearch:
 class WriteFinder:
     """Merges new records of one write into near-duplicates, or refuses new records.
 
-    *on_similar* is "merge" or "raise".
+    *on_similar* is "merge" or "raise"; *least* is the least cosine of near-duplicates.
     """
 
-    def __init__(self, engine: Engine, on_similar: OnSimilar) -> None:
+    def __init__(self, engine: Engine, on_similar: OnSimilar, least: float) -> None:
         self._engine = engine
         self._on_similar = on_similar
+        self._least = least
 
     def prepare(self, records: Sequence[MemoryRecord], vectors: Sequence[Vector]) -> None:
         """Search for near-duplicates of *records* before the write lock is taken."""
-        self._nearest = DuplicateSearch(self._engine, records, vectors)
+        self._nearest = DuplicateSearch(self._engine, records, vectors, self._least)
 
     def begin(self, transaction: Transaction) -> None:
         """Add the records that were stored since ``prepare``."""
@@ -157,12 +166,12 @@ class WriteFinder:
         return self._nearest.absorb(transaction, found, parsed, vector)
 
 
-def _find_similar(index: ScopeIndex, record: MemoryRecord, scan: Scan) -> Positions:
+def _find_similar(index: ScopeIndex, record: MemoryRecord, scan: Scan, least: float) -> Positions:
     """Return the positions of live candidates for *record*, at most ``MAX_CANDIDATES``.
 
     Among more candidates, only those with equal figures count, the nearest first.
     """
-    near = _only_live(index, scan.above(MIN_DUPLICATE_COSINE - _ROUNDING))
+    near = _only_live(index, scan.above(least - _ROUNDING))
     if len(near) <= MAX_CANDIDATES:
         return near
     if figures := [term for term in document(record).terms if term[0].isdigit()]:

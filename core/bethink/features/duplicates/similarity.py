@@ -20,7 +20,7 @@ from ...memory.engine import Engine
 from ...model.arrays import Floats, Positions, Vector
 from ...model.patterns import lazy_pattern
 from ...model.port import EMBEDDED
-from ...text import stem
+from ...text import is_instruction, stem
 from ..statements import (
     BASE_FORMS,
     DIRECTIONS,
@@ -41,13 +41,8 @@ _KEPT: Final = 1 << 22  # numbers of vectors: 32 MB
 _AT_ONCE: Final = 512
 _WORDS: Final = lazy_pattern(r"[^\W\d_]+")
 _APOSTROPHES: Final = lazy_pattern("['\u2019]")
+_A_FEW: Final = lazy_pattern("\\ba (?=(?:few|little)\\b)")  # more than "few" and "little"
 _SHORTENED: Final = lazy_pattern("['\u2019](?=(?:m|re|ve|ll)\\b)")
-_THOUSANDS: Final = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
-# Numbers with their sign and unit, letters that stand for a thing ("plan B"), signs and emoji.
-_SIGNS: Final = lazy_pattern(
-    r"!=|(?:(?<![^\s(])[-+\u2212])?\d+(?:[.,:]\d+)*[^\W\d_]*|(?<=[a-z] )[A-Z](?![\w'\u2019])"
-    r"|[?$%&@+=<>/\\^|#*~\u00b0\u00b1\u00d7\u00f7\u20ac\u00a3\u00a5\u2190-\u2bff\U0001f000-\U0001faff]"
-)
 _ANY = ""  # is among the words of every text, so that one without words is found, too
 
 
@@ -64,13 +59,19 @@ def are_interchangeable(a: ParsedRecord, b: ParsedRecord, similarity: float) -> 
     return one.has_words_of(other) and are_duplicates(a, b, similarity)
 
 
-def _modifiers(text: str) -> tuple[str, ...]:
-    """Return the words that turn the meaning, the numbers and the signs, sorted."""
-    words = _WORDS.findall(_APOSTROPHES.sub("", _SHORTENED.sub(" ", text.casefold())))
+def _modifiers(text: str, signs: Sequence[str]) -> tuple[str, ...]:
+    """Return the words that turn the meaning, the numbers and the *signs*, sorted.
+
+    The first "always" of an instruction says nothing: "always use tabs" is "use tabs".
+    """
+    words = _WORDS.findall(
+        _APOSTROPHES.sub("", _SHORTENED.sub(" ", _A_FEW.sub("some ", text.casefold())))
+    )
+    if is_instruction(text) and "always" in words:
+        words.remove("always")
     turning = (form for word in words if (form := BASE_FORMS.get(word, word)) in MODIFIERS)
     numbers = (NUMBERS[word] for word in words if word in NUMBERS)
-    signs = _SIGNS.findall(_THOUSANDS.sub("", text))
-    return tuple(sorted((*turning, *numbers, *map(str.casefold, signs))))
+    return tuple(sorted((*turning, *numbers, *signs)))
 
 
 def _tenses(words: Sequence[str]) -> dict[str, bool]:
@@ -109,6 +110,9 @@ class _Entry:
             return False
         if not (self.towards <= other.towards or other.towards <= self.towards):
             return False
+        emoji = self.parsed.features.emoji, other.parsed.features.emoji
+        if all(emoji) and emoji[0] != emoji[1]:
+            return False
         shared = self.tenses.keys() & other.tenses.keys()
         return all(self.tenses[word] == other.tenses[word] for word in shared)
 
@@ -136,10 +140,11 @@ class _Group:
 
 
 class DuplicateIndex:
-    """Parsed records, searchable for the nearest near-duplicate."""
+    """Parsed records, searchable for the nearest near-duplicate of a cosine of *least* or more."""
 
-    def __init__(self, similarity: Similarity) -> None:
+    def __init__(self, similarity: Similarity, least: float = MIN_DUPLICATE_COSINE) -> None:
         self._similarity = similarity
+        self._least = least
         self._entries: dict[str, _Entry] = {}
         self._groups: dict[Hashable, _Group] = {}
 
@@ -165,7 +170,7 @@ class DuplicateIndex:
         near = (other.parsed for other in around if entry.has_words_of(other))
         same = [other for other in near if are_duplicates(parsed, other, 1.0)]
         alike = [(other, self._compare_vectors(parsed, other)) for other in same]
-        found = (pair for pair in alike if pair[1] >= MIN_DUPLICATE_COSINE)
+        found = (pair for pair in alike if pair[1] >= self._least)
         return min(found, key=partial(_order, parsed.record.content), default=None)
 
     def _is_current(self, entry: _Entry) -> bool:
@@ -185,7 +190,7 @@ def _bucket(parsed: ParsedRecord) -> Hashable:
     record, features = parsed.record, parsed.features
     if record.thread is not None or not record.content:
         return record.id, object()
-    details = features.figures, features.denials, _modifiers(record.content)
+    details = features.figures, features.denials, _modifiers(record.content, features.signs)
     return record.namespace, fact_identity(record), *details
 
 

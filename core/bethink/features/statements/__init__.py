@@ -15,7 +15,13 @@ from ...model.records import MemoryRecord
 from ...text import is_english, utc
 from .lexicon import BASE_FORMS, DIRECTIONS, FORMS_OF_BE, MODIFIERS, NUMBERS, WEAK_VERBS
 from .rules import Signals, Tier, compare, differ
-from .statement_features import StatementFeatures, extract_features, in_words_of
+from .statement_features import (
+    StatementFeatures,
+    extract_features,
+    in_words_of,
+    split_emoji,
+    straighten_quotes,
+)
 
 __all__ = [
     "BASE_FORMS",
@@ -36,7 +42,7 @@ __all__ = [
 MIN_DUPLICATE_COSINE: Final = 0.92
 """The least cosine of two texts that may be duplicates."""
 
-_PUNCTUATION: Final = ".,;:!?\u2026\u3002\uff01\uff0c\u3001\u060c"
+_PUNCTUATION: Final = ".,;:!?'\"\u2026\u3002\uff01\uff0c\u3001\u060c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,7 @@ def are_duplicates(a: ParsedRecord, b: ParsedRecord, similarity: float) -> bool:
 
 def _words(text: str) -> tuple[str, ...]:
     """Return the words in order, accents and all; numbers as digits, without punctuation."""
-    words = unicodedata.normalize("NFC", text).lower().split()
+    words = unicodedata.normalize("NFC", split_emoji(straighten_quotes(text))[0]).lower().split()
     bare = (word.strip(_PUNCTUATION) for word in words)
     return tuple(NUMBERS.get(word, word) for word in bare if word)
 

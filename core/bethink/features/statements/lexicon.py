@@ -214,6 +214,8 @@ CONJUNCTIONS = word_set("so and but also or")
 PARTICLES = word_set("on off in into onto out up down over under before after with without from")
 DIRECTIONS = word_set("from to for by against")
 ROLES = PARTICLES | DIRECTIONS | word_set("about at through between")
+UNFINISHED = ROLES | FORMS_OF_BE | word_set("a an the of and or")
+"""Words that no text ends with, unless a sign follows in the place of a word."""
 MODIFIERS = word_set(
     "all some any every each both either or neither none most much many few several half other "
     "another "

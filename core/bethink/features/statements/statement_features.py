@@ -64,11 +64,23 @@ _LABEL = lazy_pattern(
     r"|[^\W\d_]+[ #]+\d+(?= (?:is|are|was|were|has|had|will|ends|starts)\b))"
 )
 _UNSPACED_DENIAL = lazy_pattern(lex.UNSPACED_DENIALS)
+_QUOTES: Final = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
+)
+_EMOJI = lazy_pattern("[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0e\ufe0f\u200d]*")
+_AFTER_EMOJI: Final = " \t\n.!"
+# Numbers with their sign and unit, letters that stand for a thing ("plan B"), signs and emoji.
+_SIGNS = lazy_pattern(
+    r"!=|(?:(?<![^\s(])[-+\u2212])?\d+(?:[.,:]\d+)*(?:['\"]|[^\W\d_]*)"
+    r"|(?<=[a-z] )[A-Z](?![\w'])"
+    r"|[?$%&@+=<>/\\^|#*~\u00b0\u00b1\u00d7\u00f7\u20ac\u00a3\u00a5\u2190-\u2bff\U0001f000-\U0001faff]"
+)
 _DATE = lazy_pattern(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])-([0-3]\d)\b")
 _SINGLE = lazy_pattern(r"\ba single\b")
 _EMPTY_SET: Final = frozenset[Any]()
 _ROLE_SETS = {role: frozenset((role,)) for role in lex.ROLES}
-_THOUSANDS = lazy_pattern(r",(?=\d{3}(?!\d))")
+_THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +140,8 @@ class StatementFeatures:
     ``words`` are the content terms in order, ``figures`` the numbers and dates; ``turns`` are
     little words that turn a sentence around ("into", "off"), ``roles`` the prepositions before each
     word ("from", "to"); ``denials`` counts denials, in idioms, too ("I don't know"); ``personal``:
-    about the speaker.
+    about the speaker. ``signs`` are signs, numbers with sign and unit, and single letters, sorted;
+    ``emoji`` those after the text.
     """
 
     statements: tuple[Statement, ...]
@@ -142,11 +155,14 @@ class StatementFeatures:
     denials: int
     passive: bool
     personal: bool
+    signs: tuple[str, ...]
+    emoji: str
 
 
 def extract_features(text: str) -> StatementFeatures:
     """Extract the features of a text; of a long text, only the first statements count."""
-    text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+    told, emoji = split_emoji(straighten_quotes(text))
+    text = unicodedata.normalize("NFKC", told)
     replayed = text.casefold()
     stating = _IDIOMS.sub(" ", replayed)
     lower = _rewrite_phrases(stating)
@@ -165,7 +181,30 @@ def extract_features(text: str) -> StatementFeatures:
         denials=sum(token in lex.DENIALS for token in whole),
         passive="by" in tokens,
         personal=not lex.FIRST_PERSON.isdisjoint(tokens),
+        signs=tuple(sorted(map(str.casefold, _SIGNS.findall(_THOUSANDS.sub("", told))))),
+        emoji=emoji,
     )
+
+
+def straighten_quotes(text: str) -> str:
+    """Return *text* with straight quotes only."""
+    return text if text.isascii() else text.translate(_QUOTES)
+
+
+def split_emoji(text: str) -> tuple[str, str]:
+    """Split a text into the text and the emoji at the end.
+
+    Emoji in the place of a word stay: "the status is \u2705", "ticket 5 \u2705".
+    """
+    if text.isascii():
+        return text, ""
+    end = next((i for i in range(len(text), 0, -1) if text[i - 1].isalnum()), 0)
+    said, tail = text[:end].split(), text[end:]
+    emoji = "".join(_EMOJI.findall(tail))
+    told = len(said) > 1 and said[-1][-1].isalpha() and said[-1].lower() not in lex.UNFINISHED
+    if not (emoji and told) or _EMOJI.sub("", tail).strip(_AFTER_EMOJI):
+        return text, ""
+    return text[:end], emoji
 
 
 def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:

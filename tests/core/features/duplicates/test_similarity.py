@@ -110,6 +110,11 @@ def test_what_differs_besides_the_words_keeps_them_apart(
         ("The wildcard is *", "The wildcard is ~"),
         ("Ann got grade A", "Ann got grade A-"),
         ("It takes ~5 minutes", "It takes 5 minutes"),
+        ("The rod is 5' long", 'The rod is 5" long'),
+        ("The deploy went well \U0001f389", "The deploy went well \U0001f622"),
+        ("The status is \u2705", "The status is"),
+        ("Ticket 5 \u2705", "Ticket 5"),
+        ("There is little time", "There is a little time"),
     ],
 )
 def test_what_is_said_in_another_manner_is_not_the_same(one: str, other: str) -> None:
@@ -133,6 +138,18 @@ def test_what_is_said_in_another_manner_is_not_the_same(one: str, other: str) ->
         ("用户喜欢咖啡", "用户喜欢咖啡。"),
         ("Deploys run on AWS at 3pm", "deploys run on aws at 3PM!"),
         ("Tea and/or coffee", "tea and/or coffee."),
+        ("The deploy went well \U0001f389", "The deploy went well"),
+        ("The kitchen is green!", "The kitchen is green \U0001f44d\U0001f3fd"),
+        ("Ann likes tea", "Ann likes tea \u2764\ufe0f!"),
+        ("Ich trinke gern Tee \U0001f375", "Ich trinke gern Tee"),
+        ("Ann\u2019s dog is Rex", "Ann's dog is Rex"),
+        ("The motto is \u201cstay hungry\u201d", 'The motto is "stay hungry"'),
+        ("Er sagte \u201eja\u201c", 'Er sagte "ja"'),
+        ("The rate limit is 200 requests per minute", "Rate limit is 200 requests per minute!"),
+        ("API calls: 50 per day", "The API calls: 50 per day"),
+        ("Ann is vegetarian", "Ann is a vegetarian"),
+        ("Bob is engineer", "Bob is an engineer."),
+        ("Use tabs", "Always use tabs"),
     ],
 )
 def test_what_is_said_in_other_words_of_little_weight_is_the_same(one: str, other: str) -> None:
