@@ -9,6 +9,14 @@ from .features.keys import Held, keys_between, last_between, store_if
 from .features.outcomes import Verdict
 from .features.packing import Budget, Packed, TokenCounter, pack
 from .features.tallies import latest, tallies
+from .features.transfer import (
+    ForeignLink,
+    ForeignRecord,
+    PastChange,
+    foreign_link,
+    foreign_record,
+    import_foreign,
+)
 from .features.turns import Turn, add_turns, turn_key
 from .memory.memories import Where, check_store
 from .memory.ranking import DAY, Scored, Signals
@@ -42,9 +50,12 @@ __all__ = [
     "MAX_LABEL",
     "ROOT",
     "Budget",
+    "ForeignLink",
+    "ForeignRecord",
     "Held",
     "Mode",
     "Packed",
+    "PastChange",
     "Scope",
     "Scored",
     "Signals",
@@ -62,8 +73,11 @@ __all__ = [
     "checked_ranking",
     "covers",
     "finish_in_thread",
+    "foreign_link",
+    "foreign_record",
     "function",
     "identifier",
+    "import_foreign",
     "integer",
     "keys_between",
     "label",

@@ -1,27 +1,20 @@
-"""The import of all formats: a reader yields items, and the import stores the items.
+"""What readers of foreign formats yield, and helpers of the readers.
 
-A reader is any iterable of ``Item``, ``Link`` and ``Skipped``. An imported item is known by the
-name in the source and not added again, even if changed, forgotten or erased in the store.
+A reader is any iterable of ``Item``, ``Link`` and ``Skipped``, and for a source with a past of
+``Memory``, ``Moment`` and ``DatedLink``; ``import_from`` stores the findings.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from bethink import KeyedMemory, MemoryStore, NotFoundError, ValidationError, segment
-from bethink.adapting import check_namespace, identifier, integer, label
-from bethink.adapting import checked_fields as checked
+from bethink import ValidationError, segment
+from bethink.adapting import PastChange, check_namespace
 
 _IDS: Final = uuid.UUID("4ac8f7b1-5f0e-5c7c-9d53-6a1f4f1e2b90")
-_BATCH: Final = 256
-_STAND_IN: Final = ""
-_DIFFERS: Final = "the memory with its id says something else here"
-_NOT_COMPARED: Final = frozenset(("id", "namespace", "importance", "vectors"))
-"""Fields of place, fields changed by use, and fields that no record holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +34,29 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory of a system that keeps times, uses and outcomes; found at *place*.
+
+    *fields* are fields of ``MemoryRecord``, as the memory is now, with the names of ``Item``: a
+    unique ``source``, no id, and ``superseded_by`` is the name of a memory. *past* are the changes
+    that led there, oldest first.
+    """
+
+    place: str
+    fields: Mapping[str, Any]
+    past: tuple[PastChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The *name* that the source gave to the moment *at*, in Unix seconds."""
+
+    place: str
+    name: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """A link of *kind* between two items, by the names, for ``store.relate``."""
 
@@ -48,6 +64,17 @@ class Link:
     source: str
     target: str
     kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatedLink:
+    """A link of *kind* between two ``Memory``, by the names, made *at* a time in Unix seconds."""
+
+    place: str
+    source: str
+    target: str
+    kind: str
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,46 +88,30 @@ class Skipped:
         return f"{self.place}: {self.reason}"
 
 
-Found: TypeAlias = Item | Link | Skipped
+Found: TypeAlias = Item | Memory | Moment | Link | DatedLink | Skipped
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The numbers of memories ``imported`` and already ``known``, and the ``skipped`` findings."""
+    """The numbers of memories ``imported`` and already ``known``, and the ``skipped`` findings.
+
+    ``changed`` of the known memories took a later change of the source, and ``without_past`` of the
+    imported memories came without earlier versions, since the store was not empty.
+    """
 
     imported: int
     known: int
     skipped: tuple[Skipped, ...]
+    changed: int = 0
+    without_past: int = 0
 
     def __str__(self) -> str:
-        left_out = "".join(f"\n{each}" for each in self.skipped)
-        return (
-            f"{self.imported} imported, {self.known} known, {len(self.skipped)} skipped{left_out}"
-        )
-
-
-def import_from(
-    store: MemoryStore,
-    reader: Iterable[Found],
-    *,
-    namespace: str | None = None,
-    batch: int = _BATCH,
-) -> Report:
-    """Store the items of *reader*, *batch* memories at a time, and report skipped findings.
-
-    Records go to the namespace of the source, "default" without a namespace; with *namespace*, to
-    *namespace*, or to the source's namespace below *namespace*. ``occurred_at`` keeps the time of
-    the source. Items that the store refuses are skipped, never cut to fit. Items imported before
-    into the same *namespace* are left alone, even if changed, forgotten or erased by now; so an
-    import that broke off goes on. An item with the id of a memory, but with different fields, is
-    skipped.
-    """
-    root = None if namespace is None else check_namespace(namespace)
-    size = integer("batch", batch, 1)
-    run, found = _Import(store, root), iter(reader)
-    while some := list(islice(found, size)):
-        run.take(some)
-    return run.finish()
+        known = f"{self.known} known" + (f" ({self.changed} changed)" if self.changed else "")
+        left_out = [str(each) for each in self.skipped]
+        if self.without_past:
+            left_out.append(f"{self.without_past} without a past: the store was not empty")
+        summary = f"{self.imported} imported, {known}, {len(self.skipped)} skipped"
+        return "\n".join([summary, *left_out])
 
 
 def read_each(
@@ -140,144 +151,11 @@ def noted(format: str, own: Mapping[str, Any], more: Mapping[str, Any]) -> dict[
     return {**({format: told} if told else {}), **own}
 
 
-class _Import:
-    """An import under way."""
-
-    def __init__(self, store: MemoryStore, root: str | None) -> None:
-        self._store = store
-        self._root = root
-        self._links: list[Link] = []
-        self._skipped: list[Skipped] = []
-        self._refused: dict[str, list[str]] = {}  # with the ids of what each would supersede
-        self._imported = 0
-        self._known = 0
-
-    def take(self, found: Iterable[Found]) -> None:
-        """Store what is new among *found*."""
-        fresh: dict[str, Item] = {}
-        for each in found:
-            if isinstance(each, Skipped):
-                self._skipped.append(each)
-            elif isinstance(each, Link):
-                self._links.append(each)
-            else:
-                self._take(each, fresh)
-                if len(each.replaces) > 1 or _holds_nothing(each):
-                    self._flush(fresh)  # before something supersedes it in turn
-        self._flush(fresh)
-
-    def _flush(self, fresh: dict[str, Item]) -> None:
-        if fresh:
-            self._put(list(fresh.items()))
-        fresh.clear()
-
-    def _take(self, item: Item, fresh: dict[str, Item]) -> None:
-        try:
-            id = self._id(item)
-            replaced = tuple(self._id(item, name) for name in item.replaces)
-            if id not in fresh and not self._store.log(limit=1, id=id):
-                fresh[id] = replace(item, replaces=replaced)
-            elif self._differs(id, item, fresh.get(id)):
-                self._skipped.append(Skipped(item.place, _DIFFERS))
-            else:
-                self._known += 1
-        except ValidationError as error:
-            self._skipped.append(Skipped(item.place, str(error)))
-
-    def _differs(self, id: str, item: Item, other: Item | None) -> bool:
-        """Return whether *item*, with an id of its own, or the memory with the id was edited."""
-        if "id" not in item.fields:
-            return False
-        if other is not None:
-            return item.fields != other.fields
-        record = self._store.get(id)
-        compared = (name for name in item.fields if name not in _NOT_COMPARED)
-        told = checked({name: item.fields[name] for name in compared})
-        return record is not None and any(getattr(record, name) != told[name] for name in told)
-
-    def finish(self) -> Report:
-        """Make the links, now that all items are stored."""
-        for link in self._links:
-            try:
-                ends = self._made(link.source), self._made(link.target)
-                self._store.relate(*ends, link.kind)
-            except NotFoundError:
-                reason = f"no live memory at one end of {link.source!r} -> {link.target!r}"
-                self._skipped.append(Skipped(link.place, reason))
-            except ValidationError as error:
-                self._skipped.append(Skipped(link.place, str(error)))
-        return Report(self._imported, self._known, tuple(self._skipped))
-
-    def _put(self, items: list[tuple[str, Item]]) -> None:
-        """Store *items*, without refused items."""
-        try:
-            self._store.store_many([self._fields(id, item) for id, item in items])
-        except (ValidationError, NotFoundError) as error:
-            self._put_fewer(items, error)
-            return
-        self._imported += len(items)
-        for id, item in items:
-            self._supersede(id, item.replaces[1:])
-            self._empty(item)
-        if aside := [id for id, item in items if item.archived]:
-            self._store.archive(aside)
-
-    def _supersede(self, id: str, more: Iterable[str]) -> None:
-        """Let a record supersede *more* records; ``store`` takes a single record."""
-        if live := [old for old in self._live(more) if old != id]:
-            self._store.resolve(id, live)
-
-    def _live(self, replaced: Iterable[str]) -> list[str]:
-        """Return the ids of the live records among *replaced*."""
-        known = map(self._store.get, self._replaced(replaced))
-        return [old.id for old in known if old is not None and old.state == "live"]
-
-    def _replaced(self, ids: Iterable[str]) -> list[str]:
-        """Return *ids*; in place of a refused id, the ids that the refused item supersedes."""
-        return [old for id in ids for old in self._refused.get(id, [id])]
-
-    def _empty(self, item: Item) -> None:
-        """Let a key hold nothing, which ``store`` cannot be told, instead of the stand-in."""
-        if _holds_nothing(item):
-            keys = KeyedMemory(self._store, namespace=self._namespace(item))
-            keys.compare_and_set(item.fields["key"], _STAND_IN, None)
-
-    def _put_fewer(self, items: list[tuple[str, Item]], error: Exception) -> None:
-        if len(items) > 1:
-            middle = len(items) // 2
-            self._put(items[:middle])
-            self._put(items[middle:])
-            return
-        ((id, item),) = items
-        if isinstance(error, NotFoundError):  # what it supersedes was refused, or is gone already
-            self._put([(id, replace(item, replaces=tuple(self._live(item.replaces))))])
-        else:
-            self._refused[id] = self._replaced(item.replaces)
-            self._skipped.append(Skipped(item.place, str(error)))
-
-    def _fields(self, id: str, item: Item) -> dict[str, Any]:
-        fields = {**item.fields, "id": id, "namespace": self._namespace(item)}
-        if item.replaces:
-            fields["supersedes"] = item.replaces[0]
-        if _holds_nothing(item):
-            fields["value"] = _STAND_IN
-        return fields
-
-    def _namespace(self, item: Item) -> Any:
-        own = item.fields.get("namespace")
-        return f"{self._root}/{own}" if self._root and own else own or self._root or "default"
-
-    def _id(self, item: Item, name: str | None = None) -> str:
-        """Return the id of *item*, or of the item called *name* in the same source."""
-        told = "id" if "id" in item.fields else "source"
-        given = label(told, name or item.fields.get(told))
-        made = told == "source" or self._root is not None
-        return self._made(given) if made else identifier("id", given)
-
-    def _made(self, name: str) -> str:
-        return uuid.uuid5(_IDS, f"{self._root or ''}\n{name}").hex
+def id_of(name: str, root: str | None) -> str:
+    """Return the id of the finding called *name*, imported into the namespace *root*."""
+    return uuid.uuid5(_IDS, f"{root or ''}\n{name}").hex
 
 
-def _holds_nothing(item: Item) -> bool:
-    content, key = item.fields.get("content"), item.fields.get("key")
-    return content == "" and key is not None and item.fields.get("value", "") is None
+def namespace_under(root: str | None, own: Any) -> Any:
+    """Return the namespace here of a finding with the namespace *own* in the source."""
+    return f"{root}/{own}" if root and own else own or root or "default"

@@ -54,7 +54,7 @@ class LinkReader(View):
         An unknown *id* raises ``NotFoundError``.
         """
         fields.one_of("direction", direction, DIRECTIONS)
-        wanted = None if kind is None else _checked_kind(kind)
+        wanted = None if kind is None else check_kind(kind)
         near, engine = fields.identifier("id", id), self._engine
         engine.check_open()
         links = engine.backend.journal_reader.links([near], engine.backend.head())
@@ -87,7 +87,7 @@ class LinkVerbs(LinkReader, Memories):
         restored; erasing either end ends the link for good. An id that is unknown or no longer
         live raises ``NotFoundError``.
         """
-        ends, label = _checked_ends(source, target), _checked_kind(kind)
+        ends, label = check_ends(source, target), check_kind(kind)
         with self._engine.writing() as transaction:
             (_, record), _ = (find_live(transaction, id) for id in ends)
             new = not transaction.writer.linked(record.id, label, ends[1])
@@ -97,7 +97,7 @@ class LinkVerbs(LinkReader, Memories):
 
     def unrelate(self, source: str, target: str, kind: str) -> bool:
         """Remove a link, even a hidden link; return whether the link existed."""
-        ends, label = _checked_ends(source, target), _checked_kind(kind)
+        ends, label = check_ends(source, target), check_kind(kind)
         with self._engine.writing() as transaction:
             record = _find_source(transaction, *ends)
             linked = transaction.writer.linked(record.id, label, ends[1])
@@ -120,11 +120,13 @@ def undo_link(engine: Engine, entry: LogEntry) -> MemoryRecord:
     return engine.current(record)
 
 
-def _checked_kind(kind: object) -> str:
+def check_kind(kind: object) -> str:
+    """Return the *kind* of a link, checked."""
     return fields.identifier("kind", fields.text("kind", kind, MAX_KIND_CHARACTERS))
 
 
-def _checked_ends(source: str, target: str) -> tuple[str, str]:
+def check_ends(source: str, target: str) -> tuple[str, str]:
+    """Return the ids of the ends of a link, checked."""
     ends = fields.identifier("id", source), fields.identifier("id", target)
     if ends[0] == ends[1]:
         raise ValidationError(f"a link needs two records, not {source!r} twice")

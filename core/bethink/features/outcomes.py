@@ -38,6 +38,7 @@ DRIFT_AFTER_SECONDS: Final = 30 * DAY
 
 _FAILURES_SETTING: Final = "outcomes:failed"
 _LAST_DRIFT_SETTING: Final = "outcomes:swept"
+_LAST_IMPORT_SETTING: Final = "outcomes:imported"
 _ALL_FIELD_ACTIONS: Final = ("store", "erase")  # whose changes hold every field
 _OUTCOME_DECIMALS: Final = 9  # sums of tenths are as on paper: -0.5 is not below -0.5
 _JUDGED_STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived")
@@ -118,8 +119,9 @@ class OutcomeVerbs(Memories):
     def drift(self) -> int:
         """Reset outcomes of memories unused for 30 days to 0; return the number of memories.
 
-        A use is a recall, a judgement or a change. A memory archived by a low outcome is live
-        again. Recording outcomes and marking also reset, once a day; recall never resets.
+        A use is a recall, a judgement or a change; an import of a predecessor's memories counts as
+        a use of all memories. A memory archived by a low outcome is live again. Recording outcomes
+        and marking also reset, once a day; recall never resets.
         """
         with self._engine.writing() as transaction:
             return _drift_all(self._engine, transaction)
@@ -136,6 +138,11 @@ class OutcomeVerbs(Memories):
                 outcome = further(before.outcome, _round_outcome(moved))
                 marked.append(_set_outcome(transaction, row, before, outcome, action, {}))
         return self._engine.all_current(marked)
+
+
+def note_import(transaction: Transaction) -> None:
+    """Let outcomes rest for 30 days: imported memories are new here, however old their times."""
+    transaction.writer.set_setting(_LAST_IMPORT_SETTING, repr(transaction.now))
 
 
 def _find_judged(transaction: Transaction, id: str) -> tuple[int, MemoryRecord]:
@@ -235,6 +242,9 @@ def _drift(
     engine: Engine, transaction: Transaction, found: Iterable[tuple[int, MemoryRecord]]
 ) -> int:
     """Reset the outcomes of unused records; an access not yet written is a use, too."""
+    imported: float = _read_json_setting(transaction.writer, _LAST_IMPORT_SETTING, -math.inf)
+    if abs(transaction.now - imported) < DRIFT_AFTER_SECONDS:
+        return 0
     pending, since = engine.index.touches.unwritten(), transaction.now - DRIFT_AFTER_SECONDS
     count = 0
     for row, record in found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,11 @@ LATER = """
         source_id TEXT NOT NULL, target_id TEXT NOT NULL, relation_type TEXT NOT NULL,
         strength REAL DEFAULT 1.0, created_at TEXT NOT NULL, metadata TEXT DEFAULT '{}',
         PRIMARY KEY (source_id, target_id, relation_type));
+"""
+TASKS = """
+    CREATE TABLE task_memory_links (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, task_id TEXT NOT NULL, memory_id TEXT NOT NULL,
+        used_at TEXT NOT NULL, outcome TEXT, context TEXT, UNIQUE(task_id, memory_id));
 """
 NOON = "2024-01-15T12:00:00"
 
@@ -76,12 +82,69 @@ def test_a_memory_keeps_its_fields(path: Path, store: MemoryStore) -> None:
     assert (record.importance, record.confidence) == (0.7, 0.9)
     assert (record.occurred_at, record.source) == (1705312800.25, "memory-layer:m1")
     assert record.metadata["rationale"] == "outage"
-    told = record.metadata["memory-layer"]
-    assert told == {
-        **{"worked": 2.0, "outcome_score": 0.5, "entities": ["deploy.py"]},
-        **{"failed": 1.0, "evidence_at": NOON, "use_count": 3, "scope": "global"},
-        **{"source": "hook", "updated_at": NOON},
+    assert (record.outcome, record.access_count) == (0.5, 3)
+    assert (record.created_at, record.updated_at) == (1705312800.25, 1705320000.0)
+    assert record.metadata["memory-layer"] == {
+        **{"worked": 2.0, "failed": 1.0, "evidence_at": NOON, "entities": ["deploy.py"]},
+        **{"scope": "global", "source": "hook"},
     }
+
+
+def test_the_past_is_told_by_the_times(path: Path, store: MemoryStore) -> None:
+    put(path, id="m1", content="14", archived=1, created_at="2024-01-01", updated_at="2024-01-04")
+    put(path, id="m2", content="16", supersedes="m1", created_at="2024-01-03", use_count=2,
+        updated_at="2024-01-09", evidence_at="2024-01-05", outcome_score=0.4)  # fmt: skip
+    put(path, id="m3", content="no", archived=1, created_at="2024-01-01", updated_at="2024-01-06",
+        outcome_score=-0.8)  # fmt: skip
+    assert import_from(store, read_memory_layer(path)).imported == 3
+    day = datetime(2024, 1, 1, 12, tzinfo=UTC)
+    seen = [store.as_of(day + timedelta(days=n)).all() for n in (0, 2, 4, 5, 8)]
+    assert [[each.content for each in moment] for moment in seen] == [
+        *[["14", "no"], ["no", "16"], ["no", "16"], ["16"], ["16"]]
+    ]
+    assert [moment[-1].outcome for moment in seen[1:]] == [0.0, 0.4, 0.4, 0.4]
+    (aside,) = store.all(state="archived")
+    assert aside.outcome == -0.8
+    assert seen[-1][0].access_count == 2
+    assert store.verify().ok
+
+
+def test_a_live_memory_keeps_a_low_score_in_the_metadata(path: Path, store: MemoryStore) -> None:
+    put(path, id="m1", content="14", outcome_score=-0.8)
+    import_from(store, read_memory_layer(path))
+    (record,) = store.all()
+    assert (record.outcome, record.metadata["memory-layer"]["outcome_score"]) == (-0.5, -0.8)
+
+
+def test_tasks_and_what_a_link_cannot_tell_are_in_the_metadata(
+    path: Path, store: MemoryStore
+) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(TASKS)
+    put(path, id="m1", content="tabs")
+    put(path, id="m2", content="spaces")
+    put(path, "task_memory_links", task_id="bd-1", memory_id="m2", used_at=NOON, outcome="worked")
+    put(path, "memory_relations", source_id="m1", target_id="m2", relation_type="conflicts_with",
+        strength=0.4, created_at=NOON)  # fmt: skip
+    assert import_from(store, read_memory_layer(path)).skipped == ()
+    first, second = (record.metadata["memory-layer"] for record in store.all())
+    assert [relation["strength"] for relation in first["relations"]] == [0.4]
+    assert [(task["task_id"], task["outcome"]) for task in second["tasks"]] == [("bd-1", "worked")]
+
+
+def test_what_changed_since_changes_here(path: Path, store: MemoryStore) -> None:
+    put(path, id="m1", content="Postgres 14", use_count=1)
+    import_from(store, read_memory_layer(path))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "UPDATE memories SET content = 'Postgres 16', outcome_score = .2, "
+            "updated_at = '2024-02-01', use_count = 4"
+        )
+    report = import_from(store, read_memory_layer(path))
+    assert (report.imported, report.known, report.changed) == (0, 1, 1)
+    (record,) = store.all()
+    assert (record.content, record.outcome, record.access_count) == ("Postgres 16", 0.2, 4)
+    assert import_from(store, read_memory_layer(path)).changed == 0
 
 
 def test_a_time_without_a_zone_is_utc(path: Path, store: MemoryStore) -> None:

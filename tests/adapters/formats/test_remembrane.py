@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -57,8 +58,110 @@ def test_a_memory_keeps_its_fields(path: Path, store: MemoryStore) -> None:
     assert (report.imported, report.skipped) == (1, ())
     assert (record.content, record.importance) == ("Ann likes tea", 0.8)
     assert (record.occurred_at, record.source) == (1700000000.1234567, "remembrane:a1")
-    told = {"last_accessed_at": 1.75e9, "access_count": 3, "usefulness": 2.5}
-    assert record.metadata == {**about, "remembrane": told}
+    assert (record.created_at, record.last_accessed_at) == (1700000000.1234567, 1.75e9)
+    assert record.access_count == 3
+    assert record.outcome == pytest.approx(math.tanh(1.25))
+    assert record.metadata == {**about, "remembrane": {"usefulness": 2.5}}
+
+
+def log(path: Path, *entries: tuple[float, str, str, dict[str, object] | str]) -> None:
+    """Write journal entries: time, operation, memory and payload."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany(
+            "INSERT INTO journal (ts, op, memory_id, namespace, payload) "
+            "VALUES (?, ?, ?, 'default', ?)",
+            [
+                (*entry, payload if isinstance(payload, str) else json.dumps(payload))
+                for *entry, payload in entries
+            ],
+        )
+
+
+@pytest.mark.parametrize(
+    ("usefulness", "outcome"), [(0, 0.0), (2, 0.7616), (1e9, 1.0), (-1, -0.4621), (-9, -0.5)]
+)
+def test_usefulness_becomes_the_outcome_that_ranks_alike(
+    path: Path, store: MemoryStore, usefulness: float, outcome: float
+) -> None:
+    put(path, usefulness=usefulness)
+    import_from(store, read_remembrane(path))
+    (record,) = store.all()
+    assert record.outcome == pytest.approx(outcome, abs=1e-4)
+    assert record.state == "live"
+
+
+def test_the_journal_and_the_snapshots_become_the_past(path: Path, store: MemoryStore) -> None:
+    put(path, id="a", content="tea", importance=0.6, usefulness=1.0, created_at=1.0)
+    put(path, id="c", content="Rome", created_at=4.0)
+    log(
+        path,
+        (1.0, "store", "a", {"content": "tea", "importance": 0.5, "metadata": {}}),
+        (2.0, "store", "b", {"content": "Oslo", "importance": 0.5, "metadata": {}}),
+        (3.0, "reinforce", "a", {"importance": 0.6}),
+        (3.5, "feedback", "a", {"useful": True, "weight": 1.0, "usefulness": 1.0}),
+        (4.0, "store", "c", {"content": "Rome", "importance": 0.5, "metadata": {}}),
+        (5.0, "resolve", "c", {"dropped": "b", "dropped_content": "Oslo", "reason": "moved"}),
+        (5.0, "forget", "b", {"reason": "resolved: moved"}),
+    )
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany("INSERT INTO snapshots VALUES (?, ?)", [("one", 2.0), ("two", 4.5)])
+    report = import_from(store, read_remembrane(path))
+    assert (report.imported, report.skipped) == (2, ())
+    one = store.as_of("one").all()
+    assert [(each.content, each.importance) for each in one] == [("tea", 0.5), ("Oslo", 0.5)]
+    two = store.as_of("two").all()
+    assert [(each.content, each.importance) for each in two] == [
+        *[("tea", 0.6), ("Oslo", 0.5), ("Rome", 0.5)]
+    ]
+    assert store.as_of(3.2).all()[0].outcome == 0.0
+    assert two[0].outcome == pytest.approx(math.tanh(0.5))
+    assert [snapshot.at for snapshot in store.snapshots()] == [2.0, 4.5]
+    (oslo,) = store.all(state="forgotten")
+    assert oslo.superseded_by == store.all()[1].id
+    assert oslo.metadata == {"remembrane": {"reason": "resolved: moved"}}
+    assert store.verify().ok
+
+
+def test_a_store_with_memories_lists_the_snapshots(path: Path, store: MemoryStore) -> None:
+    store.store("own")
+    put(path)
+    log(path, (1.0, "store", "a1", {"content": "tea"}))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO snapshots VALUES ('one', 2.0)")
+    report = import_from(store, read_remembrane(path))
+    assert (report.imported, report.without_past) == (1, 1)
+    assert [each.place for each in report.skipped] == ["snapshot 'one'"]
+    assert str(report).endswith("1 without a past: the store was not empty")
+
+
+def test_broken_entries_cost_no_memory(path: Path, store: MemoryStore) -> None:
+    put(path)
+    log(
+        path,
+        (1.0, "store", "a1", {"content": "Ann likes tea", "importance": 7}),
+        (2.0, "reinforce", "a1", "{broken"),
+        (3.0, "dream", "a1", {}),
+        (4.0, "forget", "unknown", {}),
+    )
+    report = import_from(store, read_remembrane(path))
+    assert report.imported == 1
+    assert [each.place for each in report.skipped] == [
+        *["journal row 2", "journal row 3", "row 1, its past"]
+    ]
+
+
+def test_what_changed_since_changes_here(path: Path, store: MemoryStore) -> None:
+    put(path)
+    log(path, (1.7e9, "store", "a1", {"content": "Ann likes tea"}))
+    import_from(store, read_remembrane(path))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE memories SET usefulness = 1, importance = .9, access_count = 2")
+    log(path, (1.8e9, "feedback", "a1", {"useful": True, "usefulness": 1.0}))
+    report = import_from(store, read_remembrane(path))
+    assert (report.imported, report.known, report.changed) == (0, 1, 1)
+    (record,) = store.all()
+    assert (record.importance, record.access_count, record.updated_at) == (0.9, 2, 1.8e9)
+    assert import_from(store, read_remembrane(path)).changed == 0
 
 
 def test_the_oldest_comes_first(path: Path, store: MemoryStore) -> None:

@@ -14,11 +14,40 @@ from .lines import LONGEST_LINE
 
 if TYPE_CHECKING:
     from .exporter import Target
+    from .foreign import (
+        ForeignLink,
+        ForeignRecord,
+        PastChange,
+        foreign_link,
+        foreign_record,
+        import_foreign,
+    )
     from .importer import Source
     from .merge import Merged
 
-__all__ = ["LONGEST_LINE", "Merged", "Source", "Target", "TransferVerbs"]
-__getattr__ = lazy_names(__name__, {"exporter": "Target", "importer": "Source", "merge": "Merged"})
+__all__ = [
+    "LONGEST_LINE",
+    "ForeignLink",
+    "ForeignRecord",
+    "Merged",
+    "PastChange",
+    "Source",
+    "Target",
+    "TransferVerbs",
+    "foreign_link",
+    "foreign_record",
+    "import_foreign",
+]
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "exporter": "Target",
+        "foreign": "ForeignLink ForeignRecord PastChange "
+        "foreign_link foreign_record import_foreign",
+        "importer": "Source",
+        "merge": "Merged",
+    },
+)
 
 
 class TransferVerbs(Memories):

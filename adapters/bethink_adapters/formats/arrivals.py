@@ -1,0 +1,103 @@
+"""Memories with a past: collected, and written together in order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bethink import MemoryStore, ValidationError
+from bethink.adapting import (
+    ForeignLink,
+    ForeignRecord,
+    foreign_link,
+    foreign_record,
+    import_foreign,
+    label,
+)
+
+from .base import DatedLink, Link, Memory, Moment, Report, Skipped, id_of, namespace_under
+
+_LATE: Final = "a moment before the store's own can only come into an empty store"
+
+
+class Arrivals:
+    """The memories with a past that were found so far, with links and moments."""
+
+    def __init__(self, store: MemoryStore, root: str | None) -> None:
+        self._store = store
+        self._root = root
+        self._records: dict[str, ForeignRecord] = {}
+        self._moments: list[Moment] = []
+        self._links: list[DatedLink] = []
+        self._skipped: list[Skipped] = []
+        self._repeated = 0
+
+    def take(self, found: Memory | Moment | DatedLink) -> None:
+        """Keep a finding that the store will take."""
+        try:
+            if isinstance(found, Memory):
+                self._take_memory(found)
+            elif isinstance(found, Moment):
+                label("a snapshot's name", found.name)
+                self._moments.append(found)
+            else:
+                self._links.append(found)
+        except ValidationError as error:
+            self._skipped.append(Skipped(found.place, str(error)))
+
+    def write(self) -> Report:
+        """Write all in one transaction."""
+        links = [own for link in self._links if (own := self._own_link(link))]
+        records, skipped = list(self._records.values()), self._skipped
+        if not records and not self._moments:
+            return Report(0, 0, tuple(skipped))
+        moments = {each.name: each.at for each in self._moments}
+        arrived = import_foreign(self._store, records, links, moments)
+        shown = [each[-1].record for each in records]
+        new = [each.id in arrived.added for each in shown if each.state != "forgotten"]
+        late = [each for each in self._moments if each.name in arrived.snapshots]
+        return Report(
+            sum(new),
+            len(new) - sum(new) + self._repeated,
+            (*skipped, *(Skipped(each.place, _LATE) for each in late)),
+            len(arrived.changed),
+            arrived.without_past,
+        )
+
+    def _take_memory(self, memory: Memory) -> None:
+        id = id_of(label("source", memory.fields.get("source")), self._root)
+        if id in self._records:
+            self._repeated += 1
+            return
+        fields = {**self._own_names({"namespace": None, **memory.fields}), "id": id}
+        past = [each._replace(fields=self._own_names(each.fields)) for each in memory.past]
+        try:
+            self._records[id] = foreign_record(self._store, fields, past)
+        except ValidationError as error:
+            self._records[id] = foreign_record(self._store, fields)
+            self._skipped.append(Skipped(f"{memory.place}, its past", str(error)))
+
+    def _own_names(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return *fields* with the names here: the namespace, and the id of a successor."""
+        own = dict(fields)
+        if "namespace" in own:
+            own["namespace"] = namespace_under(self._root, own["namespace"])
+        if own.get("superseded_by"):
+            own["superseded_by"] = id_of(own["superseded_by"], self._root)
+        return own
+
+    def _own_link(self, link: DatedLink) -> ForeignLink | None:
+        """Return a *link* between two memories; list any other link."""
+        source, target = id_of(link.source, self._root), id_of(link.target, self._root)
+        try:
+            if self._records.keys() >= {source, target}:
+                return foreign_link(source, link.kind, target, link.at)
+            self._skipped.append(Skipped(link.place, no_end(link)))
+        except ValidationError as error:
+            self._skipped.append(Skipped(link.place, str(error)))
+        return None
+
+
+def no_end(link: Link | DatedLink) -> str:
+    """Return the reason why a *link* without both ends is skipped."""
+    return f"no live memory at one end of {link.source!r} -> {link.target!r}"
