@@ -170,21 +170,15 @@ class PastBackend:
     def inspect(self) -> AbstractContextManager[Inspection]:
         return self._present.inspect()
 
-    def scrub(self) -> None:
-        """Do nothing: the present removes erased bytes, of the past too."""
-
     def backup(self, target: str) -> None:
         """Copy the present, since the copy has the same past."""
         self._present.backup(target)
 
-    def sleep(self) -> None:
-        """Do nothing: only the present has connections."""
-
-    def resume(self, *, in_child: bool) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
+    # Only the present has a file and connections.
+    def scrub(self) -> None: ...
+    def sleep(self) -> None: ...
+    def resume(self, *, in_child: bool) -> None: ...
+    def close(self) -> None: ...
 
     def _live(self, scope: Scope, now: float | None = None) -> list[RecordAt]:
         found = records_at(

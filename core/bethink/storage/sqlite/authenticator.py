@@ -72,6 +72,7 @@ class KeyedAuthenticator(Authenticator):
     entry_columns = f"{ENTRY}, salt, changes, code"
 
     def __init__(self, key: bytes, store: str, version: int) -> None:
+        self.store = store
         self._version = () if version == 1 else (version,)
         self.record_columns = f"{CODED_COLUMNS[version]}, {_PLACE}"
         self.columns = f"{self.record_columns}, records.code"
@@ -89,6 +90,10 @@ class KeyedAuthenticator(Authenticator):
         code.update(repr(columns).encode("utf-8", "surrogatepass"))
         code.update(data)
         return code.digest()
+
+    def proof(self) -> str:
+        """Return the proof of the key, as text."""
+        return self.mac(b"store", (self.store,)).hex()
 
     def record(self, columns: Sequence[object]) -> bytes:
         """Return the code of a record, from ``record_columns``."""

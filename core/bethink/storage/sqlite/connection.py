@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from typing import Any, Final, Literal
 
 from ...errors import CorruptStoreError, StorageError, StoreBusyError, StoreClosedError
@@ -140,15 +139,15 @@ class Connections:
         self._waiting = 0
         self._group: _Group | None = None
 
-    def writing(self) -> _Writing:
+    def writing(self) -> AbstractContextManager[sqlite3.Connection]:
         """Hold the write transaction: committed at the end of the body, or undone on an exception.
 
         Waiting threads enter the same transaction, and all return after the shared commit. A body
         that fails undoes only the body's own work.
         """
-        return _Writing(self)
+        return _Use(self.path, self._enter_group, self._leave_group)
 
-    def _enter_group(self) -> _Group:
+    def _enter_group(self) -> tuple[Connection, _Group]:
         """Enter the open transaction, or begin one."""
         if self.read_only:
             raise StorageError(self.path, READ_ONLY)
@@ -168,7 +167,7 @@ class Connections:
             else:
                 self._writer.execute("SAVEPOINT member")
             self._group.members += 1
-            return self._group
+            return self._writer, self._group
         except BaseException:
             self._write_lock.release()
             raise
@@ -188,12 +187,13 @@ class Connections:
         with self._waiting_lock:
             self._waiting -= 1
 
-    def _leave_group(self, group: _Group, *, undo: bool = False) -> None:
+    def _leave_group(self, group: _Group, error: BaseException | None) -> None:
         """End this thread's part; commit unless a waiting thread takes the transaction over."""
+        undo = error is not None
         try:
             if undo and not self._writer.in_transaction:  # SQLite undid all: the disk is full
                 self._group = None
-                group.end(sys.exception())
+                group.end(error)
             elif group.members > 1:
                 if undo:
                     self._writer.execute("ROLLBACK TO member")
@@ -201,14 +201,14 @@ class Connections:
             elif undo:
                 self._group = None
                 self._writer.execute("ROLLBACK")
-            if self._group is not None and not self._is_taken_over(group):
+            shared = self._reader is self._writer  # readers would see uncommitted rows
+            taken_over = self._waiting > 0 and group.members < _MAX_GROUP and not shared
+            if self._group is not None and not taken_over:
                 self._commit(group)
         finally:
             self._write_lock.release()
-
-    def _is_taken_over(self, group: _Group) -> bool:
-        shared = self._reader is self._writer  # readers would see uncommitted rows
-        return self._waiting > 0 and group.members < _MAX_GROUP and not shared
+        if not undo:
+            self._wait_for_commit(group)
 
     def _wait_for_commit(self, group: _Group) -> None:
         """Wait for the commit; commit if the waiting thread did not take over in time."""
@@ -233,19 +233,19 @@ class Connections:
                 self._writer.execute("ROLLBACK")
         group.end(failure)
 
-    def reading(self) -> _Reading:
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """Hold a connection for single statements.
 
         A free writer serves first: the page cache stays warm over the store's own writes.
         """
-        return _Reading(self)
+        return _Use(self.path, self._acquire_reader, lambda lock, _: lock.release())
 
     def rows(self, sql: str, *parameters: object) -> list[Any]:
         """Return all rows of a single statement."""
         with self.reading() as connection:
             return connection.execute(sql, parameters).fetchall()
 
-    def _acquire_reader(self) -> tuple[sqlite3.Connection, threading.RLock]:
+    def _acquire_reader(self) -> tuple[Connection, threading.RLock]:
         """Return a connection to read from, and the lock held for the connection."""
         lock = self._write_lock
         free = _acquire(lock, blocking=self.path == MEMORY)
@@ -368,44 +368,22 @@ class Connections:
                     self._open()
 
 
-class _Using(translate_errors):
-    """A connection of *connections* in use; a plain class is faster than a generator."""
+class _Use(translate_errors):
+    """A connection in use, from *enter* to *leave*; a plain class is faster than a generator."""
 
-    def __init__(self, connections: Connections) -> None:
-        super().__init__(connections.path)
-        self._connections = connections
-
-
-class _Writing(_Using):
-    """The context of ``Connections.writing``."""
-
-    def __enter__(self) -> sqlite3.Connection:  # type: ignore[override]
-        try:
-            self._group = self._connections._enter_group()
-        except BaseException as error:
-            super().__exit__(type(error), error, None)
-            raise
-        return self._connections._writer
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    def __init__(
+        self,
+        path: str,
+        enter: Callable[[], tuple[Connection, Any]],
+        leave: Callable[[Any, BaseException | None], None],
     ) -> None:
-        try:
-            self._connections._leave_group(self._group, undo=error is not None)
-            if error is None:
-                self._connections._wait_for_commit(self._group)
-        except BaseException as failed:
-            super().__exit__(type(failed), failed, None)
-            raise
-        super().__exit__(kind, error, trace)
-
-
-class _Reading(_Using):
-    """The context of ``Connections.reading``."""
+        super().__init__(path)
+        self._enter = enter
+        self._leave = leave
 
     def __enter__(self) -> sqlite3.Connection:  # type: ignore[override]
         try:
-            connection, self._lock = self._connections._acquire_reader()
+            connection, self._held = self._enter()
         except BaseException as error:
             super().__exit__(type(error), error, None)
             raise
@@ -414,7 +392,11 @@ class _Reading(_Using):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
-        self._lock.release()
+        try:
+            self._leave(self._held, error)
+        except BaseException as failed:
+            super().__exit__(type(failed), failed, None)
+            raise
         super().__exit__(kind, error, trace)
 
 

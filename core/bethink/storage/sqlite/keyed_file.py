@@ -41,6 +41,7 @@ SETTINGS_MAC: Final = "seal"
 ANCHORED: Final = "anchored"
 CODED: Final = "coded"
 
+_SIGN_RECORD: Final = "UPDATE records SET code = ? WHERE row = ?"
 _NEEDS_KEY: Final = "its records are authenticated; open it with the integrity_key it was made with"
 _NO_KEY: Final = "it was made without an integrity key, and a key is for new files"
 _NEEDS_ANCHOR: Final = (
@@ -59,7 +60,7 @@ class KeyedFile:
         self._path = connections.path
         self._anchor = anchor
         self._checked: tuple[sqlite3.Connection | None, int] = None, 0
-        self._store, self.auth = _open_authenticator(connections, key)
+        self.auth = _open_authenticator(connections, key)
         known = self.read_anchor()
         problems = self._check(known)
         # The anchor is read before the file, so the file may only be younger than the anchor.
@@ -118,7 +119,7 @@ class KeyedFile:
 
     def anchor_line(self, seq: int, link: bytes) -> str:
         """Return the line for the anchor; a later line is greater."""
-        stated = f"bethink {self._store} {seq:016d} {link.hex()}"
+        stated = f"bethink {self.auth.store} {seq:016d} {link.hex()}"
         return f"{stated} {self.auth.mac(b'store', (stated,)).hex()}"
 
     def _move_anchor(self, place: tuple[int, bytes]) -> None:
@@ -212,8 +213,7 @@ class KeyedWriter(SQLiteWriter):
         for row in rows:
             self._auth.to_record(self._connection.execute(selected, (row,)).fetchone())
         super()._drop(name)
-        for row in rows:
-            self._sign_record(row)
+        self._sign_records(rows)
 
     def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
         super()._attach(row, vectors)
@@ -233,8 +233,7 @@ class KeyedWriter(SQLiteWriter):
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         self.find(list(accesses))
         rows = super().touch(accesses)
-        for row in rows:
-            self._sign_record(row)
+        self._sign_records(rows)
         return rows
 
     def journal(
@@ -249,7 +248,7 @@ class KeyedWriter(SQLiteWriter):
         super().journal(action, at, record, was, row, changes)
         if row is not None:
             self._count += was is None
-            self._sign_record(row)
+            self._sign_records([row])
         columns = self._connection.execute(
             f"SELECT {ENTRY} FROM journal WHERE seq = ?", (self._head,)
         ).fetchone()
@@ -271,13 +270,11 @@ class KeyedWriter(SQLiteWriter):
         yield
         super().set_setting(SETTINGS_MAC, settings_mac(self._connection, self._auth))
 
-    def _sign_record(self, row: int) -> None:
-        columns = self._connection.execute(
-            f"SELECT {self._auth.record_columns} FROM records WHERE row = ?", (row,)
-        ).fetchone()
-        self._connection.execute(
-            "UPDATE records SET code = ? WHERE row = ?", (self._auth.record(columns), row)
-        )
+    def _sign_records(self, rows: Iterable[int]) -> None:
+        selected = f"SELECT {self._auth.record_columns} FROM records WHERE row = ?"
+        for row in rows:
+            columns = self._connection.execute(selected, (row,)).fetchone()
+            self._connection.execute(_SIGN_RECORD, (self._auth.record(columns), row))
 
     def _sign_vectors(self, row: int, names: Collection[str]) -> None:
         """Sign the vectors of *row* called *names*, and no vectors that an attacker added."""
@@ -341,18 +338,18 @@ def renew_codes(connection: sqlite3.Connection, path: str, key: bytes | None) ->
         return
     if key is None:
         raise IntegrityKeyError(path, _NEEDS_KEY)
-    store, new = _authenticator(keyed, path, key)
+    new = _authenticator(keyed, path, key)
     for name, what in schema_differences(connection, version_of(connection, path)):
         raise TamperedError(path, f"{name}: {what}")
     if read_setting(connection, SETTINGS_MAC) != settings_mac(connection, new):
         raise TamperedError(path, _CHANGED_SETTINGS)
-    old = KeyedAuthenticator(key, store, read_number(connection, CODED) or 1)
+    old = KeyedAuthenticator(key, new.store, read_number(connection, CODED) or 1)
     with closing(connection.execute(f"SELECT row, {old.columns} FROM records")) as found:
         forged = {row for row, *columns, code in found if code != old.record(columns)}
     yield
     with closing(connection.execute(f"SELECT row, {new.record_columns} FROM records")) as found:
         new_codes = [(new.record(columns), row) for row, *columns in found if row not in forged]
-    connection.executemany("UPDATE records SET code = ? WHERE row = ?", new_codes)
+    connection.executemany(_SIGN_RECORD, new_codes)
     _note_version(connection, new)
 
 
@@ -364,8 +361,8 @@ def _note_version(connection: sqlite3.Connection, auth: KeyedAuthenticator) -> N
     writer.set_setting(SETTINGS_MAC, settings_mac(connection, auth))
 
 
-def _open_authenticator(connections: Connections, key: bytes) -> tuple[str, KeyedAuthenticator]:
-    """Return the store's id and authenticator; both are new for an empty store."""
+def _open_authenticator(connections: Connections, key: bytes) -> KeyedAuthenticator:
+    """Return the store's authenticator, a new authenticator for an empty store."""
     with connections.reading() as connection:
         keyed = read_setting(connection, KEYED)
     if keyed is None:
@@ -374,32 +371,27 @@ def _open_authenticator(connections: Connections, key: bytes) -> tuple[str, Keye
     return _authenticator(keyed, connections.path, key)
 
 
-def _authenticator(keyed: str, path: str, key: bytes) -> tuple[str, KeyedAuthenticator]:
-    """Return the store's id and authenticator from the setting ``KEYED``; refuse a wrong *key*."""
+def _authenticator(keyed: str, path: str, key: bytes) -> KeyedAuthenticator:
+    """Return the authenticator from the setting ``KEYED``; refuse a wrong *key*."""
     store, _, proof = keyed.partition(" ")
     try:
         auth = KeyedAuthenticator(key, store, code_version())
     except ValueError as error:
         raise TamperedError(path, "its id was changed") from error
-    if proof != _proof(auth, store):
+    if proof != auth.proof():
         raise IntegrityKeyError(path, _OTHER_KEY)
-    return store, auth
+    return auth
 
 
 def _begin(connection: sqlite3.Connection, path: str, key: bytes) -> str:
     """Store and return the setting ``KEYED`` of a new store."""
     if connection.execute("SELECT 1 FROM facts UNION SELECT 1 FROM journal").fetchone():
         raise IntegrityKeyError(path, _NO_KEY)
-    store = os.urandom(16).hex()
-    auth = KeyedAuthenticator(key, store, code_version())
-    keyed = f"{store} {_proof(auth, store)}"
+    auth = KeyedAuthenticator(key, os.urandom(16).hex(), code_version())
+    keyed = f"{auth.store} {auth.proof()}"
     SQLiteWriter(connection).set_setting(KEYED, keyed)
     _note_version(connection, auth)
     return keyed
-
-
-def _proof(auth: KeyedAuthenticator, store: str) -> str:
-    return auth.mac(b"store", (store,)).hex()
 
 
 def _read_last(connection: sqlite3.Connection) -> tuple[int, bytes, object]:

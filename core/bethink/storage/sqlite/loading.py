@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from itertools import chain, pairwise
 from mmap import mmap
+from operator import attrgetter
 from typing import Final
 
 from ...model.port import SEGMENT_FORMAT, Loading, Row, Segment
@@ -17,6 +18,7 @@ from .reading import read_head, read_number, read_rows
 from .rows import JSON_LIST
 
 _READ_BYTES: Final = 1 << 20
+_columns_of = attrgetter("namespace", "first", "last", "count", "head")
 _COUNT: Final = "SELECT count(*) FROM records"
 _SCAN_FACTOR: Final = 8  # a scan of so many times fewer rows is faster than the namespace index
 
@@ -194,14 +196,7 @@ def save(connection: sqlite3.Connection, auth: Authenticator, segment: Segment) 
     if overlapping or present != len(segment.replaces):
         return None
     connection.execute(f"DELETE FROM segments WHERE number IN {JSON_LIST}", (replaced,))
-    columns = (
-        SEGMENT_FORMAT,
-        segment.namespace,
-        segment.first,
-        segment.last,
-        segment.count,
-        segment.head,
-    )
+    columns = (SEGMENT_FORMAT, *_columns_of(segment))
     return connection.execute(
         "INSERT INTO segments "
         "(number, format, namespace, first, last, count, head, checksum, data) "

@@ -40,7 +40,7 @@ def read_number(connection: sqlite3.Connection, name: str) -> int | None:
 
 
 def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
-    """Return all snapshots in the order in which they were taken."""
+    """Return all snapshots, oldest first."""
     ordered = "SELECT name, seq, at FROM snapshots ORDER BY seq, at, name"
     return [Snapshot(*_SNAPSHOT(columns)) for columns in connection.execute(ordered).fetchall()]
 

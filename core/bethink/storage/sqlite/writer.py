@@ -202,7 +202,7 @@ class SQLiteWriter:
         texts: Iterable[str],
         count: int,
     ) -> None:
-        """Append *count* journal entries made *at* one time, from their first columns and texts."""
+        """Append *count* journal entries of the time *at*, from the first columns and texts."""
         if count:
             self._note_time(at)
         salts, size = os.urandom(_SALT_BYTES * count), _SALT_BYTES
@@ -234,9 +234,9 @@ class SQLiteWriter:
                 )
 
     def _carry_vectors(self, row: int, new: int, given: Collection[str]) -> dict[str, Vector]:
-        """Bring the vectors that are not *given* anew to the *new* row and return them.
+        """Move the vectors not *given* again to the *new* row, and return the moved vectors.
 
-        Of the others, those that nobody could make again stay where they were, for the past.
+        Replaced vectors of the caller stay in the old row, for the past.
         """
         if EMBEDDED in given:
             self._connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
@@ -323,7 +323,7 @@ class SQLiteWriter:
         self._connection.execute(_ENTRY, self._chain(columns, salt, text))
 
     def _note_time(self, at: float) -> None:
-        """Note the time of the next entry, and whether it is before that of the last one."""
+        """Note the time of the next entry, and a step back of the clock."""
         if at < self._at:
             self._connection.execute("INSERT INTO clock_steps VALUES (?)", (self._head + 1,))
         self._at = at
