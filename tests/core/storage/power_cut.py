@@ -41,6 +41,9 @@ class Image:
             (folder / name).write_bytes(data)
 
 
+EMPTY = Image({}, frozenset(), 0)
+
+
 @dataclass
 class _File:
     """A file or folder: the safe bytes, and the changes since the last sync."""
@@ -78,13 +81,14 @@ _Names: TypeAlias = dict[str, _File]
 
 
 class Disk:
-    """The files that a film makes."""
+    """The files that a film makes of the files at the *start*."""
 
-    def __init__(self) -> None:
-        self._names: _Names = {}
-        self._safe: _Names = {}
+    def __init__(self, start: Image = EMPTY) -> None:
+        self._safe = {name: _File(True) for name in start.folders}
+        self._safe |= {name: _File(False, data) for name, data in start.files.items()}
+        self._names = dict(self._safe)
         self._renamings: list[dict[str, _File | None]] = []  # since the folder was synced
-        self._acknowledged = 0
+        self._acknowledged = start.acknowledged
 
     def apply(self, event: Event) -> None:
         """Do what *event* tells."""
@@ -142,7 +146,7 @@ def none(number: int) -> int:
     return 0
 
 
-def images(film: list[Event], most: int, seed: int) -> Iterator[Image]:
+def images(film: list[Event], most: int, seed: int, start: Image = EMPTY) -> Iterator[Image]:
     """Yield at most *most* images of power cuts during *film*, no two alike.
 
     After each acknowledgement comes the image with the least that the disk may hold.
@@ -155,11 +159,11 @@ def images(film: list[Event], most: int, seed: int) -> Iterator[Image]:
     kinds: dict[int, list[str]] = defaultdict(list)
     for cut, kind in plan:
         kinds[cut].append(kind)
-    disk, seen = Disk(), set()
+    disk, seen = Disk(start), set()
     for cut, event in enumerate(film):
         disk.apply(event)
         for kind in kinds[cut]:
-            told = f"seed {seed}, cut after event {cut} of {len(film)}, changes made: {kind}"
+            told = f"{start.told}seed {seed}, cut {cut} of {len(film)}, changes made: {kind}; "
             image = disk.image(_choice(kind, disk, chance), told)
             known = frozenset(image.files.items()), image.folders, image.acknowledged
             if hash(known) not in seen:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -126,45 +126,84 @@ def filmed(folder: Path, kind: Kind, durability: Durability, synchronous: str) -
     return Child(work).result()
 
 
-def check_promises(image: Image, done: Step, copies: Path) -> None:
-    """Check what an acknowledgement promises of files: copies are whole, erased texts are gone."""
-    for name in done.copies:
-        assert image.files.get(name) == (copies / name).read_bytes(), f"{name} is lost"
-    for name, data in image.files.items():
-        if not name.startswith("copies"):
-            assert [text for text in done.erased if text.encode() in data] == [], name
+def filmed_again(folder: Path, kind: Kind, image: Image) -> list[Event]:
+    """Return the film of an opening of the store in *image*, with a write."""
+
+    def work(_: Say) -> list[Event]:
+        film = Film(folder)
+        with opened(folder, kind, "full") as store:
+            store.store("usable", namespace="after")
+        return film.events
+
+    lay(folder, image)
+    return Child(work).result()
 
 
-def recovered(folder: Path, image: Image, kind: Kind) -> State:
-    """Return the state of the store in *image*; check the store inside and out."""
+def lay(folder: Path, image: Image) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     image.write(folder)
+
+
+def recovered(folder: Path, image: Image, kind: Kind, steps: list[Step]) -> Step:
+    """Return the step whose state the store in *image* has; check the store inside and out."""
+    lay(folder, image)
     with opened(folder, kind, "normal") as store:
         assert_journal_is_state(store)
         assert store.verify().problems == ()
         state = state_of(store, "ann")
         store.store("usable", namespace="after")
-    return state
+    found = [step for step in steps if step.state == state]
+    assert found, state
+    left = [path for path in folder.rglob("*") if path.is_file()]
+    assert_erased(found[0], {str(path.relative_to(folder)): path.read_bytes() for path in left})
+    return found[0]
+
+
+def assert_erased(step: Step, files: Mapping[str, bytes]) -> None:
+    """Check that no file has a text erased by now; copies that a user makes are the user's."""
+    for name, data in files.items():
+        if not name.startswith("copies"):
+            assert [text for text in step.erased if text.encode() in data] == [], name
+
+
+def check(folder: Path, image: Image, kind: Kind, steps: list[Step], copies: Path) -> None:
+    """Check that *image* holds what the acknowledged steps promise, and that the store opens."""
+    try:
+        done, *under_way = steps[image.acknowledged :][:2]
+        for name in done.copies:
+            assert image.files.get(name) == (copies / name).read_bytes(), f"{name} is lost"
+        assert_erased(done, image.files)
+        recovered(folder, image, kind, [done, *under_way])
+    except (AssertionError, StorageError) as error:
+        error.add_note(image.told)
+        raise
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "keyed", "anchored"])
 def test_a_power_cut_loses_nothing_that_was_acknowledged(quick_folder: Path, kind: Kind) -> None:
-    film = filmed(quick_folder / "filmed", kind, "full", "FULL")
-    steps = moments(quick_folder / "filmed")
-    count = 0
+    folder = quick_folder / "filmed"
+    film, steps, count = filmed(folder, kind, "full", "FULL"), moments(folder), 0
     for image in images(film, CUTS, SEED):
-        done, *under_way = steps[image.acknowledged :][:2]
-        try:
-            check_promises(image, done, quick_folder / "filmed")
-            state = recovered(quick_folder / "image", image, kind)
-            assert state in [step.state for step in (done, *under_way)]
-        except (AssertionError, StorageError) as error:
-            error.add_note(image.told)
-            raise
+        check(quick_folder / "image", image, kind, steps, folder)
         count += 1
     print(f"{count} images of {len(film)} events, none lost, none corrupt")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["plain", "keyed", "anchored"])
+def test_a_second_power_cut_during_the_recovery_loses_nothing(
+    quick_folder: Path, kind: Kind
+) -> None:
+    folder = quick_folder / "filmed"
+    film, steps, count = filmed(folder, kind, "full", "FULL"), moments(folder), 0
+    for first in islice(images(film, CUTS, SEED), 0, None, 10):
+        again = filmed_again(quick_folder / "again", kind, first)
+        for image in images(again, 5, SEED, first):
+            check(quick_folder / "image", image, kind, steps, folder)
+            count += 1
+    print(f"{count} images after two power cuts, none lost, none corrupt")
 
 
 @pytest.mark.slow
@@ -172,24 +211,23 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(quick_folder: Path, kin
 def test_a_power_cut_loses_the_last_writes_at_most_with_normal_durability(
     quick_folder: Path, kind: Kind
 ) -> None:
-    film = filmed(quick_folder / "filmed", kind, "normal", "NORMAL")
-    states = [step.state for step in moments(quick_folder)]
+    film, steps = filmed(quick_folder / "filmed", kind, "normal", "NORMAL"), moments(quick_folder)
     lost = 0
     for image in images(film, CUTS // 2, SEED):
-        state = recovered(quick_folder / "image", image, kind)
-        assert state in states[: image.acknowledged + 2], image.told
-        lost += state not in states[image.acknowledged :]
+        possible = steps[image.acknowledged + 1 :: -1]
+        step = recovered(quick_folder / "image", image, kind, possible)
+        lost += step.state not in [step.state for step in steps[image.acknowledged :]]
     assert lost
     print(f"{lost} images without acknowledged writes, none corrupt")
 
 
 @pytest.mark.slow
 def test_without_syncs_the_images_are_corrupt(quick_folder: Path) -> None:
-    film = filmed(quick_folder / "filmed", "plain", "normal", "OFF")
+    film, steps = filmed(quick_folder / "filmed", "plain", "normal", "OFF"), moments(quick_folder)
     corrupt = 0
     for image in images(film, CUTS // 2, SEED):
         try:
-            recovered(quick_folder / "image", image, "plain")
+            recovered(quick_folder / "image", image, "plain", steps)
         except (AssertionError, StorageError):
             corrupt += 1
     assert corrupt
