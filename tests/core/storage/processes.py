@@ -21,6 +21,7 @@ Say: TypeAlias = Callable[[object], None]
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 PATIENCE = 120.0
+NOBODY = 65534
 _QUESTION = "?"
 _answers: int
 
@@ -116,6 +117,17 @@ def ask(say: Say) -> None:
     """In a child, ask whether to go on and wait for the answer."""
     say(_QUESTION)
     os.read(_answers, 1)
+
+
+def as_nobody(work: Callable[[], object]) -> None:
+    """Run *work* in a process that permissions hold for."""
+
+    def run(_: Say) -> None:
+        if os.geteuid() == 0:
+            os.seteuid(NOBODY)
+        work()
+
+    Child(run).result()
 
 
 def together(works: Sequence[Callable[[], Result]], patience: float = PATIENCE) -> list[Result]:

@@ -28,7 +28,7 @@ from bethink import (
 from bethink.storage import FileAnchor, open_backend
 
 from ..inside import connections_of, engine_of
-from .processes import Child, Say, forks
+from .processes import as_nobody, forks
 
 KEY = b"sixteen bytes or more"
 
@@ -201,17 +201,6 @@ def test_no_read_that_failed_keeps_a_file_from_being_cleaned(
     connections_of(store).rewrite(0.05)
     with suppress(CorruptStoreError):
         store.close()
-
-
-def as_nobody(work: Callable[[], None]) -> None:
-    """Run *work* in a process that permissions hold for."""
-
-    def run(_: Say) -> None:
-        if os.geteuid() == 0:
-            os.seteuid(65534)
-        work()
-
-    Child(run).result()
 
 
 @pytest.fixture

@@ -149,8 +149,8 @@ def recovered(folder: Path, image: Image, kind: Kind, steps: list[Step]) -> Step
     """Return the step whose state the store in *image* has; check the store inside and out."""
     lay(folder, image)
     with opened(folder, kind, "normal") as store:
-        assert_journal_is_state(store)
         assert store.verify().problems == ()
+        assert_journal_is_state(store)
         state = state_of(store, "ann")
         store.store("usable", namespace="after")
     found = [step for step in steps if step.state == state]

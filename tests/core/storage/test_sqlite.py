@@ -21,9 +21,7 @@ from bethink.storage.sqlite.schema import APPLICATION_ID, LATEST
 
 from ..samples import insert, record
 from .contract import BackendContract, DurableContract
-from .processes import Child, Say, ask, forks
-
-NOBODY = 65_534
+from .processes import NOBODY, Child, Say, ask, forks
 
 
 class TestFile(DurableContract):
