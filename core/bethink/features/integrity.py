@@ -183,6 +183,7 @@ class _ReplayedRecord:
         self._fields: dict[str, Any] = {}
         self._row: int | None = None
         self._erased = max((s.seq for s in trace.entries if s.action == "erase"), default=0)
+        # Accesses are stored beside the journal; only together, in order, do both give the count.
         events: list[Entry | Access] = [*trace.entries, *trace.accesses]
         for event in sorted(events, key=lambda event: event.seq):
             if isinstance(event, Access):
@@ -199,11 +200,13 @@ class _ReplayedRecord:
             self._report(f"no journal entry tells of its access noted for entry {access.seq}")
             return
         times, at = access.journaled
+        # Clocks may step back, and the last access never does.
         last = max(at, self._fields.get("last_accessed_at") or at)
         counted = self._fields.get("access_count", 0) + times, last
         if counted != (access.count, access.last):
             where = f"{self._trace.id}, entry {access.seq}"
             self._report("it is noted wrongly", "access", where)
+        # From here on by the journal, so that a wrong row is reported once.
         self._fields["access_count"], self._fields["last_accessed_at"] = counted
 
     def _replay(self, step: Entry) -> None:
@@ -223,6 +226,7 @@ class _ReplayedRecord:
             report("it tells its record in two ways")
         if step.namespace != self._fields.get("namespace"):
             report("it is in another namespace")
+        # A trigger notes each move in a table, so replayed moves must equal the table's rows.
         if before is not None and before != self._place():
             self.left[before] += 1
 

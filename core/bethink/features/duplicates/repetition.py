@@ -30,7 +30,7 @@ _FILLER_WORDS: Final = frozenset(
 
 # Numbers with their sign, words, and the signs that are not mere punctuation: "C++", "$", "?".
 _WORDS: Final = lazy_pattern(r"[-\u2212]?\d+(?:[.,]\d+)*|\w+|[^\w\s.,;:!\"()\u2026\u201c\u201d-]")
-# What is another thing in other letters: options, paths, keys, grades; and signs that are meant.
+# Texts that mean a different thing in different case: options, paths, keys, grades; lone signs.
 _EXACT: Final = lazy_pattern(
     r"(?<!\S)--?[^\W\d_][\w-]*|/[^\s)\".,;:!?]+|\b[^\W\d_](?=\w*\d)\w{4,}"
     r"|\b[A-Z][-\u2212](?!\S)|(?<!\S)[.,;:](?!\S)"
@@ -41,9 +41,9 @@ _SEPARATED_RUNS: Final = bytes(code if _RUNS.match(chr(code)) else ord(" ") for 
 
 _SEPARATOR: Final = "\0"  # stands between texts
 _FOREIGN: Final = lazy_pattern(r"[^\w\0-\x7f]+")
-_START: Final = 64  # codes of bytes are below, several may share one; 0 is that of what parts runs
-_DIGITS: Final = 32  # their codes are the highest
-_AT_ONCE: Final = 1 << 16  # pairs of texts
+_START: Final = 64  # the code before each text; 0 is the code of signs between runs
+_DIGITS: Final = 32  # digits have the codes 48 to 57; other bytes share the codes 1 to 31
+_BATCH_PAIRS: Final = 1 << 16  # pairs of texts compared in one array
 
 Codes: TypeAlias = npt.NDArray[np.uint8]
 Signatures: TypeAlias = npt.NDArray[np.uint64]
@@ -118,11 +118,13 @@ def _encode(texts: Iterable[str]) -> bytes:
 
 def _candidate_pairs(plain: Signatures, apart: Signatures) -> Iterator[tuple[int, int]]:
     """Yield the place of each text, with the places of earlier texts that have all of the marks."""
-    step = max(_AT_ONCE // max(len(plain), 1), 1)
+    step = max(_BATCH_PAIRS // max(len(plain), 1), 1)
     for start in range(0, len(plain), step):
+        # A bit set is inside a second set if "or" adds nothing; later texts are never compared.
         others = plain[: start + step]
         places, earlier = ((plain[start : start + step, None] | others) == others).nonzero()
         places += start
+        # The second bit set is checked for the few pairs left, so that no large array is needed.
         alike = (earlier < places) & ((apart[places] | apart[earlier]) == apart[earlier])
         yield from zip(places[alike].tolist(), earlier[alike].tolist(), strict=True)
 
@@ -130,7 +132,7 @@ def _candidate_pairs(plain: Signatures, apart: Signatures) -> Iterator[tuple[int
 def _word_runs(text: str) -> list[str]:
     """Return the runs of letters and digits in the words of *text*."""
     text = text.casefold()
-    if text.isascii():  # as most are, and so it takes a third of the time
+    if text.isascii():  # bytes take a third of the time
         return text.encode().translate(_SEPARATED_RUNS, b"'").decode().split()
     return _RUNS.findall(_APOSTROPHES.sub("", text))
 
@@ -150,16 +152,19 @@ class _Words:
 
     def repeats(self, other: _Words) -> bool:
         """Return whether *other* has all words, idle words aside."""
+        # Sets first: most candidates fail here, before words are split.
         if not self._word_runs <= other._word_runs or self._thing != other._thing:
             return False
         if len(self.words) == len(other.words):
             return self.words == other.words
         if not 0 < len(other.words) - len(self.words) <= len(self.words) / _WORDS_PER_EXTRA_WORD:
             return False
+        # The iterator is used up from word to word, so words count in order only.
         rest = iter(other.words)
         added = Counter(other.words) - Counter(self.words)
         if not MODIFIERS.isdisjoint(added) or not all(word in rest for word in self.words):
             return False
+        # Statements are parsed last, since parsing takes longest.
         return are_duplicates(parse_record(self._memory), parse_record(other._memory), 1.0)
 
 

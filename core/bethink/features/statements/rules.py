@@ -20,7 +20,6 @@ Signals: TypeAlias = Mapping[str, float | str]
 MOST_SHARED: Final = 0.75
 HALF_SHARED: Final = 0.5
 _DATED: Final = frozenset((*lex.TIMES, "time", "change"))
-NAMED: Final = 2  # so many words at most stand for one thing
 MAX_REPLACED: Final = 4  # or so many characters
 MIN_SUBJECT_TERMS: Final = 3  # so many words tell what a statement is about, wherever they stand
 
@@ -89,6 +88,7 @@ def _find_all(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
             continue
         pair = _Pair(x, y, a, b, common)
         found = _apply_rules(pair, valued)
+        # Both may hold, each at its time, unless the time itself is in conflict.
         if valued and found and _times_differ(pair) and not _DATED.issuperset(f[1] for f in found):
             found = [("possible", signal, measure) for _, signal, measure in found]
         findings += found
@@ -96,6 +96,7 @@ def _find_all(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
 
 
 def _apply_rules(pair: _Pair, valued: bool) -> list[Finding]:
+    # A denial denies all words, so other rules would report the same words again.
     rules = (_denial,) if pair.x.denied != pair.y.denied else _BOTH_SAY
     found = [each for rule in rules if (each := rule(pair)) is not None]
     return [*found, *_values(pair)] if valued else found
@@ -120,8 +121,10 @@ def _subjects_differ(x: Statement, y: Statement, common: frozenset[str]) -> bool
 
     Possessions of the user count as subjects, too: "my cat", "my dog".
     """
+    # "Someone left" may be about anybody, so the words after the subject decide.
     if x.vague or y.vague or not (x.terms and y.terms):
         return False
+    # "Order 12" and "order 13" differ by the number, though most words are shared.
     if x.label and y.label and x.label != y.label and lex.POSTS.isdisjoint(common):
         return x.bag != y.bag or lex.SINGLE_VALUED.isdisjoint(common)
     if (x.personal or y.personal) and not (x.owned and y.owned):
@@ -163,10 +166,12 @@ def _denial(pair: _Pair) -> Finding | None:
     """Find a denial of a statement; a denied special case leaves the general case standing."""
     denied, said = (pair.x, pair.y) if pair.x.denied else (pair.y, pair.x)
     shared = len(pair.common)
+    # One shared word is a shared topic, not a shared claim.
     if shared < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
         return ("possible", "denial", pair.overlap) if _is_cancelled(denied, said) else None
     if shared >= MOST_SHARED * len(denied.bag) and not _owners_differ(pair, pair.common):
         return "likely", "denial", pair.overlap
+    # Words before the denial belong to the subject; only words after are denied.
     covered = len(denied.scope & said.bag) >= HALF_SHARED * len(denied.scope)
     if covered or pair.overlap >= HALF_SHARED:
         return "possible", "denial", pair.overlap
@@ -189,7 +194,7 @@ def _opposite(pair: _Pair) -> Finding | None:
     if found is None:
         return None
     named = f"{found} / {min(opposites(found) & only_y)}"
-    rest = min(len(x.bag), len(y.bag)) - 1
+    rest = min(len(x.bag), len(y.bag)) - 1  # the opposites themselves cannot be shared
     if len(pair.common) >= MOST_SHARED * rest and not _is_passing(pair):
         return "likely", "opposite", named
     return ("possible", "opposite", named) if len(pair.common) >= HALF_SHARED * rest else None
@@ -198,17 +203,20 @@ def _opposite(pair: _Pair) -> Finding | None:
 def _swap(pair: _Pair) -> Finding | None:
     """Find an exchanged word in statements that agree otherwise."""
     x, y = pair.x, pair.y
-    if max(len(x.bag), len(y.bag)) > len(pair.common) + MAX_REPLACED + 1:  # one may be "new"
+    # A cheap bound before the comparison in order; one more word may be "new".
+    if max(len(x.bag), len(y.bag)) > len(pair.common) + MAX_REPLACED + 1:
         return None
-    if x.first != y.first and lex.POSTS.isdisjoint(pair.common):  # then nothing tells what is one
+    # Without a common beginning or a post, nothing says that only one of the words can hold.
+    if x.first != y.first and lex.POSTS.isdisjoint(pair.common):
         return None
     terms, others = _without_new(x.terms), _without_new(y.terms)
     one, two, start = _replaced_terms(terms, others)
     if not one or not two or x.vague or y.vague or x.added or y.added:
         return None
     measures = lex.MEASURE_TERMS.issuperset(one + two)
-    if measures and x.amounts != y.amounts:  # the numbers tell
+    if measures and x.amounts != y.amounts:  # other rules compare the numbers
         return None
+    # The same words in a new order differ only by roles: "tea over coffee".
     if sorted(one) == sorted(two) and not _roles_differ(pair, one):
         return None
     if len(one) > 1 and len(two) > 1 and _uses_differ(pair, one[-1], two[-1]):
@@ -216,14 +224,18 @@ def _swap(pair: _Pair) -> Finding | None:
     kept = len(terms) - len(one)
     exclusive = _is_exclusive(terms, start, start + len(one))
     names = pair.a.names.issuperset(one) and pair.b.names.issuperset(two)
+    # One common word rarely says what both are about.
     if kept < 2 and not _has_subject(pair, exclusive, names, one + two):
         return None
+    # Subjects, passing actions and numbers may differ while both statements hold.
     if not exclusive and (start == 0 or _is_passing(pair) or x.amounts != y.amounts):
         return None
+    # Unspaced scripts are split into short pieces, so a name may take several.
     unspaced = not one[0].isascii() and len(one[0]) <= 2
     if max(len(one), len(two)) > 1 + (names or exclusive) + 2 * unspaced:
         return None
     named = f"{' '.join(one)} / {' '.join(two)}"
+    # "Likes tea" and "likes coffee" may both hold.
     several = not exclusive and not lex.MULTI_VALUED.isdisjoint(pair.common)
     sure = exclusive or ((names or kept >= MIN_SUBJECT_TERMS) and not several)
     return ("likely" if sure else "possible"), "value", named
@@ -324,6 +336,7 @@ def _change(pair: _Pair) -> Finding | None:
 def _values(pair: _Pair) -> Iterator[Finding]:
     """Find a number, date or time that differs between the two texts."""
     for v in pair.x.values:
+        # A value anywhere in the second text is no contradiction: the texts agree on the value.
         if (v.kind, v.amount) in pair.b.amounts:
             continue
         for w in pair.y.values:
@@ -337,6 +350,7 @@ def _value_tier(pair: _Pair, v: Value, w: Value) -> Tier | None:
     shared = v.near & w.near
     if not shared or _count_different_things(pair, v, w, shared):
         return None
+    # Words near a number say what is counted; the rest of the statement may be about more.
     count, share = len(shared), len(shared) / min(len(v.near), len(w.near))
     headed = bool(v.head) and v.head == w.head
     close = share >= MOST_SHARED or headed or (share >= HALF_SHARED and count > 2)

@@ -24,7 +24,7 @@ _MAX_NUMBERS: Final = 4
 _NEAR_TERMS: Final = 6
 
 _FENCED = lazy_pattern(r"```.*?(?:```|\Z)", re.DOTALL)
-# Said without denying anything.
+# Phrases with a denial that deny nothing.
 _IDIOMS = lazy_pattern(
     r"\bnot (?:only|just|sure|yet sure|necessarily|to mention)\b|\b(?:why|or|if) not\b"
     r"|\bno (?:problem|worries|doubt|matter|idea|way)\b|(?:^|[.!?]\s+)no,|\bcan'?t wait\b"
@@ -34,7 +34,7 @@ _CEASED = lazy_pattern(
     r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!be )\bused to\b|\bno longer\b"
     r"|\b(?:stop(?:s|ped)?|quit|ceased) (?=\w+ing\b)"
 )
-# These deny, too, but each of another kind.
+# Words that deny a following word, each of a different kind.
 _ENDED = lazy_pattern(
     r"\b(?:gave|giv(?:e|es|en|ing)) up (?=\w+ing\b)|\b(?:called|broke) off\b|\bbroke up with\b"
     r"|\b(?:(?:got|was|been) )?(?:laid off|fired|resigned|retired|discharged) from\b"
@@ -54,7 +54,7 @@ _ADDRESS = lazy_pattern(r"[^\W_][\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+")
 _TOKENS = lazy_pattern(
     rf"{_ADDRESS.pattern}|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[%$\u20ac\u00a3\u00a5]"
 )
-# Not the words of a heading, which are all written like names.
+# A word without a capital before excludes headings: all words of a heading look like names.
 _NAMES = lazy_pattern(r"(?:\b[^\W\d_A-Z]\w*'?|[,'\"]) ((?:[A-Z][^\W\d_]+ ?)+)")
 _OWNED = lazy_pattern(r"\W*(?:my|our|(?:the )?user's) ")
 _CONDITION = lazy_pattern(r"\W*(?:if|when|whenever|unless|for|in|on|during) [^,]*, ")
@@ -163,16 +163,19 @@ def extract_features(text: str) -> StatementFeatures:
     """Extract the features of a text; of a long text, only the first statements count."""
     told, emoji = split_emoji(straighten_quotes(text))
     text = unicodedata.normalize("NFKC", told)
-    replayed = text.casefold()
-    stating = _IDIOMS.sub(" ", replayed)
+    folded = text.casefold()
+    # "Not only" and "no problem" deny nothing, so idioms go before denials are found.
+    stating = _IDIOMS.sub(" ", folded)
     lower = _rewrite_phrases(stating)
     statements = tuple(_statements(_rewrite_endings(lower[:_MAX_CHARS])))
     tokens = list(_tokens(lower))
-    whole = tokens if stating == replayed else _tokens(_rewrite_phrases(replayed))
+    # Denials in idioms still count: without "I don't know" the text says something else.
+    whole = tokens if stating == folded else _tokens(_rewrite_phrases(folded))
     return StatementFeatures(
         statements=statements,
         bag=_union([s.bag for s in statements]),
         amounts=_set((v.kind, v.amount) for s in statements for v in s.values),
+        # Names are found by capital letters, so in the text before folding.
         names=_set(map(_term, _find_names(text).casefold().split())),
         words=tuple(filter(None, map(_term, tokens))),
         figures=tuple(filter(None, map(_figure, tokens))),
@@ -227,9 +230,9 @@ def _roles(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
     for token in tokens:
         if token in _ROLE_SETS:
             role = _ROLE_SETS[token]
-        elif role and (told := _term(token) or _figure(token)):
-            roles[told] = roles[told] | role if told in roles else role
-            role = frozenset()
+        elif role and (named := _term(token) or _figure(token)):
+            roles[named] = roles[named] | role if named in roles else role
+            role = frozenset()  # "from the old town": the preposition holds until a content word
     return roles
 
 
@@ -238,6 +241,7 @@ def _statements(lower: str) -> Iterator[Statement]:
     for part in _ENDS.split(lower)[:_MAX_STATEMENTS]:
         said = _statement(part, last)
         if said is not None:
+            # A number alone, as in "Ann's age? 41.", takes the words from the statement before.
             last = said.terms[-_NEAR_TERMS:]
             yield said
 
@@ -261,6 +265,7 @@ def _rewrite_endings(lower: str) -> str:
 
 
 def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
+    # In unspaced scripts a denial is part of a word, so denials are cut out before the split.
     hidden = not part.isascii() and _UNSPACED_DENIAL.search(part) is not None
     tokens = list(_tokens(_UNSPACED_DENIAL.sub("", part) if hidden else part))
     if not tokens or _is_question(tokens, part.endswith("?")):
@@ -389,12 +394,13 @@ def _values(tokens: list[str], terms: list[str], last: tuple[str, ...]) -> Itera
     named = [(i, *value) for i in range(len(tokens)) if (value := _parse_value(tokens, i))]
     if sum(kind in lex.COUNTED for _, kind, _ in named) > _MAX_NUMBERS:
         named = [value for value in named if value[1] not in lex.COUNTED]
-    told = ["" if t in lex.MEASURES else term for t, term in zip(tokens, terms, strict=True)]
-    telling = [i for i, term in enumerate(told) if term]
+    # A unit belongs to the amount and names no thing, so a unit is no content.
+    content = ["" if t in lex.MEASURES else term for t, term in zip(tokens, terms, strict=True)]
+    places = [i for i, term in enumerate(content) if term]
     for i, kind, amount in named:
-        at = bisect_left(telling, i)
-        near = frozenset(told[j] for j in telling[max(at - _NEAR_TERMS, 0) : at + _NEAR_TERMS])
-        head = next(filter(None, told[i + 1 : i + 3]), "") if kind in lex.COUNTED else ""
+        at = bisect_left(places, i)
+        near = frozenset(content[j] for j in places[max(at - _NEAR_TERMS, 0) : at + _NEAR_TERMS])
+        head = next(filter(None, content[i + 1 : i + 3]), "") if kind in lex.COUNTED else ""
         near = near if len(near) > 1 else near.union(last)
         yield Value(kind, amount, head, near, _per(tokens, i))
 
@@ -418,7 +424,7 @@ def _parse_value(tokens: list[str], i: int) -> tuple[str, str] | None:
         return ("month", lex.MONTHS[token]) if sure else None
     if not token[0].isdigit():
         return None
-    if "ago" in tokens[i + 1 : i + 3]:  # that is another time with every day
+    if "ago" in tokens[i + 1 : i + 3]:  # "two days ago" means a new day every day
         return None
     amount = _amount(token)
     if (month := _month(tokens, i)) and len(amount) < 3:
