@@ -68,7 +68,7 @@ class _Journal:
         if op in ("store", "merge"):
             self._namespaces[id] = str(row["namespace"])
             new = {**_NEW, **given, "namespace": own_namespace(self._namespaces[id])}
-            self._add(id, at, "store", new)
+            self._add(id, at, "update" if self.changes.get(id) else "store", new)
         elif op == "forget":
             self._reasons[id] = told.get("reason")
             self._add(id, at, "forget", {"state": "forgotten"})
@@ -121,8 +121,9 @@ def _memory(place: str, row: Mapping[str, Any], journal: _Journal) -> Iterator[F
     }
     if created_at is not None and (not past or past[0].action != "store"):  # before remembrane 0.2
         past.insert(0, PastChange(created_at, "store", {}))
-    if seen["last_accessed_at"] is not None:
-        past.append(PastChange(seen["last_accessed_at"], "access", seen))
+    if seen["last_accessed_at"] is not None and past:
+        at = max(seen["last_accessed_at"], past[0].at)  # a merged memory was accessed elsewhere
+        past.append(PastChange(at, "access", seen))
         past.sort(key=attrgetter("at"))
     yield Memory(place, fields, tuple(past))
 

@@ -22,7 +22,7 @@ from ...model.arrays import Vector
 from ...model.journal import non_empty_fields
 from ...model.port import EMBEDDED
 from ...model.records import LOWEST_LIVE, MemoryRecord, State, different, embedded_text
-from ..links import check_ends, check_kind
+from ..links import LINK_ACTIONS, check_ends, check_kind
 from ..outcomes import note_import
 from .lines import FIELDS, checked_fields, record_of
 
@@ -36,6 +36,8 @@ _EARNED_FIELDS: Final[Mapping[str, Any]] = {
 """Fields that use changes, as a new record has them."""
 _ACCESSES: Final = frozenset(("access_count", "last_accessed_at"))
 """A change of these alone is no update."""
+_OTHER_ACTIONS: Final = frozenset(("store", "erase", "touch", "snapshot", *LINK_ACTIONS))
+"""Actions of entries that do not change the fields of a record."""
 _PLACE_FIELDS: Final = ("id", "namespace", "created_at", "state", "superseded_by")
 _MOVABLE_STATES: Final[tuple[State, ...]] = ("live", "archived")
 
@@ -102,8 +104,11 @@ def foreign_record(
         at = checks.timestamp("at", change.at)
         if versions and not change.fields.keys() <= _ACCESSES:
             record = replace(record, updated_at=at)
+        action = checks.label("action", change.action)
+        if (action in _OTHER_ACTIONS) if versions else (action != "store"):
+            raise ValidationError(f"{action!r} is no action of change {len(versions) + 1}")
         record = _checked(store, replace(record, **_known_fields(change.fields)))
-        versions.append(_Version(at, checks.label("action", change.action), record))
+        versions.append(_Version(at, action, record))
     if "updated_at" not in known:
         last = replace(last, updated_at=record.updated_at)
     if set(different(record, last)) <= {"updated_at"}:

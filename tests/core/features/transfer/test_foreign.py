@@ -185,6 +185,15 @@ def test_a_wrong_field_is_refused(store: MemoryStore, wrong: dict[str, Any]) -> 
     assert store.log() == []
 
 
+def test_a_past_begins_with_the_storing_and_goes_on_with_changes(store: MemoryStore) -> None:
+    stored = PastChange(1.0, "store", {})
+    for action in ("store", "erase", "touch", "relate"):
+        with pytest.raises(ValidationError, match=f"'{action}' is no action of change 2"):
+            bring(store, stored, PastChange(2.0, action, {}))
+    with pytest.raises(ValidationError, match="'update' is no action of change 1"):
+        bring(store, PastChange(1.0, "update", {}))
+
+
 def test_wrong_links_and_names_are_refused(store: MemoryStore) -> None:
     with pytest.raises(ValidationError, match="two records"):
         foreign_link("a", "fixes", "a", 1.0)
