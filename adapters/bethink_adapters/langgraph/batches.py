@@ -13,12 +13,12 @@ from bethink.adapting import integer
 from ..shared.texts import askable
 from .embedding import Index, Vectors, name_of
 from .filtering import to_where
-from .items import renewed, to_fields, to_item, to_search_item
+from .items import kinds, renewed, to_fields, to_item, to_search_item
 from .places import Labels, Places, labels, owner, to_key
 from .searching import Found, Mode, Search
 
 if TYPE_CHECKING:
-    from langgraph.store.base import GetOp, Op, PutOp, Result, SearchOp
+    from langgraph.store.base import Op, PutOp, Result, SearchOp
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,15 @@ class Batches:
 
     def checked(self, ops: Iterable[Op]) -> list[Op]:
         """Return *ops*; refuse all if any goes to a forbidden namespace."""
-        from langgraph.store.base import GetOp, ListNamespacesOp, PutOp, SearchOp
-
-        asked = list(ops)
+        known, asked = kinds(), list[Any](ops)
         for op in asked:
-            if isinstance(op, PutOp) and op.value is not None:
+            if isinstance(op, known.PutOp) and op.value is not None:
                 owner(op.namespace)
-            elif isinstance(op, GetOp | PutOp):
+            elif isinstance(op, known.GetOp | known.PutOp):
                 labels(op.namespace)
-            elif isinstance(op, SearchOp):
+            elif isinstance(op, known.SearchOp):
                 labels(op.namespace_prefix)
-            elif isinstance(op, ListNamespacesOp):
+            elif isinstance(op, known.ListNamespacesOp):
                 for condition in op.match_conditions or ():
                     labels(condition.path)
             else:
@@ -60,9 +58,7 @@ class Batches:
 
     def queries(self, ops: Sequence[Op]) -> list[str]:
         """Return the queries in *ops* to be embedded."""
-        from langgraph.store.base import SearchOp
-
-        searches = (op for op in ops if isinstance(op, SearchOp))
+        searches: list[Any] = [op for op in ops if isinstance(op, kinds().SearchOp)]
         return [op.query for op in searches if op.query and self.embeds(op.query)]
 
     def embeds(self, query: str) -> bool:
@@ -73,8 +69,10 @@ class Batches:
         """Return the result of each of *ops*, as things were before the batch; then write."""
         read: list[MemoryRecord] = []
         results = [self._read(op, vectors, read) for op in ops]
-        self._write({(tuple(op.namespace), to_key(op.key)): op for op in _puts(ops)}, vectors)
-        self._renew(read)
+        if puts := {(tuple(op.namespace), to_key(op.key)): op for op in _puts(ops)}:
+            self._write(puts, vectors)
+        if read:
+            self._renew(read)
         return results
 
     def writes(self, ops: Sequence[Op]) -> bool:
@@ -96,25 +94,23 @@ class Batches:
             vectors.queries.get(op.query or ""),
         )
 
-    def _read(self, op: Op, vectors: Vectors, read: list[MemoryRecord]) -> Result:
+    def _read(self, op: Any, vectors: Vectors, read: list[MemoryRecord]) -> Result:
         """Answer *op*; add the records to renew to *read*."""
-        from langgraph.store.base import GetOp, ListNamespacesOp, PutOp
-
-        if isinstance(op, PutOp):
+        known = kinds()
+        if isinstance(op, known.PutOp):
             return None
-        if isinstance(op, ListNamespacesOp):
+        if isinstance(op, known.ListNamespacesOp):
             held = self.store.namespaces(self.places.scope(op))
             return self.places.listed(held, op)
-        found = self._got(op) if isinstance(op, GetOp) else self._found(op, vectors)
+        if isinstance(op, known.GetOp):
+            record = self.record(op.namespace, op.key)
+            if record is not None and op.refresh_ttl and record.expires_at is not None:
+                read.append(record)
+            return None if record is None else to_item(record, self.places)
+        found = self._found(op, vectors)
         if op.refresh_ttl:
-            read += [record for record, _ in found]
-        if isinstance(op, GetOp):
-            return to_item(found[0][0], self.places) if found else None
+            read += [record for record, _ in found if record.expires_at is not None]
         return [to_search_item(record, score, self.places) for record, score in found]
-
-    def _got(self, op: GetOp) -> list[Found]:
-        record = self.record(op.namespace, op.key)
-        return [] if record is None else [(record, None)]
 
     def _found(self, op: SearchOp, vectors: Vectors) -> list[Found]:
         limit, offset = integer("limit", op.limit, 0), integer("offset", op.offset, 0)
@@ -155,9 +151,8 @@ class Batches:
 
 
 def _puts(ops: Iterable[Op]) -> Iterator[PutOp]:
-    from langgraph.store.base import PutOp
-
-    return (op for op in ops if isinstance(op, PutOp))
+    kind = kinds().PutOp
+    return (op for op in ops if isinstance(op, kind))
 
 
 def _asks(query: str) -> bool:

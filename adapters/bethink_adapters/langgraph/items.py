@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bethink import MemoryRecord, ValidationError
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
     from langgraph.store.base import Item, PutOp, SearchItem
 
 MINUTE = 60.0
+
+
+@cache
+def kinds() -> Any:
+    """Return the module of LangGraph's operations and items, imported at the first use."""
+    from langgraph.store import base
+
+    return base
 
 
 def value_of(op: PutOp) -> dict[str, Any]:
@@ -116,16 +125,14 @@ def renewed(record: MemoryRecord, now: float) -> float | None:
 
 def to_item(record: MemoryRecord, places: Places) -> Item:
     """Return *record* as an item."""
-    from langgraph.store.base import Item
-
-    return Item(**_common(record, places))
+    item: Item = kinds().Item(**_common(record, places))
+    return item
 
 
 def to_search_item(record: MemoryRecord, score: float | None, places: Places) -> SearchItem:
     """Return *record* as a found item."""
-    from langgraph.store.base import SearchItem
-
-    return SearchItem(**_common(record, places), score=score)
+    item: SearchItem = kinds().SearchItem(**_common(record, places), score=score)
+    return item
 
 
 def _common(record: MemoryRecord, places: Places) -> dict[str, Any]:

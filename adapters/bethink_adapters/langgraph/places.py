@@ -65,7 +65,8 @@ class Places:
     def labels(self, namespace: str) -> Labels:
         """Return the labels that *namespace* stands for."""
         below = namespace.removeprefix(self.root).removeprefix("/")
-        return tuple(map(unsegment, filter(None, below.split("/"))))
+        quoted = [each for each in below.split("/") if each]
+        return tuple(map(unsegment, quoted)) if "%" in below else tuple(quoted)
 
     def below(self, prefix: Iterable[str]) -> Subtree:
         """Return the scope of the items of *prefix* and below."""
