@@ -118,16 +118,18 @@ class StrandsStore:
     async def add_messages(
         self, messages: Sequence[Message], context: AddMessagesContext | None = None
     ) -> None:
-        """Remember the words of *messages*, of each agent and number once.
+        """Remember the words of *messages*, of each run, number and text once.
 
-        Messages without numbers are known by the place in the conversation.
+        Agents that share this object may have equal numbers. Messages without numbers are known by
+        the place in the conversation.
         """
-        numbers = context.sequence_numbers if context else None
-        ids = [f"{self._run} {number}" for number in numbers] if numbers else [None] * len(messages)
+        given = context.sequence_numbers if context else None
+        numbers: Sequence[int | None] = given or [None] * len(messages)
         turns = [
-            turn("\n".join(_texts(message["content"])), message["role"], id)
-            for message, id in zip(messages, ids, strict=True)
+            turn(text, message["role"], None if number is None else f"{self._run} {number} {text}")
+            for message, number in zip(messages, numbers, strict=True)
             if message["role"] in _SPEAKERS
+            for text in ["\n".join(_texts(message["content"]))]
         ]
         await finish_in_thread(
             add_turns, self.store, turns, namespace=self.namespace, thread=self.thread

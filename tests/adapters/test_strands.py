@@ -120,6 +120,14 @@ def test_what_a_later_agent_hears_again_is_kept_again(store: MemoryStore, shared
     assert contents(store) == [each for text in told for each in (text, "Noted.")]
 
 
+def test_agents_that_share_a_memory_lose_no_words(store: MemoryStore) -> None:
+    memory = in_default(store)
+    (first, _), (second, _) = agent_with(memory, "Noted."), agent_with(memory, "Fine.")
+    first("I live in Graz.")
+    second("I have a cat.")
+    assert contents(store) == ["I live in Graz.", "Noted.", "I have a cat.", "Fine."]
+
+
 def test_what_comes_without_numbers_a_conversation_says_once(store: MemoryStore) -> None:
     for thread in ("t", "t", "u"):
         memory = in_default(store, thread=thread)
