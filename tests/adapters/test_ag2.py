@@ -221,6 +221,27 @@ def test_an_answer_made_anew_supersedes(store: MemoryStore) -> None:
     assert [each.content for each in store.all(state="superseded")] == ["Here."]
 
 
+def test_what_a_user_said_in_a_cancelled_turn_is_remembered(store: MemoryStore) -> None:
+    class Waiting(Scripted):
+        async def __call__(self, *args: Any, **options: Any) -> ModelResponse:
+            asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    async def cancel() -> None:
+        memory = remembering(store, namespace="default")
+        agent = Agent("helper", config=Waiting(), middleware=[memory])
+        turn = asyncio.ensure_future(agent.ask("I live in Rome."))
+        await asked.wait()
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+
+    asked = asyncio.Event()
+    asyncio.run(cancel())
+    assert said(store) == [("user", "I live in Rome.")]
+
+
 def test_what_ag2_answers_by_itself_is_not_remembered(store: MemoryStore) -> None:
     memory = remembering(store, namespace="default")
     ask(Agent("helper", config=Scripted("HALTED: too long"), middleware=[memory]), QUESTION)

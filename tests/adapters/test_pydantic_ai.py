@@ -426,6 +426,32 @@ def test_a_turn_said_again_in_a_conversation_is_remembered_again(store: MemorySt
     assert [each.content for each in store.all() if each.author == "user"] == said
 
 
+def test_a_refused_answer_is_not_remembered(store: MemoryStore) -> None:
+    recall = in_default(store, remember="default")
+    agent: Any = Agent(Scripted("Rude.", "Polite.").model, capabilities=[recall])
+
+    def polite(answer: str) -> str:
+        if answer == "Rude.":
+            raise ModelRetry("Be polite.")
+        return answer
+
+    agent.output_validator(polite)
+    asyncio.run(agent.run("Hello."))
+    assert [record.content for record in store.all()] == ["Hello.", "Polite."]
+
+
+def test_the_words_of_a_user_who_leaves_the_stream_are_remembered(store: MemoryStore) -> None:
+    recall = in_default(store, remember="default")
+    agent: Any = Agent(Scripted("Noted.").model, capabilities=[recall])
+
+    async def leave() -> None:
+        async with agent.run_stream("I live in Rome."):
+            return
+
+    asyncio.run(leave())
+    assert [record.content for record in store.all()] == ["I live in Rome."]
+
+
 def test_a_run_again_is_another_run(store: MemoryStore) -> None:
     """A retried ``after_run`` adds nothing."""
     seen: list[Any] = []

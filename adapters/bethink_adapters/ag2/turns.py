@@ -104,7 +104,7 @@ def remembering(store: MemoryStore, *, namespace: str) -> MiddlewareFactory:
             ) -> ModelResponse:
                 try:
                     response = await call_next(event, context)
-                except Exception:
+                except BaseException:  # also a cancelled turn
                     await finish_in_thread(remember, event, None, context)
                     raise
                 await finish_in_thread(remember, event, response, context)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:
@@ -49,6 +50,19 @@ def drop_tool_prompts(message: ModelMessage, prompt: Any) -> ModelMessage:
         return message
     kept = [p for p in parts if not isinstance(p, UserPromptPart) or p.content == prompt]
     return replace(message, parts=kept)
+
+
+def drop_refused(messages: Sequence[ModelMessage]) -> Iterator[ModelMessage]:
+    """Yield *messages* without the answers that the next message refuses."""
+    for message, after in zip_longest(messages, messages[1:]):
+        if not any(map(_refuses, after.parts if after else ())):
+            yield message
+
+
+def _refuses(part: ModelRequestPart | ModelResponsePart) -> bool:
+    """Return whether *part* asks for an answer anew; newer releases have a kind of their own."""
+    is_prompt_again = part.part_kind == "retry-prompt" and part.tool_name is None
+    return is_prompt_again or part.part_kind == "retry-feedback"
 
 
 def spoken_texts(messages: Iterable[ModelMessage]) -> Iterator[tuple[str, str]]:

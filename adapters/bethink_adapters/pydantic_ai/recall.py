@@ -22,12 +22,12 @@ from ..shared.extras import needs
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.subclassing import on_base
 from ..shared.turns import thread_name, turn
-from .messages import drop_tool_prompts, is_prompt, prompt_text, spoken_texts
+from .messages import drop_refused, drop_tool_prompts, is_prompt, prompt_text, spoken_texts
 
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.capabilities.abstract import WrapModelRequestHandler
+    from pydantic_ai.capabilities.abstract import WrapModelRequestHandler, WrapRunHandler
     from pydantic_ai.messages import (
         ModelMessage,
         ModelRequest,
@@ -114,22 +114,25 @@ class MemoryRecall(_Base):
         await self._add(ctx, result.new_messages())
         return result
 
-    async def on_run_error(
-        self, ctx: RunContext[Any], *, error: BaseException
+    async def wrap_run(
+        self, ctx: RunContext[Any], *, handler: WrapRunHandler
     ) -> AgentRunResult[Any]:
-        """Remember the user's words in the namespace ``remember``; raise *error*."""
+        """Remember the user's words of a run that fails, is cancelled or is broken off."""
         from pydantic_ai.messages import ModelRequest, UserPromptPart
 
-        if ctx.prompt is not None:
-            await self._add(ctx, [ModelRequest(parts=[UserPromptPart(ctx.prompt)])])
-        raise error
+        try:
+            return await handler()
+        except BaseException:
+            if ctx.prompt is not None:
+                await self._add(ctx, [ModelRequest(parts=[UserPromptPart(ctx.prompt)])])
+            raise
 
     async def _add(self, ctx: RunContext[Any], messages: Sequence[ModelMessage]) -> None:
         """Remember the words of *messages*; a failing store is logged."""
         if self.remember is None:
             return
         place = self.remember(ctx) if callable(self.remember) else self.remember
-        new = [drop_tool_prompts(message, ctx.prompt) for message in messages]
+        new = [drop_tool_prompts(message, ctx.prompt) for message in drop_refused(messages)]
         turns = [
             turn(text, author, f"{ctx.run_id} {number}")
             for number, (author, text) in enumerate(spoken_texts(new))
