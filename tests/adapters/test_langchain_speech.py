@@ -288,6 +288,45 @@ def test_of_a_failed_run_the_question_is_kept_once(store: MemoryStore, call: str
     assert contents(store) == ["I was born in Kiel.", "Noted."]
 
 
+def test_a_question_sent_again_after_a_failed_run_is_kept_once(store: MemoryStore) -> None:
+    agent: Any = create_agent(
+        Model(replies=[ZeroDivisionError(), "Noted."]),
+        middleware=[MemoryMiddleware(store, namespace="default")],
+        checkpointer=InMemorySaver(),
+    )
+    with pytest.raises(ZeroDivisionError):
+        agent.invoke(asked("I was born in Kiel."), CONFIG)
+    for _ in range(2):
+        agent.invoke(asked("I was born in Kiel."), CONFIG)
+    said = ["I was born in Kiel.", "Noted."]
+    assert contents(store) == 2 * said
+
+
+@pytest.mark.parametrize("thread", ["", " ", "\n", "%", "用户", "\udc80", "a" * 2000])
+def test_any_text_names_a_thread(store: MemoryStore, thread: str) -> None:
+    agent: Any = create_agent(
+        Model(replies=["Noted."]), middleware=[MemoryMiddleware(store, namespace="default")]
+    )
+    for name in (thread, f"{thread}b"):
+        said = {"messages": [HumanMessage("I was born in Kiel.", id="1")]}
+        agent.invoke(said, {"configurable": {"thread_id": name}})
+    assert contents(store) == 2 * ["I was born in Kiel.", "Noted."]
+
+
+def test_thoughts_are_not_remembered(store: MemoryStore) -> None:
+    thoughts: Any = [
+        {"type": "thinking", "thinking": "A city, then."},
+        {"type": "reasoning", "reasoning": "By the sea."},
+        {"type": "text", "text": "Noted."},
+    ]
+    agent: Any = create_agent(
+        Model(replies=[AIMessage(thoughts)]),
+        middleware=[MemoryMiddleware(store, namespace="default")],
+    )
+    agent.invoke(asked("I was born in Kiel."))
+    assert contents(store) == ["I was born in Kiel.", "Noted."]
+
+
 @pytest.mark.parametrize("deletion", ["erase", "forget"])
 @pytest.mark.parametrize("call", CALLS)
 def test_a_run_brings_back_nothing_that_was_deleted_meanwhile(

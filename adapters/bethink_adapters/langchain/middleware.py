@@ -67,7 +67,8 @@ class MemoryMiddleware(_Base):
     are put into a fenced block of at most *budget_tokens*, as *count_tokens* counts. With
     *inject_as* "user" the block stands in front of the last human message, with "system" at the end
     of the system message. With *remember* the words of users and models are stored, without the
-    framework's notices; of a failed run, the user's words. An edited question, and a new answer to
+    framework's notices; of a run that failed once the model had read the question, the user's
+    words. An edited question, and a new answer to
     a question, supersede the earlier memory. With *offer_tools* the model may search and write.
     Two memories of an agent need different *name*s.
 

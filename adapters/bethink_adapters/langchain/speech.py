@@ -38,7 +38,8 @@ def is_shown(message: AnyMessage) -> bool:
 def last_turn(messages: Sequence[AnyMessage], given: Collection[str] = ()) -> list[AnyMessage]:
     """Return the last human messages and the models' answers.
 
-    Of the human messages with an id, only those *given* to the run count, if any are.
+    Of the human messages with an id, only those *given* to the run count, if any are. A text sent
+    twice without an answer between, as after a failed run, counts once.
     """
     shown = [each for each in messages if is_shown(each) and _was_given(each, given)]
     start = len(shown)
@@ -46,7 +47,9 @@ def last_turn(messages: Sequence[AnyMessage], given: Collection[str] = ()) -> li
         start -= 1
     while start and shown[start - 1].type == "human":
         start -= 1
-    return [each for each in shown[start:] if _is_said(each)]
+    said = [each for each in shown[start:] if _is_said(each)]
+    pairs = zip([None, *said], said, strict=False)
+    return [each for before, each in pairs if not _is_sent_again(before, each)]
 
 
 def to_turns(messages: Sequence[AnyMessage]) -> list[Turn]:
@@ -62,6 +65,12 @@ def to_turns(messages: Sequence[AnyMessage]) -> list[Turn]:
 
 def _was_given(message: AnyMessage, given: Collection[str]) -> bool:
     return message.type != "human" or not given or message.id is None or message.id in given
+
+
+def _is_sent_again(before: AnyMessage | None, message: AnyMessage) -> bool:
+    if before is None or not before.type == message.type == "human":
+        return False
+    return plain_text(before.content) == plain_text(message.content)
 
 
 def _is_said(message: AnyMessage) -> bool:
