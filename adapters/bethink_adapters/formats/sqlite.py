@@ -23,12 +23,21 @@ def opened(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     if not place.is_file():
         raise StorageError(os.fspath(path), "there is no such file")
     try:
-        with closing(sqlite3.connect(f"{place.as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(sqlite3.connect(_address(place), uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
             yield connection
     except sqlite3.Error as error:
         raise StorageError(os.fspath(path), str(error)) from error
+
+
+def _address(place: Path) -> str:
+    """Return the URI of the file; in a folder without write permission SQLite makes no files."""
+    log = Path(f"{place}-wal")
+    logged = log.exists() and log.stat().st_size
+    effective = os.access in os.supports_effective_ids
+    writable = os.access(place.parent, os.W_OK, effective_ids=effective)
+    return f"{place.as_uri()}?mode=ro{'' if logged or writable else '&immutable=1'}"
 
 
 def columns(connection: sqlite3.Connection, table: str) -> list[str]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shutil
 import sqlite3
+import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -246,3 +249,24 @@ def test_what_is_no_such_database_is_an_error_and_is_not_made(tmp_path: Path) ->
         connection.commit()
     with pytest.raises(StorageError, match="no such column"):
         list(read_remembrane(missing))
+
+
+def test_a_folder_without_write_permission_is_read(path: Path, store: MemoryStore) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")  # as remembrane does since 0.5
+    put(path)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        place = Path(shutil.copy(path, folder / "old.db"))
+        place.chmod(0o444)
+        folder.chmod(0o555)
+        root = os.geteuid() == 0
+        if root:
+            os.seteuid(65_534)  # nobody
+        try:
+            report = import_from(store, read_remembrane(place))
+        finally:
+            if root:
+                os.seteuid(0)
+            folder.chmod(0o755)
+    assert (report.imported, report.skipped) == (1, ())

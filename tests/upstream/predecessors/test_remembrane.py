@@ -165,3 +165,14 @@ def test_into_a_store_with_memories_only_the_past_stays_behind(old: Old, new: Me
     new.erase(own.id)
     assert_all_arrived(old, new, "old/")
     assert new.count(namespace=Subtree("old")) == old.store.count()
+
+
+def test_the_lines_of_the_page_run(
+    old: Old, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = Path(__file__).parents[3] / "docs" / "migrating.md"
+    monkeypatch.chdir(old.path.parent)
+    exec(page.read_text(encoding="utf-8").split("```")[1].removeprefix("python"), {})
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == f"{old.store.count()} imported, 0 known, 0 skipped"
+    assert [line.split()[0] for line in printed[1:]] == ["start", "middle", "end", "True"]
