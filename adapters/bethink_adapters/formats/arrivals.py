@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from bethink import MemoryStore, ValidationError
 from bethink.adapting import (
+    CHECKS,
     ForeignLink,
     ForeignRecord,
     foreign_link,
@@ -39,6 +40,7 @@ class Arrivals:
                 self._take_memory(found)
             elif isinstance(found, Moment):
                 label("a snapshot's name", found.name)
+                CHECKS["occurred_at"]("at", found.at)
                 self._moments.append(found)
             else:
                 self._links.append(found)

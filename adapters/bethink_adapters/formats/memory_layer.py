@@ -58,7 +58,8 @@ class _About:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._successors: dict[object, tuple[object, object]] = {}
-        for old, new, at in connection.execute(_SUPERSEDING):
+        known = columns(connection, "memories")  # of no view
+        for old, new, at in connection.execute(_SUPERSEDING) if known else ():
             if old not in self._successors and not self._leads_to(new, old):
                 self._successors[old] = new, at
         self._more: dict[object, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))

@@ -132,6 +132,75 @@ def test_no_part_of_a_json_file_breaks_an_import(tmp_path: Path, new: object) ->
         assert store.count(namespace=EVERYWHERE) > 0
 
 
+DATABASES: list[tuple[Reader, dict[str, dict[str, object]]]] = [
+    (
+        read_remembrane,
+        {
+            "memories": {
+                **{"id": "a", "namespace": "default", "content": "tea", "importance": 0.5},
+                **{"metadata": "{}", "created_at": 1.0, "last_accessed_at": 2.0},
+                **{"access_count": 1, "usefulness": 1.0},
+            },
+            "journal": {
+                **{"seq": 1, "ts": 1.0, "op": "store", "memory_id": "a", "namespace": "default"},
+                "payload": '{"content": "tea", "importance": 0.5, "metadata": {}}',
+            },
+            "snapshots": {"label": "then", "ts": 1.5},
+        },
+    ),
+    (
+        read_memory_layer,
+        {
+            "memories": {
+                **{"id": "a", "content": "tea", "category": "general", "outcome_score": 0.5},
+                **{"confidence": 1.0, "importance": 0.5, "use_count": 1, "project": "p"},
+                **{"scope": "project", "source": "explicit", "tags": "[]", "entities": "[]"},
+                **{"supersedes": "b", "archived": 0, "created_at": "2024-01-15T12:00:00"},
+                **{"updated_at": "2024-01-16", "metadata": "{}", "worked": 1.0, "failed": 0.0},
+                "evidence_at": "2024-01-15T13:00:00",
+            },
+            "memory_relations": {
+                **{"source_id": "a", "target_id": "b", "relation_type": "updates"},
+                **{"strength": 0.5, "created_at": "2024-01-15T12:00:00", "metadata": "{}"},
+            },
+            "task_memory_links": {
+                **{"task_id": "t", "memory_id": "a", "used_at": "2024-01-15T12:00:00"},
+                **{"outcome": "worked", "context": None},
+            },
+        },
+    ),
+]
+CELLS: list[object] = [
+    *[None, 0, -1, 7, 1e308, float("inf"), "", " ", "x" * 2000, "a", "b", "\x00", b"\xff"],
+    *["{}", "[1]", '{"content": 5, "importance": "x"}', "0001-01-01T00:00:00+23:59", "forget"],
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("new", CELLS, ids=lambda new: repr(new)[:20])
+def test_no_cell_of_a_database_breaks_an_import(tmp_path: Path, new: object) -> None:
+    path = tmp_path / "old.db"
+    for reader, tables in DATABASES:
+        for table, row in tables.items():
+            for name in row:
+                path.unlink(missing_ok=True)
+                fill(path, {**tables, table: {**row, name: new}}, {**tables["memories"], "id": "b"})
+                with MemoryStore() as store:
+                    report = import_from(store, reader(path))
+                    assert report.imported + len(report.skipped) >= 2
+                    assert import_from(store, reader(path)).imported == 0
+                    assert store.verify().ok
+
+
+def fill(path: Path, tables: dict[str, dict[str, object]], other: dict[str, object]) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for table, row in tables.items():
+            connection.execute(f"CREATE TABLE {table} ({', '.join(row)})")
+            for each in [row, other] if table == "memories" else [row]:
+                marks = ", ".join("?" * len(each))
+                connection.execute(f"INSERT INTO {table} VALUES ({marks})", tuple(each.values()))
+
+
 @pytest.mark.slow
 @given(st.binary() | st.text().map(lambda text: f"---\n{text}\n---\n{text}".encode()))
 @settings(max_examples=60)
@@ -178,5 +247,7 @@ def test_a_view_in_the_place_of_a_table_is_refused(tmp_path: Path) -> None:
             "CREATE VIEW history AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 "
             "FROM n) SELECT id, id AS memory_id, 'x' AS new_memory, 'ADD' AS event FROM n"
         )
-    with pytest.raises(StorageError, match="no such table"):
-        list(read_mem0_history(path))
+        connection.execute("CREATE VIEW memories AS SELECT id, id AS supersedes FROM history")
+    for read in (read_mem0_history, read_memory_layer, read_remembrane):
+        with pytest.raises(StorageError, match="no such table"):
+            list(read(path))

@@ -14,7 +14,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ...errors import ValidationError
+from ...errors import SourceError, ValidationError
 from ...memory.engine import Engine, Transaction
 from ...memory.memories import Memories
 from ...model import fields as checks
@@ -174,7 +174,10 @@ def _checked(store: Memories, record: MemoryRecord) -> MemoryRecord:
         raise ValidationError("the state of an imported record cannot be 'erased'")
     if record.state == "live" and record.outcome < LOWEST_LIVE:
         raise ValidationError(f"outcome of a live record must be at least {LOWEST_LIVE}")
-    return store._engine.admit(record)
+    admitted, own = store._engine.admit(record), store._engine.source
+    if own is not None and admitted.source != own:
+        raise SourceError(admitted.id, admitted.source, own)
+    return admitted
 
 
 def _vectors(engine: Engine, records: Sequence[MemoryRecord]) -> dict[str, Vector]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bethink import MemoryRecord, MemoryStore, NotFoundError, ValidationError
+from bethink import MemoryRecord, MemoryStore, NotFoundError, SourceError, ValidationError
 from bethink.adapting import PastChange, foreign_link, foreign_record, import_foreign
 
 from ...clock import Clock
@@ -210,6 +210,14 @@ def test_a_screen_sees_every_version() -> None:
         past = PastChange(1.0, "store", {"content": "My PIN is 1234"})
         bring(store, past, updated_at=2.0)
         assert store.as_of(1.0).all()[0].content == "My PIN is ****"
+
+
+def test_a_handle_of_a_source_takes_records_of_the_source(store: MemoryStore) -> None:
+    handle = store.for_source("web")
+    with pytest.raises(SourceError):
+        bring(handle, source="remembrane:1")
+    bring(handle, created_at=10.0)
+    assert found(store).source == "web"
 
 
 def test_outcomes_rest_for_thirty_days_after_an_import(store: MemoryStore, clock: Clock) -> None:
