@@ -41,7 +41,7 @@ _KEPT: Final = 1 << 22  # numbers of vectors: 32 MB
 _AT_ONCE: Final = 512
 _WORDS: Final = lazy_pattern(r"[^\W\d_]+")
 _APOSTROPHES: Final = lazy_pattern("['\u2019]")
-_A_FEW: Final = lazy_pattern("\\ba (?=(?:few|little)\\b)")  # more than "few" and "little"
+_A_FEW: Final = lazy_pattern("\\ba (?=few\\b)")  # more than "few"
 _SHORTENED: Final = lazy_pattern("['\u2019](?=(?:m|re|ve|ll)\\b)")
 _ANY = ""  # is among the words of every text, so that one without words is found, too
 

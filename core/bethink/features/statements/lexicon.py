@@ -139,11 +139,26 @@ NUMBERS = {word: str(number) for number, word in enumerate(_COUNT.split(), 2)} |
     "dozen": "12",
 }
 
-MONEY = word_set("$ \u20ac \u00a3 \u00a5 dollar dollars euro euros usd eur pounds")
+MONEY = {
+    word: currency
+    for currency, words in {
+        "usd": "$ usd dollar dollars",
+        "eur": "\u20ac eur euro euros",
+        "gbp": "\u00a3 gbp pounds",
+        "jpy": "\u00a5 jpy yen",
+    }.items()
+    for word in words.split()
+}
+"""Currencies by all words and signs."""
+
+SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9}
+"""Words after a number that multiply the number."""
+
 SHARES = word_set("% percent")
 HOURS = word_set("am pm oclock")
 ORDINALS = word_set("st nd rd th of the")
 
+DETERMINERS = word_set("the my our")
 FIRST_PERSON = word_set("i my me mine we our us im ive id")
 SUBJECTS = FIRST_PERSON | word_set("user users")
 """Words for the subject of a memory, such as the user, that say nothing about the statement."""
@@ -175,29 +190,35 @@ _EMPTY = WEAK_VERBS | word_set(
     "wow hey hi hello yeah yep yes ok okay bye congrats "
     "der die das den dem des ein eine einen einem einer le la les un une el los las una het een"
 )
+_UNITS = """
+    duration .001 ms millisecond; duration 1 s sec second; duration 60 min minute;
+    duration 3600 h hr hrs hour; duration 86400 day; duration 604800 week; duration 2628000 month;
+    duration 31536000 year; size 1e3 kb kilobyte; size 1e6 mb megabyte; size 1e9 gb gigabyte;
+    size 1e12 tb terabyte; length .001 mm millimeter; length .01 cm centimeter; length 1 m meter;
+    length 1000 km kilometer; length 1609.344 mile; weight .001 mg milligram; weight 1 g gram;
+    weight 1000 kg kilogram; weight 453.59237 lb lbs pound
+"""
 UNITS = {
-    unit: kind
-    for kind, units in {
-        "duration": "second seconds minute minutes hour hours day days week weeks month months "
-        "year years ms sec min h hr hrs",
-        "size": "kb mb gb tb",
-        "length": "mm cm km mile miles meter meters",
-        "weight": "kg g lb lbs pound pounds",
-    }.items()
-    for unit in units.split()
+    form: (kind, float(size))
+    for kind, size, *names in map(str.split, _UNITS.split(";"))
+    for name in names
+    for word in {name, name.replace("meter", "metre")}
+    for form in ((word, word + "s") if len(word) > 2 else (word,))
 }
-"""Units by the kind of value that a number with the unit is."""
+"""The kind of value that a number with the unit is, and the size of the unit, by unit."""
 
 TIMES = frozenset(("year", "month", "day", "weekday"))
 """Kinds of values that name a time."""
 
-COUNTED = frozenset(("number", *UNITS.values()))
+COUNTED = frozenset(("number", *(kind for kind, _ in UNITS.values())))
 """Kinds of values that count things."""
 
-MEASURES = UNITS.keys() | MONEY | SHARES | word_set("time times k")
+MEASURES = UNITS.keys() | MONEY.keys() | SCALES.keys() | SHARES | word_set("time times")
 """Units, which give an amount but no thing."""
 
 MEASURE_TERMS = frozenset(map(stem, MEASURES))
+NO_OWNERS = CHANGES | MEASURE_TERMS
+"""Stems that own no thing after."""
 ADDITIONS = word_set("also additionally another besides")
 ADDITION_ENDINGS = (" too", " as well")
 """Phrases, anywhere or at the end, that add something to the former state."""

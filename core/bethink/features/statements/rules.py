@@ -6,6 +6,7 @@ different number, a word exchanged for another. The verdict does not depend on t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -44,7 +45,7 @@ Finding: TypeAlias = tuple[Tier, str, float | str]
 
 def compare(a: StatementFeatures, b: StatementFeatures) -> tuple[Tier, Signals] | None:
     """Return the tier of a conflict between two texts and the signals, None without a conflict."""
-    findings = _find_all(a, b)
+    findings = _find_all(a, b) or _signs(a, b)
     if not findings:
         return None
     found: dict[Tier, dict[str, float | str]] = {}
@@ -89,10 +90,29 @@ def _find_all(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
         pair = _Pair(x, y, a, b, common)
         found = _apply_rules(pair, valued)
         # Both may hold, each at its time, unless the time itself is in conflict.
-        if valued and found and _times_differ(pair) and not _DATED.issuperset(f[1] for f in found):
+        timed = valued and not _DATED.issuperset(f[1] for f in found) and _times_differ(pair)
+        if timed or _numbered_apart(x, y) or _subjects_exchanged(x, y):
             found = [("possible", signal, measure) for _, signal, measure in found]
         findings += found
     return findings
+
+
+def _signs(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
+    """Find a different sign or unit in texts of equal words: ">= 2", "<= 2"."""
+    if a.figures != b.figures or _without_measures(a.words) != _without_measures(b.words):
+        return []
+    # A text may spell a number, and "$5" as "5 dollars".
+    spelled = lex.MEASURES if a.amounts == b.amounts else frozenset()
+    told, others = (
+        Counter(s for s in each.signs if s not in spelled and not (s[0] + s[-1]).isdigit())
+        for each in (a, b)
+    )
+    one, two = " ".join((told - others).elements()), " ".join((others - told).elements())
+    return [("possible", "sign", f"{one} / {two}")] if {one, two} - {"", "?"} else []
+
+
+def _without_measures(words: tuple[str, ...]) -> list[str]:
+    return [word for word in words if word not in lex.MEASURE_TERMS]
 
 
 def _apply_rules(pair: _Pair, valued: bool) -> list[Finding]:
@@ -132,6 +152,19 @@ def _subjects_differ(x: Statement, y: Statement, common: frozenset[str]) -> bool
     return x.first not in y.bag and y.first not in x.bag and lex.POSTS.isdisjoint(common)
 
 
+def _numbered_apart(x: Statement, y: Statement) -> bool:
+    """Return whether numbers tell two subjects: "version 1 has tabs", "version 2 has trees"."""
+    if not (x.number and y.number) or x.number == y.number:
+        return False
+    one, other = ({v.amount for v in s.values if v.told != s.number} for s in (x, y))
+    return x.bag - {x.number} != y.bag - {y.number} or one != other
+
+
+def _subjects_exchanged(x: Statement, y: Statement) -> bool:
+    """Return whether the subjects differ in a word of each: "host alpha has", "host beta has"."""
+    return bool(x.subject & y.subject and x.subject - y.bag and y.subject - x.bag)
+
+
 def _conditions_differ(x: Statement, y: Statement) -> bool:
     """Return whether the conditions differ: "if it rains, we stay", "if it is dry, we go"."""
     one, other = x.condition, y.condition
@@ -169,13 +202,21 @@ def _denial(pair: _Pair) -> Finding | None:
     # One shared word is a shared topic, not a shared claim.
     if shared < 2 and not (denied.bag == said.bag and _same_subject(denied, said)):
         return ("possible", "denial", pair.overlap) if _is_cancelled(denied, said) else None
-    if shared >= MOST_SHARED * len(denied.bag) and not _owners_differ(pair, pair.common):
+    whole = shared >= MOST_SHARED * len(denied.bag) or _is_denied_whole(pair, denied, said)
+    if whole and not _owners_differ(pair, pair.common):
         return "likely", "denial", pair.overlap
     # Words before the denial belong to the subject; only words after are denied.
     covered = len(denied.scope & said.bag) >= HALF_SHARED * len(denied.scope)
     if covered or pair.overlap >= HALF_SHARED:
         return "possible", "denial", pair.overlap
     return None
+
+
+def _is_denied_whole(pair: _Pair, denied: Statement, said: Statement) -> bool:
+    """Return whether all that is denied is said: "moved to Oslo, no longer in Lyon"."""
+    if not denied.scope or not denied.scope <= said.bag or _is_passing(pair):
+        return False
+    return pair.common > denied.scope or (denied.personal and said.personal)
 
 
 def _is_cancelled(denied: Statement, said: Statement) -> bool:
@@ -214,7 +255,8 @@ def _swap(pair: _Pair) -> Finding | None:
     if not one or not two or x.vague or y.vague or x.added or y.added:
         return None
     measures = lex.MEASURE_TERMS.issuperset(one + two)
-    if measures and x.amounts != y.amounts:  # other rules compare the numbers
+    # Other rules compare numbers and units.
+    if measures and (x.amounts != y.amounts or any(v.unit for v in x.values)):
         return None
     # The same words in a new order differ only by roles: "tea over coffee".
     if sorted(one) == sorted(two) and not _roles_differ(pair, one):
@@ -222,7 +264,7 @@ def _swap(pair: _Pair) -> Finding | None:
     if len(one) > 1 and len(two) > 1 and _uses_differ(pair, one[-1], two[-1]):
         return None
     kept = len(terms) - len(one)
-    exclusive = _is_exclusive(terms, start, start + len(one))
+    exclusive = _is_exclusive(terms[:start], terms[start + len(one) :], len(one) == len(two) == 1)
     names = pair.a.names.issuperset(one) and pair.b.names.issuperset(two)
     # One common word rarely says what both are about.
     if kept < 2 and not _has_subject(pair, exclusive, names, one + two):
@@ -232,7 +274,8 @@ def _swap(pair: _Pair) -> Finding | None:
         return None
     # Unspaced scripts are split into short pieces, so a name may take several.
     unspaced = not one[0].isascii() and len(one[0]) <= 2
-    if max(len(one), len(two)) > 1 + (names or exclusive) + 2 * unspaced:
+    verbs = not lex.RELATIONS.isdisjoint(one + two)
+    if max(len(one), len(two)) > 1 + ((names or exclusive) and not verbs) + 2 * unspaced:
         return None
     named = f"{' '.join(one)} / {' '.join(two)}"
     # "Likes tea" and "likes coffee" may both hold.
@@ -292,16 +335,16 @@ def _first_difference(s: tuple[str, ...], t: tuple[str, ...]) -> tuple[str, str,
     return "", "", 0
 
 
-def _is_exclusive(terms: tuple[str, ...], start: int, end: int) -> bool:
-    """Return whether the words from *start* to *end* name something unique: "live in", "lead".
+def _is_exclusive(before: tuple[str, ...], after: tuple[str, ...], single: bool) -> bool:
+    """Return whether the words between name something unique: "live in", "lead".
 
-    A post needs the object: "the main language is" is unique, "the main" is not.
+    A post needs the object: "the main language is" is unique, "the main" is not. Words after count
+    for a *single* word only: "moved the party to" and "booked" are no values of "the main hall".
     """
-    before, after = terms[:start], terms[end:]
     if not before:
         return not lex.POSTS.isdisjoint(after)
     told = frozenset(before[:-1] if before[-1] in lex.POSTS else before)
-    if len(before) + len(after) >= MIN_SUBJECT_TERMS:
+    if single and len(before) + len(after) >= MIN_SUBJECT_TERMS:
         told |= frozenset(after)
     return not lex.SINGLE_VALUED.isdisjoint(told)
 
@@ -343,11 +386,14 @@ def _values(pair: _Pair) -> Iterator[Finding]:
             if w.kind == v.kind and (w.kind, w.amount) not in pair.a.amounts:
                 tier = _value_tier(pair, v, w)
                 if tier is not None:
-                    yield tier, v.kind, f"{v.amount} / {w.amount}"
+                    units = (f" {v.unit}", f" {w.unit}") if v.unit != w.unit else ("", "")
+                    yield tier, v.kind, f"{v.told}{units[0]} / {w.told}{units[1]}"
 
 
 def _value_tier(pair: _Pair, v: Value, w: Value) -> Tier | None:
     shared = v.near & w.near
+    if v.kind == "identifier" and v.unit != w.unit:
+        return None
     if not shared or _count_different_things(pair, v, w, shared):
         return None
     # Words near a number say what is counted; the rest of the statement may be about more.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from ...model.patterns import lazy_pattern
 from ...text import MONTHS, stem, words
@@ -17,6 +17,7 @@ from . import lexicon as lex
 from .changes import rewrite_changes
 
 _T = TypeVar("_T")
+_Reading: TypeAlias = tuple[str, str, str, str]
 
 _MAX_CHARS: Final = 16_384
 _MAX_STATEMENTS: Final = 32
@@ -51,21 +52,28 @@ _ENDS = lazy_pattern(
     r"|also|especially|how|what) )| because | although "
 )
 _ADDRESS = lazy_pattern(r"[^\W_][\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+")
+# "us-east-1", "node_04", "v1.2"; not "one-way".
+_IDENTIFIER: Final = r"(?<![\w.-])(?=[\w.-]{1,64}\d)[^\W\d_][^\W_]*(?:[-._][^\W_]+)+"
 _TOKENS = lazy_pattern(
-    rf"{_ADDRESS.pattern}|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[%$\u20ac\u00a3\u00a5]"
+    rf"{_ADDRESS.pattern}|{_IDENTIFIER}|(?:(?<![^\s(])-)?\d+(?:[.,:]\d+)*"
+    r"|[^\W\d_]+(?:'[^\W\d_]+)*|[%$\u20ac\u00a3\u00a5]"
 )
+_MILLION = lazy_pattern(r"(?<=\d) ?M\b")
+_SEGMENTS = lazy_pattern(r"[^\W_]+")
 # A word without a capital before excludes headings: all words of a heading look like names.
 _NAMES = lazy_pattern(r"(?:\b[^\W\d_A-Z]\w*'?|[,'\"]) ((?:[A-Z][^\W\d_]+ ?)+)")
 _OWNED = lazy_pattern(r"\W*(?:my|our|(?:the )?user's) ")
 _CONDITION = lazy_pattern(r"\W*(?:if|when|whenever|unless|for|in|on|during) [^,]*, ")
-# "Order 12 is", "Q1 sales", but not "Python 3.9 is" and "v2 is".
+# "Order 12 is", "Server A has", "Run 3:", "Q1 sales", but not "Python 3.9 is" and "v2 is".
 _LABEL = lazy_pattern(
     r"\W*(?:(?:the|our|my) )?(?:(?!v\d)[^\W\d_]+\d+(?= )"
-    r"|[^\W\d_]+[ #]+\d+(?= (?:is|are|was|were|has|had|will|ends|starts)\b))"
+    rf"|(?:[^\W\d_]+[ #]+){{1,2}}(?:\d+|[a-z]|{_IDENTIFIER})"
+    r"(?= (?:is|are|was|were|has|had|will|ends|starts)\b|:))"
 )
 _UNSPACED_DENIAL = lazy_pattern(lex.UNSPACED_DENIALS)
 _QUOTES: Final = str.maketrans(
-    dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'")
+    {"\u2212": "-"}
+    | dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
 )
 _EMOJI = lazy_pattern("[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0e\ufe0f\u200d]*")
@@ -85,13 +93,17 @@ _THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number, date or time, the counted term (``head``), and the terms ``near``.
+    """A number, date, time or identifier, the counted term (``head``), and the terms ``near``.
 
-    ``per`` is the time of a rate, as in "per minute".
+    ``amount`` is the size in the basic unit of the kind, ``told`` the number as written and
+    ``unit`` the unit; of an identifier, the shape, such as "a-a-0". ``per`` is the time of a rate,
+    as in "per minute".
     """
 
     kind: str
     amount: str
+    told: str
+    unit: str
     head: str
     near: frozenset[str]
     per: str
@@ -105,8 +117,9 @@ class Statement:
     statement, ``scope`` the terms after the denial; ``before`` has the term right before each.
     ``vague``: about nobody in particular; ``event``: going on; ``personal``: about the speaker or
     user; ``being``: about the nature or place of something; ``owned``: about a possession;
-    ``label``: the numbered subject; ``added``: an addition; ``condition``: the terms of an opening
-    "if" or "for".
+    ``label``: the numbered subject; ``number``: the number or letter after the first words;
+    ``subject``: the terms before a form of "be" or "have"; ``added``: an addition; ``condition``:
+    the terms of an opening "if" or "for".
     """
 
     terms: tuple[str, ...]
@@ -124,6 +137,8 @@ class Statement:
     being: bool
     owned: bool
     label: str
+    number: str
+    subject: frozenset[str]
     added: bool
     condition: frozenset[str]
 
@@ -161,7 +176,7 @@ class StatementFeatures:
 
 def extract_features(text: str) -> StatementFeatures:
     """Extract the features of a text; of a long text, only the first statements count."""
-    told, emoji = split_emoji(straighten_quotes(text))
+    told, emoji = split_emoji(straighten_quotes(_MILLION.sub(" million", text)))
     text = unicodedata.normalize("NFKC", told)
     folded = text.casefold()
     # "Not only" and "no problem" deny nothing, so idioms go before denials are found.
@@ -171,20 +186,25 @@ def extract_features(text: str) -> StatementFeatures:
     tokens = list(_tokens(lower))
     # Denials in idioms still count: without "I don't know" the text says something else.
     whole = tokens if stating == folded else _tokens(_rewrite_phrases(folded))
+    figures = tuple(filter(None, map(_figure, tokens)))
+    signs = tuple(sorted(map(str.casefold, _SIGNS.findall(_THOUSANDS.sub("", told)))))
+    bag = _union([s.bag for s in statements])
+    if not bag and set(signs) > set(figures):  # ">= 2" has no word but is about 2
+        bag = _set(figures)
     return StatementFeatures(
         statements=statements,
-        bag=_union([s.bag for s in statements]),
+        bag=bag,
         amounts=_set((v.kind, v.amount) for s in statements for v in s.values),
         # Names are found by capital letters, so in the text before folding.
         names=_set(map(_term, _find_names(text).casefold().split())),
         words=tuple(filter(None, map(_term, tokens))),
-        figures=tuple(filter(None, map(_figure, tokens))),
+        figures=figures,
         turns=_set(lex.PARTICLES.intersection(tokens)),
         roles=_roles(tokens),
         denials=sum(token in lex.DENIALS for token in whole),
         passive="by" in tokens,
         personal=not lex.FIRST_PERSON.isdisjoint(tokens),
-        signs=tuple(sorted(map(str.casefold, _SIGNS.findall(_THOUSANDS.sub("", told))))),
+        signs=signs,
         emoji=emoji,
     )
 
@@ -279,17 +299,17 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
     being = not lex.FORMS_OF_BE.isdisjoint(tokens)
     if personal and being and len(told) == 1:  # "I am vegan" is about no other word
         told = (lex.SPEAKER_TERM, *told)
-    denial = next((i for i, token in enumerate(tokens) if token in lex.DENIALS), None)
+    denial = _first_place(tokens, lex.DENIALS)
     bag = _set(told)
     return Statement(
         terms=told,
         first=next((term for term in told if term != "new"), ""),
         bag=bag,
         opposed=_union([opposed for term in told if (opposed := _opposites(term))]),
-        scope=bag if denial is None else _set(filter(None, terms[denial:])),
-        before={t: b for b, t in pairwise(terms) if b and t and b not in lex.CHANGES},
+        scope=_set(filter(None, terms[denial:])) or bag,
+        before={t: b for b, t in pairwise(terms) if b and t and b not in lex.NO_OWNERS},
         values=values,
-        denied=denial is not None or hidden,
+        denied=denial < len(tokens) or hidden,
         changed=any(stem(token) in lex.CHANGES for token in tokens if token.isascii()),
         vague=tokens[0] in lex.INDEFINITE,
         event=_is_event(tokens),
@@ -297,10 +317,45 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
         being=being,
         owned=_OWNED.match(part) is not None,
         label=_match_start(_LABEL, part),
+        number=_leading_number(tokens, terms),
+        subject=_subject(tokens, terms),
         condition=_set(filter(None, map(_term, _tokens(_match_start(_CONDITION, part))))),
         added=not lex.ADDITIONS.isdisjoint(tokens)
         or part.rstrip(" .!").endswith(lex.ADDITION_ENDINGS),
     )
+
+
+def _first_place(tokens: Sequence[str], words: Container[str]) -> int:
+    """Return where the first of *words* stands, or the number of tokens."""
+    return next((i for i, token in enumerate(tokens) if token in words), len(tokens))
+
+
+def _subject(tokens: Sequence[str], terms: Sequence[str]) -> frozenset[str]:
+    """Return the terms before a form of "be" or "have", except "new"; empty without the form."""
+    end = _first_place(tokens, lex.AUXILIARIES)
+    return _set(term for term in terms[: end % len(terms)] if term and term != "new")
+
+
+def _leading_number(tokens: Sequence[str], terms: Sequence[str]) -> str:
+    """Return the number or letter that may tell the subject from its like: "version 1", "plan A".
+
+    "Ann owns 2" has none, but nobody can tell "Ann sold 2" from "version 2".
+    """
+    for i, token in enumerate(tokens[:4]):
+        if _is_number(token) or (len(token) == 1 and token != "i") or _is_identifier(token):
+            if not i or not terms[i - 1] or tokens[i - 1].endswith("s") or not all(terms[1:i]):
+                return ""
+            known = terms[0] or tokens[0] in lex.DETERMINERS
+            return (_figure(token) or token) if known else ""
+    return ""
+
+
+def _is_number(token: str) -> bool:
+    return token[0].isdigit() or token[0] == "-"
+
+
+def _is_identifier(token: str) -> bool:
+    return token.isascii() and not token.isalpha() and token[0].isalpha() and "@" not in token
 
 
 def _match_start(pattern: re.Pattern[str], part: str) -> str:
@@ -310,7 +365,7 @@ def _match_start(pattern: re.Pattern[str], part: str) -> str:
 
 def _tokens(part: str) -> Iterator[str]:
     for token in _TOKENS.findall(part):
-        if not token.isascii():
+        if not token.isascii() and token not in lex.MONEY:
             yield from words(token)
             continue
         head, apostrophe, tail = token.rpartition("'")
@@ -341,7 +396,7 @@ def _is_question(tokens: list[str], marked: bool) -> bool:
 
 def _figure(token: str) -> str:
     """Return the value of a number, weekday or month, or an empty string."""
-    if token[0].isdigit():
+    if _is_number(token):
         return _amount(token)
     return lex.NUMBERS.get(token) or lex.WEEKDAYS.get(token) or lex.MONTHS.get(token, "")
 
@@ -365,7 +420,7 @@ def _term(token: str) -> str:
     """Give the telling term of a token, or an empty string."""
     if token in lex.NO_CONTENT or not token[0].isalpha():
         return ""
-    if not token.isascii():
+    if not token.isascii() or _is_identifier(token):
         return token
     cut = stem(token)
     return lex.SYNONYMS.get(cut, cut)
@@ -392,17 +447,18 @@ def _values(tokens: list[str], terms: list[str], last: tuple[str, ...]) -> Itera
     Numbers in rows are sums and lists, and not the subject of a statement.
     """
     named = [(i, *value) for i in range(len(tokens)) if (value := _parse_value(tokens, i))]
-    if sum(kind in lex.COUNTED for _, kind, _ in named) > _MAX_NUMBERS:
+    if sum(kind in lex.COUNTED for _, kind, *_ in named) > _MAX_NUMBERS:
         named = [value for value in named if value[1] not in lex.COUNTED]
     # A unit belongs to the amount and names no thing, so a unit is no content.
     content = ["" if t in lex.MEASURES else term for t, term in zip(tokens, terms, strict=True)]
     places = [i for i, term in enumerate(content) if term]
-    for i, kind, amount in named:
+    for i, kind, amount, number, unit in named:
         at = bisect_left(places, i)
-        near = frozenset(content[j] for j in places[max(at - _NEAR_TERMS, 0) : at + _NEAR_TERMS])
+        around = places[max(at - _NEAR_TERMS, 0) : at + _NEAR_TERMS]
+        near = frozenset(content[j] for j in around if j != i)
         head = next(filter(None, content[i + 1 : i + 3]), "") if kind in lex.COUNTED else ""
         near = near if len(near) > 1 else near.union(last)
-        yield Value(kind, amount, head, near, _per(tokens, i))
+        yield Value(kind, amount, number, unit, head, near, _per(tokens, i))
 
 
 def _per(tokens: list[str], i: int) -> str:
@@ -413,31 +469,57 @@ def _per(tokens: list[str], i: int) -> str:
     return ""
 
 
-def _parse_value(tokens: list[str], i: int) -> tuple[str, str] | None:
-    """Return the kind of the value at a place, and the value."""
+def _parse_value(tokens: list[str], i: int) -> _Reading | None:
+    """Return kind, amount, number and unit of the value at a place; see ``Value``."""
     token = lex.NUMBERS.get(tokens[i], tokens[i])
     if token in lex.WEEKDAYS:
-        return "weekday", lex.WEEKDAYS[token]
-    before, after = tokens[i - 1] if i else "", tokens[i + 1] if i + 1 < len(tokens) else ""
+        return _date("weekday", lex.WEEKDAYS[token])
+    before, (after, then) = tokens[i - 1] if i else "", (*tokens[i + 1 : i + 3], "", "")[:2]
     if token in lex.MONTHS:
         sure = token != "may" or before in ("in", "of") or before.isdigit() or after.isdigit()
-        return ("month", lex.MONTHS[token]) if sure else None
-    if not token[0].isdigit():
-        return None
-    if "ago" in tokens[i + 1 : i + 3]:  # "two days ago" means a new day every day
+        return _date("month", lex.MONTHS[token]) if sure else None
+    if _is_identifier(token):
+        return "identifier", token, token, _SEGMENTS.sub(_shape, token)
+    if not _is_number(token) or "ago" in (after, then):  # "two days ago": a new day every day
         return None
     amount = _amount(token)
     if (month := _month(tokens, i)) and len(amount) < 3:
-        return "day", f"{month} {amount}"
-    if after in lex.HOURS:
-        return "time", _clock(token, after)
-    if before in lex.MONEY or after in lex.MONEY:
-        return "money", amount
-    if len(token) == 4 and token.isdigit() and token[:2] in ("19", "20"):
-        return "year", token
-    if ":" in token:
-        return "time", _clock(token, "")
-    return "percent" if after in lex.SHARES else lex.UNITS.get(after, "number"), amount
+        return _date("day", f"{month} {amount}")
+    if after in lex.HOURS or ":" in token:
+        return _date("time", _clock(token, after))
+    return _measure(amount, before, after, then)
+
+
+def _date(kind: str, amount: str) -> _Reading:
+    return kind, amount, amount, ""
+
+
+def _shape(segment: re.Match[str]) -> str:
+    return "a" if segment[0].isalpha() else "0" if segment[0].isdigit() else "x"
+
+
+def _measure(amount: str, before: str, after: str, then: str) -> _Reading:
+    """Return kind, amount, number and unit of a number between the given tokens."""
+    scale = lex.SCALES.get(after, 1.0)
+    if after == "m" and before not in lex.MONEY and then not in lex.MONEY:
+        scale = 1.0  # meters
+    if scale > 1:
+        amount, after = _scale(amount, scale), then
+    if money := lex.MONEY.get(before) or lex.MONEY.get(after):
+        return "money", f"{amount} {money}", amount, money
+    if scale == 1 and len(amount) == 4 and amount.isdigit() and amount[:2] in ("19", "20"):
+        return _date("year", amount)
+    if after in lex.SHARES:
+        return _date("percent", amount)
+    kind, size = lex.UNITS.get(after, ("number", 1.0))
+    return kind, _scale(amount, size), amount, after if kind != "number" else ""
+
+
+def _scale(amount: str, factor: float) -> str:
+    try:
+        return amount if factor == 1 else f"{float(amount) * factor:.15g}"
+    except ValueError:
+        return amount
 
 
 def _clock(token: str, half: str) -> str:

@@ -96,6 +96,22 @@ LIKELY = [
     ("Ann lives in town", "Ann lives in Lyon in France"),
     ("Ann lives in Graz in Austria", "Ann lives in town"),
     ("我的狗叫旺财", "我的狗叫来福"),
+    ("The user lives in London", "The user moved to Tokyo, no longer in London"),
+    ("The office is in Graz", "The office moved to Linz, not in Graz anymore"),
+    ("The user drives a Volvo", "The user bought a Skoda, no longer drives the Volvo"),
+    ("My sister lives in Lyon", "My sister moved to Nice and no longer lives in Lyon"),
+    ("The deployment is in us-east-1", "The deployment is in eu-west-1"),
+    ("The database is hosted in europe-west4", "The database is hosted in us-central1"),
+    ("The queue runs on node-04", "The queue runs on node-11"),
+    ("The build uses image v1.2.3", "The build uses image v1.4.0"),
+    ("The invoice template is INV-2020-A", "The invoice template is INV-2024-B"),
+    ("Server A has 16GB of memory", "Server A has 32GB of memory"),
+    ("We use version 1 of the library", "We use version 2 of the library"),
+    ("The limit is 10k requests", "The limit is 20,000 requests"),
+    ("The freezer is at -5 degrees", "The freezer is at 5 degrees"),
+    ("Dose: 5 mg daily", "Dose: 5 g daily"),
+    ("The timeout is 30 seconds", "The timeout is 30 minutes"),
+    ("The fee is $5", "The fee is \u20ac5"),
     (
         "Trains from Basel to Lyon leave daily at 7:30",
         "Fast trains from Basel leave hall 7 at 8:15",
@@ -133,6 +149,22 @@ def test_a_likely_conflict_is_never_a_duplicate(one: str, other: str) -> None:
         ("A dog has two toys", "A dog has three toys"),
         ("A gate in the garden is open", "A gate in the garden is closed"),
         ("A train to Basel leaves at 7:30", "The train to Basel leaves at 8:15"),
+        ("The new hire moved the meeting to the main room", "The new hire booked the main room"),
+        ("The intern moved the call to the small hall", "The intern reserved the small hall"),
+        ("Benchmark run 14: recall .81", "Benchmark run 15: recall .84"),
+        ("Version 1 supports export", "Version 2 supports import"),
+        ("Phase 1 covers login", "Phase 2 covers billing"),
+        ("Plan A costs 20 euros", "Plan B costs 30 euros"),
+        ("Benchmark run 14 took 20 minutes", "Benchmark run 15 took 22 minutes"),
+        ("Host alpha has 4 cores", "Host beta has 8 cores"),
+        ("numpy >= 2 is needed", "numpy <= 2 is needed"),
+        (">= 2", "<= 2"),
+        ("The flag is set if x == 1", "The flag is set if x != 1"),
+        ("The result is a = b", "The result is a != b"),
+        ("It takes ~5 minutes", "It takes 5 minutes"),
+        ("User writes C++", "User writes C#"),
+        ("The status is \u2705", "The status is \u274c"),
+        ("The discount is 10%", "The discount is 10 euros"),
     ],
 )
 def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
@@ -193,6 +225,18 @@ def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
         ("My work email is ann@one.example", "My private email is ann@two.example"),
         ("The standup is on Tuesday", "We moved the standup to Tuesday"),
         ("The team meeting is on Monday", "The board meeting moved to Tuesday"),
+        ("Server A has 16GB of memory", "Server B has 32GB of memory"),
+        ("Ticket ABC-12 is closed", "Ticket ABC-13 is closed"),
+        ("job-17 finished in us-east-1", "job-18 finished in us-east-1"),
+        ("The deployment is in us-east-1", "The database is in eu-west-1"),
+        ("Attempt 1: 3 errors", "Attempt 2: 5 errors"),
+        ("The limit is 10k requests", "The limit is 10,000 requests"),
+        ("The budget is 2M euros", "The budget is 2,000,000 euros"),
+        ("The timeout is 120 seconds", "The timeout is 2 minutes"),
+        ("The file limit is 20 MB", "The file limit is 20 megabytes"),
+        ("The fee is $5", "The fee is 5 dollars"),
+        ("Is the office closed?", "The office is closed."),
+        ("The range is 3-5 days", "The range is 3\u20135 days"),
         ("", "User lives in Lisbon"),
         ("!?", "..."),
     ],
@@ -285,6 +329,9 @@ def test_a_record_is_nothing_to_itself() -> None:
         ("year", "The company was founded in 1999", "The company was founded in 2001"),
         ("percent", "The discount is 20%", "The discount is 30 percent"),
         ("length", "The cable is 20 meters long", "The cable is 30 meters long"),
+        ("length", "The cable is 20 metres long", "The cable is 20 km long"),
+        ("identifier", "The deployment is in us-east-1", "The deployment is in eu-west-1"),
+        ("sign", "Retry when load > 80%", "Retry when load < 80%"),
     ],
 )
 def test_what_differs_is_told_by_its_kind(kind: str, one: str, other: str) -> None:
@@ -304,6 +351,12 @@ def test_a_conflict_tells_what_differs_from_older_to_newer() -> None:
         "  older (1970-01-01, a): The rate limit is 100 requests\n"
         "  newer (1970-01-02, b): The rate limit is 200 requests"
     )
+
+
+def test_different_units_are_told() -> None:
+    found = between("Dose: 5 mg daily", "Dose: 5 g daily")
+    assert found is not None
+    assert found.signals["weight"] == "5 mg / 5 g"
 
 
 @pytest.mark.parametrize(
