@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import BethinkError, CorruptStoreError, StorageError
 from ...model.journal import START, chain_hash, digest
 from ...model.port import EMBEDDED, SEGMENT_FORMAT, Access, Entry, Move, RecordTrace
-from ...model.records import MemoryRecord, Problem, ProblemKind
+from ...model.records import MemoryRecord, Problem
 from . import schema
 from .authenticator import (
     EMBEDDED_VECTOR,
@@ -36,98 +36,50 @@ _ENTRIES_OF_RECORD: Final = (
     "WHERE id = :id AND action <> 'store' AND row IS NOT NULL ORDER BY seq"
 )
 _CHANGED: Final = "it was changed without the store's key"
-_PROBLEM_QUERIES: Final[tuple[tuple[ProblemKind, str, str], ...]] = (
-    (
-        "journal",
-        "SELECT 'entry ' || seq FROM journal WHERE id IS NOT NULL "
-        "AND id NOT IN (SELECT id FROM records)",
-        "its record is missing",
-    ),
-    (
-        "journal",
-        "SELECT 'entry ' || seq FROM journal WHERE action = 'store' "
-        "AND seq NOT IN (SELECT ordinal FROM records)",
-        "the record that it stored is missing",
-    ),
-    (
-        "record",
-        "SELECT min(id) FROM records NOT INDEXED WHERE state = 'live' AND key IS NOT NULL "
-        "GROUP BY namespace, key HAVING count(*) > 1",
-        "its key is held by another live record, too",
-    ),
-    (
-        "snapshot",
-        "SELECT name FROM snapshots WHERE typeof(name) <> 'text' OR typeof(seq) <> 'integer' "
-        "OR typeof(at) <> 'real' OR seq < 0 OR seq > (SELECT coalesce(max(seq), 0) FROM journal)",
-        "it names no journal entry",
-    ),
-    (
-        "fact",
-        "SELECT 'embedder' WHERE EXISTS (SELECT 1 FROM vectors) "
-        "AND NOT EXISTS (SELECT 1 FROM facts WHERE name = 'embedder')",
-        "it is missing",
-    ),
-    (
-        "vector",
-        "SELECT id FROM records LEFT JOIN vectors USING (row) "
-        "WHERE vector IS NULL AND content <> '' AND state <> 'erased'",
-        "it is missing",
-    ),
-    (
-        "vector",
-        "SELECT 'row ' || row FROM vectors WHERE row NOT IN (SELECT row FROM records)",
-        "it belongs to no record",
-    ),
-    (
-        "vector",
-        "SELECT 'row ' || row || ', ' || name FROM named_vectors "
-        "WHERE row NOT IN (SELECT row FROM journal WHERE row IS NOT NULL) OR since > row",
-        "it belongs to no record",
-    ),
-    (
-        "link",
-        "SELECT source || ' ' || kind || ' ' || target FROM links LEFT JOIN journal ON seq = since "
-        "WHERE (action = 'relate' AND id = source AND json_extract(changes, '$.kind') = kind "
-        "AND json_extract(changes, '$.target') = target) IS NOT 1",
-        "no journal entry tells of it",
-    ),
-    (
-        "link",
-        "SELECT source || ' ' || kind || ' ' || target FROM links LEFT JOIN journal ON seq = until "
-        "WHERE until IS NOT NULL AND (action = 'unrelate' AND id = source "
-        "AND json_extract(changes, '$.kind') = kind "
-        "AND json_extract(changes, '$.target') = target) IS NOT 1",
-        "no journal entry tells of its end",
-    ),
-    (
-        "link",
-        "SELECT 'entry ' || seq FROM journal WHERE changes IS NOT NULL AND "
-        "(action = 'relate' AND seq NOT IN (SELECT since FROM links) OR action = 'unrelate' "
-        "AND seq NOT IN (SELECT until FROM links WHERE until IS NOT NULL))",
-        "the link that it tells of is missing",
-    ),
-    (
-        "access",
-        "SELECT 'entry ' || seq FROM accesses WHERE ordinal NOT IN (SELECT ordinal FROM records)",
-        "it is noted of no record",
-    ),
-    (
-        "segment",
-        "SELECT one.namespace || ', rows ' || one.first || ' to ' || one.last FROM segments one "
-        "JOIN segments two ON one.namespace = two.namespace AND one.number < two.number "
-        "AND one.first <= two.last AND two.first <= one.last",
-        "it overlaps with another",
-    ),
-    (
-        "segment",
-        "SELECT namespace || ', rows ' || since || ' to ' || until FROM (SELECT namespace, "
-        "1 + lag(last, 1, 0) OVER (PARTITION BY namespace ORDER BY first) AS since, "
-        "first - 1 AS until FROM segments) gap WHERE EXISTS "
-        "(SELECT 1 FROM records INDEXED BY records_scope WHERE namespace = gap.namespace "
-        "AND state = 'live' AND row BETWEEN since AND until)",
-        "it is missing",
-    ),
-)
+_CHECKS: Final = """
+SELECT 'journal', 'entry ' || seq, 'its record is missing' FROM journal
+    WHERE id IS NOT NULL AND id NOT IN (SELECT id FROM records);
+SELECT 'journal', 'entry ' || seq, 'the record that it stored is missing' FROM journal
+    WHERE action = 'store' AND seq NOT IN (SELECT ordinal FROM records);
+SELECT 'record', min(id), 'its key is held by another live record, too' FROM records NOT INDEXED
+    WHERE state = 'live' AND key IS NOT NULL GROUP BY namespace, key HAVING count(*) > 1;
+SELECT 'snapshot', name, 'it names no journal entry' FROM snapshots
+    WHERE typeof(name) <> 'text' OR typeof(seq) <> 'integer' OR typeof(at) <> 'real'
+    OR seq < 0 OR seq > (SELECT coalesce(max(seq), 0) FROM journal);
+SELECT 'fact', 'embedder', 'it is missing' WHERE EXISTS (SELECT 1 FROM vectors)
+    AND NOT EXISTS (SELECT 1 FROM facts WHERE name = 'embedder');
+SELECT 'vector', id, 'it is missing' FROM records LEFT JOIN vectors USING (row)
+    WHERE vector IS NULL AND content <> '' AND state <> 'erased';
+SELECT 'vector', 'row ' || row, 'it belongs to no record' FROM vectors
+    WHERE row NOT IN (SELECT row FROM records);
+SELECT 'vector', 'row ' || row || ', ' || name, 'it belongs to no record' FROM named_vectors
+    WHERE row NOT IN (SELECT row FROM journal WHERE row IS NOT NULL) OR since > row;
+SELECT 'link', source || ' ' || kind || ' ' || target, 'no journal entry tells of it'
+    FROM links LEFT JOIN journal ON seq = since
+    WHERE (action = 'relate' AND id = source AND json_extract(changes, '$.kind') = kind
+        AND json_extract(changes, '$.target') = target) IS NOT 1;
+SELECT 'link', source || ' ' || kind || ' ' || target, 'no journal entry tells of its end'
+    FROM links LEFT JOIN journal ON seq = until
+    WHERE until IS NOT NULL AND (action = 'unrelate' AND id = source
+        AND json_extract(changes, '$.kind') = kind
+        AND json_extract(changes, '$.target') = target) IS NOT 1;
+SELECT 'link', 'entry ' || seq, 'the link that it tells of is missing' FROM journal
+    WHERE changes IS NOT NULL AND (action = 'relate' AND seq NOT IN (SELECT since FROM links)
+        OR action = 'unrelate'
+        AND seq NOT IN (SELECT until FROM links WHERE until IS NOT NULL));
+SELECT 'access', 'entry ' || seq, 'it is noted of no record' FROM accesses
+    WHERE ordinal NOT IN (SELECT ordinal FROM records);
+SELECT 'segment', one.namespace || ', rows ' || one.first || ' to ' || one.last,
+    'it overlaps with another' FROM segments one JOIN segments two
+    ON one.namespace = two.namespace AND one.number < two.number
+    AND one.first <= two.last AND two.first <= one.last;
+SELECT 'segment', namespace || ', rows ' || since || ' to ' || until, 'it is missing'
+    FROM (SELECT namespace, first - 1 AS until,
+        1 + lag(last, 1, 0) OVER (PARTITION BY namespace ORDER BY first) AS since
+        FROM segments) gap
+    WHERE EXISTS (SELECT 1 FROM records INDEXED BY records_scope
+        WHERE namespace = gap.namespace AND state = 'live' AND row BETWEEN since AND until);
+"""
 
 
 class SQLiteInspection:
@@ -150,8 +102,8 @@ class SQLiteInspection:
         vectors = partial(self._vectors, dimension)
         for part in (self._file, self._journal, self._snapshots, self._segments, vectors):
             yield from self._try(part)
-        for query in _PROBLEM_QUERIES:
-            yield from self._try(partial(self._query, *query))
+        for query in filter(str.strip, _CHECKS.split(";\n")):
+            yield from self._try(partial(self._query, query))
         if self._keyed is not None:
             yield from self._try(partial(self._records, self._keyed.auth))
             yield from self._keyed.problems(self._connection, self._known)
@@ -205,8 +157,8 @@ class SQLiteInspection:
             not self._auth.is_genuine(columns, salt, changes, code) or parse_code(code)[1] != stored
         )
 
-    def _query(self, kind: ProblemKind, query: str, what: str) -> Iterator[Problem]:
-        for (where,) in self._connection.execute(query):
+    def _query(self, query: str) -> Iterator[Problem]:
+        for kind, where, what in self._connection.execute(query):
             yield Problem(kind, str(where), what)
 
     def _snapshots(self) -> Iterator[Problem]:
