@@ -11,8 +11,7 @@ from bethink.index import keyword, scope
 from bethink.index.access_buffer import AccessBuffer, Pending
 from bethink.model.namespaces import Scope
 from bethink.model.port import Loading, Row
-from bethink.storage.sqlite import loading
-from bethink.storage.sqlite.reading import read_rows
+from bethink.storage.sqlite.authenticator import Authenticator
 
 from ..inside import engine_of
 from ..twin import Asked, Twin, assert_same
@@ -299,12 +298,14 @@ def test_what_was_just_written_is_indexed_without_being_read(
 ) -> None:
     read: list[int] = []
 
+    read_rows = Authenticator.read_rows
+
     def noting(*arguments: Any, **named: Any) -> list[Row]:
         found = read_rows(*arguments, **named)
         read.extend(row.row for row in found)
         return found
 
-    monkeypatch.setattr(loading, "read_rows", noting)
+    monkeypatch.setattr(Authenticator, "read_rows", noting)
     with opened(path) as store, opened(path) as other:
         ids = fill(store, 6)
         store.update(ids[0], importance=1.0)

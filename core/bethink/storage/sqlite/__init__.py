@@ -27,8 +27,18 @@ from .journal_reader import SQLiteJournalReader, to_log_entry
 from .keyed_file import open_keyed_file, renew_codes
 from .loading import load, save
 from .opening import MEMORY, copy_to
-from .reading import read_entries, read_head, read_number, read_rows, read_setting
-from .rows import HOLDS_KEY, JSON_LIST, from_json, key_range_sql, scope_sql, scopes_sql, to_vector
+from .rows import (
+    HOLDS_KEY,
+    JSON_LIST,
+    from_json,
+    key_range_sql,
+    read_head,
+    read_number,
+    read_setting,
+    scope_sql,
+    scopes_sql,
+    to_vector,
+)
 from .schema import remove_backups
 from .where import selection
 from .writer import SQLiteWriter
@@ -202,15 +212,14 @@ class SQLiteBackend:
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         inside, parameters = scopes_sql(scopes)
         with self._connections.snapshot() as connection:
-            entries = read_entries(connection, self._auth, "WHERE seq > ? ORDER BY seq", since)
+            entries = self._auth.read_entries(connection, "WHERE seq > ? ORDER BY seq", since)
             rows = {row for each in entries for row in (each.was, each.row) if row is not None}
             for each in entries:
                 rows.update((each.changes or {}).get("rows", ()))
             gone = {each.id for each in entries if each.action == "erase" and each.id}
             erased = former_namespaces(connection, gone)
-            live = read_rows(
+            live = self._auth.read_rows(
                 connection,
-                self._auth,
                 f"row IN {JSON_LIST} AND state = 'live' AND {inside}",
                 json.dumps(list(rows)),
                 *parameters,
@@ -259,9 +268,8 @@ class SQLiteBackend:
         inside, parameters = scope_sql(EVERYWHERE if scope is None else scope)
         by_id = "" if id is None else f"AND seq IN ({ENTRIES_OF})"
         with self._connections.reading() as connection:
-            found = read_entries(
+            found = self._auth.read_entries(
                 connection,
-                self._auth,
                 f"WHERE {inside} AND seq > ? {by_id} ORDER BY seq DESC LIMIT ?",
                 *(*parameters, since),
                 *(() if id is None else (id, id)),

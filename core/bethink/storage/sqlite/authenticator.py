@@ -1,4 +1,4 @@
-"""Authentication codes: the proof of each row, for a store with a key.
+"""Reading of rows, and authentication codes: the proof of each row, for a store with a key.
 
 Every record, journal entry and vector carries a keyed hash of the columns and of the place, so
 that a genuine row is not accepted at a different place or time. Without a key there are no codes,
@@ -11,14 +11,16 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import closing
 from hashlib import blake2b
 from typing import Any, Final
 
-from ...errors import TamperedError
+from ...errors import CorruptStoreError, TamperedError
+from ...model.arrays import Vector
 from ...model.journal import digest
-from ...model.port import Entry
+from ...model.port import EMBEDDED, Entry, Row
 from ...model.records import MemoryRecord
-from .rows import COLUMNS, ENTRY_COLUMNS, JSON_LIST, to_entry, to_record
+from .rows import COLUMNS, ENTRY_COLUMNS, JSON_LIST, RowTypes, to_entry, to_record, to_vector
 from .schema import CODED_COLUMNS
 
 _NAMES: Final = (
@@ -31,20 +33,20 @@ ENTRY: Final = "seq, at, action, id, namespace, was, row, digest, link"
 EMBEDDED_VECTOR: Final = "row, '', 0, vector"
 NAMED_VECTOR: Final = "row, name, since, vector"
 _PREFIX_BYTES: Final = 9
+_ROW_TYPES: Final = RowTypes(int, int, str | None)
 _CHANGED: Final = "was changed by somebody who does not have the store's key"
 
 
 class Authenticator:
-    """How a file without a key is read: everything is believed."""
+    """The reader of a file without a key: everything is believed.
+
+    ``columns`` and ``entry_columns`` are to be selected for ``to_record`` and ``to_entry``.
+    """
 
     columns: str = COLUMNS
-    """The columns to select of a record."""
-    to_record: Callable[[Sequence[Any]], MemoryRecord] = staticmethod(to_record)
-    """Make the record from the selected columns."""
     entry_columns: str = ENTRY_COLUMNS
-    """The columns to select of a journal entry."""
+    to_record: Callable[[Sequence[Any]], MemoryRecord] = staticmethod(to_record)
     to_entry: Callable[[Sequence[Any]], Entry] = staticmethod(to_entry)
-    """Make the entry from the selected columns."""
 
     def check_vectors(
         self, connection: sqlite3.Connection, rows: Iterable[int], but: Collection[str] = ()
@@ -57,6 +59,42 @@ class Authenticator:
     def checksum(self, columns: tuple[object, ...], data: bytes | memoryview) -> int:
         """Return the checksum of a segment."""
         return zlib.crc32(data, zlib.crc32(repr(columns).encode()))
+
+    def read_entries(
+        self, connection: sqlite3.Connection, sql: str, *parameters: object
+    ) -> list[Entry]:
+        """Return the journal entries that *sql* selects and orders."""
+        selected = f"SELECT {self.entry_columns} FROM journal {sql}"
+        return list(map(self.to_entry, connection.execute(selected, parameters).fetchall()))
+
+    def read_rows(
+        self, connection: sqlite3.Connection, sql: str, *parameters: object, using: str = ""
+    ) -> list[Row]:
+        """Return the rows that satisfy *sql*, ascending, with all vectors.
+
+        *using* names an index where SQLite would read a whole namespace.
+        """
+        selected = connection.execute(
+            "SELECT row, ordinal, vectors.vector, named_vectors.name, named_vectors.vector, "
+            f"{self.columns} FROM records {using} "
+            "LEFT JOIN vectors USING (row) LEFT JOIN named_vectors USING (row) "
+            f"WHERE {sql} ORDER BY row",
+            parameters,
+        )
+        rows: list[Row] = []
+        vectors: dict[str, Vector] = {}
+        with closing(selected) as found:  # or a kept exception would keep the cursor open
+            for row, ordinal, embedded, name, named, *values in found:
+                if not rows or rows[-1].row != row:
+                    _ROW_TYPES((row, ordinal, name))
+                    vectors = {} if embedded is None else {EMBEDDED: to_vector(embedded)}
+                    rows.append(Row(row, ordinal, self.to_record(values), vectors))
+                if named is not None:
+                    if name == EMBEDDED:
+                        raise CorruptStoreError(None, "damaged vector in the store")
+                    vectors[name] = to_vector(named)
+        self.check_vectors(connection, (each.row for each in rows))
+        return rows
 
 
 NO_AUTH: Final = Authenticator()
@@ -131,8 +169,8 @@ class KeyedAuthenticator(Authenticator):
             return False
         if erased:
             return salt is None and changes is None
-        told = isinstance(salt, bytes) and isinstance(changes, str)
-        return told and digest(salt, changes) == columns[-2]
+        has_text = isinstance(salt, bytes) and isinstance(changes, str)
+        return has_text and digest(salt, changes) == columns[-2]
 
     def check_vectors(
         self, connection: sqlite3.Connection, rows: Iterable[int], but: Collection[str] = ()

@@ -19,8 +19,7 @@ from ...model.port import Current, Entry, Link, RecordHistory, Row
 from ...model.records import LogEntry, Snapshot
 from .authenticator import Authenticator
 from .connection import Connections
-from .reading import read_entries, read_head, read_rows, read_snapshots
-from .rows import JSON_LIST, RowTypes, scope_sql, to_vector
+from .rows import JSON_LIST, RowTypes, read_head, read_snapshots, scope_sql, to_vector
 
 _BATCH_RECORDS: Final = 256  # between two batches other threads may use the connection
 _HISTORY: Final = (
@@ -70,7 +69,7 @@ class SQLiteJournalReader:
 
     def entry(self, seq: int) -> LogEntry | None:
         with self._connections.reading() as connection:
-            found = read_entries(connection, self._auth, "WHERE seq = ?", seq)
+            found = self._auth.read_entries(connection, "WHERE seq = ?", seq)
         return to_log_entry(found[0]) if found else None
 
     def erased(self, since: int) -> bool:
@@ -210,7 +209,7 @@ class SQLiteFullScan:
             rows = array("q", (row for (row,) in ordered))
         for start in range(0, len(rows), _BATCH_RECORDS):
             batch = json.dumps(rows[start : start + _BATCH_RECORDS].tolist())
-            found = read_rows(self._connection, self._auth, f"row IN {JSON_LIST}", batch)
+            found = self._auth.read_rows(self._connection, f"row IN {JSON_LIST}", batch)
             yield from sorted(found, key=attrgetter("ordinal"))
 
     def entries(self) -> Iterator[tuple[Entry, dict[str, Vector]]]:

@@ -30,7 +30,7 @@ from ...model.records import MemoryRecord, Problem, State
 from ..anchors import Anchor
 from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
 from .connection import Connections
-from .reading import read_entries, read_number, read_setting
+from .rows import read_number, read_setting
 from .schema import code_version, foreign_objects, schema_differences, version_of
 from .writer import SQLiteWriter
 
@@ -142,7 +142,7 @@ class KeyedFile:
             yield Problem("fact", SETTINGS_MAC, "it does not fit the facts and snapshots")
         seq, _, code = _read_last(connection)
         try:
-            read_entries(connection, self.auth, "WHERE seq = ?", seq)
+            self.auth.read_entries(connection, "WHERE seq = ?", seq)
         except TamperedError:
             yield Problem("journal", f"entry {seq}", "it was changed without the store's key")
         (count,) = connection.execute("SELECT count(*) FROM records").fetchone()

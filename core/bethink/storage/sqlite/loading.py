@@ -14,8 +14,7 @@ from typing import Final
 from ...model.port import SEGMENT_FORMAT, Loading, Row, Segment
 from .authenticator import Authenticator
 from .erasing import ERASED
-from .reading import read_head, read_number, read_rows
-from .rows import JSON_LIST
+from .rows import JSON_LIST, read_head, read_number
 
 _READ_BYTES: Final = 1 << 20
 _columns_of = attrgetter("namespace", "first", "last", "count", "head")
@@ -46,7 +45,7 @@ def load(
                 live_rows[namespace] = frozenset(row for (row,) in rows.fetchall())
             patched = f"{inside} AND revision > ? AND revision <> row"
             by_patch = "INDEXED BY records_patched"
-            changed += read_rows(connection, auth, patched, *given, head, using=by_patch)
+            changed += auth.read_rows(connection, patched, *given, head, using=by_patch)
         segments += saved
         unindexed += _read_unindexed(connection, auth, namespace, last, limit, recent)
     return Loading(
@@ -88,7 +87,7 @@ def _read_unindexed(
         return []
     after = "namespace = ? AND state = 'live' AND row > ?"
     if limit is None:
-        return read_rows(connection, auth, after, namespace, last)
+        return auth.read_rows(connection, after, namespace, last)
     (indexed,) = connection.execute(
         "SELECT total(count) FROM segments WHERE namespace = ?", (namespace,)
     ).fetchone()
@@ -106,7 +105,7 @@ def _read_unindexed(
     if len(kept) == len(found):
         return list(kept.values())
     given = json.dumps([row for row, *_ in found if row not in kept])
-    read = read_rows(connection, auth, f"row IN {JSON_LIST}", given, using="NOT INDEXED")
+    read = auth.read_rows(connection, f"row IN {JSON_LIST}", given, using="NOT INDEXED")
     kept.update((each.row, each) for each in read)
     return [kept[row] for row, *_ in found]
 

@@ -1,8 +1,9 @@
-"""Records and vectors to SQLite values and back."""
+"""Records, vectors and settings to SQLite values and back."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter, is_, itemgetter
@@ -16,7 +17,7 @@ from ...model.fields import to_json
 from ...model.journal import FULL_RECORD, is_well_formed, non_empty_fields
 from ...model.namespaces import Scope, Subtree, below
 from ...model.port import Entry
-from ...model.records import RECORD_FIELDS, MemoryRecord, new_record
+from ...model.records import RECORD_FIELDS, MemoryRecord, Snapshot, new_record
 
 FIELDS: Final = MemoryRecord.__slots__
 COLUMNS: Final = ", ".join(FIELDS)
@@ -64,6 +65,8 @@ class RowTypes:
 
 
 _JSON_TYPES: Final = {"value": str | None, "tags": str, "metadata": str}
+_SETTING: Final = RowTypes(str)
+_SNAPSHOT: Final = RowTypes(str, int, float)
 _ENTRY: Final = RowTypes(int, float, str, str | None, str | None, int | None, int | None)
 _RECORD: Final = RowTypes(
     *(_JSON_TYPES.get(name, each.types) for name, each in RECORD_FIELDS.items())
@@ -185,3 +188,30 @@ def scopes_sql(scopes: Sequence[Scope]) -> tuple[str, tuple[Any, ...]]:
     return f"({' OR '.join(sql for sql, _ in parts) or '0'})", tuple(
         value for _, values in parts for value in values
     )
+
+
+def read_head(connection: sqlite3.Connection) -> int:
+    """Return the last journal position."""
+    return int(connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0])
+
+
+def read_setting(connection: sqlite3.Connection, name: str) -> str | None:
+    """Return a setting, None if not stored."""
+    found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    (value,) = _SETTING(found) if found else (None,)
+    return value
+
+
+def read_number(connection: sqlite3.Connection, name: str) -> int | None:
+    """Return a setting that is a number."""
+    noted = read_setting(connection, name)
+    try:
+        return None if noted is None else int(noted)
+    except ValueError as error:
+        raise CorruptStoreError(None, f"the fact {name!r} is damaged") from error
+
+
+def read_snapshots(connection: sqlite3.Connection) -> list[Snapshot]:
+    """Return all snapshots, oldest first."""
+    ordered = "SELECT name, seq, at FROM snapshots ORDER BY seq, at, name"
+    return [Snapshot(*_SNAPSHOT(columns)) for columns in connection.execute(ordered).fetchall()]

@@ -20,7 +20,6 @@ from ...model.port import EMBEDDED, Row
 from ...model.records import LIVE, MemoryRecord, State
 from .authenticator import NO_AUTH, Authenticator
 from .erasing import ERASED, blank_record
-from .reading import read_number, read_rows, read_setting
 from .rows import (
     COLUMNS,
     FIELDS,
@@ -29,6 +28,8 @@ from .rows import (
     RowTypes,
     entry_texts,
     key_range_sql,
+    read_number,
+    read_setting,
     to_blob,
     to_values,
     to_vector,
@@ -113,7 +114,7 @@ class SQLiteWriter:
 
     def added(self, namespace: str, since: int) -> list[Row]:
         after = "row > ? AND namespace = ? AND state = 'live'"
-        return read_rows(self._connection, self._auth, after, since, namespace, using="NOT INDEXED")
+        return self._auth.read_rows(self._connection, after, since, namespace, using="NOT INDEXED")
 
     def dimension(self, name: str, wanted: int) -> int:
         stored = read_number(self._connection, f"dimension:{name}")
