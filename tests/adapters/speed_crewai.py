@@ -2,8 +2,7 @@
 
     python -m tests.adapters.speed_crewai [RECORDS]
 
-Prints, for each operation, the medians in milliseconds of CPU and of wall time, and theirs divided
-by ours: above 1, ours is faster.
+Prints a table: see ``speeds``.
 """
 
 from __future__ import annotations
@@ -143,7 +142,8 @@ def measure(size: int = RECORDS) -> list[Measured]:
 
 def main() -> None:
     """Print the table."""
-    print_table(measure(int(sys.argv[1]) if len(sys.argv) > 1 else RECORDS))
+    found = measure(int(sys.argv[1]) if len(sys.argv) > 1 else RECORDS)
+    print_table("CrewStorage beside LanceDBStorage", ("crewai", "lancedb"), found)
 
 
 if __name__ == "__main__":

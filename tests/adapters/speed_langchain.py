@@ -1,11 +1,11 @@
 # mypy: ignore-errors
-"""How fast the LangChain and LangGraph adapters are beside the frameworks' own durable storage.
+"""The speed of the LangGraph and LangChain adapters beside the frameworks' own durable storage.
 
-    python tests/adapters/speed_langchain.py [part of a name ...]
+    python -m tests.adapters.speed_langchain [threads] [stores] [histories]
 
-Each measure returns its name and two functions, ours and theirs, that do the same work once. The
-two take turns; the table has the medians. Both sides are durable: WAL, synchronous FULL. Needs
-langgraph-checkpoint-sqlite, and langchain-community for the chat history.
+Not part of the tests. Each measure is a name and two functions, ours and theirs, that do the same
+work once. Both sides are durable: WAL, synchronous FULL. Needs langgraph-checkpoint-sqlite, and
+langchain-community for the chat history. Prints a table for each part: see ``speeds``.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from __future__ import annotations
 import itertools
 import operator
 import sqlite3
-import statistics
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -32,6 +30,10 @@ from langgraph.store.sqlite import SqliteStore
 from bethink import MemoryStore
 from bethink_adapters.langchain import ChatMessageHistory
 from bethink_adapters.langgraph import BethinkSaver, BethinkStore
+
+from .speeds import Measured, print_table
+
+ROUNDS = 31
 
 Work = Callable[[], object]
 Measure = tuple[str, Work, Work]
@@ -207,41 +209,28 @@ def histories(folder: Path) -> Iterator[Measure]:
     )
 
 
-def timed(work: Work) -> tuple[float, float]:
-    """Return the CPU and wall seconds that *work* takes."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    work()
-    return time.process_time() - cpu, time.perf_counter() - wall
-
-
-def ratio(ours: Work, theirs: Work, seconds: float = 4.0) -> tuple[float, float, float, float]:
-    """Return our median CPU and wall time, and their medians divided by ours."""
-    taken: list[list[tuple[float, float]]] = [[], []]
-    for work in (ours, theirs):
-        work()
-    until = time.perf_counter() + seconds
-    while time.perf_counter() < until or len(taken[0]) < 7:
-        for work, times in zip((ours, theirs), taken, strict=True):
-            times.append(timed(work))
-    (cpu, wall), (their_cpu, their_wall) = (
-        tuple(statistics.median(column) for column in zip(*times, strict=True)) for times in taken
-    )
-    return cpu, wall, their_cpu / cpu, their_wall / wall
+def call(work: Work) -> object:
+    """Do the work."""
+    return work()
 
 
 def main(wanted: Sequence[str]) -> None:
-    """Print a table of the measures whose names contain one of *wanted*, or of all."""
+    """Print a table of each part named in *wanted*, or of all."""
     warnings.simplefilter("ignore")
-    print("| operation | ms (CPU, wall) | theirs / ours, CPU | wall |")
-    print("| --- | --- | --- | --- |")
-    for part in (threads, stores, histories):
-        if wanted and not any(each in (part.__name__, "all") for each in wanted):
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            for name, ours, theirs in part(Path(folder)):
-                cpu, wall, by_cpu, by_wall = ratio(ours, theirs)
-                taken = f"{1e3 * cpu:.2f}, {1e3 * wall:.2f}"
-                print(f"| {name} | {taken} | {by_cpu:.2f} | {by_wall:.2f} |", flush=True)
+    for sides, part, packages in (
+        ("BethinkSaver beside SqliteSaver", threads, ("langgraph", "langgraph-checkpoint-sqlite")),
+        ("BethinkStore beside SqliteStore", stores, ("langgraph", "langgraph-checkpoint-sqlite")),
+        (
+            "ChatMessageHistory beside SQLChatMessageHistory",
+            histories,
+            ("langchain-core", "langchain-community", "sqlalchemy"),
+        ),
+    ):
+        if not wanted or part.__name__ in wanted:
+            with tempfile.TemporaryDirectory() as folder:
+                found = (Measured.of(*each, ROUNDS, lambda: call) for each in part(Path(folder)))
+                print_table(sides, packages, found)
+                print()
 
 
 if __name__ == "__main__":

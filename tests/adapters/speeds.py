@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.metadata import version
 from statistics import median
 from typing import Any
 
@@ -49,9 +50,18 @@ def _timed(call: Callable[[Any], object], storage: Any) -> tuple[float, float]:
     return (time.process_time() - cpu) * 1e3, (time.perf_counter() - wall) * 1e3
 
 
-def print_table(measured: Iterable[Measured]) -> None:
-    """Print one line for each operation; a ratio above 1 says that ours is faster."""
-    print(f"{'operation':32}{'ours':>9}{'theirs':>9}{'CPU ÷':>8}{'wall ÷':>8}")
+def print_table(sides: str, packages: Iterable[str], measured: Iterable[Measured]) -> None:
+    """Print what was compared, and a line for each operation; above 1, ours is faster."""
+    installed = ", ".join(f"{name} {version(name)}" for name in packages)
+    print(f"{sides}: medians in milliseconds, theirs ÷ ours ({installed})\n")
+    print("| operation | CPU ours | theirs | ÷ | wall ours | theirs | ÷ |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     for each in measured:
-        cpu, wall = (their / our for our, their in zip(each.ours, each.theirs, strict=True))
-        print(f"{each.name:32}{each.ours[0]:9.3f}{each.theirs[0]:9.3f}{cpu:8.2f}{wall:8.2f}")
+        times = zip(each.ours, each.theirs, strict=True)
+        columns = (f"{_figure(our)} | {_figure(their)} | {their / our:.2f}" for our, their in times)
+        print(f"| {each.name} | {' | '.join(columns)} |", flush=True)
+
+
+def _figure(milliseconds: float) -> str:
+    """Return *milliseconds* with two significant digits, or with all digits before the point."""
+    return f"{milliseconds:.{2 if milliseconds < 1 else 1 if milliseconds < 10 else 0}f}"
