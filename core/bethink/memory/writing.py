@@ -94,8 +94,8 @@ def store_many(
             check(transaction)
         if gone:
             retire(transaction, select_records(transaction.writer, gone))
-        if len(built) > 1 and finder is None and _are_independent(built):
-            # One statement a table for all records; for a single record that takes longer.
+        if finder is None and _are_independent(built):
+            # One statement a table for all records.
             own = (
                 {**each[1], EMBEDDED: vector} for each, vector in zip(built, vectors, strict=True)
             )

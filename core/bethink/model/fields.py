@@ -150,7 +150,7 @@ def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _paired(str.__str__(value))
+        return str.__str__(value) if value.isascii() else _paired(str.__str__(value))
     if not depth:
         raise ValidationError(f"{name} is nested too deeply or contains itself")
     if isinstance(value, int):
@@ -161,7 +161,7 @@ def plain(name: str, value: object, depth: int = MAX_DEPTH) -> Any:
         if not math.isfinite(value):
             raise ValidationError(f"{name} holds {value!r}, which JSON cannot")
         return float(value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):  # dict first: to ask for a Mapping takes longer
         for key in value:
             if not isinstance(key, str):
                 raise ValidationError(f"{name} has a key that is a {type(key).__name__}, not a str")

@@ -134,7 +134,7 @@ def test_what_many_share_is_told_as_of_each_alone(tmp_path: Path) -> None:
         *({"content": content, "metadata": {"a": "\0"}} for content in alike[1:]),
     ]
     with MemoryStore(path) as store:
-        records = store.store_many(items, namespace='"a"/b')
+        records = store.store_many(items, namespace='"a"/b%s')
     with closing(sqlite3.connect(path)) as connection:
         spelled = connection.execute("SELECT changes FROM journal ORDER BY seq").fetchall()
     alone = [to_json(non_empty_fields(record)) for record in records]

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from json.encoder import encode_basestring
 from operator import attrgetter, is_, itemgetter
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ import numpy as np
 from ...errors import CorruptStoreError
 from ...model.arrays import Vector
 from ...model.fields import to_json
-from ...model.journal import FULL_RECORD, is_well_formed, non_empty_fields
+from ...model.journal import FULL_RECORD, is_well_formed
 from ...model.namespaces import Scope, Subtree, below
 from ...model.port import Entry
 from ...model.records import RECORD_FIELDS, MemoryRecord, Snapshot, new_record
@@ -24,11 +25,11 @@ COLUMNS: Final = ", ".join(FIELDS)
 ENTRY_COLUMNS: Final = "seq, at, action, id, namespace, was, row, changes"
 _VALUE, _TAGS, _METADATA = (FIELDS.index(name) for name in ("value", "tags", "metadata"))
 _values = attrgetter(*FIELDS)
-_all_but_id_and_content = itemgetter(
-    *(place for place, name in enumerate(FIELDS) if name not in ("id", "content"))
-)
+_OWN: Final = {"id": '{"id":%s', "content": ',"content":%s', "value": "%s"}
+_EMPTY: Final = {("tags", "[]"), ("metadata", "{}")}
+_own = itemgetter(*map(FIELDS.index, _OWN))
+_others = itemgetter(*(place for place, name in enumerate(FIELDS) if name not in _OWN))
 _decode: Final = json.JSONDecoder().raw_decode  # json.loads looks for blanks: twice the time
-_BLANK: Final = "\0"  # no namespace holds a NUL
 _MAX_SCOPES: Final = 50
 _SINGLE: Final = np.dtype("<f4")
 
@@ -82,22 +83,30 @@ def to_values(record: MemoryRecord) -> list[Any]:
     return values
 
 
-def entry_texts(
-    records: Iterable[MemoryRecord], columns: Iterable[Sequence[object]]
-) -> Iterator[str]:
-    """Yield the JSON of each new record for the journal; *columns* come from ``to_values``.
+def entry_texts(columns: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Yield ``non_empty_fields`` of each new record as JSON, from the columns of ``to_values``.
 
-    Most values of a record are the same objects as in the record before: they are encoded only
-    once. Equal objects will not do, since 0.0 and -0.0 differ in JSON.
+    Most other values than id, content and value are the same objects as in the record before: the
+    text of those is kept. Equal objects will not do, since 0.0 and -0.0 differ in JSON.
     """
-    last: tuple[object, ...] | None = None
-    for record, values in zip(records, columns, strict=True):
-        others = _all_but_id_and_content(values)
+    last: tuple[Any, ...] | None = None
+    for values in columns:
+        others = _others(values)
         if last is None or not all(map(is_, others, last)):
-            template = to_json({**non_empty_fields(record), "id": _BLANK, "content": _BLANK})
-            before, between, after = template.split(to_json(_BLANK), 2)
-            last = others
-        yield f"{before}{to_json(record.id)}{between}{to_json(record.content)}{after}"
+            last, template = others, "".join(map(_member, FIELDS, values))
+        id, content, value = _own(values)
+        told = "" if value is None else f',"value":{value}'
+        yield template % (encode_basestring(id), encode_basestring(content), told)
+
+
+def _member(name: str, value: Any) -> str:
+    """Return the JSON member of a column, "" for an empty column; ``%s`` stands for ``_OWN``."""
+    if name in _OWN:
+        return _OWN[name]
+    if value is None or (name, value) in _EMPTY:
+        return ""
+    spelled = encode_basestring(value) if type(value) is str and name not in _JSON_TYPES else value
+    return f',"{name}":{spelled}{"}" if name == FIELDS[-1] else ""}'.replace("%", "%%")
 
 
 def to_record(values: Sequence[Any]) -> MemoryRecord:

@@ -57,6 +57,7 @@ _ENTRY: Final = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _VECTOR: Final = "INSERT INTO vectors (row, vector) VALUES (?, ?)"
+_NAMED_VECTOR: Final = "INSERT INTO named_vectors (row, name, since, vector) VALUES (?, ?, ?, ?)"
 _SALT_BYTES: Final = 16
 _LINKED: Final = "source = ? AND kind = ? AND target = ? AND until IS NULL"
 _LAST: Final = RowTypes(int, bytes, float)
@@ -160,23 +161,12 @@ class SQLiteWriter:
         except sqlite3.IntegrityError as error:
             refused = rows[self._connection.total_changes - before]
             raise ValidationError(self._explain_refusal(refused.record.id)) from error
-        self._connection.executemany(
-            _VECTOR,
-            (
-                (each.row, to_blob(each.vectors[EMBEDDED]))
-                for each in rows
-                if EMBEDDED in each.vectors
-            ),
-        )
-        for each in rows:
-            if len(each.vectors) > (EMBEDDED in each.vectors):
-                named = {name: own for name, own in each.vectors.items() if name != EMBEDDED}
-                self._attach(each.row, named)
+        self._attach_all((each.row, each.vectors) for each in rows)
         places = (
             (each.row, at, "store", each.record.id, each.record.namespace, None, each.row)
             for each in rows
         )
-        self._append(at, places, entry_texts(records, columns), len(rows))
+        self._append(at, places, entry_texts(columns), len(rows))
         return rows
 
     def retire_all(
@@ -223,16 +213,25 @@ class SQLiteWriter:
         return Row(new, ordinal, record, attached)
 
     def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
-        for name, vector in vectors.items():
-            if name == EMBEDDED:
-                self._connection.execute(_VECTOR, (row, to_blob(vector)))
-            else:
-                if (expected := self.dimension(name, len(vector))) != len(vector):
-                    raise DimensionError(expected, len(vector), name)
-                self._connection.execute(
-                    "INSERT INTO named_vectors (row, name, since, vector) VALUES (?, ?, ?, ?)",
-                    (row, name, row, to_blob(vector)),
-                )
+        self._attach_all([(row, vectors)])
+
+    def _attach_all(self, given: Iterable[tuple[int, Mapping[str, Vector]]]) -> None:
+        """Give rows their vectors: a table at a time."""
+        expected: dict[str, int] = {}
+        embedded, named = [], []
+        for row, vectors in given:
+            for name, vector in vectors.items():
+                if name == EMBEDDED:
+                    embedded.append((row, to_blob(vector)))
+                    continue
+                if name not in expected:
+                    expected[name] = self.dimension(name, len(vector))
+                if len(vector) != expected[name]:
+                    raise DimensionError(expected[name], len(vector), name)
+                named.append((row, name, row, to_blob(vector)))
+        self._connection.executemany(_VECTOR, embedded)
+        if named:
+            self._connection.executemany(_NAMED_VECTOR, named)
 
     def _carry_vectors(self, row: int, new: int, given: Collection[str]) -> dict[str, Vector]:
         """Move the vectors not *given* again to the *new* row, and return the moved vectors.
