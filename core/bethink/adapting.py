@@ -5,7 +5,7 @@ Adapters import public names and this module, nothing deeper.
 
 from .aio import finish_in_thread, make_async, make_async_write
 from .features.files import ROOT, normalise_path, numbered
-from .features.keys import Held, keys_between, last_between, store_if
+from .features.keys import Held, keys_between, last_between, store_if, update_all
 from .features.outcomes import Verdict
 from .features.packing import Budget, Packed, TokenCounter, pack
 from .features.tallies import latest, tallies
@@ -100,5 +100,6 @@ __all__ = [
     "terms",
     "turn_key",
     "unsegment",
+    "update_all",
     "vector",
 ]

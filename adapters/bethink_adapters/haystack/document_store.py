@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryRecord, ValidationError
-from bethink.adapting import Mode, check_namespace, make_async, make_async_write
+from bethink.adapting import Mode, check_namespace, make_async, make_async_write, update_all
 
 from ..shared.texts import askable
 from .documents import narrowed, to_document, to_item
@@ -93,9 +93,8 @@ class BethinkDocumentStore(MetaFields):
         Empty *filters* raise ``FilterError``.
         """
         found = [record for record, _ in self._passing(_filled(filters))]
-        for record in found:
-            self.store.update(record.id, metadata=record.metadata | dict(meta))
-        return len(found)
+        changes = {each.id: {"metadata": each.metadata | dict(meta)} for each in found}
+        return len(update_all(self.store, changes))
 
     def search(
         self,

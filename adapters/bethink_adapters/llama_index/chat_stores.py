@@ -12,10 +12,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from bethink import MemoryRecord, MemoryStore, MessageLog, NotFoundError
+from bethink import MemoryRecord, MemoryStore, MessageLog
 from bethink.adapting import (
     MAX_CONTENT,
     MAX_LABEL,
@@ -23,6 +22,7 @@ from bethink.adapting import (
     check_namespace,
     finish_in_thread,
     store_if,
+    update_all,
 )
 
 from ..shared.texts import storable
@@ -237,12 +237,10 @@ class _Kept(MessageLog):
 
     def archive(self, most: int) -> list[MemoryRecord]:
         """Archive the oldest active messages, the oldest first."""
-        archived = []
+        archived = {"category": _category(_ARCHIVED)}
         with _changing:
-            for record in self.read(_ACTIVE, most):
-                with suppress(NotFoundError):  # another process deleted the message meanwhile
-                    archived.append(self.store.update(record.id, category=_category(_ARCHIVED)))
-        return archived
+            oldest = self.read(_ACTIVE, most)
+            return update_all(self.store, {record.id: archived for record in oldest})
 
     def _take(self, read: Callable[[], list[MemoryRecord]]) -> list[MemoryRecord]:
         """Delete and return the messages that *read* finds, as a single step."""

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from ..errors import ValidationError
 from ..memory.engine import Transaction
 from ..memory.memories import check_store
-from ..memory.writing import unexpired
-from ..model.records import MemoryRecord
+from ..memory.writing import revise, unexpired
+from ..model.records import MemoryRecord, checked
 
 if TYPE_CHECKING:
     from ..store import MemoryStore
+
+_NOT_TOGETHER: Final = frozenset(("content", "author", "value", "vectors", "id", "supersedes"))
+"""Fields that are embedded or screened, or that no update changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,27 @@ def store_if(
         return check_store(store)._store_items(items, shared, forget, check=check)
     except _Refused:
         return None
+
+
+def update_all(store: MemoryStore, changes: Mapping[str, Mapping[str, Any]]) -> list[MemoryRecord]:
+    """Change fields of live records, ``{id: changes}``, in one transaction; return the records.
+
+    An id without a live record is passed over. Text, author and value cannot be changed.
+    """
+    engine = check_store(store)._engine
+    fields = {id: checked(each) for id, each in changes.items()}
+    for each in fields.values():
+        if name := next(iter(_NOT_TOGETHER & each.keys()), None):
+            raise ValidationError(f"many records cannot change the field {name!r} together")
+    with engine.writing() as transaction:
+        found = transaction.writer.find(list(fields))
+        live = {id: pair for id, pair in found.items() if _is_live(pair[1], transaction.now)}
+        updated = [revise(transaction, *pair, fields[id], {}) for id, pair in live.items()]
+    return engine.all_current(updated)
+
+
+def _is_live(record: MemoryRecord, now: float) -> bool:
+    return record.state == "live" and not record.expired(now)
 
 
 def keys_between(store: MemoryStore, namespace: str, low: str, high: str) -> list[MemoryRecord]:

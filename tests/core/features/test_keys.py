@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bethink import MemoryStore, NotFoundError
-from bethink.adapting import Held, keys_between, last_between, store_if
+from bethink import MemoryStore, NotFoundError, ValidationError
+from bethink.adapting import Held, keys_between, last_between, store_if, update_all
 
 
 def test_a_range_has_its_lower_bound_and_not_its_upper(store: MemoryStore) -> None:
@@ -67,3 +67,26 @@ def test_records_are_forgotten_only_if_all_are_live(store: MemoryStore) -> None:
     store.restore(ids[0])
     assert store_if(store, are_there, [], namespace="notes", forget=ids) == []
     assert store.count(namespace="notes") == 0
+
+
+def test_many_records_are_updated_in_one_transaction(store: MemoryStore) -> None:
+    store.store_many([{"content": id, "id": id, "importance": 0.1} for id in ("a", "b", "c")])
+    store.store("old", id="d", expires_at=store.clock() - 1)
+    store.forget("b")
+    changes = {id: {"category": f"of {id}"} for id in ("c", "b", "a", "d", "none")}
+    updated = update_all(store, changes)
+    assert [(each.id, each.category) for each in updated] == [("c", "of c"), ("a", "of a")]
+    assert [store.get(each.id) for each in updated] == updated
+    assert [entry.changes for entry in store.log(limit=2)] == [
+        {"category": "of a"},
+        {"category": "of c"},
+    ]
+
+
+def test_none_of_many_records_is_updated_if_a_change_is_refused(store: MemoryStore) -> None:
+    store.store_many([{"content": id, "id": id, "key": id} for id in ("a", "b")])
+    with pytest.raises(ValidationError, match="key 'b' is held"):
+        update_all(store, {"a": {"key": "b", "category": "new"}})
+    with pytest.raises(ValidationError, match="'content' together"):
+        update_all(store, {"a": {"category": "new"}, "b": {"content": "new"}})
+    assert [record.category for record in store.all()] == [None, None]
