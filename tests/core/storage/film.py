@@ -119,10 +119,14 @@ films = pytest.mark.skipif(
 
 
 class Film:
-    """The events below *folder* from now on; the process cannot stop filming."""
+    """The events below *folder* from now on; the process cannot stop filming.
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    Without *shared_memory* SQLite has no write-ahead log, as in folders of some file systems.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, shared_memory: bool = True) -> None:
         self.events: list[Event] = []
+        self._shared_memory = shared_memory
         self._folder = os.path.realpath(folder)
         self._kept: list[object] = []  # what SQLite points to
         self._film_sqlite(_library())
@@ -207,6 +211,8 @@ class Film:
             return code
 
         filmed = _Methods.from_buffer_copy(real)
+        if not self._shared_memory:
+            filmed.version = 1
         filmed.write, filmed.truncate, filmed.sync = _Write(write), _Truncate(truncate), _Sync(sync)
         return filmed
 

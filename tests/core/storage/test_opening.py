@@ -115,7 +115,7 @@ def test_an_anchor_has_every_write_synced(path: Path) -> None:
     with opened(path, integrity_key=KEY, durability="normal", anchor=anchor) as store:
         backend = engine_of(store).backend
         level = backend._connections.rows("PRAGMA synchronous")  # type: ignore[attr-defined]
-    assert level == [(2,)]
+    assert level == [(3,)]
 
 
 def test_an_anchor_is_given_up_only_on_purpose(path: Path) -> None:

@@ -3,7 +3,7 @@
 A process writes step by step, and its calls are filmed. From the film come images of what a power
 cut may leave. From each image the store must come back whole.
 
-``BETHINK_CUTS=6000 python -m pytest -rP tests/core/storage/test_power.py`` makes more images and
+``BETHINK_CUTS=2000 python -m pytest -rP tests/core/storage/test_power.py`` makes more images and
 shows the figures; ``BETHINK_SEED`` chooses other steps and images. The disk is taken to obey syncs,
 and to write a sector whole or not at all.
 """
@@ -32,7 +32,7 @@ from .scripts import State, script, state_of
 
 pytestmark = films
 
-CUTS = int(os.environ.get("BETHINK_CUTS", "150"))  # of each film; some leave the same files
+CUTS = int(os.environ.get("BETHINK_CUTS", "75"))  # of each film; some leave the same files
 SEED = int(os.environ.get("BETHINK_SEED", "1"))
 SESSIONS, STEPS = 3, 6
 PAGES = 12
@@ -107,16 +107,17 @@ def moments(folder: Path) -> list[Step]:
     return [Step(print, {}), *(step for steps in sessions(folder) for step in steps)]
 
 
-def filmed(folder: Path, kind: Kind, durability: Durability, synchronous: str) -> list[Event]:
+def filmed(
+    folder: Path, kind: Kind, durability: Durability, *pragmas: str, log: bool = True
+) -> list[Event]:
     """Return the film of all steps in *folder*."""
 
     def work(_: Say) -> list[Event]:
-        film, number = Film(folder), 0
+        film, number = Film(folder, shared_memory=log), 0
         for steps in sessions(folder):
             with opened(folder, kind, durability) as store:
-                writer = connections_of(store)._writer
-                writer.execute(f"PRAGMA wal_autocheckpoint = {PAGES}")
-                writer.execute(f"PRAGMA synchronous = {synchronous}")
+                for pragma in (f"wal_autocheckpoint = {PAGES}", *pragmas):
+                    connections_of(store)._writer.execute(f"PRAGMA {pragma}")
                 for step in steps:
                     step.do(store)
                     film.acknowledge(number := number + 1)
@@ -181,10 +182,13 @@ def check(folder: Path, image: Image, kind: Kind, steps: list[Step], copies: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("log", [True, False], ids=["log", "no log"])
 @pytest.mark.parametrize("kind", ["plain", "keyed", "anchored"])
-def test_a_power_cut_loses_nothing_that_was_acknowledged(quick_folder: Path, kind: Kind) -> None:
+def test_a_power_cut_loses_nothing_that_was_acknowledged(
+    quick_folder: Path, kind: Kind, log: bool
+) -> None:
     folder = quick_folder / "filmed"
-    film, steps, count = filmed(folder, kind, "full", "FULL"), moments(folder), 0
+    film, steps, count = filmed(folder, kind, "full", log=log), moments(folder), 0
     for image in images(film, CUTS, SEED):
         check(quick_folder / "image", image, kind, steps, folder)
         count += 1
@@ -197,7 +201,7 @@ def test_a_second_power_cut_during_the_recovery_loses_nothing(
     quick_folder: Path, kind: Kind
 ) -> None:
     folder = quick_folder / "filmed"
-    film, steps, count = filmed(folder, kind, "full", "FULL"), moments(folder), 0
+    film, steps, count = filmed(folder, kind, "full"), moments(folder), 0
     for first in islice(images(film, CUTS, SEED), 0, None, 10):
         again = filmed_again(quick_folder / "again", kind, first)
         for image in images(again, 5, SEED, first):
@@ -211,9 +215,9 @@ def test_a_second_power_cut_during_the_recovery_loses_nothing(
 def test_a_power_cut_loses_the_last_writes_at_most_with_normal_durability(
     quick_folder: Path, kind: Kind
 ) -> None:
-    film, steps = filmed(quick_folder / "filmed", kind, "normal", "NORMAL"), moments(quick_folder)
+    film, steps = filmed(quick_folder / "filmed", kind, "normal"), moments(quick_folder)
     lost = 0
-    for image in images(film, CUTS // 2, SEED):
+    for image in images(film, CUTS, SEED):
         possible = steps[image.acknowledged + 1 :: -1]
         step = recovered(quick_folder / "image", image, kind, possible)
         lost += step.state not in [step.state for step in steps[image.acknowledged :]]
@@ -223,9 +227,10 @@ def test_a_power_cut_loses_the_last_writes_at_most_with_normal_durability(
 
 @pytest.mark.slow
 def test_without_syncs_the_images_are_corrupt(quick_folder: Path) -> None:
-    film, steps = filmed(quick_folder / "filmed", "plain", "normal", "OFF"), moments(quick_folder)
+    folder = quick_folder / "filmed"
+    film, steps = filmed(folder, "plain", "normal", "synchronous = OFF"), moments(folder)
     corrupt = 0
-    for image in images(film, CUTS // 2, SEED):
+    for image in images(film, CUTS, SEED):
         try:
             recovered(quick_folder / "image", image, "plain", steps)
         except (AssertionError, StorageError):
@@ -236,7 +241,7 @@ def test_without_syncs_the_images_are_corrupt(quick_folder: Path) -> None:
 @pytest.mark.parametrize("kind", ["plain", "anchored"])
 def test_a_film_holds_every_change_of_every_file(quick_folder: Path, kind: Kind) -> None:
     disk = Disk()
-    for event in filmed(quick_folder / "filmed", kind, "full", "FULL"):
+    for event in filmed(quick_folder / "filmed", kind, "full"):
         disk.apply(event)
     found = [path for path in (quick_folder / "filmed").rglob("*") if path.is_file()]
     names = {str(path.relative_to(quick_folder / "filmed")): path.read_bytes() for path in found}

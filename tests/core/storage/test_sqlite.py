@@ -80,7 +80,7 @@ def test_the_file_says_what_it_is(path: Path) -> None:
         assert pragma(connection, "integrity_check") == "ok"
 
 
-@pytest.mark.parametrize(("durability", "level"), [("full", 2), ("normal", 1)])
+@pytest.mark.parametrize(("durability", "level"), [("full", 3), ("normal", 1)])
 def test_every_connection_has_the_settings(
     path: Path, durability: Literal["full", "normal"], level: int
 ) -> None:

@@ -74,7 +74,8 @@ class Connections:
     ) -> None:
         self._renewal = renewal
         self.path = path if path == ":memory:" else os.path.abspath(path)
-        self._synchronous = durability.upper()
+        # Without a write-ahead log a commit removes a journal, and only EXTRA syncs the removal.
+        self._synchronous = "EXTRA" if durability == "full" else "NORMAL"
         self._closed = False
         self._size = 0
         with fork_lock, translate_errors(path):
