@@ -1,4 +1,4 @@
-"""What adapters use beyond the public names: checks, limits, async twins, and words in types.
+"""Names for adapters beside the public names: checks, limits, async twins, and types.
 
 Adapters import public names and this module, nothing deeper.
 """

@@ -1,32 +1,32 @@
 """Every error bethink raises on purpose, in one tree.
 
-Each class is also the built-in a caller would expect, writes its own message from its values,
-keeps those values as attributes, and survives pickling (so it crosses process pools).
+Each class is also the built-in error that a caller would expect. An error writes the message from
+values, keeps the values as attributes, and survives pickling, for process pools.
 
     BethinkError
     ├── ValidationError (ValueError)            an argument is wrong; nothing was written
     │   ├── DimensionError                      a vector has the wrong length
-    │   ├── PathTakenError                      a file or folder is at that path already
-    │   ├── IsAFolderError                      a file is wanted, and that is a folder
-    │   ├── HoleError                           a file has lost a part of its text
+    │   ├── PathTakenError                      a file or folder has the path already
+    │   ├── IsAFolderError                      a file is wanted, and the path is a folder's
+    │   ├── HoleError                           a file has lost a part of the text
     │   ├── OccurrenceError                     a text to replace does not occur exactly once
-    │   ├── LineRangeError                      a file has no such line
+    │   ├── LineRangeError                      a file has fewer lines
     │   ├── SourceError                         a handle of one source changes another source
     │   └── ScreenedError                       the store's screen refused a memory
-    ├── NotFoundError (LookupError)             no such record
-    ├── EmbedderMismatchError (ValueError)      the file was made with another embedder
-    ├── IntegrityKeyError (ValueError)          the file has no key, another one, or needs one
+    ├── NotFoundError (LookupError)             no record has the id
+    ├── EmbedderMismatchError (ValueError)      the file has vectors of a different embedder
+    ├── IntegrityKeyError (ValueError)          a key is missing, wrong, or not for the file
     ├── EmbedderError (RuntimeError)            an embedding service failed
     ├── SimilarMemoryError (ValueError)         nearly the same memory is stored already
     ├── RateLimitError (RuntimeError)           too many of one kind of call
     ├── StoreClosedError (RuntimeError)         the store was closed
     ├── StorageError (OSError)                  the file cannot be used
-    │   ├── NotAnchoredError                    it is written, but its anchor is not
-    │   ├── NotABethinkFileError
-    │   ├── CorruptStoreError
-    │   │   └── TamperedError                   somebody without the key changed it
-    │   ├── SchemaTooNewError
-    │   └── StoreBusyError (TimeoutError)
+    │   ├── NotAnchoredError                    a write is in the file, not in the anchor
+    │   ├── NotABethinkFileError                a different program made the file
+    │   ├── CorruptStoreError                   the file is damaged
+    │   │   └── TamperedError                   somebody without the key changed the file
+    │   ├── SchemaTooNewError                   a newer bethink made the file
+    │   └── StoreBusyError (TimeoutError)       another process holds the write lock
     └── MissingExtraError (ImportError)         an optional package is not installed
 """
 

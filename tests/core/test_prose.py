@@ -36,8 +36,9 @@ def share(found: list[str]) -> float:
 
 
 @pytest.mark.slow
-def test_docstrings_of_the_core_have_nouns() -> None:
-    paths = sorted((ROOT / "core").glob("**/*.py"))
+@pytest.mark.parametrize("folder", ["core", "adapters"])
+def test_docstrings_have_nouns(folder: str) -> None:
+    paths = sorted((ROOT / folder).glob("**/*.py"))
     found = [word for path in paths for prose in docstrings(path) for word in words(prose)]
     assert share(found) <= MAX_SHARE
 

@@ -1,1 +1,1 @@
-"""What stands on the kernel: one module or package a feature, known by its entry file."""
+"""Features on top of the kernel: a module or package each, known by the entry file."""

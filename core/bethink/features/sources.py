@@ -25,13 +25,13 @@ class SourceVerbs(Memories):
         trusted: Collection[str | None] | None = None,
         screen: Screen | None = None,
     ) -> Self:
-        """Return a handle of the store for what comes from *source*; the store stays open.
+        """Return a handle of the store for memories of *source*; the store stays open.
 
         Every memory that the handle writes has the *source*; an item with a different source raises
         ``SourceError``. So does every change of a memory of a different source: superseding,
         updating, merging, forgetting, erasing, linking. The handle makes no handles for other
-        sources. *trusted* limits ``recall`` and ``pack`` of the handle to a list of sources, so a
-        middleware with the handle shows no others. *screen* replaces the store's screen.
+        sources. *trusted* limits ``recall`` and ``pack`` of the handle to a list of sources, also
+        inside a middleware with the handle. *screen* replaces the store's screen.
         """
         own = fields.label("source", source)
         if self._engine.source not in (None, own):

@@ -1,1 +1,1 @@
-"""The kernel: memories are written, read, ranked, and asked for as they were."""
+"""The kernel: write, read and rank memories, and answer as of a moment of the past."""

@@ -49,11 +49,10 @@ def key_conflicts(
     foreign: Iterable[MemoryRecord],
     changed_at: Mapping[str, float],
 ) -> Iterator[KeyConflict]:
-    """Yield the outcome for each text that *foreign* and this store have in different versions.
+    """Yield the outcome for each text with different versions in *foreign* and in this store.
 
-    *changed_at* is the time of each foreign record's last change. A text that continues the second
-    text is no conflict, nor is a fact that the fact here absorbed; a text forgotten here stays
-    forgotten.
+    *changed_at* is the time of each foreign record's last change. No conflicts are a text with an
+    added end, and a foreign fact that this store's fact absorbed. Forgotten texts stay forgotten.
     """
     for theirs in _texts(foreign).values():
         present = records_by_key(transaction, theirs[0].namespace, path_of(theirs[0]))

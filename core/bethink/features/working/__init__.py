@@ -1,4 +1,4 @@
-"""Working memory: values that an agent keeps by name while working."""
+"""Working memory: values kept by name while an agent works."""
 
 from .interface import Memory, MemoryItem, ScoredRecord
 from .keyed import KeyedMemory
