@@ -153,7 +153,7 @@ class Twin:
         if isinstance(ranking, FiveSignal):
             intent = query_intent(asked.query or "")
             boost = BOOSTS.get(intent or "", 1.0) if record.category == intent else 1.0
-            boost = 1 + (boost - 1) * min(max((similarity - 0.1) / 0.2, 0), 1)
+            boost = 1 + (boost - 1) * min(max((similarity - 0.15) / 0.1, 0), 1)
             return boost * (
                 0.35 * similarity
                 + 0.25 * (record.outcome + 1) / 2

@@ -262,7 +262,7 @@ def test_the_asked_category_comes_before_what_scores_higher_without_boost(word: 
 
 
 @pytest.mark.parametrize(
-    ("similarity", "share"), [(0.05, 0), (0.1, 0), (0.2, 0.5), (0.3, 1), (0.9, 1)]
+    ("similarity", "share"), [(0.05, 0), (0.15, 0), (0.2, 0.5), (0.25, 1), (0.9, 1)]
 )
 def test_a_boost_grows_with_relevance(similarity: float, share: float) -> None:
     told = {"keyword": similarity, "share": 0.0, "category": "gotcha"}

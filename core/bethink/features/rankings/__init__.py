@@ -33,9 +33,9 @@ BOOSTS: Final[Mapping[str, float]] = {
     "command": 1.2,
     "workaround": 1.1,
 }
-BOOST_FROM: Final = 0.1
+BOOST_FROM: Final = 0.15
 """The similarity up to which a category is not boosted: the memory is barely related."""
-FULL_BOOST_FROM: Final = 0.3
+FULL_BOOST_FROM: Final = 0.25
 """The similarity from which a category is boosted in full; in between, the boost grows evenly."""
 
 
@@ -83,8 +83,8 @@ class FiveSignal:
     Frequency is min(log(accesses + 1) / log(100), 1). A record of the query's category
     (``categories.query_intent``) is boosted: troubleshooting 1.5, gotcha and decision 1.4,
     pattern and convention 1.3, architecture and command 1.2, workaround 1.1. The boost orders
-    relevant records and makes no record relevant: up to a similarity of .1 the boost is 1, from .3
-    on the full boost counts, and in between the boost grows evenly.
+    relevant records and makes no record relevant: up to a similarity of .15 the boost is 1, from
+    .25 on the full boost counts, and in between the boost grows evenly.
     """
 
     def rank(self, evidence: Signals) -> Scored:
