@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ...model.fields import to_json
 from ...model.patterns import lazy_pattern
 from ...model.records import MemoryRecord
-from ..statements import MODIFIERS, are_duplicates, parse_record
+from ..statements import EXACT_NAMES, MODIFIERS, are_duplicates, parse_record
 
 _WORDS_PER_EXTRA_WORD: Final = 5  # a repetition has at most one word more per five
 
@@ -30,11 +30,6 @@ _FILLER_WORDS: Final = frozenset(
 
 # Numbers with their sign, words, and the signs that are not mere punctuation: "C++", "$", "?".
 _WORDS: Final = lazy_pattern(r"[-\u2212]?\d+(?:[.,]\d+)*|\w+|[^\w\s.,;:!\"()\u2026\u201c\u201d-]")
-# Texts that mean a different thing in different case: options, paths, keys, grades; lone signs.
-_EXACT: Final = lazy_pattern(
-    r"(?<!\S)--?[^\W\d_][\w-]*|/[^\s)\".,;:!?]+|\b[^\W\d_](?=\w*\d)\w{4,}"
-    r"|\b[A-Z][-\u2212](?!\S)|(?<!\S)[.,;:](?!\S)"
-)
 _APOSTROPHES: Final = lazy_pattern("['\u2019]")
 _RUNS: Final = re.compile(r"\w+")
 _SEPARATED_RUNS: Final = bytes(code if _RUNS.match(chr(code)) else ord(" ") for code in range(256))
@@ -173,4 +168,4 @@ def fact_identity(memory: MemoryRecord) -> Hashable:
     dated = memory.occurred_at != memory.created_at
     day = memory.occurred_at // 86_400 if dated else None
     value = None if memory.value is None else to_json(memory.value)
-    return memory.author, memory.key, value, day, tuple(sorted(_EXACT.findall(memory.content)))
+    return memory.author, memory.key, value, day, tuple(sorted(EXACT_NAMES.findall(memory.content)))

@@ -16,6 +16,7 @@ from ...text import is_english, utc
 from .lexicon import BASE_FORMS, DIRECTIONS, FORMS_OF_BE, MODIFIERS, NUMBERS, WEAK_VERBS
 from .rules import Signals, Tier, compare, differ
 from .statement_features import (
+    EXACT_NAMES,
     StatementFeatures,
     extract_features,
     in_words_of,
@@ -26,6 +27,7 @@ from .statement_features import (
 __all__ = [
     "BASE_FORMS",
     "DIRECTIONS",
+    "EXACT_NAMES",
     "FORMS_OF_BE",
     "MIN_DUPLICATE_COSINE",
     "MODIFIERS",

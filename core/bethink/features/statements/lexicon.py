@@ -235,18 +235,28 @@ CONJUNCTIONS = word_set("so and but also or")
 PARTICLES = word_set("on off in into onto out up down over under before after with without from")
 DIRECTIONS = word_set("from to for by against")
 ROLES = PARTICLES | DIRECTIONS | word_set("about at through between")
+OPPOSITE_ROLES = tuple(
+    frozenset(pair.split())
+    for pair in ("on off", "in out", "into out", "up down", "over under", "before after",
+                 "with without", "from to", "for against")
+)  # fmt: skip
 UNFINISHED = ROLES | FORMS_OF_BE | word_set("a an the of and or")
 """Words that no text ends with, unless a sign follows in the place of a word."""
-MODIFIERS = word_set(
-    "all some any every each both either or neither none most much many few several half other "
-    "another "
+QUANTIFIERS = word_set(
+    "all every both either neither none most much many few several half almost nearly hardly "
+    "barely scarcely only merely partly mostly rarely seldom sometimes often usually "
+    "generally probably possibly perhaps maybe likely unlikely may might could"
+)
+"""Words for how much of a statement holds, how often, or how surely."""
+DETAIL_TERMS = MEASURE_TERMS | frozenset(map(stem, QUANTIFIERS))
+MODIFIERS = QUANTIFIERS | word_set(
+    "some any each or other another always "
     "same everyone everybody everything anyone anybody anything here there i me my mine you your "
     "yours he him his she her hers we us our ours they them their theirs "
-    "was were did had will would shall should can could may might must if unless until whether "
+    "was were did had will would shall should can must if unless until whether "
     "except want wants need needs try tries trying think thinks thinking hope hopes wish wishes "
-    "plan plans planned almost nearly hardly barely scarcely only merely partly mostly rarely "
-    "seldom sometimes often usually always generally probably possibly perhaps maybe likely "
-    "unlikely supposedly reportedly allegedly apparently seemingly former future this these those "
+    "plan plans planned "
+    "supposedly reportedly allegedly apparently seemingly former future this these those "
     "last next previous yesterday today tomorrow tonight too about "
     "fail fails failed refuse refuses refused forget forgets forgot unable lack lacks lacked avoid "
     "avoids avoided skip skips skipped miss misses missed lose loses lost postpone postpones "

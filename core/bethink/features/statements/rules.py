@@ -45,7 +45,7 @@ Finding: TypeAlias = tuple[Tier, str, float | str]
 
 def compare(a: StatementFeatures, b: StatementFeatures) -> tuple[Tier, Signals] | None:
     """Return the tier of a conflict between two texts and the signals, None without a conflict."""
-    findings = _find_all(a, b) or _signs(a, b)
+    findings = _find_all(a, b) or _details(a, b)
     if not findings:
         return None
     found: dict[Tier, dict[str, float | str]] = {}
@@ -97,22 +97,42 @@ def _find_all(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
     return findings
 
 
-def _signs(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
-    """Find a different sign or unit in texts of equal words: ">= 2", "<= 2"."""
-    if a.figures != b.figures or _without_measures(a.words) != _without_measures(b.words):
+def _details(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
+    """Find what differs in texts of equal words: ">= 2" and "<= 2", "all pass" and "some pass"."""
+    if a.figures != b.figures or _main_words(a) != _main_words(b):
         return []
-    # A text may spell a number, and "$5" as "5 dollars".
+    found = [_sign(a, b)]
+    if not all(any(s.vague for s in each.statements) for each in (a, b)):
+        found += [_quantifier(a, b), _role(a, b)]
+    return [each for each in found if each is not None]
+
+
+def _quantifier(a: StatementFeatures, b: StatementFeatures) -> Finding | None:
+    one, two = (" ".join(sorted(x.quantifiers - y.quantifiers)) for x, y in ((a, b), (b, a)))
+    return ("possible", "quantity", f"{one} / {two}") if one or two else None
+
+
+def _role(a: StatementFeatures, b: StatementFeatures) -> Finding | None:
+    for word in sorted(a.roles.keys() & b.roles.keys()):
+        one, two = a.roles[word] - b.roles[word], b.roles[word] - a.roles[word]
+        if any(pair <= one | two and pair & one and pair & two for pair in lex.OPPOSITE_ROLES):
+            return "possible", "direction", f"{' '.join(sorted(one))} / {' '.join(sorted(two))}"
+    return None
+
+
+def _sign(a: StatementFeatures, b: StatementFeatures) -> Finding | None:
+    # A text may spell a number, and "$5" as "5 dollars"; and a question tells nothing.
     spelled = lex.MEASURES if a.amounts == b.amounts else frozenset()
     told, others = (
         Counter(s for s in each.signs if s not in spelled and not (s[0] + s[-1]).isdigit())
         for each in (a, b)
     )
     one, two = " ".join((told - others).elements()), " ".join((others - told).elements())
-    return [("possible", "sign", f"{one} / {two}")] if {one, two} - {"", "?"} else []
+    return ("possible", "sign", f"{one} / {two}") if {one, two} - {"", "?"} else None
 
 
-def _without_measures(words: tuple[str, ...]) -> list[str]:
-    return [word for word in words if word not in lex.MEASURE_TERMS]
+def _main_words(a: StatementFeatures) -> list[str]:
+    return [word for word in a.words if word not in lex.DETAIL_TERMS]
 
 
 def _apply_rules(pair: _Pair, valued: bool) -> list[Finding]:

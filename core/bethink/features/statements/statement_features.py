@@ -84,6 +84,11 @@ _SIGNS = lazy_pattern(
     r"|(?<=[a-z] )[A-Z](?![\w'])"
     r"|[?$%&@+=<>/\\^|#*~\u00b0\u00b1\u00d7\u00f7\u20ac\u00a3\u00a5\u2190-\u2bff\U0001f000-\U0001faff]"
 )
+# Texts that mean a different thing in different case: options, paths, keys, grades; lone signs.
+EXACT_NAMES: Final = lazy_pattern(
+    r"(?<!\S)--?[^\W\d_][\w-]*|/[^\s)\".,;:!?]+|\b[^\W\d_](?=\w*\d)\w{4,}"
+    r"|\b[A-Z][-\u2212](?!\S)|(?<!\S)[.,;:](?!\S)"
+)
 _DATE = lazy_pattern(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])-([0-3]\d)\b")
 _SINGLE = lazy_pattern(r"\ba single\b")
 _EMPTY_SET: Final = frozenset[Any]()
@@ -155,8 +160,8 @@ class StatementFeatures:
     ``words`` are the content terms in order, ``figures`` the numbers and dates; ``turns`` are
     little words that turn a sentence around ("into", "off"), ``roles`` the prepositions before each
     word ("from", "to"); ``denials`` counts denials, in idioms, too ("I don't know"); ``personal``:
-    about the speaker. ``signs`` are signs, numbers with sign and unit, and single letters, sorted;
-    ``emoji`` those after the text.
+    about the speaker. ``signs`` are signs, numbers with sign and unit, and single letters, sorted,
+    and names that are others in other letters; ``emoji`` are those after the text.
     """
 
     statements: tuple[Statement, ...]
@@ -171,6 +176,7 @@ class StatementFeatures:
     passive: bool
     personal: bool
     signs: tuple[str, ...]
+    quantifiers: frozenset[str]
     emoji: str
 
 
@@ -187,7 +193,8 @@ def extract_features(text: str) -> StatementFeatures:
     # Denials in idioms still count: without "I don't know" the text says something else.
     whole = tokens if stating == folded else _tokens(_rewrite_phrases(folded))
     figures = tuple(filter(None, map(_figure, tokens)))
-    signs = tuple(sorted(map(str.casefold, _SIGNS.findall(_THOUSANDS.sub("", told)))))
+    plain = map(str.casefold, _SIGNS.findall(_THOUSANDS.sub("", told)))
+    signs = tuple(sorted((*plain, *EXACT_NAMES.findall(told))))
     bag = _union([s.bag for s in statements])
     if not bag and set(signs) > set(figures):  # ">= 2" has no word but is about 2
         bag = _set(figures)
@@ -205,6 +212,7 @@ def extract_features(text: str) -> StatementFeatures:
         passive="by" in tokens,
         personal=not lex.FIRST_PERSON.isdisjoint(tokens),
         signs=signs,
+        quantifiers=_set(lex.QUANTIFIERS.intersection(tokens)),
         emoji=emoji,
     )
 
