@@ -161,7 +161,10 @@ def test_the_block_takes_no_place_among_the_messages_searched_for_code(
         assert "42" in reply
 
 
-def test_speakers_of_a_group_share_what_is_remembered(store: MemoryStore) -> None:
+@pytest.mark.parametrize("with_manager", [False, True])
+def test_speakers_of_a_group_share_what_is_remembered(
+    store: MemoryStore, with_manager: bool
+) -> None:
     store.store(FACT)
     memory = MemoryCapability(store, namespace="default", thread="group")
     one, other = Agent(memory), Agent(memory)
@@ -172,6 +175,8 @@ def test_speakers_of_a_group_share_what_is_remembered(store: MemoryStore) -> Non
         [one.user, one.agent, other.agent], [], max_round=3, speaker_selection_method="round_robin"
     )
     manager = GroupChatManager(chat, llm_config=False)
+    if with_manager:
+        memory.add_to_agent(manager)
     one.user.initiate_chat(manager, message=QUESTION, silent=True)
     assert all("cobalt flowerpot" in str(agent.prompts[-1]) for agent in (one, other))
     assert said(store)[1:] == [

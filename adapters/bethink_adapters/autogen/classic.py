@@ -137,8 +137,8 @@ class MemoryCapability:
     def _remember(self, agent: Any, other: Any, said: Sequence[Mapping[str, Any]]) -> None:
         """Remember the new messages among *said*, the chat of *agent* and *other*."""
         try:
-            is_group = hasattr(other, "groupchat")
-            chat = ["group", other.name] if is_group else sorted([agent.name, other.name])
+            managers = [each.name for each in (agent, other) if hasattr(each, "groupchat")]
+            chat = ["group", *managers] if managers else sorted([agent.name, other.name])
             add_turns(
                 self.store,
                 self._turns(said),
