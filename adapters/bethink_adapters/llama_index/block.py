@@ -91,7 +91,12 @@ class RecallBlock(_Block):
         if from_short_term_memory and not self.accept_short_term_memory:
             return
         turns = [
-            turn(message.content, role, is_answer=role in _MODELS)
+            turn(
+                message.content,
+                role,
+                is_answer=role in _MODELS,
+                is_new=from_short_term_memory,  # a message leaves the conversation once
+            )
             for message in messages
             for role in [message.role.value]
             if role in _SPEAKERS and message.content and message.content.strip()
