@@ -204,7 +204,7 @@ def _compare(path: tuple[str, ...], operator: str, operand: object) -> Filter:
     checked = _operand(path, operand)
     if operator == "$exists" and not isinstance(checked, bool):
         raise ValidationError(f"$exists on {name!r} needs True or False, not {checked!r}")
-    if operator in ORDERINGS and _kind(checked) not in ("number", "text"):
+    if operator in ORDERINGS and kind_of(checked) not in ("number", "text"):
         kind = type(checked).__name__
         raise ValidationError(f"{operator} on {name!r} needs a number or a str, not {kind}")
     return Compare(path, operator, checked)
@@ -235,7 +235,8 @@ def _lookup(record: MemoryRecord, path: tuple[str, ...]) -> Any:
     return found
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
+    """Return "bool", "number", "text" or "other": only values of a kind compare."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):
@@ -244,7 +245,7 @@ def _kind(value: object) -> str:
 
 
 def _equal(found: Any, operand: Any) -> bool:
-    if _kind(found) != _kind(operand):
+    if kind_of(found) != kind_of(operand):
         return False
     if isinstance(found, list) and isinstance(operand, list):
         return len(found) == len(operand) and all(map(_equal, found, operand))
@@ -257,8 +258,8 @@ def _equal(found: Any, operand: Any) -> bool:
 
 def _ordered(relation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     def holds(found: Any, operand: Any) -> bool:
-        kind = _kind(found)
-        return kind == _kind(operand) and kind in ("number", "text") and relation(found, operand)
+        kind = kind_of(found)
+        return kind == kind_of(operand) and kind in ("number", "text") and relation(found, operand)
 
     return holds
 

@@ -79,9 +79,8 @@ class Connections:
         self._closed = False
         self._size = 0
         with fork_lock, translate_errors(path):
-            self._real_path = os.path.realpath(
-                self.path
-            )  # SQLite keeps the log beside the real file
+            # SQLite keeps the log beside the real file.
+            self._real_path = os.path.realpath(self.path)
             if path != MEMORY:
                 prepare(path)
             self._file_id = None if path == MEMORY else _identify(self.path)[0]

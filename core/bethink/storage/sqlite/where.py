@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
-from ...model.filters import NUMBER_FIELDS, TIME_FIELDS, All, Any_, Compare, Filter, Not
+from ...model.filters import TEXT_FIELDS, All, Any_, Compare, Filter, Not, kind_of
 from ...model.namespaces import Scope
 from ...model.records import LIVE, State
 from .rows import JSON_LIST, scope_sql
@@ -131,9 +131,7 @@ def _among(column: str, operator: str, operand: list[Any]) -> Condition:
 
 
 def _fits(column: str, operand: Any) -> bool:
-    if column in NUMBER_FIELDS or column in TIME_FIELDS:
-        return _is_number(operand)
-    return isinstance(operand, str)
+    return kind_of(operand) == ("text" if column in TEXT_FIELDS else "number")
 
 
 def _inside_json(path: tuple[str, ...], operator: str, operand: Any) -> Condition:
@@ -143,9 +141,10 @@ def _inside_json(path: tuple[str, ...], operator: str, operand: Any) -> Conditio
         return Condition(sql, (operand,), exact=False)
     if len(path) == 1 or not all(map(_PLAIN_NAME.fullmatch, path[1:])):
         return _ANY
+    number = kind_of(operand) == "number"
     if operator == "$eq" and _is_text(operand):
         relation, operands = "= ?", (operand,)
-    elif operator in _WITH_MARGIN and _is_number(operand) and abs(operand) < _EXACT_INTEGERS:
+    elif operator in _WITH_MARGIN and number and abs(operand) < _EXACT_INTEGERS:
         # Some versions of SQLite read decimals a little wrong.
         margin = abs(operand) * 1e-9 + 1e-300
         relation, signs = _WITH_MARGIN[operator]
@@ -161,10 +160,6 @@ def _inside_json(path: tuple[str, ...], operator: str, operand: Any) -> Conditio
 
 def _is_text(operand: Any) -> bool:
     return isinstance(operand, str) and "\x00" not in operand
-
-
-def _is_number(operand: Any) -> bool:
-    return isinstance(operand, int | float) and not isinstance(operand, bool)
 
 
 def _is_huge(operand: Any) -> bool:
