@@ -23,7 +23,7 @@ So a past record is found without reading all earlier entries.
 START: Final = bytes(32)
 """The link before the first entry."""
 
-_TOLD: Final[Mapping[str, Any]] = {
+_TYPES: Final[Mapping[str, Any]] = {
     **{name: each.types for name, each in RECORD_FIELDS.items()},
     **dict.fromkeys(("merged", "rows"), list),
     **dict.fromkeys(("accesses", FULL_RECORD), dict),
@@ -36,20 +36,20 @@ _MEMBERS: Final = {"tags": str, "merged": str, "rows": int}
 def is_well_formed(changes: object) -> bool:
     """Return whether *changes* have the types of journal entries."""
     return isinstance(changes, dict) and all(
-        isinstance(told, _TOLD.get(name, object)) and _has_sensible_members(name, told)
-        for name, told in changes.items()
+        isinstance(value, _TYPES.get(name, object)) and _has_sensible_members(name, value)
+        for name, value in changes.items()
     )
 
 
-def _has_sensible_members(name: str, told: Any) -> bool:
+def _has_sensible_members(name: str, value: Any) -> bool:
     if name == FULL_RECORD:
-        return is_well_formed(told)
+        return is_well_formed(value)
     if name == "accesses":
         return all(
             isinstance(each, list) and list(map(type, each)) == [int, float]
-            for each in told.values()
+            for each in value.values()
         )
-    return name not in _MEMBERS or all(isinstance(each, _MEMBERS[name]) for each in told)
+    return name not in _MEMBERS or all(isinstance(each, _MEMBERS[name]) for each in value)
 
 
 def digest(salt: bytes, changes: str) -> bytes:

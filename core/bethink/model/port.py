@@ -226,7 +226,7 @@ class Tally:
     newest: float
 
 
-def tallied(records: Iterable[MemoryRecord]) -> list[Tally]:
+def tally(records: Iterable[MemoryRecord]) -> list[Tally]:
     """Return the tallies of *records*, one for each namespace and tags."""
     times: dict[tuple[str, tuple[str, ...]], list[float]] = {}
     for record in records:

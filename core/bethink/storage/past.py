@@ -33,7 +33,7 @@ from ..model.port import (
     Segment,
     Tally,
     Writer,
-    tallied,
+    tally,
 )
 from ..model.records import LogEntry, MemoryRecord, State, embedded_text
 from ..model.replay import RecordAt, records_at
@@ -89,10 +89,10 @@ class PastBackend:
         return {each.row: each.record for each in self._records_in(rows)}
 
     def by_key(self, namespace: str, key: str) -> MemoryRecord | None:
-        place = (namespace, key, "live")
+        wanted = (namespace, key, "live")
         found = self.journal_reader.key_holders(namespace, key, self._seq)
         for each in records_at(self.journal_reader, found, self._seq):
-            if (each.record.namespace, each.record.key, each.record.state) == place:
+            if (each.record.namespace, each.record.key, each.record.state) == wanted:
                 return each.record
         return None
 
@@ -109,8 +109,8 @@ class PastBackend:
         if state != "live":
             raise ValidationError(f"only the present lists what is {state}")
         page = page or Page()
-        place = _own_row if page.by_row else _ordinal
-        found = sorted(self._live(scope), key=place, reverse=page.newest_first)
+        order = _own_row if page.by_row else _ordinal
+        found = sorted(self._live(scope), key=order, reverse=page.newest_first)
         return page.cut(each.record for each in found if matches(where, each.record))
 
     def values(self, scope: Scope, limit: int | None, now: float) -> list[Any]:
@@ -134,7 +134,7 @@ class PastBackend:
         return found[offset : offset + limit]
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
-        return tallied(each.record for each in self._live(scope, now))
+        return tally(each.record for each in self._live(scope, now))
 
     def load(
         self, scope: Scope, limit: int | None = None, recent: Mapping[int, Row] = NO_ROWS

@@ -16,7 +16,7 @@ from ...errors import StorageError
 from ...model.arrays import Rows, Vector
 from ...model.filters import Filter, matches, unexpired
 from ...model.namespaces import EVERYWHERE, Scope
-from ...model.port import EMBEDDED, NO_ROWS, Changes, Loading, Page, Row, Segment, Tally, tallied
+from ...model.port import EMBEDDED, NO_ROWS, Changes, Loading, Page, Row, Segment, Tally, tally
 from ...model.records import LIVE, LogEntry, MemoryRecord, State
 from ..anchors import Anchor
 from .authenticator import NO_AUTH
@@ -173,7 +173,7 @@ class SQLiteBackend:
         if where is not None:
             return len(self.matching(scope, where if now is None else unexpired(where, now)))
         inside, parameters = scope_sql(scope)
-        with self._connections.snapshot() as connection:
+        with self._connections.read_transaction() as connection:
             head = read_head(connection)
             counted_at, count = self._counted.get(scope, (-1, 0))
             if counted_at != head:
@@ -186,7 +186,7 @@ class SQLiteBackend:
             return count - sum(_expired(connection, scope, now).values())
 
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
-        with self._connections.snapshot() as connection:
+        with self._connections.read_transaction() as connection:
             counts, expired = _namespaces(connection, scope), _expired(connection, scope, now)
         left = {name: count - expired.get(name, 0) for name, count in counts.items()}
         return {name: count for name, count in left.items() if count}
@@ -200,7 +200,7 @@ class SQLiteBackend:
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         if self._keyed_file is not None:  # codes cover whole records, so whole records are read
-            return tallied(self.select(scope, unexpired(None, now)))
+            return tally(self.select(scope, unexpired(None, now)))
         sql, parameters, _, using = selection(scope, unexpired(None, now), LIVE)
         found = self._connections.rows(
             "SELECT namespace, tags, count(*), min(occurred_at), max(occurred_at) "
@@ -211,7 +211,7 @@ class SQLiteBackend:
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         inside, parameters = scopes_sql(scopes)
-        with self._connections.snapshot() as connection:
+        with self._connections.read_transaction() as connection:
             entries = self._auth.read_entries(connection, "WHERE seq > ? ORDER BY seq", since)
             rows = {row for each in entries for row in (each.was, each.row) if row is not None}
             for each in entries:
@@ -231,7 +231,7 @@ class SQLiteBackend:
     def load(
         self, scope: Scope, limit: int | None = None, recent: Mapping[int, Row] = NO_ROWS
     ) -> Loading:
-        with self._connections.snapshot() as connection:
+        with self._connections.read_transaction() as connection:
             names = [scope] if isinstance(scope, str) else _namespaces(connection, scope)
             return load(connection, self._auth, names, limit, recent)
 
@@ -280,7 +280,7 @@ class SQLiteBackend:
     @contextmanager
     def inspect(self) -> Iterator[SQLiteInspection]:
         known = None if self._keyed_file is None else self._keyed_file.read_anchor()
-        with self._connections.long_snapshot() as connection:
+        with self._connections.long_read_transaction() as connection:
             yield SQLiteInspection(connection, self.location, self._keyed_file, known)
 
     def scrub(self) -> None:
@@ -297,7 +297,7 @@ class SQLiteBackend:
             writer.set_setting(SCRUBBED, str(erased))
 
     def backup(self, target: str) -> None:
-        with self._connections.long_snapshot() as connection:
+        with self._connections.long_read_transaction() as connection:
             copy_to(connection, self.location, target)
 
     def sleep(self) -> None:

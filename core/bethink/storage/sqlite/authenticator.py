@@ -148,8 +148,8 @@ class KeyedAuthenticator(Authenticator):
 
     def vector(self, columns: Sequence[object]) -> bytes:
         """Return the code of a vector, from the columns ``…_VECTOR``."""
-        *place, blob = columns
-        return self.mac(b"vector", tuple(place), blob if isinstance(blob, bytes) else b"")
+        *rest, blob = columns
+        return self.mac(b"vector", tuple(rest), blob if isinstance(blob, bytes) else b"")
 
     def to_record(self, values: Sequence[Any]) -> MemoryRecord:
         if values[-1] != self.record(values[:-1]):

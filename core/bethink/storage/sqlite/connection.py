@@ -265,7 +265,7 @@ class Connections:
         return connection, lock
 
     @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
+    def read_transaction(self) -> Iterator[sqlite3.Connection]:
         """Hold a connection for several statements that see the same state of the file."""
         with self.reading() as connection:
             try:
@@ -276,7 +276,7 @@ class Connections:
                     connection.execute("COMMIT")
 
     @contextmanager
-    def long_snapshot(self) -> Iterator[sqlite3.Connection]:
+    def long_read_transaction(self) -> Iterator[sqlite3.Connection]:
         """Hold a state of the file for long, while readers and writers continue.
 
         A file is read through a new connection; a database in memory is copied.

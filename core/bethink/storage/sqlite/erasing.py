@@ -20,15 +20,15 @@ ENTRIES_OF: Final = (  # the first entry is the ordinal, and is not in the index
     "SELECT ordinal FROM records WHERE id = ? "
     "UNION ALL SELECT seq FROM journal WHERE id = ? AND action <> 'store'"
 )
-_PLACES: Final = f"SELECT namespace, was, row FROM journal WHERE seq IN ({ENTRIES_OF})"
-_PLACE: Final = RowTypes(str, int | None, int | None)
+_ENTRIES: Final = f"SELECT namespace, was, row FROM journal WHERE seq IN ({ENTRIES_OF})"
+_ENTRY_TYPES: Final = RowTypes(str, int | None, int | None)
 
 
 def blank_record(connection: sqlite3.Connection, id: str) -> frozenset[str]:
     """Remove all data of the record but the row; return all present and past namespaces."""
-    places = _places(connection, id)
-    rows = {row for _, *pair in places for row in pair if row is not None}
-    namespaces = frozenset(namespace for namespace, *_ in places)
+    entries = _read_rows(connection, id)
+    rows = {row for _, *pair in entries for row in pair if row is not None}
+    namespaces = frozenset(namespace for namespace, *_ in entries)
     connection.execute(
         f"UPDATE journal SET salt = NULL, changes = NULL WHERE seq IN ({ENTRIES_OF})", (id, id)
     )
@@ -44,8 +44,8 @@ def blank_record(connection: sqlite3.Connection, id: str) -> frozenset[str]:
         connection.execute("DELETE FROM named_vectors WHERE row = ?", (row,))
         connection.execute("DELETE FROM accesses WHERE ordinal = ?", (row,))
     for namespace in namespaces:
-        place = (namespace, id)
-        connection.execute("DELETE FROM departures WHERE namespace = ? AND id = ?", place)
+        moves = "DELETE FROM departures WHERE namespace = ? AND id = ?"
+        connection.execute(moves, (namespace, id))
         # Later segments go too: a gap between segments would make all unusable.
         connection.execute(
             "DELETE FROM segments WHERE namespace = ? AND last >= ?", (namespace, min(rows))
@@ -55,9 +55,9 @@ def blank_record(connection: sqlite3.Connection, id: str) -> frozenset[str]:
 
 def former_namespaces(connection: sqlite3.Connection, ids: set[str]) -> frozenset[str]:
     """Return all present and past namespaces of the records."""
-    return frozenset(namespace for id in ids for namespace, *_ in _places(connection, id))
+    return frozenset(namespace for id in ids for namespace, *_ in _read_rows(connection, id))
 
 
-def _places(connection: sqlite3.Connection, id: str) -> list[tuple[str, int | None, int | None]]:
+def _read_rows(connection: sqlite3.Connection, id: str) -> list[tuple[str, int | None, int | None]]:
     """Return namespace, row before and row after of each entry of the record."""
-    return list(map(_PLACE, connection.execute(_PLACES, (id, id)).fetchall()))
+    return list(map(_ENTRY_TYPES, connection.execute(_ENTRIES, (id, id)).fetchall()))

@@ -178,7 +178,7 @@ class SQLiteJournalReader:
     @contextmanager
     def full_scan(self) -> Iterator[SQLiteFullScan]:
         with (
-            self._connections.long_snapshot() as connection,
+            self._connections.long_read_transaction() as connection,
             closing(SQLiteFullScan(connection, self._auth)) as scan,
         ):
             yield scan
@@ -215,14 +215,14 @@ class SQLiteFullScan:
     def entries(self) -> Iterator[tuple[Entry, dict[str, Vector]]]:
         named = self._cursors.enter_context(closing(self._connection.execute(_NAMED_VECTORS)))
         by_entry = groupby(map(_NAMED_TYPES, named), key=itemgetter(0))
-        since, places = next(by_entry, (0, iter(())))
+        since, named_rows = next(by_entry, (0, iter(())))
         selected = f"SELECT {self._auth.entry_columns} FROM journal ORDER BY seq"
         entries = self._cursors.enter_context(closing(self._connection.execute(selected)))
         for entry in map(self._auth.to_entry, entries):
             vectors: dict[str, Vector] = {}
             if entry.seq == since:
-                vectors = {name: self._vector(row, name) for _, row, name in places}
-                since, places = next(by_entry, (0, iter(())))
+                vectors = {name: self._vector(row, name) for _, row, name in named_rows}
+                since, named_rows = next(by_entry, (0, iter(())))
             needed = "name" if entry.action == "snapshot" else "accesses"
             if entry.id is None and entry.changes is not None and needed not in entry.changes:
                 raise CorruptStoreError(None, "damaged journal entry in the store")

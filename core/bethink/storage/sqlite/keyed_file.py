@@ -87,7 +87,7 @@ class KeyedFile:
         )
 
     def _check(self, known: str | None) -> list[Problem]:
-        with self._connections.snapshot() as connection:
+        with self._connections.read_transaction() as connection:
             self._check_schema(connection)
             self._last_seen = _read_last(connection)[:2]
             self._is_anchored = bool(read_setting(connection, ANCHORED))
@@ -111,23 +111,23 @@ class KeyedFile:
             self._check_schema(connection)
             writer = KeyedWriter(connection, self.auth)
             seq, link = self._last_seen
-            if writer.place != self._last_seen and seq and _read_link(connection, seq) != link:
+            if writer.position != self._last_seen and seq and _read_link(connection, seq) != link:
                 raise TamperedError(self._path, f"journal entry {seq} was written, and is gone")
             yield writer
-        self._last_seen = max(self._last_seen, writer.place)
-        self._move_anchor(writer.place)
+        self._last_seen = max(self._last_seen, writer.position)
+        self._move_anchor(writer.position)
 
     def anchor_line(self, seq: int, link: bytes) -> str:
         """Return the line for the anchor; a later line is greater."""
         stated = f"bethink {self.auth.store} {seq:016d} {link.hex()}"
         return f"{stated} {self.auth.mac(b'store', (stated,)).hex()}"
 
-    def _move_anchor(self, place: tuple[int, bytes]) -> None:
-        """Move the anchor to *place* or beyond, and store whether there is an anchor."""
-        anchored = self._anchor is not None and place[0] > 0
+    def _move_anchor(self, position: tuple[int, bytes]) -> None:
+        """Move the anchor to *position* or beyond, and store whether there is an anchor."""
+        anchored = self._anchor is not None and position[0] > 0
         if self._anchor is not None and anchored:
             try:
-                self._anchor.write(self.anchor_line(*place))
+                self._anchor.write(self.anchor_line(*position))
             except Exception as error:
                 reason = f"what was written is in the store, but not in its anchor: {error}"
                 raise NotAnchoredError(self._path, reason) from error
@@ -179,7 +179,7 @@ class KeyedWriter(SQLiteWriter):
         self._count = parse_code(_read_last(connection)[2])[1]
 
     @property
-    def place(self) -> tuple[int, bytes]:
+    def position(self) -> tuple[int, bytes]:
         """The last journal position with the link."""
         return self._head, self._link
 
@@ -222,13 +222,13 @@ class KeyedWriter(SQLiteWriter):
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
         if _read_blank(self._connection):
             raise TamperedError(None, "what journal entries told was taken out of them")
-        places = super().erase(row, tombstone)
+        namespaces = super().erase(row, tombstone)
         for *columns, code in _read_blank(self._connection):
             count = parse_code(code)[1]
             if code != self._auth.entry(columns, count, erased=False):
                 raise TamperedError(None, f"journal entry {columns[0]} was changed")
             self._sign_entry(columns, count, erased=True)
-        return places
+        return namespaces
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         self.find(list(accesses))
@@ -279,13 +279,13 @@ class KeyedWriter(SQLiteWriter):
     def _sign_vectors(self, row: int, names: Collection[str]) -> None:
         """Sign the vectors of *row* called *names*, and no vectors that an attacker added."""
         for table, columns in (("vectors", EMBEDDED_VECTOR), ("named_vectors", NAMED_VECTOR)):
-            for place, *found in self._connection.execute(
+            for rowid, *found in self._connection.execute(
                 f"SELECT rowid, {columns} FROM {table} WHERE row = ?", (row,)
             ).fetchall():
                 if found[1] in names:
                     self._connection.execute(
                         f"UPDATE {table} SET code = ? WHERE rowid = ?",
-                        (self._auth.vector(found), place),
+                        (self._auth.vector(found), rowid),
                     )
 
     def _sign_entry(self, columns: Sequence[object], count: int, *, erased: bool) -> None:

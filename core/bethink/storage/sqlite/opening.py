@@ -93,11 +93,11 @@ def connect(path: str, synchronous: str, patience: float) -> Connection:
 
 def is_writable(path: str) -> bool:
     """Return whether the file at *path* and the folder can be written."""
-    place = os.path.realpath(path)
+    real_path = os.path.realpath(path)
     effective = os.access in os.supports_effective_ids
     return all(
         os.access(each, os.W_OK, effective_ids=effective)
-        for each in (place, os.path.dirname(place))
+        for each in (real_path, os.path.dirname(real_path))
     )
 
 
@@ -107,9 +107,9 @@ def connect_to_read(path: str, patience: float) -> Connection:
     SQLite reads a log beside the file only with the log's index. Without a log, nobody else has the
     file open, and SQLite needs no index.
     """
-    place = os.path.realpath(path)
-    log = os.path.exists(f"{place}-wal") and os.path.getsize(f"{place}-wal")
-    address = f"{Path(place).as_uri()}?mode=ro{'' if log else '&immutable=1'}"
+    real_path = os.path.realpath(path)
+    log = os.path.exists(f"{real_path}-wal") and os.path.getsize(f"{real_path}-wal")
+    address = f"{Path(real_path).as_uri()}?mode=ro{'' if log else '&immutable=1'}"
     with _connecting(address, patience, uri=True) as connection:
         if (version := version_of(connection, path)) != LATEST:
             raise StorageError(path, f"needs an upgrade from version {version}, but {READ_ONLY}")
