@@ -14,6 +14,8 @@ from typing import Any, Final, TypeAlias
 from bethink import ValidationError, segment
 from bethink.adapting import PastChange, check_namespace
 
+from .times import moment
+
 _IDS: Final = uuid.UUID("4ac8f7b1-5f0e-5c7c-9d53-6a1f4f1e2b90")
 
 
@@ -127,6 +129,20 @@ def read_each(
             yield from read(place, value)
         except ValueError as error:
             yield Skipped(place, str(error))
+
+
+def read_times(
+    place: str, row: Mapping[str, Any], *names: str
+) -> tuple[dict[str, float | None], list[Skipped]]:
+    """Return the times of a row, None for an unreadable time, and what could not be read."""
+    times, unread = dict[str, float | None](), list[Skipped]()
+    for name in names:
+        try:
+            times[name] = moment(row.get(name))
+        except ValueError as error:
+            times[name] = None
+            unread.append(Skipped(place, f"{name}: {error}"))
+    return times, unread
 
 
 def name_of(format: str, *parts: str) -> str:

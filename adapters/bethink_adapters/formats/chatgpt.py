@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from .base import Found, Item, Skipped, name_of, read_each
+from .base import Found, Item, Skipped, name_of, read_each, read_times
 from .conversations import branch, newest_leaf
 from .jsons import values
 from .times import moment
 
 _MEMBER: Final = r"conversations(-\d+)?\.json"
 _SAID: Final = ("text", "multimodal_text")
+_MARK: Final = re.compile("\ue200([^\ue200\ue201\ue202]*)((?:\ue202[^\ue200\ue201]*)?)\ue201")
+"""What ChatGPT sets into a text: a kind, and then parts that programs read."""
 
 
 def read_chatgpt(path: str | os.PathLike[str], *, user: str = "user") -> Iterator[Found]:
@@ -36,7 +40,8 @@ def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
         way = branch(parents, newest_leaf(parents, times))
     thread = str(told.get("conversation_id") or told.get("id") or "".join(way[-1:]))
     messages = {id: _message(nodes[id]) for id in way}
-    at = _start(told, messages.values())
+    at, unread = _start(place, told, messages.values())
+    yield from unread
     for id, message in messages.items():
         if not _is_said(message):
             continue
@@ -61,16 +66,16 @@ def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
             )
 
 
-def _start(told: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> float | None:
-    """Return the begin of a conversation; without a time, the time of the first message."""
-    try:
-        return moment(told.get("create_time"))
-    except ValueError:
-        times = (_time(message, None) for message in messages)
-        first = next((at for at in times if at is not None), None)
-        if first is None:
-            raise
-        return first
+def _start(
+    place: str, told: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]
+) -> tuple[float | None, list[Skipped]]:
+    """Return the begin of a conversation, or the time of the first message, and what is unread."""
+    times, unread = read_times(place, told, "create_time")
+    if not unread:
+        return times["create_time"], []
+    known = (_time(message, None) for message in messages)
+    first = next((at for at in known if at is not None), None)
+    return first, unread if first is None else []
 
 
 def _message(node: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,5 +114,20 @@ def _text(message: Mapping[str, Any]) -> str | None:
     parts = message["content"].get("parts")
     given = [part for part in (parts if isinstance(parts, list) else []) if part]
     spoken = [part.get("text") if isinstance(part, dict) else part for part in given]
-    texts = [text for text in spoken if isinstance(text, str) and text.strip()]
-    return None if given and not any(isinstance(t, str) for t in spoken) else "\n\n".join(texts)
+    whole = message["content"].get("text")
+    texts = [text for text in (*spoken, whole) if isinstance(text, str)]
+    if given and not texts:
+        return None
+    return "\n\n".join(read for text in texts if (read := _MARK.sub(_shown, text)).strip())
+
+
+def _shown(mark: re.Match[str]) -> str:
+    """Return what a reader sees of a mark: the name of an entity, nothing of a citation."""
+    if mark[1] != "entity":
+        return ""
+    try:
+        kind_and_name = json.loads(mark[2][1:])
+    except (ValueError, RecursionError):
+        return ""
+    names = kind_and_name[1:2] if isinstance(kind_and_name, list) else []
+    return names[0] if names and isinstance(names[0], str) else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final, TypeGuard
 
-from .base import Found, Item, Skipped, name_of, read_each
+from .base import Found, Item, name_of, read_each, read_times
 from .conversations import branch, newest_leaf
 from .jsons import values
 from .times import moment
@@ -33,15 +33,14 @@ def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
         name = str(message.get("uuid") or number)
         where = f"{place}, message {name}"
         sender = message.get("sender")
-        try:
-            common = {
-                "thread": thread,
-                "author": user if sender == "human" else sender,
-                "occurred_at": moment(message.get("created_at") or told.get("created_at")),
-            }
-        except ValueError as error:
-            yield Skipped(where, str(error))
-            continue
+        dated = message if message.get("created_at") else told
+        times, unread = read_times(where, dated, "created_at")
+        yield from unread
+        common = {
+            "thread": thread,
+            "author": user if sender == "human" else sender,
+            "occurred_at": times["created_at"],
+        }
         about = {"title": told["name"]} if told.get("name") else {}
         texts = [({}, _text(message)), *_attached(message)]
         for part, (more, text) in enumerate(texts):

@@ -9,13 +9,18 @@ from typing import Any, Final
 
 from bethink import segment
 
-from .base import Found, Item, name_of, noted, read_each
+from .base import Found, Item, Memory, Skipped, name_of, noted, read_each, read_times
 from .jsons import values
 from .sqlite import opened, rows
-from .times import moment
 
 _OWNERS: Final = (("user_id", "users"), ("agent_id", "agents"))
-_MORE: Final = (*(owner for owner, _ in _OWNERS), "hash", "role", "attributed_to", "updated_at")
+_MORE: Final = (
+    *(owner for owner, _ in _OWNERS),
+    *("hash", "role", "attributed_to", "updated_at", "app_name"),
+)
+_ANSWERS: Final = ("results", "memories", "items")
+_TEXT: Final = ("memory", "data", "content", "text")
+_MEMBER: Final = r"memories\.json"
 _DAY: Final = 86_400.0
 _NEEDED: Final = ("memory_id", "new_memory")
 _HISTORY: Final = ("id", "event", "created_at", "updated_at", "actor_id", "role")
@@ -28,10 +33,12 @@ _STILL_THERE: Final = (
 def read_mem0(path: str | os.PathLike[str]) -> Iterator[Found]:
     """Yield the memories in a JSON or JSON Lines file of mem0's rows, or of ``get_all``'s answers.
 
-    A user's memories go to the namespace ``users/<user_id>``, those of no user but an agent to
-    ``agents/<agent_id>``. The run is the thread, the actor or else the role the author.
+    Pages of OpenMemory and the archive of OpenMemory's backup are read, too. A user's memories go
+    to the namespace ``users/<user_id>``, those of no user but an agent to ``agents/<agent_id>``.
+    The run is the thread, the actor or else the role the author. Times are kept, and what mem0 has
+    changed since an earlier import changes.
     """
-    return read_each(values(path), _value)
+    return read_each(values(path, _MEMBER), _value)
 
 
 def read_mem0_history(path: str | os.PathLike[str]) -> Iterator[Found]:
@@ -46,38 +53,48 @@ def read_mem0_history(path: str | os.PathLike[str]) -> Iterator[Found]:
 
 
 def _value(place: str, value: object) -> Iterator[Found]:
-    """Yield the memory in *value*, or the memories of an answer of mem0."""
-    answer = value.get("results") if isinstance(value, dict) else None
-    if isinstance(answer, list):
-        results = ((f"{place}, result {number}", row) for number, row in enumerate(answer, 1))
-        yield from read_each(results, _item)
+    """Yield the memory in *value*, or the memories of an answer or a backup of mem0."""
+    answers = [value[name] for name in _ANSWERS if name in value] if isinstance(value, dict) else []
+    if answers and isinstance(answers[0], list):
+        results = ((f"{place}, result {number}", row) for number, row in enumerate(answers[0], 1))
+        yield from read_each(results, _row)
     else:
-        yield from _item(place, value)
+        yield from _row(place, value)
 
 
-def _item(place: str, row: object) -> Iterator[Item]:
+def _row(place: str, row: object) -> Iterator[Found]:
     if not isinstance(row, dict):
         raise ValueError("not a memory of mem0: not an object")
-    yield Item(place, _fields(row))
+    if not isinstance(row.get("id"), str):
+        raise ValueError("not a memory of mem0: it has no id")
+    if row.get("state") == "deleted":
+        yield Skipped(place, "deleted by its user")
+        return
+    times, unread = read_times(place, row, "created_at", "updated_at", "expiration_date")
+    yield from unread
+    last_day = times["expiration_date"]
+    fields = {**_fields(row), "expires_at": None if last_day is None else last_day + _DAY}
+    archived = row.get("state") == "archived"
+    if times["created_at"] is None:
+        yield Item(place, fields, archived=archived)
+    else:
+        dated = {name: times[name] for name in ("created_at", "updated_at")}
+        state = {"state": "archived"} if archived else {}
+        yield Memory(place, {**fields, **dated, **state})
 
 
 def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(row.get("id"), str):
-        raise ValueError("not a memory of mem0: it has no id")
-    own = row.get("metadata") or {}
+    own = row.get("metadata") or row.get("metadata_") or {}
     if not isinstance(own, dict):
         raise ValueError("metadata is not an object")
-    expires = moment(row.get("expiration_date"))  # the last day on which it holds
     return {
-        "content": row.get("memory", row.get("data")),
+        "content": next((row[name] for name in _TEXT if name in row), None),
         "namespace": next(
             (f"{above}/{segment(str(row[name]))}" for name, above in _OWNERS if row.get(name)), None
         ),
         "thread": row.get("run_id"),
         "author": row.get("actor_id") or row.get("role"),
         "tags": row.get("categories") or (),
-        "occurred_at": moment(row.get("created_at")),
-        "expires_at": None if expires is None else expires + _DAY,
         "source": name_of("mem0", row["id"]),
         "metadata": noted("mem0", own, {name: row.get(name) for name in _MORE}),
     }
@@ -85,15 +102,17 @@ def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _version(
     place: str, row: Mapping[str, Any], latest: dict[object, tuple[str, ...]]
-) -> Iterator[Item]:
+) -> Iterator[Found]:
     """Yield a version of a memory; the version supersedes the *latest* version."""
-    changed = row.get("event") != "ADD" and row.get("updated_at")
+    times, unread = read_times(place, row, "created_at", "updated_at")
+    yield from unread
+    changed_at = None if row.get("event") == "ADD" else times["updated_at"]
     id = row["memory_id"]
     name = name_of("mem0", str(id), str(row.get("id")))
     fields = {
         "content": row["new_memory"],
         "author": row.get("actor_id") or row.get("role"),
-        "occurred_at": moment(changed or row.get("created_at")),
+        "occurred_at": times["created_at"] if changed_at is None else changed_at,
         "source": name,
         "metadata": {"mem0": {"memory_id": id}},
     }

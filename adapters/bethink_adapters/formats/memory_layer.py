@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from bethink.adapting import PastChange
 
-from .base import DatedLink, Found, Memory, name_of, noted, own_namespace, read_each
+from .base import DatedLink, Found, Memory, name_of, noted, own_namespace, read_each, read_times
 from .sqlite import columns, from_json, opened, rows
-from .times import moment
 
 _NEEDED: Final = ("id", "content")
 _MORE: Final = ("worked", "failed", "evidence_at", "scope", "source")
@@ -78,7 +77,9 @@ class _About:
     def memory(self, place: str, row: Mapping[str, Any]) -> Iterator[Found]:
         """Yield the memory in a *row*."""
         id, old, project = row["id"], row.get("supersedes"), row.get("project")
-        created_at, updated_at = moment(row.get("created_at")), moment(row.get("updated_at"))
+        times, unread = read_times(place, row, "created_at", "updated_at", "evidence_at")
+        yield from unread
+        created_at, updated_at = times["created_at"], times["updated_at"]
         score = row.get("outcome_score") or 0.0
         ended = self._ended(row, updated_at or created_at or 0.0)
         lowest = max(score, _LOWEST_OUTCOME) if isinstance(score, float) else score
@@ -105,7 +106,7 @@ class _About:
         }
         changes = [ended] if ended else []
         if score:
-            earned_at = moment(row.get("evidence_at")) or updated_at or created_at or 0.0
+            earned_at = times["evidence_at"] or updated_at or created_at or 0.0
             changes.append(PastChange(earned_at, "outcome", {"outcome": lowest}))
         changes.sort(key=attrgetter("at"))
         if created_at is not None:
@@ -115,9 +116,10 @@ class _About:
     def _ended(self, row: Mapping[str, Any], updated_at: float) -> PastChange | None:
         """Return the change by which a memory was superseded or archived, if any."""
         if row["id"] in self._successors:
-            by, at = self._successors[row["id"]]
+            by, told = self._successors[row["id"]]
+            times, _ = read_times("", {"at": told}, "at")  # listed with the successor
             gone = {"state": "superseded", "superseded_by": _name(by)}
-            return PastChange(moment(at) or updated_at, "supersede", gone)
+            return PastChange(times["at"] or updated_at, "supersede", gone)
         if row.get("archived"):
             return PastChange(updated_at, "archive", {"state": "archived"})
         return None
@@ -133,8 +135,9 @@ def _rows_of(
 
 def _link(place: str, row: Mapping[str, Any]) -> Iterator[Found]:
     ends = _name(row["source_id"]), _name(row["target_id"])
-    at = moment(row.get("created_at"))
-    yield DatedLink(place, *ends, str(row["relation_type"]), 0.0 if at is None else at)
+    times, unread = read_times(place, row, "created_at")
+    yield from unread
+    yield DatedLink(place, *ends, str(row["relation_type"]), times["created_at"] or 0.0)
 
 
 def _name(id: object) -> str:

@@ -11,7 +11,17 @@ from typing import Any, Final
 
 from bethink.adapting import PastChange
 
-from .base import Found, Memory, Moment, Skipped, name_of, noted, own_namespace, read_each
+from .base import (
+    Found,
+    Memory,
+    Moment,
+    Skipped,
+    name_of,
+    noted,
+    own_namespace,
+    read_each,
+    read_times,
+)
 from .sqlite import columns, from_json, opened, rows
 from .times import moment
 
@@ -106,11 +116,11 @@ class _Journal:
 def _memory(place: str, row: Mapping[str, Any], journal: _Journal) -> Iterator[Found]:
     id, past = str(row["id"]), journal.changes.pop(str(row["id"]), [])
     own = from_json("metadata", row.get("metadata"), dict)
-    usefulness, created_at = row.get("usefulness") or 0.0, moment(row["created_at"])
-    seen = {
-        "access_count": row.get("access_count") or 0,
-        "last_accessed_at": moment(row.get("last_accessed_at")),
-    }
+    times, unread = read_times(place, row, "created_at", "last_accessed_at")
+    yield from unread
+    created_at, accessed_at = times["created_at"], times["last_accessed_at"]
+    usefulness = row.get("usefulness") or 0.0
+    seen = {"access_count": row.get("access_count") or 0, "last_accessed_at": accessed_at}
     fields = {
         **_about(id, str(row["namespace"]), own, {"usefulness": usefulness}),
         **seen,
@@ -121,8 +131,8 @@ def _memory(place: str, row: Mapping[str, Any], journal: _Journal) -> Iterator[F
     }
     if created_at is not None and (not past or past[0].action != "store"):  # before remembrane 0.2
         past.insert(0, PastChange(created_at, "store", {}))
-    if seen["last_accessed_at"] is not None and past:
-        at = max(seen["last_accessed_at"], past[0].at)  # a merged memory was accessed elsewhere
+    if accessed_at is not None and past:
+        at = max(accessed_at, past[0].at)  # a merged memory was accessed elsewhere
         past.append(PastChange(at, "access", seen))
         past.sort(key=attrgetter("at"))
     yield Memory(place, fields, tuple(past))

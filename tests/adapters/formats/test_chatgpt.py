@@ -168,6 +168,28 @@ def test_blank_parts_are_left_out(tmp_path: Path, store: MemoryStore) -> None:
     assert report.skipped == ()
 
 
+@pytest.mark.parametrize(
+    ("written_as", "read_as"),
+    [
+        (
+            "It rained.\ue200cite\ue202turn0search2\ue202turn0news1\ue201 Then not.",
+            "It rained. Then not.",
+        ),
+        ('In \ue200entity\ue202["city","Graz",0]\ue201 it rained.', "In Graz it rained."),
+        ('\ue200entity\ue202["city"]\ue201Rain.\ue200entity\ue202{broken\ue201', "Rain."),
+        ("An \ue200 alone", "An \ue200 alone"),
+    ],
+)  # fmt: skip
+def test_marks_for_programs_are_read_as_people_see_them(
+    tmp_path: Path, store: MemoryStore, written_as: str, read_as: str
+) -> None:
+    said = [node("u1", "r", written_as), node("u2", "u1", "\ue200cite\ue202turn0\ue201")]
+    told = node("u3", "u2", {"content_type": "text", "text": "not in parts"})
+    report = import_from(store, read_chatgpt(written(tmp_path, talk(ROOT, *said, told))))
+    assert contents(store) == [read_as, "not in parts"]
+    assert report.skipped == ()
+
+
 def test_why_a_conversation_cannot_be_read_is_told(tmp_path: Path, store: MemoryStore) -> None:
     report = import_from(store, read_chatgpt(written(tmp_path, {})))
     reason = "not a conversation of ChatGPT: it has no mapping"

@@ -84,7 +84,7 @@ def test_bad_conversations_and_messages_are_listed(tmp_path: Path, store: Memory
     broken = message("u1", "When?", created_at="soon")
     path = written(tmp_path, *bad, talk("?", broken, message("u2", "Which?")))
     report = import_from(store, read_claude(path))
-    assert contents(store) == ["Which?"]
+    assert contents(store) == ["When?", "Which?"]  # kept, though without a time
     assert [each.place for each in report.skipped] == [
         *["item 1", "item 2", "item 3"],
         "item 4, message u1",

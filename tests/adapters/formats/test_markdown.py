@@ -357,6 +357,29 @@ def test_notes_of_others_are_memories_named_by_their_place(store: MemoryStore, v
     assert import_from(store, read_markdown(vault)).known == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "properties", "at"),
+    [
+        ("a", "created: 20240430", 1714435200.0),
+        ("a", "date: 30 April 2024", 1714435200.0),
+        ("a", "date created: 2024/04/30", 1714435200.0),
+        ("2024-04-30 Standup", "rating: 5", 1714435200.0),
+        ("a", "date: someday\ncreated: 2024-04-30", 1714435200.0),
+        ("2024-04-30", "date: 2024-05-01", 1714521600.0),
+        ("a", "created: 2024", None),
+        ("a", "date: 04/05/2024", None),
+    ],
+)
+def test_a_date_is_found_where_notes_have_dates_or_there_is_none(
+    vault: Path, store: MemoryStore, name: str, properties: str, at: float | None
+) -> None:
+    vault.mkdir(exist_ok=True)
+    (vault / f"{name}.md").write_text(f"---\n{properties}\n---\nStandup is at 9:30")
+    import_from(store, read_markdown(vault))
+    (record,) = store.all(namespace=EVERYWHERE)
+    assert record.occurred_at == (record.created_at if at is None else at)
+
+
 def test_an_id_in_a_note_of_others_is_metadata(store: MemoryStore, vault: Path) -> None:
     (vault / "W").mkdir(parents=True)
     (vault / "W" / "a.md").write_text("---\nid: n1\nproject: Ferry\ncreated: 2023-05-01\n---\nAnn")

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -62,6 +63,54 @@ def test_a_memory_in_other_words_is_read_as_well(path: Path, store: MemoryStore)
     assert (told["attributed_to"], told["updated_at"]) == ("Bob", "2024-07-02")
 
 
+def test_times_are_kept_and_what_changed_since_changes_here(path: Path, store: MemoryStore) -> None:
+    path.write_text(json.dumps([ROW]))
+    import_from(store, read_mem0(path))
+    row = {**ROW, "memory": "Ann is a vegan", "updated_at": "2024-07-02T12:00:00Z"}
+    path.write_text(json.dumps([row]))
+    report = import_from(store, read_mem0(path))
+    assert (report.imported, report.known, report.changed) == (0, 1, 1)
+    (record,) = store.all(namespace=EVERYWHERE)
+    assert (record.content, record.created_at) == ("Ann is a vegan", 1719860400.0)
+    assert record.updated_at == 1719921600.0
+    (before,) = store.as_of(1719860400.0).all(namespace=EVERYWHERE)
+    assert before.content == "Ann is a vegetarian"
+
+
+OPEN = {"id": "o1", "content": "likes tea", "created_at": 1719860400, "metadata_": {"a": 1},
+        "app_name": "chat", "categories": ["food"]}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["items", "memories"])
+def test_pages_and_backups_of_openmemory_are_read(
+    tmp_path: Path, store: MemoryStore, name: str
+) -> None:
+    rows = [
+        OPEN,
+        {**OPEN, "id": "o2", "state": "archived"},
+        {**OPEN, "id": "o3", "state": "deleted"},
+    ]
+    text, path = json.dumps({name: rows, "total": 3}), tmp_path / "file"
+    if name == "items":
+        path.write_text(text)
+    else:
+        with ZipFile(path, "w") as archive:
+            archive.writestr("memories.json", text)
+    report = import_from(store, read_mem0(path))
+    assert (report.imported, [each.reason for each in report.skipped]) == (
+        2,
+        ["deleted by its user"],
+    )
+    (record,) = store.all()
+    assert (record.content, record.tags, record.occurred_at) == (
+        "likes tea",
+        ("food",),
+        1719860400.0,
+    )
+    assert record.metadata == {"mem0": {"app_name": "chat"}, "a": 1}
+    assert len(store.all(state="archived")) == 1
+
+
 @pytest.mark.parametrize("form", ["list", "answer", "answers", "lines"])
 def test_every_form_of_the_export_is_read(path: Path, store: MemoryStore, form: str) -> None:
     rows = [{**ROW, "id": str(number), "memory": f"fact {number}"} for number in range(4)]
@@ -111,7 +160,7 @@ def test_bad_rows_are_listed(path: Path, store: MemoryStore) -> None:
     ]
     path.write_text("\n".join([*map(json.dumps, bad), "{broken", json.dumps(ROW)]))
     report = import_from(store, read_mem0(path))
-    assert report.imported == 1
+    assert report.imported == 2  # a memory without a time that can be read is kept
     reasons = {each.place: each.reason for each in report.skipped}
     assert sorted(reasons) == [f"line {n}" for n in range(1, 8)]
     assert [reasons[f"line {n}"] for n in range(1, 4)] == [

@@ -209,7 +209,7 @@ def test_bad_rows_are_listed_and_the_others_imported(path: Path, store: MemorySt
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE memories SET content = CAST(x'ff' AS TEXT) WHERE id = '2'")
     report = import_from(store, read_remembrane(path))
-    assert [record.source for record in store.all()] == ["remembrane:8"]
+    assert {record.source for record in store.all()} == {"remembrane:7", "remembrane:8"}
     assert sorted(each.place for each in report.skipped) == [
         f"row {n}" for n in (1, 2, 3, 4, 5, 6, 8)
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +33,10 @@ _FIELDS: Final = (
 )
 _OWN: Final = ("id", "source", *_FIELDS)
 _TIMES: Final = ("occurred_at", "expires_at")
+_DATES: Final = ("date", "created", "created_at", "date created", "date_created", "created time")
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_EARLIEST: Final = 1e8
+"""A lower number in a note is no time in seconds, but a year or a count."""
 _EXPORTED: Final = frozenset(("id", "namespace", "created_at"))
 _TOLD: Final = ("aliases", "created_at", "updated_at", "supersedes", "superseded_by")
 _LARGEST: Final = 4 * MAX_CONTENT + (1 << 20)
@@ -172,7 +177,7 @@ def _of_others(place: str, properties: Mapping[str, Any]) -> dict[str, Any]:
                 more[name] = value
     return {
         "namespace": "/".join(map(own_namespace, folders)),
-        "occurred_at": _date(properties),
+        "occurred_at": _date(title, properties),
         **fields,
         "source": name_of("markdown", *place.split("/")),
         "metadata": more | fields.get("metadata", {}),
@@ -188,8 +193,12 @@ def _read_as(name: str, value: Any) -> Any:
     return value
 
 
-def _date(properties: Mapping[str, Any]) -> float | None:
-    try:
-        return moment(properties.get("date") or properties.get("created"))
-    except ValueError:
-        return None
+def _date(title: str, properties: Mapping[str, Any]) -> float | None:
+    """Return the first date that a property or the begin of the *title* tells, if any."""
+    day = _DAY.match(title)
+    for told in (*(properties.get(name) for name in _DATES), day and day[0]):
+        with suppress(ValueError):
+            at = moment(told)
+            if at is not None and (isinstance(told, str) or at >= _EARLIEST):
+                return at
+    return None

@@ -95,7 +95,7 @@ def foreign_record(
     ``created_at`` the record was created by the first change, without *past* now.
     """
     known = {name: value for name, value in given.items() if value is not None or name == "value"}
-    born = known.get("created_at", past[0].at if past else store._engine.clock())
+    born = known.get("created_at", past[0].at if past else _undated(store, given.get("id")))
     times = dict.fromkeys(("created_at", "occurred_at", "updated_at"), born)
     last = _checked(store, record_of({"content": "", **times, **known}))
     versions: list[_Version] = []
@@ -116,6 +116,12 @@ def foreign_record(
     else:
         versions.append(_Version(last.updated_at, "import", last))
     return tuple(versions)
+
+
+def _undated(store: Memories, id: object) -> float:
+    """Return the time of a record without any: now, or the time when the record came here."""
+    found = store._engine.backend.get([checks.identifier("id", id)])
+    return next((record.created_at for record in found.values()), store._engine.clock())
 
 
 def _known_fields(given: Mapping[str, Any]) -> dict[str, Any]:
