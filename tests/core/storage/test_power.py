@@ -176,7 +176,7 @@ def check(folder: Path, image: Image, kind: Kind, steps: list[Step], copies: Pat
             assert image.files.get(name) == (copies / name).read_bytes(), f"{name} is lost"
         assert_erased(done, image.files)
         recovered(folder, image, kind, [done, *under_way])
-    except (AssertionError, StorageError) as error:
+    except Exception as error:
         error.add_note(image.told)
         raise
 
