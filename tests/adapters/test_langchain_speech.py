@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -259,6 +260,59 @@ def test_an_edited_question_and_an_answer_made_anew_supersede(
     (question, _) = store.all()
     told = [each.content for each in store.audit(str(question.key))]
     assert told == ["My locker code is 1111.", "My locker code is 2222."]
+
+
+def talked(store: MemoryStore) -> tuple[Any, dict[int, Any]]:
+    """Return an agent after two turns, and the configs of checkpoints by number of messages."""
+    agent: Any = create_agent(
+        Model(replies=["One.", "Two.", "Three.", "Four."]),
+        middleware=[MemoryMiddleware(store, namespace="default")],
+        checkpointer=InMemorySaver(),
+    )
+    for text in ("My name is Ann.", "My code is 1111."):
+        agent.invoke(asked(text), CONFIG)
+    states = agent.get_state_history(CONFIG)
+    return agent, {len(each.values.get("messages", ())): each.config for each in states}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("length", "text", "left"),
+    [
+        (0, "My name is Eve.", ["My code is 1111.", "Two."]),
+        (2, "My code is 2222.", ["My name is Ann.", "One."]),
+    ],
+)
+def test_a_question_in_a_new_branch_supersedes(
+    store: MemoryStore, call: str, length: int, text: str, left: list[str]
+) -> None:
+    agent, configs = talked(store)
+    CALLS[call](agent, asked(text), configs[length])
+    assert sorted(contents(store)) == sorted([*left, text, "Three."])
+    answering = next(each for each in agent.get_state_history(CONFIG) if each.next == ("model",))
+    CALLS[call](agent, None, answering.config)
+    assert sorted(contents(store)) == sorted([*left, text, "Four."])
+
+
+def test_a_question_after_the_last_checkpoint_is_new(store: MemoryStore) -> None:
+    agent, configs = talked(store)
+    agent.invoke(asked("I like jazz."), configs[4])
+    assert len(contents(store)) == 6
+
+
+def test_parallel_questions_of_a_thread_are_all_kept(store: MemoryStore) -> None:
+    agent: Any = create_agent(
+        Model(replies=["Noted."]),
+        middleware=[MemoryMiddleware(store, namespace="default")],
+        checkpointer=InMemorySaver(),
+    )
+    agent.invoke(asked("Hello."), CONFIG)
+
+    async def ask() -> None:
+        await asyncio.gather(*(agent.ainvoke(asked(f"Fact {n}."), CONFIG) for n in range(5)))
+
+    asyncio.run(ask())
+    assert {f"Fact {n}." for n in range(5)} <= set(contents(store))
 
 
 def test_a_text_said_again_is_the_newest_memory(store: MemoryStore) -> None:

@@ -28,23 +28,15 @@ from typing import (
 )
 
 from bethink import MemoryStore
-from bethink.adapting import (
-    TokenCounter,
-    Turn,
-    add_turns,
-    check_namespace,
-    finish_in_thread,
-    one_of,
-    turn_key,
-)
+from bethink.adapting import TokenCounter, check_namespace, finish_in_thread, one_of
 
 from ..shared.extras import needs
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.subclassing import on_base
-from ..shared.turns import thread_name
 from .messages import plain_text
-from .speech import is_shown, last_turn, to_turns
+from .speech import is_shown, last_turn, preceding
 from .tools import memory_tools
+from .turns import store_turns
 
 if TYPE_CHECKING:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest
@@ -68,9 +60,9 @@ class MemoryMiddleware(_Base):
     *inject_as* "user" the block stands in front of the last human message, with "system" at the end
     of the system message. With *remember* the words of users and models are stored, without the
     framework's notices; of a run that failed once the model had read the question, the user's
-    words. An edited question, and a new answer to
-    a question, supersede the earlier memory. With *offer_tools* the model may search and write.
-    Two memories of an agent need different *name*s.
+    words. An edited question, a question asked anew at an earlier checkpoint, and a new answer
+    supersede the earlier memory. With *offer_tools* the model may search and write. Two memories of
+    an agent need different *name*s.
 
     A store that fails is logged, and the run goes on without memories.
     """
@@ -120,7 +112,7 @@ class MemoryMiddleware(_Base):
 
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
         """Recall for the last human message."""
-        given = [each.id for each in state["messages"] if each.type == "human" and each.id]
+        given = preceding(state["messages"])
         return {self._slot: self._recalled(state, runtime), self._given: given}
 
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
@@ -153,7 +145,7 @@ class MemoryMiddleware(_Base):
         said = last_turn(state["messages"], state.get(self._given) or ())
         if not any(each.type == "human" for each in said):  # a summary took the question away
             said = [*(state.get(self._asked) or ()), *said]
-        self._store(said, runtime)
+        self._store(said, state["messages"], state, runtime)
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         """Do the same as ``after_agent``."""
@@ -167,15 +159,19 @@ class MemoryMiddleware(_Base):
         """Store the question as soon as the model reads the question: the run may fail."""
         state: Any = request.state
         if state.get(self._asked) is None:
-            self._store(self._questions(request.messages, state), request.runtime)
+            asked = self._questions(request.messages, state)
+            self._store(asked, request.messages, state, request.runtime)
 
-    def _store(self, said: Sequence[AnyMessage], runtime: Any) -> None:
-        """Store the words *said*; known turns are not stored again."""
+    def _store(
+        self, said: Sequence[AnyMessage], messages: Sequence[AnyMessage], state: Any, runtime: Any
+    ) -> None:
+        """Store the words *said*, a part of *messages*; known turns are not stored again."""
         if not self.remember or not said:
             return
-        namespace, thread = _resolved(self.namespace, runtime), thread_name(_thread())
+        namespace = _resolved(self.namespace, runtime)
+        after = state.get(self._given) or preceding(messages)
         try:
-            _add(self.store, to_turns(said), namespace, thread)
+            store_turns(self.store, said, after, namespace)
         except Exception:
             _logger.exception("%s could not store what was said; the run goes on", self.name)
 
@@ -209,34 +205,12 @@ def _state(recalled: str, asked: str, given: str) -> type:
 
     text = NotRequired[Annotated[str, PrivateStateAttr, UntrackedValue]]
     turns = NotRequired[Annotated[list[Any], PrivateStateAttr, UntrackedValue]]
-    return TypedDict("MemoryState", {recalled: text, asked: turns, given: turns})  # type: ignore[operator, no-any-return]
-
-
-def _add(store: MemoryStore, turns: Sequence[Turn], namespace: str, thread: str | None) -> None:
-    """Store *turns*; the answers to a question that was forgotten or erased stay away, too."""
-    questions = [each for each in turns if not each.is_answer]
-    id = questions[-1].id if 0 < len(questions) < len(turns) else None
-    key = None if id is None else turn_key(thread, id)
-    if key and store.get(namespace=namespace, key=key) is None:
-        add_turns(store, questions, namespace=namespace, thread=thread)
-        if store.get(namespace=namespace, key=key) is None:
-            return
-    add_turns(store, turns, namespace=namespace, thread=thread)
+    ids = NotRequired[Annotated[dict[str, str], PrivateStateAttr, UntrackedValue]]
+    return TypedDict("MemoryState", {recalled: text, asked: turns, given: ids})  # type: ignore[operator, no-any-return]
 
 
 def _resolved(namespace: Namespace, runtime: Any) -> str:
     return check_namespace(namespace(runtime)) if callable(namespace) else namespace
-
-
-def _thread() -> str | None:
-    """Return the id of the run's thread, None without a thread."""
-    from langgraph.config import get_config
-
-    try:
-        thread = get_config().get("configurable", {}).get("thread_id")
-    except RuntimeError:  # called outside of a run
-        return None
-    return None if thread is None else str(thread)
 
 
 def _with_block(messages: Sequence[AnyMessage], block: str) -> list[AnyMessage]:

@@ -11,9 +11,6 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from bethink.adapting import Turn
-
-from ..shared.turns import turn
 from .messages import plain_text
 
 if TYPE_CHECKING:
@@ -52,15 +49,14 @@ def last_turn(messages: Sequence[AnyMessage], given: Collection[str] = ()) -> li
     return [each for before, each in pairs if not _is_sent_again(before, each)]
 
 
-def to_turns(messages: Sequence[AnyMessage]) -> list[Turn]:
-    """Return *messages* as turns; each AI message after a human message is an answer."""
-    asked, turns = False, list[Turn]()
-    for each in messages:
-        is_answer = asked and each.type == "ai"
-        asked = asked or each.type == "human"
-        author = str(each.name or each.type)
-        turns.append(turn(plain_text(each.content), author, each.id, is_answer=is_answer))
-    return turns
+def preceding(messages: Sequence[AnyMessage]) -> dict[str, str]:
+    """Return, by the id of each human message, the id of the message before; "" without an id."""
+    pairs = zip([None, *messages], messages, strict=False)
+    return {
+        each.id: (before.id or "") if before is not None else ""
+        for before, each in pairs
+        if each.type == "human" and each.id
+    }
 
 
 def _was_given(message: AnyMessage, given: Collection[str]) -> bool:
