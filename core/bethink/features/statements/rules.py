@@ -89,9 +89,8 @@ def _find_all(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
             continue
         pair = _Pair(x, y, a, b, common)
         found = _apply_rules(pair, valued)
-        # Both may hold, each at its time, unless the time itself is in conflict.
-        timed = valued and not _DATED.issuperset(f[1] for f in found) and _times_differ(pair)
-        if timed or _numbered_apart(x, y) or _subjects_exchanged(x, y):
+        # Both may hold, each at its time or of its subject.
+        if found and (_times_tell(pair, found) or _numbered_apart(x, y) or _subjects_tell(x, y)):
             found = [("possible", signal, measure) for _, signal, measure in found]
         findings += found
     return findings
@@ -99,7 +98,8 @@ def _find_all(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
 
 def _details(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
     """Find what differs in texts of equal words: ">= 2" and "<= 2", "all pass" and "some pass"."""
-    if a.figures != b.figures or _main_words(a) != _main_words(b):
+    further = abs(len(a.words) - len(b.words))
+    if a.figures != b.figures or further > MAX_REPLACED or _main_words(a) != _main_words(b):
         return []
     found = [_sign(a, b)]
     if not all(any(s.vague for s in each.statements) for each in (a, b)):
@@ -142,8 +142,13 @@ def _apply_rules(pair: _Pair, valued: bool) -> list[Finding]:
     return [*found, *_values(pair)] if valued else found
 
 
-def _times_differ(pair: _Pair) -> bool:
-    """Return whether the statements are about different times, such as January and June."""
+def _times_tell(pair: _Pair, found: list[Finding]) -> bool:
+    """Return whether the statements are about different times, such as January and June.
+
+    A time that is itself in conflict tells nothing.
+    """
+    if _DATED.issuperset(signal for _, signal, _ in found):
+        return False
     x, y = _times(pair.x), _times(pair.y)
     return any(x[kind].isdisjoint(y[kind]) for kind in x.keys() & y.keys())
 
@@ -180,7 +185,7 @@ def _numbered_apart(x: Statement, y: Statement) -> bool:
     return x.bag - {x.number} != y.bag - {y.number} or one != other
 
 
-def _subjects_exchanged(x: Statement, y: Statement) -> bool:
+def _subjects_tell(x: Statement, y: Statement) -> bool:
     """Return whether the subjects differ in a word of each: "host alpha has", "host beta has"."""
     return bool(x.subject & y.subject and x.subject - y.bag and y.subject - x.bag)
 

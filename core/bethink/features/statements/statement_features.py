@@ -54,8 +54,9 @@ _ENDS = lazy_pattern(
 _ADDRESS = lazy_pattern(r"[^\W_][\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+")
 # "us-east-1", "node_04", "v1.2"; not "one-way".
 _IDENTIFIER: Final = r"(?<![\w.-])(?=[\w.-]{1,64}\d)[^\W\d_][^\W_]*(?:[-._][^\W_]+)+"
+# Most tokens are plain words, so the pattern tries plain words first.
 _TOKENS = lazy_pattern(
-    rf"{_ADDRESS.pattern}|{_IDENTIFIER}|(?:(?<![^\s(])-)?\d+(?:[.,:]\d+)*"
+    rf"[^\W\d_]+(?![\w'.@+-])|{_ADDRESS.pattern}|{_IDENTIFIER}|(?:(?<![^\s(])-)?\d+(?:[.,:]\d+)*"
     r"|[^\W\d_]+(?:'[^\W\d_]+)*|[%$\u20ac\u00a3\u00a5]"
 )
 _MILLION = lazy_pattern(r"(?<=\d) ?M\b")
@@ -160,8 +161,7 @@ class StatementFeatures:
     ``words`` are the content terms in order, ``figures`` the numbers and dates; ``turns`` are
     little words that turn a sentence around ("into", "off"), ``roles`` the prepositions before each
     word ("from", "to"); ``denials`` counts denials, in idioms, too ("I don't know"); ``personal``:
-    about the speaker. ``signs`` are signs, numbers with sign and unit, and single letters, sorted,
-    and names that are others in other letters; ``emoji`` are those after the text.
+    about the speaker. ``text`` has straight quotes, and no ``emoji`` at the end.
     """
 
     statements: tuple[Statement, ...]
@@ -175,9 +175,14 @@ class StatementFeatures:
     denials: int
     passive: bool
     personal: bool
-    signs: tuple[str, ...]
     quantifiers: frozenset[str]
+    text: str
     emoji: str
+
+    @property
+    def signs(self) -> tuple[str, ...]:
+        """The signs, numbers with sign and unit, single letters and exact names, sorted."""
+        return _find_signs(self.text)
 
 
 def extract_features(text: str) -> StatementFeatures:
@@ -193,10 +198,8 @@ def extract_features(text: str) -> StatementFeatures:
     # Denials in idioms still count: without "I don't know" the text says something else.
     whole = tokens if stating == folded else _tokens(_rewrite_phrases(folded))
     figures = tuple(filter(None, map(_figure, tokens)))
-    plain = map(str.casefold, _SIGNS.findall(_THOUSANDS.sub("", told)))
-    signs = tuple(sorted((*plain, *EXACT_NAMES.findall(told))))
     bag = _union([s.bag for s in statements])
-    if not bag and set(signs) > set(figures):  # ">= 2" has no word but is about 2
+    if not bag and set(_find_signs(told)) > set(figures):  # ">= 2" has no word but is about 2
         bag = _set(figures)
     return StatementFeatures(
         statements=statements,
@@ -211,10 +214,16 @@ def extract_features(text: str) -> StatementFeatures:
         denials=sum(token in lex.DENIALS for token in whole),
         passive="by" in tokens,
         personal=not lex.FIRST_PERSON.isdisjoint(tokens),
-        signs=signs,
         quantifiers=_set(lex.QUANTIFIERS.intersection(tokens)),
+        text=told,
         emoji=emoji,
     )
+
+
+@lru_cache(maxsize=1024)
+def _find_signs(text: str) -> tuple[str, ...]:
+    signs = map(str.casefold, _SIGNS.findall(_THOUSANDS.sub("", text)))
+    return tuple(sorted((*signs, *EXACT_NAMES.findall(text))))
 
 
 def straighten_quotes(text: str) -> str:
@@ -480,6 +489,8 @@ def _per(tokens: list[str], i: int) -> str:
 def _parse_value(tokens: list[str], i: int) -> _Reading | None:
     """Return kind, amount, number and unit of the value at a place; see ``Value``."""
     token = lex.NUMBERS.get(tokens[i], tokens[i])
+    if token.isalpha() and token not in lex.WEEKDAYS and token not in lex.MONTHS:
+        return None
     if token in lex.WEEKDAYS:
         return _date("weekday", lex.WEEKDAYS[token])
     before, (after, then) = tokens[i - 1] if i else "", (*tokens[i + 1 : i + 3], "", "")[:2]
