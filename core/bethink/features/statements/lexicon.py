@@ -159,6 +159,7 @@ HOURS = word_set("am pm oclock")
 ORDINALS = word_set("st nd rd th of the")
 
 DETERMINERS = word_set("the my our")
+ORDINAL_ENDINGS = word_set("st nd rd th")
 FIRST_PERSON = word_set("i my me mine we our us im ive id")
 SUBJECTS = FIRST_PERSON | word_set("user users")
 """Words for the subject of a memory, such as the user, that say nothing about the statement."""
@@ -196,13 +197,16 @@ _UNITS = """
     duration 31536000 year; size 1e3 kb kilobyte; size 1e6 mb megabyte; size 1e9 gb gigabyte;
     size 1e12 tb terabyte; length .001 mm millimeter; length .01 cm centimeter; length 1 m meter;
     length 1000 km kilometer; length 1609.344 mile; weight .001 mg milligram; weight 1 g gram;
-    weight 1000 kg kilogram; weight 453.59237 lb lbs pound
+    weight 1000 kg kilogram; weight 453.59237 lb lbs pound; length .0254 inch inches;
+    length .3048 foot feet; volume .001 ml milliliter; volume 1 l liter; volume 3.785411784 gallon;
+    rate 1e3 kbps; rate 1e6 mbps; rate 1e9 gbps; voltage 1 v volt; voltage 1e3 kv kilovolt;
+    power 1 w watt; power 1e3 kw kilowatt
 """
 UNITS = {
     form: (kind, float(size))
     for kind, size, *names in map(str.split, _UNITS.split(";"))
     for name in names
-    for word in {name, name.replace("meter", "metre")}
+    for word in {name, name.replace("meter", "metre").replace("liter", "litre")}
     for form in ((word, word + "s") if len(word) > 2 else (word,))
 }
 """The kind of value that a number with the unit is, and the size of the unit, by unit."""

@@ -358,12 +358,13 @@ def _leading_number(tokens: Sequence[str], terms: Sequence[str]) -> str:
 
     "Ann owns 2" has none, but nobody can tell "Ann sold 2" from "version 2".
     """
-    for i, token in enumerate(tokens[:4]):
+    start = int(tokens[0] in lex.DETERMINERS or tokens[0] in lex.ROLES)
+    for i, token in enumerate(tokens[start:4], start):
         if _is_number(token) or (len(token) == 1 and token != "i") or _is_identifier(token):
-            if not i or not terms[i - 1] or tokens[i - 1].endswith("s") or not all(terms[1:i]):
-                return ""
-            known = terms[0] or tokens[0] in lex.DETERMINERS
-            return (_figure(token) or token) if known else ""
+            named = i > start and not tokens[i - 1].endswith("s")
+            ordinal = not lex.ORDINAL_ENDINGS.isdisjoint(tokens[i + 1 : i + 2])
+            tells = (named or ordinal) and all(terms[start:i])
+            return (_figure(token) or token) if tells else ""
     return ""
 
 
