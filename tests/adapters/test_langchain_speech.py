@@ -15,6 +15,7 @@ from langchain.agents.middleware import AgentMiddleware, PIIMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from bethink import MemoryStore
 from bethink_adapters.langchain import MemoryMiddleware
@@ -292,6 +293,21 @@ def test_a_question_in_a_new_branch_supersedes(
     answering = next(each for each in agent.get_state_history(CONFIG) if each.next == ("model",))
     CALLS[call](agent, None, answering.config)
     assert sorted(contents(store)) == sorted([*left, text, "Four."])
+
+
+def test_a_branch_that_was_interrupted_stays_one_question(store: MemoryStore) -> None:
+    ask = middleware.HumanInTheLoopMiddleware(interrupt_on={"remember_it": True})
+    agent: Any = create_agent(
+        Model(replies=["One.", calling("remember_it"), "Two."]),
+        [noting],
+        middleware=[MemoryMiddleware(store, namespace="default"), ask],
+        checkpointer=InMemorySaver(),
+    )
+    agent.invoke(asked("My name is Ann."), CONFIG)
+    (*_, first) = agent.get_state_history(CONFIG)
+    agent.invoke(asked("My name is Eve."), first.config)
+    agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), CONFIG)
+    assert sorted(contents(store)) == ["My name is Eve.", "Two."]
 
 
 def test_a_question_after_the_last_checkpoint_is_new(store: MemoryStore) -> None:

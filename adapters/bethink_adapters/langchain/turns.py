@@ -35,14 +35,13 @@ def store_turns(
     name, is_branch = _run()
     thread = thread_name(name)
     turns = to_turns(said, {} if thread is None else after)
-    if is_branch:
-        turns = [_in_place(store, each, namespace, thread) for each in turns]
+    is_answered = any(each.is_answer for each in turns)
+    if is_branch or is_answered:
+        turns = [_in_place(store, each, namespace, thread, is_branch) for each in turns]
     questions = [each for each in turns if not each.is_answer]
-    id = questions[-1].id if 0 < len(questions) < len(turns) else None
-    key = None if id is None else turn_key(thread, id)
-    if key and store.get(namespace=namespace, key=key) is None:
+    if is_answered and not _is_live(store, questions[-1], namespace, thread):
         add_turns(store, questions, namespace=namespace, thread=thread)
-        if store.get(namespace=namespace, key=key) is None:
+        if not _is_live(store, questions[-1], namespace, thread):
             return
     add_turns(store, turns, namespace=namespace, thread=thread)
 
@@ -61,16 +60,25 @@ def to_turns(messages: Sequence[AnyMessage], after: Mapping[str, str]) -> list[T
     return turns
 
 
-def _in_place(store: MemoryStore, turn: Turn, namespace: str, thread: str | None) -> Turn:
-    """Return *turn* with the id of the question to supersede, if the thread has such a question."""
+def _is_live(store: MemoryStore, turn: Turn, namespace: str, thread: str | None) -> bool:
+    """Return whether the turn is a memory; turns without an id are."""
+    return turn.id is None or bool(store.get(namespace=namespace, key=turn_key(thread, turn.id)))
+
+
+def _in_place(
+    store: MemoryStore, turn: Turn, namespace: str, thread: str | None, is_branch: bool
+) -> Turn:
+    """Return an unknown question with the id of the question to supersede, if there is any.
+
+    In a run that is resumed after an interrupt, only the same text is the same question: the run
+    that was interrupted may have begun a branch.
+    """
     told = turn.fields.get("metadata")
-    if told is None or turn.id is None:
-        return turn
-    if store.get(namespace=namespace, key=turn_key(thread, turn.id)) is not None:
+    if told is None or _is_live(store, turn, namespace, thread):
         return turn
     where = {"thread": thread, f"metadata.{_AFTER}": told[_AFTER]}
     found = store.all(namespace=namespace, where=where, order="newest", limit=1)
-    if not found:
+    if not found or not (is_branch or found[0].content == turn.text):
         return turn
     id = found[0].metadata[_MESSAGE]
     return replace(turn, id=id, fields={**turn.fields, "metadata": {**told, _MESSAGE: id}})
