@@ -207,11 +207,8 @@ class KeyedWriter(SQLiteWriter):
         return moved
 
     def _drop(self, name: str) -> None:
-        having = "SELECT row FROM records JOIN named_vectors USING (row) WHERE name = ?"
-        rows = [row for (row,) in self._connection.execute(having, (name,)).fetchall()]
-        selected = f"SELECT {self._auth.columns} FROM records WHERE row = ?"
-        for row in rows:
-            self._auth.to_record(self._connection.execute(selected, (row,)).fetchone())
+        having = "row IN (SELECT row FROM named_vectors WHERE name = ?)"
+        rows = [row for row, _ in self._found(having, name)]
         super()._drop(name)
         self._sign_records(rows)
 
@@ -279,14 +276,10 @@ class KeyedWriter(SQLiteWriter):
     def _sign_vectors(self, row: int, names: Collection[str]) -> None:
         """Sign the vectors of *row* called *names*, and no vectors that an attacker added."""
         for table, columns in (("vectors", EMBEDDED_VECTOR), ("named_vectors", NAMED_VECTOR)):
-            for rowid, *found in self._connection.execute(
-                f"SELECT rowid, {columns} FROM {table} WHERE row = ?", (row,)
-            ).fetchall():
-                if found[1] in names:
-                    self._connection.execute(
-                        f"UPDATE {table} SET code = ? WHERE rowid = ?",
-                        (self._auth.vector(found), rowid),
-                    )
+            selected = f"SELECT rowid, {columns} FROM {table} WHERE row = ?"
+            found = self._connection.execute(selected, (row,)).fetchall()
+            codes = [(self._auth.vector(each), rowid) for rowid, *each in found if each[1] in names]
+            self._connection.executemany(f"UPDATE {table} SET code = ? WHERE rowid = ?", codes)
 
     def _sign_entry(self, columns: Sequence[object], count: int, *, erased: bool) -> None:
         code = self._auth.entry(columns, count, erased=erased)
