@@ -112,7 +112,7 @@ def _repair_dimension(engine: Engine, found: Sequence[Problem]) -> bool:
 def _repair_vectors(engine: Engine, found: Sequence[Problem]) -> bool:
     """Make damaged vectors and saved segments again from texts; return whether any was damaged.
 
-    Without the facts about the embedder, nothing is made.
+    Without the settings of the embedder, nothing is made.
     """
     kinds = {problem.kind for problem in found}
     lost = any(
