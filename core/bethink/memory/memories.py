@@ -253,9 +253,9 @@ class Memories(View):
         "keep" stores both, "raise" raises ``SimilarMemoryError``, and "merge" merges the new memory
         into the live record and returns the live record. The merged record has one more access and
         the fields that ``consolidate`` would give, but keeps the named vectors. *similarity* is the
-        least cosine of similar memories, in [0, 1]: from .6 or so, a text inside a much longer text
-        is similar, too. Memories with a difference that ``consolidate`` keeps apart are never
-        similar.
+        least cosine of similar memories, in [0, 1]; below .92, a text is also similar to a longer
+        text with all the words in a row, as "use tabs" to "always use tabs in Go". Other memories
+        that ``consolidate`` would keep apart are never similar.
         """
         finder = self._duplicate_finder(on_similar, similarity)
         return self._store_items([{**given, "content": content}], {}, finder=finder)[0]

@@ -193,6 +193,11 @@ def test_accesses_that_are_not_written_yet_are_not_lost(store: MemoryStore) -> N
         ("Run the linter", "Always run the linter before a push"),
         ("never commit secrets", "Never commit secrets to git"),
         ("Ann likes green tea", "Ann likes green tea with honey in the morning"),
+        ("use tabs", "We always use tabs in Go"),
+        ("write tests first", "always write tests first for new modules"),
+        ("deploys need approval", "All deploys need approval by Ann"),
+        ("use UTC", "Use UTC for the 3 time columns"),
+        ("Nutzer mag Tee", "Der Nutzer mag Tee am Morgen"),
     ],
 )
 @pytest.mark.parametrize("turned", [False, True])
@@ -202,10 +207,10 @@ def test_a_text_inside_another_is_similar_from_a_lower_threshold(
     first, second = (full, brief) if turned else (brief, full)
     stored = store.store(first)
     with pytest.raises(SimilarMemoryError) as caught:
-        store.store(second, on_similar="raise", similarity=0.6)
+        store.store(second, on_similar="raise", similarity=0.3)
     assert caught.value.id == stored.id
-    assert 0.6 <= caught.value.similarity < 1
-    (merged,) = store.store_many([second], on_similar="merge", similarity=0.6)
+    assert 0.3 <= caught.value.similarity < 1
+    (merged,) = store.store_many([second], on_similar="merge", similarity=0.3)
     assert (merged.id, merged.content) == (stored.id, full)
 
 
@@ -218,6 +223,9 @@ def test_a_text_inside_another_is_similar_from_a_lower_threshold(
         ("The server is down", "The server is always down"),
         ("Ann likes tea", "Bob likes tea"),
         ("Ann likes tea", "Ann might like tea"),
+        ("deploy on Fridays", "we might deploy on Fridays"),
+        ("use tabs", "use tabs unless Ann says otherwise"),
+        ("Tests pass", "Some tests pass"),
     ],
 )
 def test_no_threshold_makes_a_difference_in_fact_similar(

@@ -23,7 +23,7 @@ from ...model.port import EMBEDDED
 from ...model.records import MemoryRecord
 from ..statements import MIN_DUPLICATE_COSINE, ParsedRecord, parse_record
 from .merging import absorb
-from .similarity import DuplicateIndex, are_interchangeable, cosine
+from .similarity import DuplicateIndex, are_interchangeable, cosine, is_within
 
 MAX_CANDIDATES: Final = 256
 """The most candidates of a new record, where many texts of one pattern are close together."""
@@ -83,7 +83,7 @@ class DuplicateSearch:
             shows = kept.id != old and kept.state == "live" and not kept.expired(transaction.now)
             # What a handle of one source says must not change what another source said.
             shows = shows and transaction.source in (None, kept.source)
-            if shows and are_interchangeable(parsed, parse_record(kept), 1.0):
+            if shows and self._are_similar(parsed, parse_record(kept)):
                 return row, kept, similarity
             self._known.forget(kept.id)
         return None
@@ -105,6 +105,10 @@ class DuplicateSearch:
         after = absorb(transaction, row, kept, [parsed.record], vector, counted=counted)
         self.add(parse_record(after), None if after.content == kept.content else vector)
         return after
+
+    def _are_similar(self, a: ParsedRecord, b: ParsedRecord) -> bool:
+        wide = self._least < MIN_DUPLICATE_COSINE
+        return are_interchangeable(a, b, 1.0) or (wide and is_within(a, b))
 
     def _load_candidates(self) -> None:
         """Add the records of the store near any new record."""

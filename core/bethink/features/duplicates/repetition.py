@@ -163,7 +163,7 @@ class _Words:
         return are_duplicates(parse_record(self._memory), parse_record(other._memory), 1.0)
 
 
-def fact_identity(memory: MemoryRecord) -> Hashable:
+def fact_identity(memory: MemoryRecord) -> tuple[Hashable, ...]:
     """Return the fields that two memories must share to be one fact, and the exact names."""
     dated = memory.occurred_at != memory.created_at
     day = memory.occurred_at // 86_400 if dated else None

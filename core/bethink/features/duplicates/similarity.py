@@ -8,6 +8,7 @@ are never compared.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -20,7 +21,7 @@ from ...memory.engine import Engine
 from ...model.arrays import Floats, Positions, Vector
 from ...model.patterns import lazy_pattern
 from ...model.port import EMBEDDED
-from ...text import is_instruction, stem
+from ...text import is_instruction, stem, word_set
 from ..statements import (
     BASE_FORMS,
     DIRECTIONS,
@@ -40,9 +41,15 @@ Similarity: TypeAlias = Callable[[str, str], float]
 _KEPT: Final = 1 << 22  # numbers of vectors: 32 MB
 _AT_ONCE: Final = 512
 _WORDS: Final = lazy_pattern(r"[^\W\d_]+")
+_RUNS: Final = lazy_pattern(r"\w+(?:'\w+)*")
 _APOSTROPHES: Final = lazy_pattern("['\u2019]")
 _A_FEW: Final = lazy_pattern("\\ba (?=few\\b)")  # more than "few"
 _SHORTENED: Final = lazy_pattern("['\u2019](?=(?:m|re|ve|ll)\\b)")
+_STRESS: Final = word_set(
+    "always all every both each i we you our my your they their us should must will this these "
+    "those too"
+)
+"""Modifiers that a text may add without saying anything else."""
 _ANY = ""  # is among the words of every text, so that one without words is found, too
 
 
@@ -57,6 +64,24 @@ def are_interchangeable(a: ParsedRecord, b: ParsedRecord, similarity: float) -> 
         return False
     one, other = _Entry.of(a), _Entry.of(b)
     return one.has_words_of(other) and are_duplicates(a, b, similarity)
+
+
+def is_within(a: ParsedRecord, b: ParsedRecord) -> bool:
+    """Return whether one text stands in the other: "use tabs" in "we always use tabs in Go".
+
+    The longer text may add a value but no denial, doubt or exception.
+    """
+    if _fact(a) != _fact(b) or a.features.denials != b.features.denials:
+        return False
+    shorter, longer = sorted((_word_list(a), _word_list(b)), key=len)
+    if len(shorter) < 2 or f" {' '.join(shorter)} " not in f" {' '.join(longer)} ":
+        return False
+    added = Counter(longer) - Counter(shorter)
+    return (MODIFIERS - _STRESS).isdisjoint(added)
+
+
+def _word_list(parsed: ParsedRecord) -> list[str]:
+    return _RUNS.findall(parsed.features.text.casefold())
 
 
 def _modifiers(text: str, signs: Sequence[str]) -> tuple[str, ...]:
@@ -147,11 +172,14 @@ class DuplicateIndex:
         self._least = least
         self._entries: dict[str, _Entry] = {}
         self._groups: dict[Hashable, _Group] = {}
+        self._facts: dict[Hashable, _Group] = {}
 
     def add(self, parsed: ParsedRecord) -> None:
         """Add a parsed record, or replace the record with an equal id."""
         entry = self._entries[parsed.record.id] = _Entry.of(parsed)
         self._groups.setdefault(_bucket(parsed), _Group()).add(entry)
+        if self._least < MIN_DUPLICATE_COSINE:
+            self._facts.setdefault(_fact(parsed), _Group()).add(entry)
 
     def forget(self, id: str) -> None:
         """Know a record no more."""
@@ -162,19 +190,23 @@ class DuplicateIndex:
 
         An equal text comes first, and among equal similarities the oldest.
         """
-        group = self._groups.get(_bucket(parsed))
-        if group is None:
-            return None
         entry = _Entry.of(parsed)
-        around = (other for other in group.around(entry.words) if self._is_current(other))
-        near = (other.parsed for other in around if entry.has_words_of(other))
-        same = [other for other in near if are_duplicates(parsed, other, 1.0)]
+        near = self._around(self._groups.get(_bucket(parsed)), entry)
+        same = [
+            other.parsed
+            for other in near
+            if entry.has_words_of(other) and are_duplicates(parsed, other.parsed, 1.0)
+        ]
+        within = self._around(self._facts.get(_fact(parsed)), entry)
+        same += [other.parsed for other in within if is_within(parsed, other.parsed)]
         alike = [(other, self._compare_vectors(parsed, other)) for other in same]
         found = (pair for pair in alike if pair[1] >= self._least)
         return min(found, key=partial(_order, parsed.record.content), default=None)
 
-    def _is_current(self, entry: _Entry) -> bool:
-        return self._entries.get(entry.parsed.record.id) is entry
+    def _around(self, group: _Group | None, entry: _Entry) -> Iterator[_Entry]:
+        """Yield the known texts of a group with all words of a text, or with only some."""
+        around = () if group is None else group.around(entry.words)
+        return (other for other in around if self._entries.get(other.parsed.record.id) is other)
 
     def _compare_vectors(self, a: ParsedRecord, b: ParsedRecord) -> float:
         """Return the cosine of two parsed records; of equal texts no vector is asked for."""
@@ -192,6 +224,14 @@ def _bucket(parsed: ParsedRecord) -> Hashable:
         return record.id, object()
     details = features.figures, features.denials, _modifiers(record.content, features.signs)
     return record.namespace, fact_identity(record), *details
+
+
+def _fact(parsed: ParsedRecord) -> Hashable:
+    """Return the fields that two records must share if one text stands in the other."""
+    record = parsed.record
+    if record.thread is not None or not record.content:
+        return record.id, object()
+    return record.namespace, *fact_identity(record)[:4]
 
 
 def _order(content: str, found: tuple[ParsedRecord, float]) -> tuple[bool, float, float, str]:

@@ -221,7 +221,7 @@ _SAID: Final = {
         r"use (?:an? )?(?:factory|decorator|repository|retry|queue|fixture)\w*",
     ),
     "architecture": (
-        r"architectur(?:e|al)",
+        r"architectur(?:es?|al)",
         r"(?:micro)?services? (?:talk|communicate|call|publish|consist)\w*",
         r"consists of",
         r"(?:front|back)[- ]?end (?:talks|calls|is|uses|and)",
@@ -315,7 +315,7 @@ _ASKED: Final = {
         r"examples? of",
     ),
     "architecture": (
-        r"architectur(?:e|al)",
+        r"architectur(?:es?|al)",
         r"(?:system|overall|high-level) (?:design|structure|overview)",
         r"what does the (?:\w+ ){1,3}look like",
         r"how (?:is|are) (?:\w+ ){1,4}(?:organi[sz]ed|structured|laid out|connected|split)",

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Final, Literal, TypeAlias
 
 from . import lexicon as lex
-from .statement_features import Statement, StatementFeatures, Value, opposites
+from .statement_features import EMOJI, Statement, StatementFeatures, Value, opposites
 
 Tier: TypeAlias = Literal["likely", "possible"]
 Signals: TypeAlias = Mapping[str, float | str]
@@ -121,14 +121,16 @@ def _role(a: StatementFeatures, b: StatementFeatures) -> Finding | None:
 
 
 def _sign(a: StatementFeatures, b: StatementFeatures) -> Finding | None:
-    # A text may spell a number, and "$5" as "5 dollars"; and a question tells nothing.
+    # A text may spell a number, and "$5" as "5 dollars".
     spelled = lex.MEASURES if a.amounts == b.amounts else frozenset()
     told, others = (
         Counter(s for s in each.signs if s not in spelled and not (s[0] + s[-1]).isdigit())
         for each in (a, b)
     )
     one, two = " ".join((told - others).elements()), " ".join((others - told).elements())
-    return ("possible", "sign", f"{one} / {two}") if {one, two} - {"", "?"} else None
+    if not (one and two) and EMOJI.sub("", one + two).strip() in ("", "?"):
+        return None  # emoji in one text alone adorn the text
+    return "possible", "sign", f"{one} / {two}"
 
 
 def _main_words(a: StatementFeatures) -> list[str]:

@@ -77,7 +77,7 @@ _QUOTES: Final = str.maketrans(
     | dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
 )
-_EMOJI = lazy_pattern("[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0e\ufe0f\u200d]*")
+EMOJI = lazy_pattern("[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0e\ufe0f\u200d]*")
 _AFTER_EMOJI: Final = " \t\n.!"
 # Numbers with their sign and unit, letters that stand for a thing ("plan B"), signs and emoji.
 _SIGNS = lazy_pattern(
@@ -240,9 +240,9 @@ def split_emoji(text: str) -> tuple[str, str]:
         return text, ""
     end = next((i for i in range(len(text), 0, -1) if text[i - 1].isalnum()), 0)
     said, tail = text[:end].split(), text[end:]
-    emoji = "".join(_EMOJI.findall(tail))
+    emoji = "".join(EMOJI.findall(tail))
     told = len(said) > 1 and said[-1][-1].isalpha() and said[-1].lower() not in lex.UNFINISHED
-    if not (emoji and told) or _EMOJI.sub("", tail).strip(_AFTER_EMOJI):
+    if not (emoji and told) or EMOJI.sub("", tail).strip(_AFTER_EMOJI):
         return text, ""
     return text[:end], emoji
 

@@ -249,6 +249,8 @@ def test_what_may_be_a_conflict_is_a_possible_one(one: str, other: str) -> None:
         ("The fee is $5", "The fee is 5 dollars"),
         ("Is the office closed?", "The office is closed."),
         ("Some tests pass", "Tests pass"),
+        ("\u2728 Deploys run on Friday", "Deploys run on Friday"),
+        ("用户喜欢咖啡 \u2615", "用户喜欢咖啡"),
         ("He likes tea", "She likes tea"),
         ("The range is 3-5 days", "The range is 3\u20135 days"),
         ("", "User lives in Lisbon"),

@@ -190,6 +190,7 @@ def test_a_query_tells_what_it_is_after(query: str, category: str) -> None:
         ("what Ann prefers", "preference"),
         ("the preferred seat", "preference"),
         ("upgrades of numpy", "dependency"),
+        ("the architectures that were compared", "architecture"),
     ],
 )
 def test_every_form_of_a_word_asks_for_the_category(query: str, category: str) -> None:
