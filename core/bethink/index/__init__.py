@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import StorageError
 from ..model.namespaces import Scope
-from ..model.port import Backend, Changes, Loading, Row
+from ..model.port import Backend, Changes, IndexData, Row
 from ..model.records import MemoryRecord
 from .access_buffer import AccessBuffer
 from .documents import document
@@ -98,8 +98,8 @@ class ResidentIndex:
         self._make_room()
         return index
 
-    def _build(self, scope: Scope, loading: Loading) -> ScopeIndex:
-        return ScopeIndex.of(ScopeReader(self._backend, scope), self._dimension(), loading)
+    def _build(self, scope: Scope, data: IndexData) -> ScopeIndex:
+        return ScopeIndex.of(ScopeReader(self._backend, scope), self._dimension(), data)
 
     def apply(self, changes: Changes) -> None:
         """Add the process's own commit; commits in between are caught up with later."""
@@ -166,10 +166,10 @@ class ResidentIndex:
         segments are made.
         """
         while True:
-            loading = self._backend.load(namespace, limit=_BATCH_ROWS, recent=self._recent.rows)
-            rows = loading.unindexed
+            data = self._backend.load(namespace, limit=_BATCH_ROWS, recent=self._recent.rows)
+            rows = data.unindexed
             whole = len(rows) - (0 if closing else len(rows) % BLOCK_DOCUMENTS)
-            index = self._build(namespace, replace(loading, unindexed=rows[:whole]))
+            index = self._build(namespace, replace(data, unindexed=rows[:whole]))
             saved = self._save(index, closing=closing)
             if whole:
                 last = rows[whole - 1].row

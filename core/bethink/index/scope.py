@@ -1,6 +1,6 @@
 """The resident index of one scope: columns, postings, threads and vectors by position.
 
-The index starts from a ``Loading`` and then takes changes only: a new row is appended in O(1), a
+The index starts from ``IndexData`` and then takes changes only: a new row is appended in O(1), a
 dead row is marked, a patched row has numbers overwritten. Writes never cause a rebuild; dead
 rows are removed once they are the majority.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from ..model.arrays import Column, Floats, Positions, Rows, Truths
 from ..model.filters import Filter
 from ..model.namespaces import Scope, covers
-from ..model.port import EMBEDDED, Loading, Row, Segment
+from ..model.port import EMBEDDED, IndexData, Row, Segment
 from ..model.records import MemoryRecord
 from ..text import Query
 from .bm25 import Bm25
@@ -69,20 +69,20 @@ class ScopeIndex:
         self._order: Rows = np.empty(0, dtype=np.int64)
 
     @classmethod
-    def of(cls, reader: ScopeReader, dimension: int, loading: Loading) -> ScopeIndex:
-        """Build the index from a backend's ``Loading``."""
-        pieces = [(segment, unpack(segment.data)) for segment in loading.segments]
-        held = sum(piece.block.size for _, piece in pieces) + len(loading.unindexed)
+    def of(cls, reader: ScopeReader, dimension: int, data: IndexData) -> ScopeIndex:
+        """Build the index from a backend's ``IndexData``."""
+        pieces = [(segment, unpack(segment.data)) for segment in data.segments]
+        held = sum(piece.block.size for _, piece in pieces) + len(data.unindexed)
         index = cls(reader, dimension, held + held // 8 + ROOM)
-        index.loaded_at = loading.head
-        loading = replace(loading, segments=())  # so that each is freed once it is taken in
+        index.loaded_at = data.head
+        data = replace(data, segments=())  # each segment is freed once adopted
         for _ in range(len(pieces)):
-            index._adopt(*pieces.pop(0), loading.live_rows)
-        index._append(loading.unindexed)
+            index._adopt(*pieces.pop(0), data.live_rows)
+        index._append(data.unindexed)
         index._index_rows()
         index._link()
-        places = index.positions([row.row for row in loading.changed])
-        for row, position in zip(loading.changed, places, strict=True):
+        places = index.positions([row.row for row in data.changed])
+        for row, position in zip(data.changed, places, strict=True):
             if position >= 0:
                 index._patch(int(position), row.record)
         index._compact()

@@ -83,7 +83,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Loading:
+class IndexData:
     """The data from which a scope's index starts, at journal position ``head``.
 
     Saved segments; the ``live_rows`` of each namespace that lost some of the segments' rows; rows
@@ -317,7 +317,7 @@ class Backend(Protocol):
 
     def load(
         self, scope: Scope, limit: int | None = None, recent: Mapping[int, Row] = NO_ROWS
-    ) -> Loading:
+    ) -> IndexData:
         """Read all data for an index of *scope*, at one consistent journal position.
 
         With *limit*, read only so many of the first unindexed rows, and only the small segments at

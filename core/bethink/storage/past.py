@@ -26,8 +26,8 @@ from ..model.port import (
     NO_ROWS,
     Backend,
     Changes,
+    IndexData,
     Inspection,
-    Loading,
     Page,
     Row,
     Segment,
@@ -138,14 +138,14 @@ class PastBackend:
 
     def load(
         self, scope: Scope, limit: int | None = None, recent: Mapping[int, Row] = NO_ROWS
-    ) -> Loading:
+    ) -> IndexData:
         found = sorted(self._live(scope), key=_own_row)
         vectors = self._vectors(found)
         rows = tuple(
             Row(each.row, each.current.ordinal, each.record, {EMBEDDED: vectors[each.row]})
             for each in found
         )
-        return Loading(self._seq, (), {}, rows, ())
+        return IndexData(self._seq, (), {}, rows, ())
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
         found = self._present.vectors(rows, name)

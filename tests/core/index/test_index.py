@@ -10,7 +10,7 @@ from bethink import index as resident
 from bethink.index import keyword, scope
 from bethink.index.access_buffer import AccessBuffer, Pending
 from bethink.model.namespaces import Scope
-from bethink.model.port import Loading, Row
+from bethink.model.port import IndexData, Row
 from bethink.storage.sqlite.authenticator import Authenticator
 
 from ..inside import engine_of
@@ -51,7 +51,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[Scope]:
 
     def noting(
         self: SQLiteBackend, scope: Scope, limit: int | None = None, **recent: Any
-    ) -> Loading:
+    ) -> IndexData:
         if limit is None:
             noted.append(scope)
         return load(self, scope, limit, **recent)

@@ -14,7 +14,7 @@ from bethink.index.documents import MISMATCH_FACTOR
 from bethink.index.scope import ScopeIndex
 from bethink.model.filters import Compare, Filter
 from bethink.model.namespaces import Scope
-from bethink.model.port import EMBEDDED, Loading, Row, Segment
+from bethink.model.port import EMBEDDED, IndexData, Row, Segment
 from bethink.model.records import with_accesses
 from bethink.text import Query
 
@@ -46,7 +46,7 @@ def loaded(rows: Sequence[Row], of: Scope = "a", **given: tuple[Segment, ...]) -
 
 def opened(shelf: Shelf, rows: Sequence[Row], **given: tuple[Segment, ...]) -> ScopeIndex:
     alive: dict[str, frozenset[int]] = {}
-    return ScopeIndex.of(shelf, 2, Loading(0, given.get("segments", ()), alive, tuple(rows), ()))
+    return ScopeIndex.of(shelf, 2, IndexData(0, given.get("segments", ()), alive, tuple(rows), ()))
 
 
 def told(index: ScopeIndex) -> dict[int, float]:
@@ -179,7 +179,7 @@ def test_what_is_saved_is_as_if_loaded_at_once() -> None:
 
 def test_what_died_since_it_was_saved_stays_dead() -> None:
     index = loaded(ROWS[:6])
-    loading = Loading(0, saved(index), {"a": frozenset({1, 2, 4})}, (row(12),), ())
+    loading = IndexData(0, saved(index), {"a": frozenset({1, 2, 4})}, (row(12),), ())
     again = ScopeIndex.of(Shelf(), 2, loading)
     assert told(again) == pytest.approx(told(loaded([row(n) for n in (1, 2, 4, 12)])))
 
@@ -188,7 +188,7 @@ def test_what_was_patched_since_it_was_saved_is_patched() -> None:
     index = loaded(ROWS[:6])
     patched = replace(ROWS[1], record=replace(ROWS[1].record, importance=0.9))
     other = replace(row(50), record=replace(row(50).record, importance=0.1))
-    again = ScopeIndex.of(Shelf(), 2, Loading(0, saved(index), {}, (), (patched, other)))
+    again = ScopeIndex.of(Shelf(), 2, IndexData(0, saved(index), {}, (), (patched, other)))
     assert again.columns["importance"].tolist() == [0.5, 0.9, 0.5, 0.5, 0.5, 0.5]
 
 
@@ -289,7 +289,7 @@ def test_leaving_out_the_dead_keeps_threads_and_namespaces_apart() -> None:
 @pytest.mark.usefixtures("few_dead")
 def test_the_dead_of_segments_are_left_out_on_loading() -> None:
     segments = saved(loaded(ROWS[:9]))
-    loading = Loading(0, segments, {"a": frozenset({2, 9})}, (row(12),), ())
+    loading = IndexData(0, segments, {"a": frozenset({2, 9})}, (row(12),), ())
     index = ScopeIndex.of(Shelf(), 2, loading)
     assert index.columns["row"].tolist() == [2, 9, 12]
     assert told(index) == pytest.approx(told(loaded([row(2), row(9), row(12)])))
@@ -349,10 +349,10 @@ def test_a_segment_is_let_go_as_soon_as_it_is_taken_in(monkeypatch: pytest.Monke
         noted.append(len(gone))
         adopt(self, *given)
 
-    def loading() -> Loading:
+    def loading() -> IndexData:
         segments = saved(loaded(ROWS[:9]))
         watched = tuple(replace(each, data=Watched(each.data)) for each in segments)
-        return Loading(0, watched, {}, (), ())
+        return IndexData(0, watched, {}, (), ())
 
     monkeypatch.setattr(keyword, "MERGED_BLOCKS", 9)
     monkeypatch.setattr(ScopeIndex, "_adopt", noting)

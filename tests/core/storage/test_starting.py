@@ -16,7 +16,7 @@ from bethink import EVERYWHERE, HashEmbedder, MemoryStore, Subtree
 from bethink import index as resident
 from bethink.index import keyword
 from bethink.model.namespaces import Scope
-from bethink.model.port import EMBEDDED, Loading
+from bethink.model.port import EMBEDDED, IndexData
 from bethink.storage import open_backend
 from bethink.storage.sqlite import SQLiteBackend, loading
 from bethink.storage.sqlite.opening import connect
@@ -92,7 +92,7 @@ def spans(path: Path) -> list[tuple[str, int, int]]:
         return connection.execute(sql).fetchall()
 
 
-def loaded(store: MemoryStore, scope: Scope = "default") -> Loading:
+def loaded(store: MemoryStore, scope: Scope = "default") -> IndexData:
     return engine_of(store).backend.load(scope)
 
 
@@ -349,9 +349,9 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[Scope]:
     seen: list[Scope] = []
     load = SQLiteBackend.load
 
-    def noted(self: SQLiteBackend, scope: Scope, loose: int | None = None) -> Loading:
+    def noted(self: SQLiteBackend, scope: Scope, limit: int | None = None) -> IndexData:
         seen.append(scope)
-        return load(self, scope, loose)
+        return load(self, scope, limit)
 
     monkeypatch.setattr(SQLiteBackend, "load", noted)
     return seen

@@ -16,7 +16,7 @@ from ...errors import StorageError
 from ...model.arrays import Rows, Vector
 from ...model.filters import Filter, matches, unexpired
 from ...model.namespaces import EVERYWHERE, Scope
-from ...model.port import EMBEDDED, NO_ROWS, Changes, Loading, Page, Row, Segment, Tally, tally
+from ...model.port import EMBEDDED, NO_ROWS, Changes, IndexData, Page, Row, Segment, Tally, tally
 from ...model.records import LIVE, LogEntry, MemoryRecord, State
 from ..anchors import Anchor
 from .authenticator import NO_AUTH
@@ -230,7 +230,7 @@ class SQLiteBackend:
 
     def load(
         self, scope: Scope, limit: int | None = None, recent: Mapping[int, Row] = NO_ROWS
-    ) -> Loading:
+    ) -> IndexData:
         with self._connections.read_transaction() as connection:
             names = [scope] if isinstance(scope, str) else _namespaces(connection, scope)
             return load(connection, self._auth, names, limit, recent)

@@ -11,7 +11,7 @@ from mmap import mmap
 from operator import attrgetter
 from typing import Final
 
-from ...model.port import SEGMENT_FORMAT, Loading, Row, Segment
+from ...model.port import SEGMENT_FORMAT, IndexData, Row, Segment
 from .authenticator import Authenticator
 from .erasing import ERASED
 from .rows import JSON_LIST, read_head, read_number
@@ -28,7 +28,7 @@ def load(
     namespaces: Iterable[str],
     limit: int | None,
     recent: Mapping[int, Row],
-) -> Loading:
+) -> IndexData:
     """Read the data for an index of *namespaces*; with a *limit* only the end of each."""
     live_rows = dict[str, frozenset[int]]()
     segments, unindexed, changed = list[Segment](), list[Row](), list[Row]()
@@ -48,7 +48,7 @@ def load(
             changed += auth.read_rows(connection, patched, *given, head, using=by_patch)
         segments += saved
         unindexed += _read_unindexed(connection, auth, namespace, last, limit, recent)
-    return Loading(
+    return IndexData(
         read_head(connection), tuple(segments), live_rows, tuple(unindexed), tuple(changed)
     )
 
