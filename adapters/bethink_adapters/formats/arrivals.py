@@ -28,7 +28,7 @@ class Arrivals:
         self._store = store
         self._root = root
         self._records: dict[str, ForeignRecord] = {}
-        self._moments: list[Moment] = []
+        self._moments: dict[str, Moment] = {}
         self._links: list[DatedLink] = []
         self._skipped: list[Skipped] = []
         self._repeated = 0
@@ -41,7 +41,9 @@ class Arrivals:
             elif isinstance(found, Moment):
                 label("a snapshot's name", found.name)
                 CHECKS["occurred_at"]("at", found.at)
-                self._moments.append(found)
+                if found.name in self._moments:
+                    raise ValidationError(f"a moment {found.name!r} was found before")
+                self._moments[found.name] = found
             else:
                 self._links.append(found)
         except ValidationError as error:
@@ -53,11 +55,11 @@ class Arrivals:
         records, skipped = list(self._records.values()), self._skipped
         if not records and not self._moments:
             return Report(0, 0, tuple(skipped))
-        moments = {each.name: each.at for each in self._moments}
+        moments = {name: each.at for name, each in self._moments.items()}
         arrived = import_foreign(self._store, records, links, moments)
         shown = [each[-1].record for each in records]
         new = [each.id in arrived.added for each in shown if each.state != "forgotten"]
-        late = [each for each in self._moments if each.name in arrived.snapshots]
+        late = [self._moments[name] for name in arrived.snapshots]
         return Report(
             sum(new),
             len(new) - sum(new) + self._repeated,

@@ -108,6 +108,8 @@ class _Import:
                 self._skipped.append(Skipped(item.place, _DIFFERS))
             else:
                 self._known += 1
+                if self._says_else(id, item, fresh.get(id)):
+                    self._skipped.append(Skipped(item.place, _DIFFERS))
         except ValidationError as error:
             self._skipped.append(Skipped(item.place, str(error)))
 
@@ -121,6 +123,14 @@ class _Import:
         compared = (name for name in item.fields if name not in _NOT_COMPARED)
         told = checked({name: item.fields[name] for name in compared})
         return record is not None and any(getattr(record, name) != told[name] for name in told)
+
+    def _says_else(self, id: str, item: Item, other: Item | None) -> bool:
+        """Return whether a known *item* has another text by now, here or in the source."""
+        text = item.fields.get("content", "")
+        if other is not None:
+            return bool(text != other.fields.get("content", ""))
+        record = self._store.get(id)
+        return record is not None and record.content != text
 
     def finish(self) -> Report:
         """Write what arrived with a past, and make the links, now that all items are stored."""

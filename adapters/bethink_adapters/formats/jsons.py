@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from io import TextIOWrapper
+from operator import attrgetter
 from typing import IO, Any, Final, TextIO, TypeAlias
 
 from bethink import StorageError
@@ -37,15 +38,17 @@ Value: TypeAlias = tuple[str, Any]
 def values(path: str | os.PathLike[str], member: str = "") -> Iterator[Value | Skipped]:
     """Yield the values in the file at *path*: a list's items, or values in a row.
 
-    In a ZIP archive, read the files with names that match the pattern *member*. Bytes that are no
-    UTF-8 become lone surrogates, refused by every store. An unreadable file raises
+    In a folder or a ZIP archive, read the files with names that match the pattern *member*. Bytes
+    that are no UTF-8 become lone surrogates, refused by every store. An unreadable file raises
     ``StorageError``.
     """
     try:
         mode = os.stat(path).st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe or device may never end
             raise StorageError(os.fspath(path), "this is no regular file")
-        if member and zipfile.is_zipfile(path):
+        if member and stat.S_ISDIR(mode):
+            yield from _unpacked(path, re.compile(member))
+        elif member and zipfile.is_zipfile(path):
             yield from _archived(path, re.compile(rf"(?:.*/)?{member}"))
         else:
             with open(path, "rb") as file:
@@ -64,6 +67,15 @@ def _archived(path: str | os.PathLike[str], member: re.Pattern[str]) -> Iterator
             raise StorageError(os.fspath(path), f"there is no {member.pattern} in this archive")
         for name in names:
             yield from _values(stack.enter_context(archive.open(name)), f"{name}, ")
+
+
+def _unpacked(path: str | os.PathLike[str], member: re.Pattern[str]) -> Iterator[Value | Skipped]:
+    files = [each for each in os.scandir(path) if member.fullmatch(each.name) and each.is_file()]
+    if not files:
+        raise StorageError(os.fspath(path), f"there is no {member.pattern} in this folder")
+    for each in sorted(files, key=attrgetter("name")):
+        with open(each.path, "rb") as file:
+            yield from _values(file, f"{each.name}, ")
 
 
 def _values(file: IO[bytes], where: str) -> Iterator[Value | Skipped]:

@@ -6,7 +6,7 @@ import pytest
 
 from bethink import EVERYWHERE, KeyedMemory, MemoryStore, ValidationError
 from bethink.model.fields import MAX_CONTENT
-from bethink_adapters.formats import Found, Item, Link, Skipped, import_from
+from bethink_adapters.formats import Found, Item, Link, Moment, Skipped, import_from
 from bethink_adapters.formats.base import name_of, noted, own_namespace
 
 from ...stored import contents
@@ -30,6 +30,7 @@ def test_a_second_import_adds_nothing(store: MemoryStore) -> None:
     import_from(store, THREE[:2])
     report = import_from(store, [*THREE, THREE[0], said("other", "3")])
     assert (report.imported, report.known) == (1, 4)
+    assert [each.place for each in report.skipped] == ["line 3"]  # it says something else by now
     assert contents(store) == ["one", "two", "three"]
 
 
@@ -247,3 +248,10 @@ def test_what_else_a_source_tells_gives_way_to_its_own_metadata() -> None:
     assert noted("f", {"f": "mine"}, {"count": 3}) == {"f": "mine"}
     empty: dict[str, object] = {"none": None, "text": "", "number": 0, "list": [], "object": {}}
     assert noted("f", {"a": 1}, {"count": 1, **empty}) == {"f": {"count": 1}, "a": 1}
+
+
+def test_two_sources_may_name_their_moments_alike(store: MemoryStore) -> None:
+    found = [Moment("a", "start", 1.0), Moment("b", "start", 2.0), Moment("c", "", 3.0)]
+    report = import_from(store, found)
+    assert [each.place for each in report.skipped] == ["b", "c"]
+    assert [(each.name, each.at) for each in store.snapshots()] == [("start", 1.0)]

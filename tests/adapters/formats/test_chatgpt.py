@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bethink import MemoryStore
-from bethink_adapters.formats import import_from, read_chatgpt
+from bethink import MemoryStore, StorageError
+from bethink_adapters.formats import import_from, read_chatgpt, read_claude
 
 from ...stored import contents
 
@@ -135,6 +135,18 @@ def test_the_archive_can_be_read_as_it_comes(tmp_path: Path, store: MemoryStore)
         archive.writestr("conversations-000.json", json.dumps([talk(ROOT, QUESTION)]))
     report = import_from(store, read_chatgpt(path))
     assert (report.imported, report.skipped) == (1, ())
+
+
+def test_the_unpacked_archive_is_read_alike(tmp_path: Path, store: MemoryStore) -> None:
+    for number, said in enumerate([QUESTION, ANSWER]):
+        told = json.dumps([talk(ROOT, {**said, "parent": "r"}, conversation_id=f"c{number}")])
+        (tmp_path / f"conversations-{number:03}.json").write_text(told)
+    (tmp_path / "shared_conversations.json").write_text("[0]")
+    report = import_from(store, read_chatgpt(tmp_path))
+    assert (report.imported, report.skipped) == (2, ())
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(StorageError, match="in this folder"):
+        list(read_claude(tmp_path / "empty"))
 
 
 def test_what_has_no_id_or_author_of_its_own_takes_what_there_is(
