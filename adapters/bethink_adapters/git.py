@@ -102,6 +102,11 @@ class Stale:
         """The most that a record may be less alike and still come first: as without projects."""
         return getattr(self.ranking, "spread", np.inf)
 
+    @property
+    def spread_unjudged(self) -> float:
+        """The spread if all outcomes are 0: as without projects."""
+        return getattr(self.ranking, "spread_unjudged", self.spread)
+
     def rank(self, evidence: Signals) -> Scored:
         """Return the ranking's parts, with a signal "stale" and the contribution of the signal.
 
