@@ -26,7 +26,7 @@ from ..links import LINK_ACTIONS, check_ends, check_kind
 from ..outcomes import note_import
 from .lines import FIELDS, checked_fields, record_of
 
-IMPORTED_AT: Final = "imported_at"
+_IMPORTED_AT: Final = "imported_at"
 """The change of a "store" entry that holds the time of the import."""
 
 _EARNED_FIELDS: Final[Mapping[str, Any]] = {
@@ -38,7 +38,8 @@ _ACCESSES: Final = frozenset(("access_count", "last_accessed_at"))
 """A change of these alone is no update."""
 _OTHER_ACTIONS: Final = frozenset(("store", "erase", "touch", "snapshot", *LINK_ACTIONS))
 """Actions of entries that do not change the fields of a record."""
-_PLACE_FIELDS: Final = ("id", "namespace", "created_at", "state", "superseded_by")
+_PLACE_FIELDS: Final = ("id", "namespace", "key", "created_at")
+_STATE: Final = ("state", "superseded_by")
 _MOVABLE_STATES: Final[tuple[State, ...]] = ("live", "archived")
 
 
@@ -255,7 +256,7 @@ class _Import:
         record = version.record
         self.added.add(record.id)
         vectors = {EMBEDDED: self._vectors[record.id]}
-        told = {**non_empty_fields(record), IMPORTED_AT: self._now}
+        told = {**non_empty_fields(record), _IMPORTED_AT: self._now}
         self._transaction.add(record, vectors, told)
 
     def _change(self, version: _Version) -> None:
@@ -267,21 +268,20 @@ class _Import:
         if ours.state in ("forgotten", "erased"):
             return
         accessed = [at for at in (ours.last_accessed_at, theirs.last_accessed_at) if at is not None]
-        after = replace(
-            ours,
-            access_count=max(ours.access_count, theirs.access_count),
-            last_accessed_at=max(accessed, default=None),
-        )
+        seen: dict[str, Any] = {
+            "access_count": max(ours.access_count, theirs.access_count),
+            "last_accessed_at": max(accessed, default=None),
+        }
+        after = replace(ours, **seen)
         if theirs.updated_at > ours.updated_at:
-            place = {name: getattr(ours, name) for name in (*_PLACE_FIELDS, "key")}
-            if ours.state in _MOVABLE_STATES:
-                place |= {"state": theirs.state, "superseded_by": theirs.superseded_by}
-            seen = after.access_count, after.last_accessed_at
-            after = replace(theirs, **place, access_count=seen[0], last_accessed_at=seen[1])
+            kept = _PLACE_FIELDS if ours.state in _MOVABLE_STATES else (*_PLACE_FIELDS, *_STATE)
+            after = replace(theirs, **{name: getattr(ours, name) for name in kept}, **seen)
         if different(ours, after):
             self.changed.add(ours.id)
-            fresh = embedded_text(ours) != embedded_text(after)
-            vectors = {EMBEDDED: self._vectors[ours.id]} if fresh else {}
+            vectors = {}
+            if embedded_text(ours) != embedded_text(after):
+                made = self._vectors.get(ours.id)  # None if the text has changed since
+                vectors[EMBEDDED] = self._engine.embed([after])[0] if made is None else made
             self._write(row, ours, after, "import", vectors)
 
     def _write(
