@@ -48,6 +48,8 @@ __all__ = ["SQLiteBackend"]
 _logger = logging.getLogger(__name__)
 
 _MAX_LISTED_ROWS = 128
+_LIVE = "WHERE state = 'live'"
+_EXPIRED = f"INDEXED BY records_expiring {_LIVE} AND expires_at IS NOT NULL AND expires_at <= ?"
 _MAX_COUNTED_SCOPES = 1024  # the last count of so many scopes is kept in memory
 
 
@@ -159,15 +161,10 @@ class SQLiteBackend:
     def matching(self, scope: Scope, where: Filter) -> Rows:
         sql, parameters, exact, using = selection(scope, where)
         columns = "row" if exact else f"row, {self._auth.columns}"
-        found = self._connections.rows(
-            f"SELECT {columns} FROM records {using} WHERE {sql}", *parameters
-        )
-        if not exact:
-            to_record = self._auth.to_record
-            found = [values for values in found if matches(where, to_record(values[1:]))]
-        return np.sort(
-            np.fromiter((values[0] for values in found), dtype=np.int64, count=len(found))
-        )
+        selected = f"SELECT {columns} FROM records {using} WHERE {sql}"
+        found, to_record = self._connections.rows(selected, *parameters), self._auth.to_record
+        rows = [each[0] for each in found if exact or matches(where, to_record(each[1:]))]
+        return np.sort(np.array(rows, dtype=np.int64))
 
     def count(self, scope: Scope, where: Filter | None, now: float | None = None) -> int:
         if where is not None:
@@ -183,11 +180,12 @@ class SQLiteBackend:
                 if len(self._counted) >= _MAX_COUNTED_SCOPES:
                     self._counted.clear()
                 self._counted[scope] = head, count
-            return count - sum(_expired(connection, scope, now).values())
+            return count - sum(_count_by_namespace(connection, scope, _EXPIRED, now).values())
 
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
         with self._connections.read_transaction() as connection:
-            counts, expired = _namespaces(connection, scope), _expired(connection, scope, now)
+            counts = _count_by_namespace(connection, scope, _LIVE)
+            expired = _count_by_namespace(connection, scope, _EXPIRED, now)
         left = {name: count - expired.get(name, 0) for name, count in counts.items()}
         return {name: count for name, count in left.items() if count}
 
@@ -232,7 +230,9 @@ class SQLiteBackend:
         self, scope: Scope, limit: int | None = None, recent: Mapping[int, Row] = NO_ROWS
     ) -> IndexData:
         with self._connections.read_transaction() as connection:
-            names = [scope] if isinstance(scope, str) else _namespaces(connection, scope)
+            names = (
+                [scope] if isinstance(scope, str) else _count_by_namespace(connection, scope, _LIVE)
+            )
             return load(connection, self._auth, names, limit, recent)
 
     def vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
@@ -317,25 +317,10 @@ def _list_sql(rows: Sequence[int]) -> tuple[str, tuple[object, ...]]:
     return JSON_LIST, (json.dumps(list(rows)),)
 
 
-def _namespaces(connection: sqlite3.Connection, scope: Scope) -> dict[str, int]:
-    inside, parameters = scope_sql(scope)
-    return dict(
-        connection.execute(
-            f"SELECT namespace, count(*) FROM records WHERE {inside} AND state = 'live' "
-            "GROUP BY 1 ORDER BY 1",
-            parameters,
-        )
-    )
-
-
-def _expired(connection: sqlite3.Connection, scope: Scope, now: float | None) -> dict[str, int]:
-    """Return ``{namespace: number of live records that have expired by now}``."""
-    inside, parameters = scope_sql(scope)
-    return dict(
-        connection.execute(
-            "SELECT namespace, count(*) FROM records INDEXED BY records_expiring "
-            "WHERE state = 'live' AND expires_at IS NOT NULL AND expires_at <= ? "
-            f"AND {inside} GROUP BY 1",
-            (now, *parameters),
-        )
-    )
+def _count_by_namespace(
+    connection: sqlite3.Connection, scope: Scope, sql: str, *parameters: object
+) -> dict[str, int]:
+    """Return ``{namespace: number of records in scope that satisfy sql}``, sorted by name."""
+    inside, within = scope_sql(scope)
+    counts = f"SELECT namespace, count(*) FROM records {sql} AND {inside} GROUP BY 1 ORDER BY 1"
+    return dict(connection.execute(counts, (*parameters, *within)))
