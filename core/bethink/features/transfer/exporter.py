@@ -140,6 +140,8 @@ def _write(engine: Engine, target: Target, lines: Iterable[str]) -> None:
 def _write_path(location: str, path: Path, lines: Iterable[str]) -> None:
     if os.path.isdir(path):
         raise ValidationError(f"{str(path)!r} is a folder, not a file")
+    if os.path.exists(path) and not os.path.isfile(path):  # a device is not to be replaced
+        raise ValidationError(f"{str(path)!r} is a pipe or a device, not a file")
     if os.path.exists(path) and os.path.exists(location) and os.path.samefile(path, location):
         raise ValidationError(f"{str(path)!r} is the store itself")
     try:

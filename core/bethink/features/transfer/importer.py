@@ -68,6 +68,8 @@ def _opened(source: Source) -> Iterator[tuple[IO[bytes], str]]:
     """Open *source* to be read twice; yield the file with the name, if any."""
     if isinstance(source, str | os.PathLike):
         path = Path(fields.path("source", source))
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe may never end
+            raise StorageError(str(path), "is a pipe or a device, not a file")
         try:
             file = path.open("rb")
         except OSError as error:

@@ -380,6 +380,19 @@ def test_a_store_is_not_exported_over_itself(store: MemoryStore, path: Path) -> 
     assert store.get(record.id) == record
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_neither_replaced_by_an_export_nor_imported(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ValidationError, match="a pipe or a device"):
+        store.export(pipe)
+    with pytest.raises(StorageError, match="a pipe or a device"):
+        store.import_(pipe)
+    assert pipe.is_fifo()
+
+
 def test_files_of_text_and_of_bytes_hold_the_same(store: MemoryStore, tmp_path: Path) -> None:
     store.store("naïve 記憶 \u2028 \U0001f98a", metadata={"lone": "\udc80"})
     data = exported(store).encode()
