@@ -124,11 +124,11 @@ class TestRecords:
         storage.save([record("second", "/b", id="r", embedding=Y)])
         assert [(r.content, r.scope, s) for r, s in storage.search(Y)] == [("second", "/b", 1.0)]
 
-    def test_a_deleted_record_is_saved_again_beside_others(self, storage: CrewStorage) -> None:
-        storage.save([record("deleted", id="r"), record("old", id="k")])
-        storage.delete(record_ids=["r"])
-        storage.save([record("back", id="r"), record("new", id="n"), record("newer", id="k")])
-        assert sorted(contents(storage.list_records())) == ["back", "new", "newer"]
+    def test_of_records_saved_again_the_erased_stay_away(self, storage: CrewStorage) -> None:
+        storage.save([record("old", id=id) for id in ("kept", "deleted", "erased")])
+        assert (storage.delete(record_ids=["deleted"]), storage.place[0].erase("erased")) == (1, 1)
+        storage.save([record(id, id=id) for id in ("kept", "deleted", "erased", "new")])
+        assert sorted(contents(storage.list_records())) == ["deleted", "kept", "new"]
 
     def test_a_failing_save_brings_nothing_back(self, storage: CrewStorage) -> None:
         storage.save([record("deleted", id="r"), record("kept")])

@@ -9,6 +9,7 @@ from typing import Any, Final
 from bethink import MemoryRecord, MemoryStore, Subtree
 
 from ..shared.texts import askable
+from .scopes import View
 from .scoring import cosine, signed_cosine
 from .translate import VECTOR
 
@@ -86,3 +87,13 @@ def build_conditions(
     ]
     tagged = [] if categories is None else [{"tags": {"$contains_any": list(categories)}}]
     return found + tagged
+
+
+def find_removed(store: MemoryStore, view: View, ids: Iterable[str]) -> dict[str, str]:
+    """Return "forget" or "erase", the last action, by id for the removed records in *view*."""
+    last = [entry for id in ids for entry in store.log(id=id, limit=1)]
+    return {
+        entry.id: entry.action
+        for entry in last
+        if entry.id and entry.action in ("forget", "erase") and view.sees(entry.namespace)
+    }

@@ -17,7 +17,7 @@ from .embedder import Embed, RememberingEmbedder
 from .errors import check_dimension, crew_errors
 from .scopes import View, children, normalise
 from .scoring import scored
-from .search import Search, build_conditions
+from .search import Search, build_conditions, find_removed
 from .store_handle import StoreHandle
 from .translate import VECTOR, is_private, naive, seconds, to_crew, to_fields
 
@@ -93,7 +93,10 @@ class CrewStorage:
 
     @crew_errors()
     def save(self, records: list[CrewRecord]) -> None:
-        """Store *records*: all new records or none; a record with a known id is replaced."""
+        """Store *records*: all new records or none; a record with a known id is replaced.
+
+        An erased id stays erased.
+        """
         self._upsert(records)
 
     @crew_errors()
@@ -107,24 +110,18 @@ class CrewStorage:
             known = self._visible(by_id)
             try:
                 self._insert(by_id, known)
-            except ValidationError:  # a forgotten record may still hold an id
-                forgotten = self._forgotten(id for id in by_id if id not in known)
-                if not forgotten:
+            except ValidationError:  # a forgotten or erased record may still hold an id
+                gone = find_removed(self._store(), self._view, set(by_id) - set(known))
+                if not gone:
                     raise
-                self._insert(by_id, {*known, *forgotten})
-                self._restore(forgotten, by_id)
+                self._insert(by_id, {*known, *gone})
+                self._restore([id for id in gone if gone[id] == "forget"], by_id)
             for stored in known.values():
                 self._replace(stored, by_id[stored.id])
 
     def _insert(self, records: Mapping[str, CrewRecord], known: Collection[str]) -> None:
         fresh = [record for id, record in records.items() if id not in known]
         self._store().store_many([{"id": record.id, **self._fields(record)} for record in fresh])
-
-    def _forgotten(self, ids: Iterable[str]) -> list[str]:
-        """Return the ids of forgotten records of the view; the store still knows the ids."""
-        last = [entry for id in ids for entry in self._store().log(id=id, limit=1)]
-        gone = (entry for entry in last if entry.action == "forget")
-        return [entry.id for entry in gone if entry.id and self._view.sees(entry.namespace)]
 
     def _restore(self, ids: list[str], records: Mapping[str, CrewRecord]) -> None:
         self._store().restore(ids)
