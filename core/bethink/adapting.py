@@ -8,7 +8,7 @@ from .features.files import ROOT, normalise_path, numbered
 from .features.keys import Held, keys_between, last_between, store_if, update_all
 from .features.outcomes import Verdict
 from .features.packing import Budget, Packed, TokenCounter, pack
-from .features.tallies import latest, tallies
+from .features.tallies import tallies
 from .features.transfer import (
     ForeignLink,
     ForeignRecord,
@@ -82,7 +82,6 @@ __all__ = [
     "keys_between",
     "label",
     "last_between",
-    "latest",
     "make_async",
     "make_async_write",
     "normalise_path",

@@ -79,7 +79,7 @@ NAN, INF = float("nan"), float("inf")
 RECALLS: list[dict[str, Any]] = [
     *({"query": query} for query in (3, b"x", "\ud800", "x" * (MAX_CONTENT + 1), None)),
     *({"k": k} for k in (-1, True, 1.0, "5", None, np.int64(3), np.float64(3))),
-    *({"namespace": name} for name in (None, "", "a//b", 3, ["a"], "\x00")),
+    *({"namespace": name} for name in (None, "", "a//b", 3, [], ["a", 3], "\x00")),
     *({"mode": mode} for mode in ("fuzzy", None, 3, ["hybrid"])),
     {"where": []},
     {"where": "x"},
@@ -164,6 +164,19 @@ def test_pages_follow_insertion(store: MemoryStore) -> None:
     assert store.all(order="newest") == stored[::-1]
     assert store.all(order="newest", limit=2, offset=1) == [stored[5], stored[4]]
     assert store.all(where={"occurred_at": {"$gt": -4}}, offset=3) == [stored[3]]
+
+
+def test_a_field_sorts_a_list_the_greatest_value_first(store: MemoryStore) -> None:
+    for text, importance in (("a", 0.2), ("b", 0.9), ("c", 0.2)):
+        store.store(f"cat {text}", importance=importance, occurred_at=-importance)
+    hit = store.recall("a", k=1, mode="keyword")[0].memory
+
+    def listed(order: Any, **options: Any) -> str:
+        return "".join(record.content[-1] for record in store.all(order=order, **options))
+
+    assert (listed("importance"), listed("occurred_at")) == ("bca", "cab")
+    assert listed("importance", limit=1, offset=1) == "c"
+    assert listed("access_count", limit=1) == listed("last_accessed_at")[:1] == hit.content[-1]
 
 
 def test_namespaces_are_told_with_their_counts(store: MemoryStore) -> None:

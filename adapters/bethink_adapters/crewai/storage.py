@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
-from bethink.adapting import Tally, latest, make_async, make_async_write, tallies
+from bethink.adapting import Tally, make_async, make_async_write, tallies
 
 from .embedder import Embed, RememberingEmbedder
 from .errors import check_dimension, crew_errors
@@ -235,8 +235,10 @@ class CrewStorage:
         if limit < 1 or offset < 0:
             return []
         part = self._view.part(scope_prefix)
-        page = {"limit": limit, "offset": offset}
-        return self._to_crew(latest(self._store(), namespace=part, **page) if part else [])
+        if not part:
+            return []
+        found = self._store().all(namespace=part, limit=limit, offset=offset, order="occurred_at")
+        return self._to_crew(found)
 
     @crew_errors()
     def get_scope_info(self, scope: str) -> ScopeInfo:

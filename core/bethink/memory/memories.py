@@ -37,8 +37,10 @@ from ..model.records import (
     Listed,
     LogEntry,
     MemoryRecord,
+    Order,
     RecallResult,
     Snapshot,
+    SortField,
     WhyNot,
 )
 from ..model.replay import Moment
@@ -149,25 +151,25 @@ class View:
         where: Where = None,
         limit: int | None = None,
         offset: int = 0,
-        order: Literal["oldest", "newest"] = "oldest",
+        order: Order = "oldest",
         state: Listed = "live",
     ) -> list[MemoryRecord]:
         """Return the live records of *namespace* that pass *where*, in order of insertion.
 
-        Expired records are hidden from every reading verb. The *state* "superseded", "archived",
-        "forgotten" or "expired" returns the records in that state instead.
+        *order* "oldest" lists the first inserted record first, "newest" the last; the name of a
+        field lists the greatest value first. Expired records are hidden from every reading verb.
+        The *state* "superseded", "archived", "forgotten" or "expired" returns the records in that
+        state instead.
         """
-        fields.one_of("order", order, ("oldest", "newest"))
-        fields.one_of("state", state, get_args(Listed))
-        return reading.listed(
-            self._engine,
-            check_scope(namespace),
-            parse(where),
+        by = fields.one_of("order", order, ("oldest", "newest", *get_args(SortField)))
+        page = Page(
             fields.limit("limit", limit),
             fields.integer("offset", offset, 0),
-            newest_first=order == "newest",
-            state=state,
+            descending=by != "oldest",
+            by="ordinal" if by == "oldest" or by == "newest" else by,
         )
+        listed = fields.one_of("state", state, get_args(Listed))
+        return reading.listed(self._engine, check_scope(namespace), parse(where), page, listed)
 
     def count(self, *, namespace: Scope = "default", where: Where = None) -> int:
         """Count the live records of *namespace* that pass *where*."""

@@ -67,17 +67,15 @@ def _visible(engine: Engine, record: MemoryRecord | None) -> MemoryRecord | None
 def listed(
     engine: Engine,
     scope: Scope,
-    where: Filter | None,
-    limit: int | None,
-    offset: int,
-    *,
-    newest_first: bool,
+    where: Filter | None = None,
+    page: Page | None = None,
     state: Listed = "live",
 ) -> list[MemoryRecord]:
-    """Return the records of a state in order of insertion."""
+    """Return the *page* of the records of a state."""
     engine.flush_for(where)
-    now = engine.clock()
-    page, select = Page(limit, offset, newest_first), partial(engine.backend.select, scope)
+    if page and page.by in ("access_count", "last_accessed_at"):
+        engine.flush()
+    now, select = engine.clock(), partial(engine.backend.select, scope)
     match state:
         case "live":
             found = select(unexpired(where, now), page)

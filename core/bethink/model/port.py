@@ -17,11 +17,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from ..model.filters import Filter
 from ..model.namespaces import Scope
-from ..model.records import LIVE, LogEntry, MemoryRecord, Problem, Snapshot, State
+from ..model.records import LIVE, LogEntry, MemoryRecord, Problem, Snapshot, SortField, State
 from .arrays import Rows, Vector
 
 EMBEDDED = ""
@@ -235,12 +235,16 @@ def tally(records: Iterable[MemoryRecord]) -> list[Tally]:
 
 
 class Page(NamedTuple):
-    """At most *limit* records after the first *offset*, in order of insertion or of rows."""
+    """At most *limit* records after the first *offset*, sorted *by* a column.
+
+    The ordinal is the order of insertion. Equal values, and missing values at the lower end, are in
+    order of insertion, too.
+    """
 
     limit: int | None = None
     offset: int = 0
-    newest_first: bool = False
-    by_row: bool = False  # in order of rows, not of insertion
+    descending: bool = False
+    by: Literal["ordinal", "row"] | SortField = "ordinal"
 
     def cut(self, records: Iterable[MemoryRecord]) -> list[MemoryRecord]:
         """Return this page of sorted *records*."""
@@ -302,12 +306,6 @@ class Backend(Protocol):
 
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
         """Return ``{namespace: count}`` of unexpired live records, sorted by name."""
-
-    def latest(self, scope: Scope, limit: int, offset: int, now: float) -> list[MemoryRecord]:
-        """Return *limit* unexpired live records after *offset*, the latest to occur first.
-
-        Of records that occurred at the same time, the last inserted comes first.
-        """
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         """Return the tallies of the unexpired live records, one for each namespace and tags."""

@@ -18,6 +18,16 @@ from .patterns import lazy_pattern
 
 State: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "erased"]
 Listed: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "expired"]
+SortField: TypeAlias = Literal[
+    "occurred_at",
+    "created_at",
+    "updated_at",
+    "last_accessed_at",
+    "access_count",
+    "importance",
+    "outcome",
+]
+Order: TypeAlias = Literal["oldest", "newest"] | SortField
 LIVE: Final[tuple[State, ...]] = ("live",)
 LOWEST_LIVE: Final = -0.5
 """A record with a lower outcome is archived; a restored record has at least this outcome."""

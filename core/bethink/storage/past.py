@@ -41,7 +41,6 @@ from ..model.replay import RecordAt, records_at
 Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
 
 
-_ordinal = attrgetter("current.ordinal")
 _own_row = attrgetter("row")
 
 
@@ -109,12 +108,11 @@ class PastBackend:
         if state != "live":
             raise ValidationError(f"only the present lists what is {state}")
         page = page or Page()
-        order = _own_row if page.by_row else _ordinal
-        found = sorted(self._live(scope), key=order, reverse=page.newest_first)
+        found = sorted(self._live(scope), key=_sort_key(page.by), reverse=page.descending)
         return page.cut(each.record for each in found if matches(where, each.record))
 
     def values(self, scope: Scope, limit: int | None, now: float) -> list[Any]:
-        newest = self.select(scope, unexpired(None, now), Page(limit, newest_first=True))
+        newest = self.select(scope, unexpired(None, now), Page(limit, descending=True))
         return [record.value for record in newest]
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
@@ -127,11 +125,6 @@ class PastBackend:
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
         names = Counter(each.record.namespace for each in self._live(scope, now))
         return dict(sorted(names.items()))
-
-    def latest(self, scope: Scope, limit: int, offset: int, now: float) -> list[MemoryRecord]:
-        found = [each.record for each in sorted(self._live(scope, now), key=_ordinal, reverse=True)]
-        found.sort(key=attrgetter("occurred_at"), reverse=True)
-        return found[offset : offset + limit]
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         return tally(each.record for each in self._live(scope, now))
@@ -225,3 +218,15 @@ def _has_same_text(each: RecordAt) -> bool:
         each.record.content != ""
         and embedded_text(each.record) == embedded_text(each.current.record)
     )
+
+
+def _sort_key(by: str) -> Callable[[RecordAt], Any]:
+    """Return the key that sorts records as a ``Page`` does."""
+    if by == "row":
+        return _own_row
+
+    def key(each: RecordAt) -> tuple[bool, float, int]:
+        value = 0.0 if by == "ordinal" else getattr(each.record, by)
+        return value is not None, value or 0.0, each.current.ordinal
+
+    return key

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from bethink.errors import DimensionError, StoreClosedError, ValidationError
 from bethink.model.filters import matches, parse, unexpired
 from bethink.model.namespaces import EVERYWHERE, Scope, Subtree
 from bethink.model.port import EMBEDDED, Backend, Page
-from bethink.model.records import State
+from bethink.model.records import SortField, State
 from bethink.storage import open_backend
 
 from ..samples import (
@@ -243,8 +243,23 @@ class BackendContract(ChronicleContract):
     def test_records_can_be_listed_by_their_rows(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}") for n in range(4)))
         move(backend, 2, record("r1", content="other"))
-        found = backend.select("default", None, Page(3, 0, True, by_row=True))
+        found = backend.select("default", None, Page(3, 0, True, "row"))
         assert [each.id for each in found] == ["r1", "r3", "r2"]
+
+    @pytest.mark.parametrize("by", get_args(SortField))
+    @pytest.mark.parametrize("where", [None, {"metadata.kind": "a"}], ids=["all", "inexact"])
+    def test_pages_can_be_sorted_by_a_field(
+        self, backend: Backend, by: SortField, where: dict[str, Any] | None
+    ) -> None:
+        least = None if by == "last_accessed_at" else 0
+        values = (1, 3, least, 2, 3) if by == "access_count" else (0.25, 0.75, least, 0.5, 0.75)
+        given: list[dict[str, Any]] = [{"metadata": {"kind": "a"}, by: value} for value in values]
+        insert(backend, *(record(f"r{n}", **each) for n, each in enumerate(given)))
+        page = Page(4, 0, True, by)
+        found = backend.select("default", parse(where), page)
+        assert [each.id for each in found] == ["r4", "r1", "r3", "r0"]
+        found = backend.select("default", parse(where), page._replace(offset=3))
+        assert [each.id for each in found] == ["r0", "r2"]
 
     def test_changes_tell_what_happened_since(self, backend: Backend) -> None:
         insert(backend, record("r1"), record("r2"), record("r3"))

@@ -49,9 +49,7 @@ class ConflictVerbs(Memories):
         tier, most = fields.one_of("min_tier", min_tier, TIERS), fields.limit("limit", limit)
         k, engine = fields.integer("k", k, 0), self._engine_at(as_of)
         if query is None:
-            records = reading.listed(
-                engine, check_scope(namespace), parse(where), None, 0, newest_first=False
-            )
+            records = reading.listed(engine, check_scope(namespace), parse(where))
         else:
             found = self.recall(
                 query, k=k, namespace=namespace, where=where, touch=False, as_of=as_of

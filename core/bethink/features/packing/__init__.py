@@ -21,11 +21,12 @@ import numpy as np
 from ...memory.engine import Engine
 from ...memory.history.moments import When
 from ...memory.memories import Memories, RecallOptions
-from ...memory.ranking import Ranking
-from ...memory.reading import Request, answered, touch_rows
+from ...memory.ranking import DAY, Ranking
+from ...memory.reading import Request, answered, listed, touch, touch_rows
 from ...model import fields
 from ...model.arrays import Ints
-from ...model.records import LazyResults, MemoryRecord, RecallResult
+from ...model.port import Page
+from ...model.records import Explanation, LazyResults, MemoryRecord, RecallResult, SortField
 from ...text import rough_tokens
 from .knapsack import best_subset
 from .layout import Layout, context_block, new_nonce
@@ -39,6 +40,7 @@ _SMALLEST_STEP: Final = 2.0**-20  # tokens: token counts of lines are rounded up
 _STEP_BITS: Final = 50  # bits of a budget in steps: a huge budget has larger steps
 _MAX_SOLUTIONS: Final = 4  # of the knapsack per block, for counters that do not add up
 _EXPONENT: Final = 3  # of a score in the value of a line: relevance comes before number
+_OVERVIEW_ORDERS: Final[tuple[SortField, ...]] = ("occurred_at", "importance")
 _set = object.__setattr__
 
 
@@ -299,7 +301,8 @@ class PackingVerbs(Memories):
         block, a repetition is not. A fence keeps memories from passing for instructions; a budget
         without room for a memory and the fence's introduction leaves the introduction out. With
         *touch* the memories in the block count as accessed; the other arguments are those of
-        ``recall``.
+        ``recall``. A blank *query*, as at the start of a session, packs the newest and the most
+        important memories: the score is the mean of importance and recency, 2^(-age / 30 days).
         """
         budget = Budget(budget_tokens, count_tokens)
         request = self._request(query, k, as_of is None and touch, **options)
@@ -308,8 +311,33 @@ class PackingVerbs(Memories):
 
 def pack_recalled(engine: Engine, ranking: Ranking, request: Request, budget: Budget) -> Packed:
     """Put the best of the answer to *request* into one block; touch the records in the block."""
+    if request.vector is None and not (request.query or "").strip():
+        return _pack_overview(engine, request, budget)
     answer = answered(engine, ranking, request._replace(touch=False))
     block = best_block(answer.records, answer.scores, budget)
     if request.touch:
         touch_rows(engine, answer.rows(block.chosen))
     return Packed.from_block(block, len(answer.places), answer.result)
+
+
+def _pack_overview(engine: Engine, request: Request, budget: Budget) -> Packed:
+    """Put the newest and the most important memories of *request* into one block."""
+    found: dict[str, MemoryRecord] = {}
+    for field in _OVERVIEW_ORDERS:
+        page = Page(request.k, descending=True, by=field)
+        found |= {each.id: each for each in listed(engine, request.scope, request.where, page)}
+    now = engine.clock() if request.now is None else request.now
+    scored = [_overviewed(record, now) for record in found.values()]
+    best = sorted(scored, key=lambda each: (-each.score, each.memory.id))[: request.k]
+    packed = pack((each for each in best if each.score >= request.min_score), budget)
+    if request.touch:
+        touch(engine, [each.memory.id for each in packed.results])
+    return packed
+
+
+def _overviewed(record: MemoryRecord, now: float) -> RecallResult:
+    recency = math.exp2(-max(0.0, now - record.occurred_at) / (30 * DAY))
+    signals = {"importance": record.importance, "recency": recency}
+    contributions = {name: value / 2 for name, value in signals.items()}
+    score = math.fsum(contributions.values())
+    return RecallResult(record, score, Explanation(score, signals, contributions))

@@ -80,7 +80,7 @@ class KeyedMemory(Memory):
         """
         most, engine = fields.integer("limit", limit, 0), self._engine
         where = unexpired(parse(_KEYED), engine.clock())
-        page = Page(most, newest_first=True, by_row=True)
+        page = Page(most, descending=True, by="row")
         newest = engine.backend.select(self.namespace, where, page)
         return tuple(map(_item, reversed(newest)))
 

@@ -132,19 +132,19 @@ class SQLiteBackend:
         page = page or Page()
         sql, parameters, exact, using = selection(scope, where, (state,))
         asked = page if exact else page._replace(limit=None, offset=0)
-        found = self._records(
-            f"{sql} ORDER BY {'row' if page.by_row else 'ordinal'} "
-            f"{'DESC' if page.newest_first else ''} LIMIT ? OFFSET ?",
-            *parameters,
-            -1 if asked.limit is None else asked.limit,
-            asked.offset,
-            using=using,
-        )
+        way = "DESC" if page.descending else "ASC"
+        order = f"ORDER BY {page.by} {way}, ordinal {way}"
+        parameters = (*parameters, -1 if asked.limit is None else asked.limit, asked.offset)
+        if page.by in ("ordinal", "row"):
+            found = self._records(f"{sql} {order} LIMIT ? OFFSET ?", *parameters, using=using)
+        else:  # sorted in a subquery, so that only the chosen records are read whole
+            chosen = f"SELECT row FROM records {using} WHERE {sql} {order} LIMIT ? OFFSET ?"
+            found = self._records(f"row IN ({chosen}) {order}", *parameters)
         return found if exact else page.cut(each for each in found if matches(where, each))
 
     def values(self, scope: Scope, limit: int | None, now: float) -> list[Any]:
         if self._keyed_file is not None:  # codes cover whole records, so whole records are read
-            found = self.select(scope, unexpired(None, now), Page(limit, newest_first=True))
+            found = self.select(scope, unexpired(None, now), Page(limit, descending=True))
             return [record.value for record in found]
         sql, parameters, _, using = selection(scope, unexpired(None, now), LIVE)
         newest = f"FROM records {using} WHERE {sql} ORDER BY ordinal DESC LIMIT ?"
@@ -188,13 +188,6 @@ class SQLiteBackend:
             expired = _count_by_namespace(connection, scope, _EXPIRED, now)
         left = {name: count - expired.get(name, 0) for name, count in counts.items()}
         return {name: count for name, count in left.items() if count}
-
-    def latest(self, scope: Scope, limit: int, offset: int, now: float) -> list[MemoryRecord]:
-        sql, parameters, _, using = selection(scope, unexpired(None, now), LIVE)
-        order = "ORDER BY occurred_at DESC, ordinal DESC"
-        # Sorted in a subquery: only the chosen records are read whole.
-        chosen = f"SELECT row FROM records {using} WHERE {sql} {order} LIMIT ? OFFSET ?"
-        return self._records(f"row IN ({chosen}) {order}", *parameters, limit, offset)
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         if self._keyed_file is not None:  # codes cover whole records, so whole records are read

@@ -29,6 +29,8 @@ from bethink.features.packing import Budget, pack
 from bethink.features.packing.layout import INTRODUCTION
 from bethink.text import estimate_tokens
 
+from ...clock import Clock
+
 Hits = list[RecallResult]
 Counter = Callable[[str], Any]
 
@@ -398,3 +400,20 @@ def test_a_pack_that_was_not_asked_for_its_results_is_like_any_other() -> None:
         assert same(packed_into(hits, 800)) == same(made)
     with pytest.raises(AttributeError, match="no attribute 'leftover'"):
         made.leftover  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_blank_query_packs_the_newest_and_the_most_important(clock: Clock) -> None:
+    with MemoryStore(clock=clock) as store:
+        clock.now = 400 * 86_400.0
+        store.store("old rule", importance=1.0, occurred_at=0.0)
+        store.store("old note", importance=0.3, occurred_at=0.0)
+        store.store("new note", importance=0.3)
+        store.store("not for all", namespace="users/ann")
+        packed = store.pack("  ", k=2)
+        assert [hit.memory.content for hit in packed.results] == ["new note", "old rule"]
+        first = packed.results[0]
+        assert first.score == pytest.approx(sum(first.explain().contributions.values()))
+        assert store.pack(None, where={"importance": 0.3}).results[0].memory.access_count == 1
+        assert [hit.memory.content for hit in store.pack("", budget_tokens=20).results] == []
+        assert "old note" in store.pack("", min_score=0.1).text
+        assert "old note" not in store.pack("", min_score=0.2).text
