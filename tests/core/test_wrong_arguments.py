@@ -41,7 +41,7 @@ RIGHT: dict[str, Any] = {
     **{"other": "none.db", "outcome": "worked", "kind": "about", "when": 1, "since": 1, "entry": 1},
     **{"path": "/a.txt", "text": "x", "old": "x", "new": "y", "line": 1, "value": 1},
     **{"expected": 1, "vector": [1.0, 2.0], "messages": [{"content": "x"}], "start": 0, "limit": 1},
-    **{"fn": lambda _: 1},
+    **{"fn": lambda _: 1, "older_than": 1.0},
 }
 """What is right for every argument that some verb needs."""
 
@@ -49,8 +49,9 @@ GATHERED = {"given": Fields, "shared": Fields, "changes": Changes, "options": Re
 NUMBERS = (
     *("importance", "confidence", "occurred_at", "expires_at", "amount", "k", "min_score"),
     *("min_similarity", "now", "limit", "offset", "budget_tokens", "entry"),
+    *("retention", "floor", "rate", "older_than"),
 )
-OPTIONAL = ("occurred_at", "expires_at", "now", "limit")
+OPTIONAL = ("occurred_at", "expires_at", "now", "limit", "retention", "floor")
 SIGNED = ("occurred_at", "expires_at", "min_score", "now")
 NO_NUMBERS: tuple[Any, ...] = (
     NAN,
@@ -202,8 +203,8 @@ SAID: list[tuple[Callable[[Any], object], str]] = [
         "mode must be one of 'hybrid', 'keyword', 'semantic', not None",
     ),
     (
-        lambda store: store.recall("x", namespace=["a", "b"]),
-        "namespace must be a str, a Subtree or EVERYWHERE, not list",
+        lambda store: store.recall("x", namespace={"a": "b"}),
+        "namespace must be a str, a Subtree, EVERYWHERE or a list of namespaces, not dict",
     ),
     (
         lambda store: store.as_of([1]),

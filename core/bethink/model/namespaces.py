@@ -77,10 +77,9 @@ def check_scope(scope: object) -> Scope:
         each = {one if isinstance(one, Subtree) else check_namespace(one) for one in scope}
         return each.pop() if len(each) == 1 else tuple(sorted(each, key=repr))
     if not isinstance(scope, str):
-        kind = "an empty list" if isinstance(scope, Collection) else type(scope).__name__
-        raise ValidationError(
-            f"namespace must be a str, a Subtree, EVERYWHERE or a list of namespaces, not {kind}"
-        )
+        kind = type(scope).__name__
+        named = "a str, a Subtree, EVERYWHERE or a list of namespaces"
+        raise ValidationError(f"namespace must be {named}, not {kind}")
     return check_namespace(scope)
 
 
