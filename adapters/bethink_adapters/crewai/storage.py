@@ -232,10 +232,8 @@ class CrewStorage:
         self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0
     ) -> list[CrewRecord]:
         """Return the records of a scope and below, newest first."""
-        if limit < 1 or offset < 0:
-            return []
         part = self._view.part(scope_prefix)
-        if not part:
+        if not part or limit < 1 or offset < 0:
             return []
         found = self._store().all(namespace=part, limit=limit, offset=offset, order="occurred_at")
         return self._to_crew(found)

@@ -224,21 +224,10 @@ class BackendContract(ChronicleContract):
 
     def test_pages_follow_insertion(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}") for n in range(5)))
-        pages = [
-            backend.select("default", None, Page(limit, offset, newest))
-            for limit, offset, newest in (
-                (2, 0, False),
-                (2, 4, False),
-                (None, 3, True),
-                (0, 0, True),
-            )
-        ]
-        assert [[each.id for each in page] for page in pages] == [
-            ["r0", "r1"],
-            ["r4"],
-            ["r1", "r0"],
-            [],
-        ]
+        asked = ((2, 0, False), (2, 4, False), (None, 3, True), (0, 0, True))
+        pages = [backend.select("default", None, Page(*each)) for each in asked]
+        ids = [[each.id for each in page] for page in pages]
+        assert ids == [["r0", "r1"], ["r4"], ["r1", "r0"], []]
 
     def test_records_can_be_listed_by_their_rows(self, backend: Backend) -> None:
         insert(backend, *(record(f"r{n}") for n in range(4)))

@@ -27,6 +27,7 @@ TESTS = Path(__file__).parents[2]
 DATA = TESTS / "data"
 MAKING = TESTS / "making"
 ANSWERS = json.loads((DATA / "version_1_answers.json").read_text(encoding="utf-8"))
+"""The answers of the code that wrote the files; scores of records with outcomes are of today."""
 ADDED = (
     ("model/records.py", "    category: str | None\n", "    mood: str | None\n"),
     ("model/records.py", "    outcome: float = 0.0\n", "    mood: str | None = None\n"),
