@@ -300,3 +300,9 @@ def test_a_repository_has_nothing_run(projects: dict[Any, Path], tmp_path: Path)
 def test_wrong_bindings_are_refused(given: Any) -> None:
     with pytest.raises(ValidationError):
         Stale(**{"ranking": WeightedSum(), "projects": {}, **given})
+
+
+def test_a_record_makes_up_for_as_much_as_without_projects() -> None:
+    ranking = Stale(WeightedSum(), {})
+    assert ranking.spread == WeightedSum().spread
+    assert ranking.spread_unjudged == WeightedSum().spread_unjudged < ranking.spread

@@ -52,8 +52,11 @@ _ENDS = lazy_pattern(
     r"|also|especially|how|what) )| because | although "
 )
 _ADDRESS = lazy_pattern(r"[^\W_][\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+")
-# "us-east-1", "node_04", "v1.2"; not "one-way".
-_IDENTIFIER: Final = r"(?<![\w.-])(?=[\w.-]{1,64}\d)[^\W\d_][^\W_]*(?:[-._][^\W_]+)+"
+# "us-east-1", "node_04", "v1.2", "a1b2c3d"; not "one-way" and "q1".
+_IDENTIFIER: Final = (
+    r"(?<![\w.-])(?=[\w.-]{1,64}\d)"
+    r"(?:[^\W\d_][^\W_]*(?:[-._][^\W_]+)+|(?:[^\W\d_]+\d+){2}[^\W_]*)"
+)
 # Most tokens are plain words, so the pattern tries plain words first.
 _TOKENS = lazy_pattern(
     rf"[^\W\d_]+(?![\w'.@+-])|{_ADDRESS.pattern}|{_IDENTIFIER}|(?:(?<![^\s(])-)?\d+(?:[.,:]\d+)*"

@@ -103,6 +103,7 @@ LIKELY = [
     ("The deployment is in us-east-1", "The deployment is in eu-west-1"),
     ("The database is hosted in europe-west4", "The database is hosted in us-central1"),
     ("The queue runs on node-04", "The queue runs on node-11"),
+    ("The release is commit a1b2c3d", "The release is commit d4e5f6a"),
     ("The build uses image v1.2.3", "The build uses image v1.4.0"),
     ("The invoice template is INV-2020-A", "The invoice template is INV-2024-B"),
     ("Server A has 16GB of memory", "Server A has 32GB of memory"),
