@@ -1,4 +1,4 @@
-"""Ids that sort by creation: UUID version 7 (RFC 9562) as hex."""
+"""Ids in order of creation: UUID version 7 (RFC 9562) as hex."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled on first use, so that an import compiles none."""
+"""Regular expressions, compiled on first use, so that imports stay fast."""
 
 from __future__ import annotations
 

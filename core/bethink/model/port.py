@@ -34,7 +34,7 @@ SEGMENT_FORMAT: Final = 8
 """Raised when segments change, in layout or in terms; segments of other formats are not loaded."""
 
 
-@dataclass(slots=True)  # frozen, it would take three times as long to make
+@dataclass(slots=True)  # making frozen rows would take three times as long
 class Row:
     """A live record with its row, the place in insertion order, and the vectors by name."""
 
@@ -199,10 +199,9 @@ class Writer(Protocol):
     ) -> None:
         """Append one entry; *was* is the row before, *row* the row after.
 
-        With *changes* None the entry is like an entry whose changes were erased.
-
-        The entry of a touch has no rows; the rows are listed under ``changes["rows"]``. Entries of
-        snapshots have no rows, and entries of links have none, since *record* does not change.
+        With *changes* None the entry is like an entry with erased changes. Entries of snapshots and
+        links have no rows, since *record* does not change. The entry of a touch lists the rows
+        under ``changes["rows"]``.
         """
 
     def snapshot(self, name: str, at: float) -> None:
@@ -217,7 +216,7 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The number of records with the same namespace and tags, and when they occurred."""
+    """The number of records with a namespace and tags, and the times of occurrence."""
 
     namespace: str
     tags: tuple[str, ...]
@@ -439,7 +438,7 @@ class FullScan(Protocol):
         """Yield the journal, oldest first, with the remaining named vectors of each entry."""
 
     def snapshots(self) -> list[Snapshot]:
-        """Return all snapshots in the order in which they were taken."""
+        """Return all snapshots, oldest first."""
 
 
 class JournalReader(Protocol):
@@ -464,16 +463,12 @@ class JournalReader(Protocol):
         """Return the id of the record of each of *rows*."""
 
     def key_holders(self, namespace: str, key: str, seq: int) -> list[Current]:
-        """Return every record that has or ever had *key* in *namespace*, in any state.
-
-        Only records that existed at *seq*.
-        """
+        """Return the present and past holders, in any state, of *key* that existed at *seq*."""
 
     def candidates(self, scope: Scope, seq: int, since: int | None = None) -> list[Current]:
         """Return all records that may have been live in *scope* at *seq*, and perhaps more.
 
-        With *since*, return the records that changed after *since* and existed at *seq*, in any
-        state.
+        With *since*, return the records of any state that changed since and existed at *seq*.
         """
 
     def expiring(self, scope: Scope, after: float, until: float) -> list[Current]:
@@ -501,7 +496,7 @@ class JournalReader(Protocol):
         """Return the links from and to *ids* at *seq*, oldest first."""
 
     def snapshots(self) -> list[Snapshot]:
-        """Return all snapshots in the order in which they were taken."""
+        """Return all snapshots, oldest first."""
 
     def full_scan(self) -> AbstractContextManager[FullScan]:
         """Open all current data for reading that may take long."""

@@ -114,14 +114,14 @@ class Changes(Common, total=False):
 
 @dataclass(frozen=True, slots=True)
 class RecordField:
-    """What the other modules derive from one field of a record.
+    """The properties of a record's field, for all modules.
 
     ``check`` returns a value in the stored form, or raises ``ValidationError``. ``types`` are the
     types in the journal and, JSON aside, in the column. ``filtered`` is the kind of value that
     filters compare. A caller may set ``given`` fields. A change of an ``indexed`` field gives the
     record a new row, of a ``keyed`` field changes what a key says, of an ``identity`` field ends a
-    likeness to a duplicate. A ``local`` field keeps its value when a later change comes from
-    another store. ``merged`` says whether a record takes a missing value from a duplicate
+    likeness to a duplicate. A ``local`` field keeps the value when a later change comes from a
+    second store. ``merged`` says whether a record takes a missing value from a duplicate
     ("filled"), or the higher value of both ("highest").
     """
 
@@ -431,7 +431,7 @@ class Repair:
 def different(before: MemoryRecord, after: MemoryRecord) -> tuple[str, ...]:
     """Return the names of the fields in which two records differ, in the order of the fields.
 
-    JSON of another spelling differs: ``True`` is not ``1``, nor is 1.0.
+    JSON in a different spelling differs: ``True`` is not ``1``, nor is 1.0.
     """
     return tuple(
         name

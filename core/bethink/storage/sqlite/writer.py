@@ -312,7 +312,7 @@ class SQLiteWriter:
         changes: Mapping[str, object] | None,
     ) -> None:
         salt = os.urandom(_SALT_BYTES)
-        # By chance, for a fixed step could always miss the records that change most.
+        # By chance: a fixed step could always miss the records with most changes.
         whole = action != "store" and row is not None and salt[0] < FULL_RECORDS_IN_256
         if changes is not None and whole and record and record.state == "live":
             changes = {**changes, FULL_RECORD: non_empty_fields(record)}
