@@ -18,6 +18,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -34,6 +35,10 @@ from bethink_adapters.langgraph import BethinkSaver, BethinkStore
 from .speeds import Measured, print_table
 
 ROUNDS = 31
+# Their search loads an extension, which some builds of Python refuse.
+_SQLITE: Any = import_module(
+    "sqlite3" if hasattr(sqlite3.Connection, "enable_load_extension") else "pysqlite3"
+)
 
 Work = Callable[[], object]
 Measure = tuple[str, Work, Work]
@@ -55,7 +60,7 @@ def sentence(number: int) -> str:
 
 def connected(path: Path, isolation: Any = "") -> sqlite3.Connection:
     """Return a connection as durable as ours."""
-    made = sqlite3.connect(path, check_same_thread=False)
+    made = _SQLITE.connect(path, check_same_thread=False)
     made.execute("PRAGMA journal_mode=WAL")
     made.execute("PRAGMA synchronous=FULL")
     made.isolation_level = isolation
@@ -123,19 +128,18 @@ def embed(texts: Sequence[str]) -> list[list[float]]:
 def stores(folder: Path) -> Iterator[Measure]:
     """Measure the long-term store."""
     index: Any = {"dims": 16, "embed": embed, "fields": ["text"]}
-    loads = hasattr(sqlite3.Connection, "enable_load_extension")  # their search needs it
     ours = BethinkStore(folder / "store-ours.db", index=index)
     plain = BethinkStore(folder / "store-plain.db")
     theirs = SqliteStore(connected(folder / "store-theirs.db", None), index=index)
     their_plain = SqliteStore(connected(folder / "store-their-plain.db", None))
-    pairs = [(ours, theirs), (plain, their_plain)][not loads :]
-    for pair in pairs:
+    pairs = {"": (ours, theirs), " without vectors": (plain, their_plain)}
+    for pair in pairs.values():
         for store in pair:
             store.setup()
             for number in range(3000):
                 place = ("users", f"u{number % 50}")
                 store.put(place, f"k{number}", {"text": sentence(number), "kind": number % 7})
-    for kind, (one, other) in zip(("", " without vectors")[not loads :], pairs, strict=True):
+    for kind, (one, other) in pairs.items():
         numbers = itertools.count(10_000)
 
         def put(store: Any, numbers: Iterator[int] = numbers) -> object:
@@ -162,13 +166,12 @@ def stores(folder: Path) -> Iterator[Measure]:
             ("filter only, all users", broad),
             ("list_namespaces", listed),
         ):
-            yield f"store: {name}{kind}", partial(work, one), partial(work, other)
+            yield f"{name}{kind}", partial(work, one), partial(work, other)
 
     def search(store: Any) -> object:
         return store.search(("users",), query="the parrot by the river", limit=10)
 
-    if loads:
-        yield "store: search among 3000", partial(search, ours), partial(search, theirs)
+    yield "search among 3000", partial(search, ours), partial(search, theirs)
 
 
 def histories(folder: Path) -> Iterator[Measure]:
@@ -200,10 +203,10 @@ def histories(folder: Path) -> Iterator[Measure]:
         number = next(numbers)
         return made.add_messages([HumanMessage(sentence(number)), AIMessage(sentence(number + 1))])
 
-    yield "history: add a pair", lambda: add(ours("new")), lambda: add(theirs("new"))
-    yield "history: read 300", lambda: ours("long").messages, lambda: theirs("long").messages
+    yield "add a pair", lambda: add(ours("new")), lambda: add(theirs("new"))
+    yield "read 300", lambda: ours("long").messages, lambda: theirs("long").messages
     yield (
-        "history: last 20",
+        "last 20",
         lambda: ours("long", last=20).messages,
         lambda: theirs("long").messages[-20:],
     )
