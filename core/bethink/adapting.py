@@ -8,7 +8,7 @@ from .features.files import ROOT, normalise_path, numbered
 from .features.keys import Held, keys_between, last_between, store_if, update_all
 from .features.outcomes import Verdict
 from .features.packing import Budget, Packed, TokenCounter, pack
-from .features.tallies import tallies
+from .features.tallies import tallies, values
 from .features.transfer import (
     ForeignLink,
     ForeignRecord,
@@ -38,7 +38,7 @@ from .model.fields import (
     vector,
 )
 from .model.namespaces import Scope, check_namespace, check_scope, covers, unsegment
-from .model.port import Tally
+from .model.port import Page, Tally
 from .model.records import CHECKS
 from .model.records import checked as checked_fields
 from .text import read_query, rough_tokens, terms
@@ -55,6 +55,7 @@ __all__ = [
     "Held",
     "Mode",
     "Packed",
+    "Page",
     "PastChange",
     "Scope",
     "Scored",
@@ -100,5 +101,6 @@ __all__ = [
     "turn_key",
     "unsegment",
     "update_all",
+    "values",
     "vector",
 ]

@@ -36,7 +36,7 @@ from .speeds import Measured, print_table
 
 ROUNDS = 31
 # Their search loads an extension, which some builds of Python refuse.
-_SQLITE: Any = import_module(
+_LOADING: Any = import_module(
     "sqlite3" if hasattr(sqlite3.Connection, "enable_load_extension") else "pysqlite3"
 )
 
@@ -58,9 +58,9 @@ def sentence(number: int) -> str:
     return f"Number {number}: the {picked[0]} and the {picked[1]} by the {picked[2]}, {picked[3]}."
 
 
-def connected(path: Path, isolation: Any = "") -> sqlite3.Connection:
+def connected(path: Path, isolation: Any = "", module: Any = sqlite3) -> sqlite3.Connection:
     """Return a connection as durable as ours."""
-    made = _SQLITE.connect(path, check_same_thread=False)
+    made = module.connect(path, check_same_thread=False)
     made.execute("PRAGMA journal_mode=WAL")
     made.execute("PRAGMA synchronous=FULL")
     made.isolation_level = isolation
@@ -130,8 +130,8 @@ def stores(folder: Path) -> Iterator[Measure]:
     index: Any = {"dims": 16, "embed": embed, "fields": ["text"]}
     ours = BethinkStore(folder / "store-ours.db", index=index)
     plain = BethinkStore(folder / "store-plain.db")
-    theirs = SqliteStore(connected(folder / "store-theirs.db", None), index=index)
-    their_plain = SqliteStore(connected(folder / "store-their-plain.db", None))
+    theirs = SqliteStore(connected(folder / "store-theirs.db", None, _LOADING), index=index)
+    their_plain = SqliteStore(connected(folder / "store-their-plain.db", None, _LOADING))
     pairs = {"": (ours, theirs), " without vectors": (plain, their_plain)}
     for pair in pairs.values():
         for store in pair:

@@ -19,10 +19,12 @@ from bethink.adapting import (
     MAX_CONTENT,
     MAX_LABEL,
     Held,
+    Page,
     check_namespace,
     finish_in_thread,
     store_if,
     update_all,
+    values,
 )
 
 from ..shared.texts import storable
@@ -69,7 +71,10 @@ class BethinkDBChatStore(_DBChatStore):
         offset: int | None = None,
     ) -> list[ChatMessage]:
         """Return the messages of a conversation, oldest first; a status of None is any status."""
-        return _messages(await asyncio.to_thread(self._kept(key).read, status, limit, offset))
+        from llama_index.core.llms import ChatMessage
+
+        found = await asyncio.to_thread(self._kept(key).dumped, status, Page(limit, offset or 0))
+        return list(map(ChatMessage.model_validate, found))
 
     async def count_messages(
         self,
@@ -205,6 +210,9 @@ class _Kept(MessageLog):
         return self.store.all(
             namespace=self.namespace, where=_has(status), limit=limit, offset=offset or 0
         )
+
+    def dumped(self, status: MessageStatus | None, page: Page) -> list[Any]:
+        return values(self.store, namespace=self.namespace, where=_has(status), page=page)
 
     def number(self, status: MessageStatus | None) -> int:
         return self.store.count(namespace=self.namespace, where=_has(status))

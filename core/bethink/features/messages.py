@@ -10,7 +10,9 @@ from ..memory.memories import check_store
 from ..memory.writing import retire
 from ..model import fields
 from ..model.namespaces import Subtree, check_namespace, segment, unsegment
+from ..model.port import Page
 from ..model.records import MemoryRecord
+from .tallies import values
 
 if TYPE_CHECKING:
     from ..store import MemoryStore
@@ -54,9 +56,8 @@ class MessageLog:
 
     def values(self, last: int | None = None) -> list[Any]:
         """Return the values of the *last* messages, or of all, oldest first; no more is read."""
-        most, engine = fields.limit("last", last), self.store._engine
-        engine.check_open()
-        return engine.backend.values(self.namespace, most, engine.clock())[::-1]
+        page = Page(fields.limit("last", last), descending=True)
+        return values(self.store, namespace=self.namespace, page=page)[::-1]
 
     def pop(self) -> MemoryRecord | None:
         """Forget the last message and return the message; None without messages."""

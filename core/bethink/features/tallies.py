@@ -1,15 +1,32 @@
-"""Counts and times of records by namespace and tags, made by the store."""
+"""What a namespace holds, told by the store: counts and times by tags, and values alone."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..memory.memories import check_store
+from ..memory.memories import Where, check_store
+from ..model import fields
+from ..model.filters import parse, unexpired
 from ..model.namespaces import Scope, check_scope
-from ..model.port import Tally
+from ..model.port import Page, Tally
 
 if TYPE_CHECKING:
     from ..store import MemoryStore
+
+
+def values(
+    store: MemoryStore, *, namespace: Scope, where: Where = None, page: Page | None = None
+) -> list[Any]:
+    """Return the values of the live records that pass *where*, in order of insertion.
+
+    No other column is read where the filter needs none, and the file has no integrity key.
+    """
+    engine, scope, passing = check_store(store)._engine, check_scope(namespace), parse(where)
+    asked = page or Page()
+    fields.limit("limit", asked.limit)
+    fields.integer("offset", asked.offset, 0)
+    engine.flush_for(passing)
+    return engine.backend.values(scope, unexpired(passing, engine.clock()), asked)
 
 
 def tallies(store: MemoryStore, *, namespace: Scope) -> list[Tally]:

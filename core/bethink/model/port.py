@@ -294,8 +294,8 @@ class Backend(Protocol):
     ) -> list[MemoryRecord]:
         """Return the records in *scope* and *state* that pass *where*, or only a *page*."""
 
-    def values(self, scope: Scope, limit: int | None, now: float) -> list[Any]:
-        """Return the values of the newest *limit* unexpired live records, newest first."""
+    def values(self, scope: Scope, where: Filter | None, page: Page | None = None) -> list[Any]:
+        """Return the values of the live records that ``select`` would return."""
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         """Return the rows of the live records in *scope* that pass *where*, ascending."""

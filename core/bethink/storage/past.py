@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import ValidationError
 from ..model.arrays import Rows, Vector
-from ..model.filters import Filter, matches, unexpired
+from ..model.filters import Filter, matches
 from ..model.namespaces import Scope, covers
 from ..model.port import (
     EMBEDDED,
@@ -111,9 +111,8 @@ class PastBackend:
         found = sorted(self._live(scope), key=_sort_key(page.by), reverse=page.descending)
         return page.cut(each.record for each in found if matches(where, each.record))
 
-    def values(self, scope: Scope, limit: int | None, now: float) -> list[Any]:
-        newest = self.select(scope, unexpired(None, now), Page(limit, descending=True))
-        return [record.value for record in newest]
+    def values(self, scope: Scope, where: Filter | None, page: Page | None = None) -> list[Any]:
+        return [record.value for record in self.select(scope, where, page)]
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         found = [each.row for each in self._live(scope) if matches(where, each.record)]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bethink import CorruptStoreError, MemoryStore, MessageLog, Subtree, ValidationError
+from bethink.adapting import Page, values
 
 HOSTILE = ("", "/", "//", "a/b", "a", "b", ".", "..", "%", "a%2Fb", "*", "\x00", "\udc80", "用户")
 
@@ -106,13 +107,26 @@ def test_values_are_those_of_the_messages(key: bytes | None) -> None:
         assert values[0] == [record.value for record in log.messages()]
 
 
+@pytest.mark.parametrize("key", [None, b"a key of some bytes"], ids=["plain", "keyed"])
+def test_values_pass_the_filter(key: bytes | None) -> None:
+    with MemoryStore(integrity_key=key) as store:
+        for value in range(6):
+            metadata = {"odd": value % 2, "name": f"n{value}"}
+            store.store("", value=value, category="ab"[value % 2], metadata=metadata)
+        page = Page(2, 1)
+        by_column = values(store, namespace="default", where={"category": "b"}, page=page)
+        by_json = values(store, namespace="default", where={"metadata.odd": 1}, page=page)
+        assert by_column == by_json == [3, 5]
+        assert values(store, namespace="default", where={"metadata.name": "n4"}) == [4]
+
+
 def test_the_past_has_the_values_of_its_messages(store: MemoryStore) -> None:
     log = MessageLog(store, "s1")
     log.append({"content": "", "value": value} for value in (1, 2))
     seq = store.log(limit=1)[0].seq
     log.pop()
     past = store.as_of(seq)._engine.backend
-    assert past.values(log.namespace, 9, store.log(limit=1)[0].at) == [2, 1]
+    assert past.values(log.namespace, None, Page(9, descending=True)) == [2, 1]
     assert log.values() == [1]
 
 

@@ -131,10 +131,8 @@ class SQLiteBackend:
     ) -> list[MemoryRecord]:
         page = page or Page()
         sql, parameters, exact, using = selection(scope, where, (state,))
-        asked = page if exact else page._replace(limit=None, offset=0)
-        way = "DESC" if page.descending else "ASC"
-        order = f"ORDER BY {page.by} {way}, ordinal {way}"
-        parameters = (*parameters, -1 if asked.limit is None else asked.limit, asked.offset)
+        order, asked = _order(page), page if exact else page._replace(limit=None, offset=0)
+        parameters = (*parameters, *_limits(asked))
         if page.by in ("ordinal", "row"):
             found = self._records(f"{sql} {order} LIMIT ? OFFSET ?", *parameters, using=using)
         else:  # sorted in a subquery, so that only the chosen records are read whole
@@ -142,14 +140,13 @@ class SQLiteBackend:
             found = self._records(f"row IN ({chosen}) {order}", *parameters)
         return found if exact else page.cut(each for each in found if matches(where, each))
 
-    def values(self, scope: Scope, limit: int | None, now: float) -> list[Any]:
-        if self._keyed_file is not None:  # codes cover whole records, so whole records are read
-            found = self.select(scope, unexpired(None, now), Page(limit, descending=True))
-            return [record.value for record in found]
-        sql, parameters, _, using = selection(scope, unexpired(None, now), LIVE)
-        newest = f"FROM records {using} WHERE {sql} ORDER BY ordinal DESC LIMIT ?"
-        most = -1 if limit is None else limit
-        texts = self._connections.rows(f"SELECT value {newest}", *parameters, most)
+    def values(self, scope: Scope, where: Filter | None, page: Page | None = None) -> list[Any]:
+        page = page or Page()
+        sql, parameters, exact, using = selection(scope, where)
+        if self._keyed_file is not None or not exact:  # codes and such filters need whole records
+            return [record.value for record in self.select(scope, where, page)]
+        chosen = f"SELECT value FROM records {using} WHERE {sql} {_order(page)} LIMIT ? OFFSET ?"
+        texts = self._connections.rows(chosen, *parameters, *_limits(page))
         return [None if text is None else from_json(text) for (text,) in texts]
 
     def _records(self, sql: str, *parameters: object, using: str = "") -> list[MemoryRecord]:
@@ -317,3 +314,12 @@ def _count_by_namespace(
     inside, within = scope_sql(scope)
     counts = f"SELECT namespace, count(*) FROM records {sql} AND {inside} GROUP BY 1 ORDER BY 1"
     return dict(connection.execute(counts, (*parameters, *within)))
+
+
+def _order(page: Page) -> str:
+    way = "DESC" if page.descending else "ASC"
+    return f"ORDER BY {page.by} {way}, ordinal {way}"
+
+
+def _limits(page: Page) -> tuple[int, int]:
+    return -1 if page.limit is None else page.limit, page.offset
