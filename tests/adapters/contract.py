@@ -440,6 +440,16 @@ class AdapterContract:
             homes = [text for text in _contents(store) if "I live in" in text]
         assert [text.split()[3] for text in homes] in (["Oslo", "Rome", "Oslo"], ["Rome", "Oslo"])
 
+    def test_a_question_asked_again_keeps_the_earlier_answer(self, tmp_path: Path) -> None:
+        if "order" in self.not_applicable:
+            return
+        answers = ["The sun shines.", "It rains.", "The sun shines."]
+        with MemoryStore(tmp_path / "memory.db") as store:
+            for answer in answers:
+                self.chat(store, "ann", "How is the weather?", answer)
+            kept = [text for text in _contents(store) if text in answers]
+        assert kept == answers
+
     # -- 14: what was deleted stays deleted
 
     def test_erasing_a_user_leaves_no_byte_and_no_other_user_out(self, tmp_path: Path) -> None:
