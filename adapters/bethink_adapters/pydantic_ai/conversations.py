@@ -28,6 +28,7 @@ from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, check_stor
 from ..shared.extras import needs
 from ..shared.subclassing import on_base
 from ..shared.texts import storable
+from ..shared.turns import thread_name
 from .messages import spoken_texts
 
 if TYPE_CHECKING:
@@ -153,14 +154,14 @@ class MemoryConversations(_Base):
         raise ConversationConflict(conversation_id)
 
     def _head(self, conversation_id: str) -> MemoryRecord | None:
-        return self.store.get(namespace=self._heads, key=segment(conversation_id))
+        return self.store.get(namespace=self._heads, key=_key(conversation_id))
 
     def _origin(self, record: ConversationRecord) -> MemoryRecord | None:
         return None if record.forked_from is None else self._head(record.forked_from)
 
     def _head_item(self, record: ConversationRecord, head: MemoryRecord | None) -> dict[str, Any]:
         """Return *record* as an item to store in place of *head*, or as the first head."""
-        key = segment(record.conversation_id)
+        key = _key(record.conversation_id)
         known = _record_adapter().dump_python(record, mode="json")
         item = {"namespace": self._heads, "key": key, "value": known}
         if head is not None:
@@ -256,6 +257,12 @@ def erase_user(
     count = check_store(store).erase(namespace=f"{conversations}/heads", where=heads)
     count += store.erase(namespace=f"{conversations}/messages/{segment(scope)}")
     return count + (0 if namespace is None else store.erase(namespace=Subtree(namespace)))
+
+
+def _key(conversation_id: str) -> str:
+    """Return the key of a conversation's head, also for a blank name."""
+    name = segment(conversation_id)
+    return name if name.strip() else str(thread_name(conversation_id))
 
 
 def _revision(head: MemoryRecord | None) -> str | None:
