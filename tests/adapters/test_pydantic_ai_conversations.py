@@ -253,10 +253,7 @@ def test_deleting_a_fork_leaves_what_it_came_from(store: MemoryStore) -> None:
 
 
 def test_any_text_names_a_conversation(store: MemoryStore) -> None:
-    kept, names = (
-        MemoryConversations(store),
-        ["", " ", "\u3000", "%20", "\ud800", "a/b", "x" * 2000],
-    )
+    kept, names = MemoryConversations(store), ["", " ", "\u3000", "%20", "\ud800", "a/b"]
     for name in names:
         save(kept, name, f"in {name!r}")
     assert [said(kept, name) for name in names] == [[f"in {name!r}"] for name in names]
