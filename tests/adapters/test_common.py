@@ -99,7 +99,7 @@ def test_five_memories_fill_a_block_of_no_more_than_800_tokens(store: MemoryStor
 
 def make(place: str, store: MemoryStore) -> object:
     made = named(place)
-    if place in ("pydantic_ai:memory_tools", "strands:StrandsStore"):
+    if place.endswith(":memory_tools") or place == "strands:StrandsStore":
         return made(store, namespace="users/ann")
     return made() if place == "crewai:offline_llm" else made(store)
 

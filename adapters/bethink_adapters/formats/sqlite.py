@@ -20,7 +20,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     Text that is no UTF-8 becomes lone surrogates, refused by every store.
     """
     place = Path(path).absolute()
-    if not place.is_file():
+    if not os.path.isfile(place):
         raise StorageError(os.fspath(path), "there is no such file")
     try:
         with closing(sqlite3.connect(_address(place), uri=True)) as connection:

@@ -47,7 +47,7 @@ class FileAnchor:
 
     def read(self) -> str | None:
         """Return the line, None before the first write."""
-        if self.path.exists() and not self.path.is_file():
+        if os.path.exists(self.path) and not os.path.isfile(self.path):
             raise StorageError(str(self.path), "is no file, so no anchor")
         try:
             with self.path.open(encoding="utf-8") as file:

@@ -67,7 +67,7 @@ def read_markdown(folder: str | os.PathLike[str]) -> Iterator[Found]:
     links are left out. A *folder* that does not exist raises ``StorageError``.
     """
     root = Path(folder)
-    if not root.is_dir():
+    if not os.path.isdir(root):
         raise StorageError(os.fspath(folder), "there is no such folder")
     notes, skipped = notes_in(root)
     yield from skipped

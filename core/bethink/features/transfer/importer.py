@@ -68,7 +68,8 @@ def _opened(source: Source) -> Iterator[tuple[IO[bytes], str]]:
     """Open *source* to be read twice; yield the file with the name, if any."""
     if isinstance(source, str | os.PathLike):
         path = Path(fields.path("source", source))
-        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe may never end
+        # A pipe may never end. Unlike the methods of Path, no check of os.path raises.
+        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
             raise StorageError(str(path), "is a pipe or a device, not a file")
         try:
             file = path.open("rb")
