@@ -67,7 +67,6 @@ def operations() -> list[tuple[str, int, Call]]:
         ),
         ("delete_message", 15, lambda chats: chats.delete_message("long", 5)),
         (f"set_messages of {BATCH}", 15, lambda chats: chats.set_messages("set", batch)),
-        ("delete_messages", 9, lambda chats: chats.delete_messages("set")),
     ]
 
 
@@ -89,11 +88,18 @@ def measure(size: int = MESSAGES) -> list[Measured]:
             for number in range(CONVERSATIONS):
                 loop.run_until_complete(chats.add_messages(f"short {number}", told[:10]))
             loop.run_until_complete(chats.add_messages("long", told))
+
+        def delete() -> Callable[[Any], object]:
+            for chats in (ours, theirs):
+                loop.run_until_complete(chats.set_messages("gone", told[:BATCH]))
+            return run(lambda chats: chats.delete_messages("gone"))
+
         try:
-            return [
+            found = [
                 Measured.of(name, ours, theirs, rounds, partial(run, call))
                 for name, rounds, call in operations()
             ]
+            return [*found, Measured.of(f"delete_messages of {BATCH}", ours, theirs, 15, delete)]
         finally:
             if theirs._async_engine is not None:
                 loop.run_until_complete(theirs._async_engine.dispose())
