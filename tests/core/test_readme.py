@@ -148,7 +148,8 @@ def test_environments_named_are_there() -> None:
     }
     known = {factor for factor, _, _ in PINS} | {"py"}
     known |= set(re.findall(r"^\[testenv:([a-z-]+)\]", TOX, re.MULTILINE))
-    known |= {f"{name}-upstream" for name in ("langchain", "langgraph", "crewai", "autogen")}
+    families = re.findall(r"^\[testenv:([a-z-]*)\{([a-z,]+)\}([a-z-]*)\]", TOX, re.MULTILINE)
+    known |= {before + each + end for before, names, end in families for each in names.split(",")}
     assert named <= known
 
 
