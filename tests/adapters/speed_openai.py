@@ -23,6 +23,7 @@ from bethink_adapters.openai_agents import MemorySession
 from .speeds import Measured, print_table
 
 ITEMS = 300
+SESSIONS = ("long", "new", "cleared")
 
 Call = Callable[[Any], Coroutine[Any, Any, object]]
 
@@ -47,15 +48,9 @@ def measure(size: int = ITEMS) -> list[Measured]:
 
     with tempfile.TemporaryDirectory() as folder, MemoryStore(Path(folder) / "ours.db") as store:
         theirs = Path(folder) / "theirs.db"
-        sides = (
-            lambda name: MemorySession(store, name),
-            lambda name: SQLiteSession(name, theirs),
-        )
-        ours, other = ({n: make(n) for n in ("long", "new", "cleared")} for make in sides)
+        ours: dict[str, Any] = {name: MemorySession(store, name) for name in SESSIONS}
+        other: dict[str, Any] = {name: SQLiteSession(name, theirs) for name in SESSIONS}
         told = items(size)
-
-        async def cleared(side: Any) -> None:
-            await side["cleared"].clear_session()
 
         operations: list[tuple[str, int, Call]] = [
             ("add two", 60, lambda side: side["new"].add_items(told[:2])),
@@ -74,7 +69,7 @@ def measure(size: int = ITEMS) -> list[Measured]:
             for side in (ours, other):
                 loop.run_until_complete(side["cleared"].clear_session())
                 loop.run_until_complete(side["cleared"].add_items(told))
-            return lambda side: loop.run_until_complete(cleared(side))
+            return lambda side: loop.run_until_complete(side["cleared"].clear_session())
 
         found.append(Measured.of(f"clear {size}", ours, other, 15, clear))
         for session in other.values():

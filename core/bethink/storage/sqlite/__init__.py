@@ -318,7 +318,8 @@ def _count_by_namespace(
 
 def _order(page: Page) -> str:
     way = "DESC" if page.descending else "ASC"
-    return f"ORDER BY {page.by} {way}, ordinal {way}"
+    then = "" if page.by in ("ordinal", "row") else f", ordinal {way}"  # SQLite would sort twice
+    return f"ORDER BY {page.by} {way}{then}"
 
 
 def _limits(page: Page) -> tuple[int, int]:
