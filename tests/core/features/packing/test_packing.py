@@ -417,3 +417,11 @@ def test_a_blank_query_packs_the_newest_and_the_most_important(clock: Clock) -> 
         assert [hit.memory.content for hit in store.pack("", budget_tokens=20).results] == []
         assert "old note" in store.pack("", min_score=0.1).text
         assert "old note" not in store.pack("", min_score=0.2).text
+
+
+def test_a_block_has_at_most_800_tokens_by_default() -> None:
+    with MemoryStore() as store:
+        store.store_many(f"cat {number}" for number in range(200))
+        packed = store.pack("cat", k=200)
+        assert packed.left_out
+        assert 790 < packed.tokens <= 800
