@@ -122,6 +122,7 @@ class TestContract(AdapterContract):
         "dump": "a graph is code; the store has no configuration to save",
         "budget": "what a prompt shows is up to the node",
         "failed run": "what is put when is up to the node",
+        "answers": "what is put is up to the node, and the node puts the words of users",
     }
     failure_is_loud = "a node asks the store and gets its errors"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,10 @@ TEXTS = {
 
 
 @pytest.fixture
-def store(path: Path) -> MemoryStore:
-    store = MemoryStore(path)
-    store.store_many({"content": text, "namespace": name} for name, text in TEXTS.items())
-    return store
+def store(path: Path) -> Iterator[MemoryStore]:
+    with MemoryStore(path) as store:
+        store.store_many({"content": text, "namespace": name} for name, text in TEXTS.items())
+        yield store
 
 
 def found(store: MemoryStore, **options: Any) -> set[str]:
