@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..model.arrays import Column, Truths
-from ..model.filters import Filter, matches, sees_accesses
+from ..model.filters import Filter, matcher, matches, sees_accesses
 from ..model.records import MemoryRecord
 from .columns import grown
 
@@ -49,7 +49,7 @@ class FilterCache:
         end = start + len(records)
         for name, (where, held) in self._columns.items():
             column = grown(held, end)
-            column[start:end] = [matches(where, record) for record in records]
+            column[start:end] = list(map(matcher(where), records))
             self._columns[name] = where, column
 
     def patch(self, position: int, record: MemoryRecord) -> None:

@@ -87,17 +87,26 @@ def parse(where: object) -> Filter | None:
 
 def matches(where: Filter | None, record: MemoryRecord) -> bool:
     """Return whether *record* passes: the meaning of a filter for every backend."""
+    return matcher(where)(record)
+
+
+def matcher(where: Filter | None) -> Callable[[MemoryRecord], bool]:
+    """Return ``matches`` for one filter and many records."""
     match where:
         case None:
-            return True
+            return lambda record: True
         case All(parts):
-            return all(matches(part, record) for part in parts)
+            every = [matcher(part) for part in parts]
+            return lambda record: all(passes(record) for passes in every)
         case Any_(parts):
-            return any(matches(part, record) for part in parts)
+            some = [matcher(part) for part in parts]
+            return lambda record: any(passes(record) for passes in some)
         case Not(part):
-            return not matches(part, record)
+            passes = matcher(part)
+            return lambda record: not passes(record)
         case Compare(path, operator, operand):
-            return RELATIONS[operator](_lookup(record, path), operand)
+            relation = RELATIONS[operator]
+            return lambda record: relation(_lookup(record, path), operand)
 
 
 def constant(where: Filter | None) -> bool | None:
@@ -258,6 +267,8 @@ def _equal(found: Any, operand: Any) -> bool:
 
 def _ordered(relation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     def holds(found: Any, operand: Any) -> bool:
+        if found is None:
+            return False
         kind = kind_of(found)
         return kind == kind_of(operand) and kind in ("number", "text") and relation(found, operand)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import ValidationError
 from ..model.arrays import Rows, Vector
-from ..model.filters import Filter, matches
+from ..model.filters import Filter, matcher
 from ..model.namespaces import Scope, covers
 from ..model.port import (
     EMBEDDED,
@@ -42,6 +42,7 @@ Embed = Callable[[Sequence[MemoryRecord]], list[Vector]]
 
 
 _own_row = attrgetter("row")
+_PLACES = {"row": _own_row, "ordinal": attrgetter("current.ordinal")}
 
 
 class PastBackend:
@@ -109,17 +110,20 @@ class PastBackend:
             raise ValidationError(f"only the present lists what is {state}")
         page = page or Page()
         found = sorted(self._live(scope), key=_sort_key(page.by), reverse=page.descending)
-        return page.cut(each.record for each in found if matches(where, each.record))
+        passes = matcher(where)
+        return page.cut(each.record for each in found if passes(each.record))
 
     def values(self, scope: Scope, where: Filter | None, page: Page | None = None) -> list[Any]:
         return [record.value for record in self.select(scope, where, page)]
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
-        found = [each.row for each in self._live(scope) if matches(where, each.record)]
+        passes = matcher(where)
+        found = [each.row for each in self._live(scope) if passes(each.record)]
         return np.array(sorted(found), dtype=np.int64)
 
     def count(self, scope: Scope, where: Filter | None, now: float | None = None) -> int:
-        return sum(matches(where, each.record) for each in self._live(scope, now))
+        passes = matcher(where)
+        return sum(passes(each.record) for each in self._live(scope, now))
 
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
         names = Counter(each.record.namespace for each in self._live(scope, now))
@@ -221,11 +225,11 @@ def _has_same_text(each: RecordAt) -> bool:
 
 def _sort_key(by: str) -> Callable[[RecordAt], Any]:
     """Return the key that sorts records as a ``Page`` does."""
-    if by == "row":
-        return _own_row
+    if by in _PLACES:
+        return _PLACES[by]
 
     def key(each: RecordAt) -> tuple[bool, float, int]:
-        value = 0.0 if by == "ordinal" else getattr(each.record, by)
+        value = getattr(each.record, by)
         return value is not None, value or 0.0, each.current.ordinal
 
     return key

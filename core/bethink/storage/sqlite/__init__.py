@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import StorageError
 from ...model.arrays import Rows, Vector
-from ...model.filters import Filter, matches, unexpired
+from ...model.filters import Filter, matcher, unexpired
 from ...model.namespaces import EVERYWHERE, Scope
 from ...model.port import EMBEDDED, NO_ROWS, Changes, IndexData, Page, Row, Segment, Tally, tally
 from ...model.records import LIVE, LogEntry, MemoryRecord, State
@@ -138,7 +138,7 @@ class SQLiteBackend:
         else:  # sorted in a subquery, so that only the chosen records are read whole
             chosen = f"SELECT row FROM records {using} WHERE {sql} {order} LIMIT ? OFFSET ?"
             found = self._records(f"row IN ({chosen}) {order}", *parameters)
-        return found if exact else page.cut(each for each in found if matches(where, each))
+        return found if exact else page.cut(filter(matcher(where), found))
 
     def values(self, scope: Scope, where: Filter | None, page: Page | None = None) -> list[Any]:
         page = page or Page()
@@ -160,7 +160,8 @@ class SQLiteBackend:
         columns = "row" if exact else f"row, {self._auth.columns}"
         selected = f"SELECT {columns} FROM records {using} WHERE {sql}"
         found, to_record = self._connections.rows(selected, *parameters), self._auth.to_record
-        rows = [each[0] for each in found if exact or matches(where, to_record(each[1:]))]
+        passes = matcher(where)
+        rows = [each[0] for each in found if exact or passes(to_record(each[1:]))]
         return np.sort(np.array(rows, dtype=np.int64))
 
     def count(self, scope: Scope, where: Filter | None, now: float | None = None) -> int:

@@ -13,7 +13,7 @@ from typing import Final
 from ...errors import DimensionError, ValidationError
 from ...model.arrays import Vector
 from ...model.fields import to_json
-from ...model.filters import Filter, matches, unexpired
+from ...model.filters import Filter, matcher, unexpired
 from ...model.journal import FULL_RECORD, START, chain_hash, digest, non_empty_fields
 from ...model.namespaces import Scope
 from ...model.port import EMBEDDED, Row
@@ -107,7 +107,8 @@ class SQLiteWriter:
     ) -> list[tuple[int, MemoryRecord]]:
         sql, parameters, exact, using = selection(scope, where, states)
         found = self._found(f"{sql} ORDER BY ordinal", *parameters, using=using)
-        return [pair for pair in found if exact or matches(where, pair[1])]
+        passes = matcher(where)
+        return [pair for pair in found if exact or passes(pair[1])]
 
     def newest(self, scope: Scope, now: float) -> list[tuple[int, MemoryRecord]]:
         sql, parameters, _, using = selection(scope, unexpired(None, now))
