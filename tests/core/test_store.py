@@ -179,6 +179,16 @@ def test_a_field_sorts_a_list_the_greatest_value_first(store: MemoryStore) -> No
     assert listed("access_count", limit=1) == listed("last_accessed_at")[:1] == hit.content[-1]
 
 
+def test_a_page_is_whole_where_few_records_pass(store: MemoryStore) -> None:
+    kinds = ["b", "b", "b"] + ["a"] * 200
+    store.store_many({"content": str(n), "metadata": {"kind": k}} for n, k in enumerate(kinds))
+    where = {"$not": {"metadata.kind": "a"}}  # SQL does not know the filter
+    found = store.all(where=where, order="newest", limit=2, offset=1)
+    assert [record.content for record in found] == ["1", "0"]
+    found = store.all(where={"$not": where}, order="newest", limit=2, offset=150)
+    assert [record.content for record in found] == ["52", "51"]
+
+
 def test_namespaces_are_told_with_their_counts(store: MemoryStore) -> None:
     for namespace in ("b", "a/b", "ab", "a", "a"):
         store.store("x", namespace=namespace)

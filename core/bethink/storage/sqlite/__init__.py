@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -40,7 +40,7 @@ from .rows import (
     to_vector,
 )
 from .schema import remove_backups
-from .where import selection
+from .where import Condition, selection
 from .writer import SQLiteWriter
 
 __all__ = ["SQLiteBackend"]
@@ -51,6 +51,9 @@ _MAX_LISTED_ROWS = 128
 _LIVE = "WHERE state = 'live'"
 _EXPIRED = f"INDEXED BY records_expiring {_LIVE} AND expires_at IS NOT NULL AND expires_at <= ?"
 _MAX_COUNTED_SCOPES = 1024  # the last count of so many scopes is kept in memory
+
+_SPARE_RECORDS: Final = 32
+"""Read beyond twice a page, where SQL knows a filter only in part."""
 
 
 class SQLiteBackend:
@@ -130,15 +133,27 @@ class SQLiteBackend:
         self, scope: Scope, where: Filter | None, page: Page | None = None, state: State = "live"
     ) -> list[MemoryRecord]:
         page = page or Page()
-        sql, parameters, exact, using = selection(scope, where, (state,))
-        order, asked = _order(page), page if exact else page._replace(limit=None, offset=0)
-        parameters = (*parameters, *_limits(asked))
+        condition = selection(scope, where, (state,))
+        if condition.exact:
+            return self._page(condition, page)
+        passes, end = matcher(where), None if page.limit is None else page.offset + page.limit
+        asked = None if end is None else 2 * end + _SPARE_RECORDS
+        while True:  # until enough of the records pass the whole filter
+            found = self._page(condition, page._replace(limit=asked, offset=0))
+            passing = list(filter(passes, found))
+            if end is None or asked is None or len(found) < asked or len(passing) >= end:
+                return page.cut(passing)
+            asked *= 4
+
+    def _page(self, condition: Condition, page: Page) -> list[MemoryRecord]:
+        """Return the *page* of the records that meet *condition*."""
+        sql, parameters, _, using = condition
+        order, parameters = _order(page), (*parameters, *_limits(page))
         if page.by in ("ordinal", "row"):
-            found = self._records(f"{sql} {order} LIMIT ? OFFSET ?", *parameters, using=using)
-        else:  # sorted in a subquery, so that only the chosen records are read whole
-            chosen = f"SELECT row FROM records {using} WHERE {sql} {order} LIMIT ? OFFSET ?"
-            found = self._records(f"row IN ({chosen}) {order}", *parameters)
-        return found if exact else page.cut(filter(matcher(where), found))
+            return self._records(f"{sql} {order} LIMIT ? OFFSET ?", *parameters, using=using)
+        # Sorted in a subquery, so that only the chosen records are read whole.
+        chosen = f"SELECT row FROM records {using} WHERE {sql} {order} LIMIT ? OFFSET ?"
+        return self._records(f"row IN ({chosen}) {order}", *parameters)
 
     def values(self, scope: Scope, where: Filter | None, page: Page | None = None) -> list[Any]:
         page = page or Page()
