@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 
@@ -45,12 +45,14 @@ from .writer import SQLiteWriter
 
 __all__ = ["SQLiteBackend"]
 
+T = TypeVar("T")
+
 _logger = logging.getLogger(__name__)
 
 _MAX_LISTED_ROWS = 128
 _LIVE = "WHERE state = 'live'"
 _EXPIRED = f"INDEXED BY records_expiring {_LIVE} AND expires_at IS NOT NULL AND expires_at <= ?"
-_MAX_COUNTED_SCOPES = 1024  # the last count of so many scopes is kept in memory
+_MAX_COUNTED_SCOPES = 256  # the last counts of so many scopes are kept in memory
 
 _SPARE_RECORDS: Final = 32
 """Read beyond twice a page, where SQL knows a filter only in part."""
@@ -79,7 +81,8 @@ class SQLiteBackend:
         except BaseException:
             self._connections.close()
             raise
-        self._counted: dict[Scope, tuple[int, int]] = {}
+        self._counts: dict[Scope, tuple[int, int]] = {}
+        self._namespaces: dict[Scope, tuple[int, dict[str, int]]] = {}
         self._auth = NO_AUTH if self._keyed_file is None else self._keyed_file.auth
         self.journal_reader = SQLiteJournalReader(self._connections, self._auth)
         try:
@@ -183,21 +186,24 @@ class SQLiteBackend:
         if where is not None:
             return len(self.matching(scope, where if now is None else unexpired(where, now)))
         inside, parameters = scope_sql(scope)
+        live = f"SELECT count(*) FROM records WHERE {inside} AND state = 'live'"
         with self._connections.read_transaction() as connection:
-            head = read_head(connection)
-            counted_at, count = self._counted.get(scope, (-1, 0))
-            if counted_at != head:
-                (count,) = connection.execute(
-                    f"SELECT count(*) FROM records WHERE {inside} AND state = 'live'", parameters
-                ).fetchone()
-                if len(self._counted) >= _MAX_COUNTED_SCOPES:
-                    self._counted.clear()
-                self._counted[scope] = head, count
+            count = _at_head(
+                connection,
+                scope,
+                self._counts,
+                lambda: connection.execute(live, parameters).fetchone()[0],
+            )
             return count - sum(_count_by_namespace(connection, scope, _EXPIRED, now).values())
 
     def namespaces(self, scope: Scope, now: float | None = None) -> dict[str, int]:
         with self._connections.read_transaction() as connection:
-            counts = _count_by_namespace(connection, scope, _LIVE)
+            counts = _at_head(
+                connection,
+                scope,
+                self._namespaces,
+                lambda: _count_by_namespace(connection, scope, _LIVE),
+            )
             expired = _count_by_namespace(connection, scope, _EXPIRED, now)
         left = {name: count - expired.get(name, 0) for name, count in counts.items()}
         return {name: count for name, count in left.items() if count}
@@ -330,6 +336,22 @@ def _count_by_namespace(
     inside, within = scope_sql(scope)
     counts = f"SELECT namespace, count(*) FROM records {sql} AND {inside} GROUP BY 1 ORDER BY 1"
     return dict(connection.execute(counts, (*parameters, *within)))
+
+
+def _at_head(
+    connection: sqlite3.Connection,
+    scope: Scope,
+    cache: dict[Scope, tuple[int, T]],
+    count: Callable[[], T],
+) -> T:
+    """Return the last result of *count* for *scope*, made again after a change of the file."""
+    head = read_head(connection)
+    found = cache.get(scope)
+    if found is None or found[0] != head:
+        if len(cache) >= _MAX_COUNTED_SCOPES:
+            cache.clear()
+        found = cache[scope] = head, count()
+    return found[1]
 
 
 def _order(page: Page) -> str:
