@@ -160,7 +160,11 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
         "FROM pragma_application_id, pragma_user_version"
     ).fetchone()
     if application != APPLICATION_ID and (tables or application):
-        raise NotABethinkFileError(path, "it is an SQLite database of another program")
+        raise NotABethinkFileError(
+            path,
+            "it is an SQLite database of another program; bethink_adapters.formats has readers for "
+            "databases of remembrane and Memory Layer",
+        )
     if version > LATEST:
         raise SchemaTooNewError(version, LATEST, path)
     if application and tables and version < 1:
