@@ -79,3 +79,10 @@ def test_a_dropped_scope_is_read_again(path: Path) -> None:
             store.store(text, namespace=name)
             assert name == "users/bob" or name in found(store)
             store.recall("cat", namespace="users/bob")
+
+
+@pytest.mark.parametrize("scope", [str, Subtree])
+def test_thousands_of_scopes_are_one_scope(store: MemoryStore, scope: Any) -> None:
+    many = [scope(f"users/{number}") for number in range(3000)] + [scope("users/ann")]
+    assert store.count(namespace=many) == 1
+    assert len(store.recall("cat", namespace=many)) == 1

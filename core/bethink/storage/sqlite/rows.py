@@ -31,6 +31,7 @@ _own = itemgetter(*map(FIELDS.index, _OWN))
 _others = itemgetter(*(place for place, name in enumerate(FIELDS) if name not in _OWN))
 _decode: Final = json.JSONDecoder().raw_decode  # json.loads looks for blanks: twice the time
 _MAX_SCOPES: Final = 50
+_MAX_GROUP: Final = 20
 _SINGLE: Final = np.dtype("<f4")
 
 JSON_LIST: Final = "(SELECT value FROM json_each(?))"
@@ -170,8 +171,17 @@ def scope_sql(scope: Scope) -> tuple[str, tuple[Any, ...]]:
         return inside, (scope.path, *below(scope.path))
     if isinstance(scope, tuple):
         inside, parameters = zip(*map(scope_sql, scope), strict=True)
-        return f"({' OR '.join(inside)})", tuple(chain.from_iterable(parameters))
+        return f"({joined(inside, ' OR ')})", tuple(chain.from_iterable(parameters))
     return "1", ()
+
+
+def joined(conditions: Sequence[str], word: str) -> str:
+    """Join SQL *conditions*, in groups of groups: SQLite parses at most 1,000 in a row."""
+    texts = list(conditions)
+    while len(texts) > _MAX_GROUP:
+        groups = (texts[start : start + _MAX_GROUP] for start in range(0, len(texts), _MAX_GROUP))
+        texts = [f"({word.join(group)})" for group in groups]
+    return word.join(texts)
 
 
 def key_range_sql(*, last: bool) -> str:

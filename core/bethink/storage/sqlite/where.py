@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from ...model.filters import TEXT_FIELDS, All, Any_, Compare, Filter, Not, kind_of
 from ...model.namespaces import Scope
 from ...model.records import LIVE, State
-from .rows import JSON_LIST, scope_sql
+from .rows import JSON_LIST, joined, scope_sql
 
 _SYMBOLS: Final = {"$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _KEY_INDEX: Final = "INDEXED BY records_key"
@@ -34,7 +34,6 @@ class Condition(NamedTuple):
 _ANY: Final = Condition(exact=False)
 _NONE: Final = Condition("0")
 _MAX_DEPTH: Final = 10
-_MAX_GROUP: Final = 20
 _MAX_LISTED_NUMBERS: Final = 500
 _MAX_PARAMETERS: Final = 30_000
 _MAX_CHARACTERS: Final = 500_000
@@ -90,17 +89,15 @@ def condition(where: Filter | None, depth: int = _MAX_DEPTH) -> Condition:
 
 
 def _join(parts: list[Condition], word: str, empty: str, using: str = "") -> Condition:
-    """Join *parts*, in groups of groups: SQLite parses at most 1,000 expressions in a row."""
+    """Join *parts*; too many for SQLite let all through."""
     if not parts:
         return Condition(empty)
     parameters = tuple(value for part in parts for value in part.parameters)
     texts = [f"({part.sql})" for part in parts]
     if len(parameters) > _MAX_PARAMETERS or sum(map(len, texts)) > _MAX_CHARACTERS:
         return _ANY
-    while len(texts) > _MAX_GROUP:
-        groups = (texts[start : start + _MAX_GROUP] for start in range(0, len(texts), _MAX_GROUP))
-        texts = [f"({word.join(group)})" for group in groups]
-    return Condition(word.join(texts), parameters, all(part.exact for part in parts), using)
+    exact = all(part.exact for part in parts)
+    return Condition(joined(texts, word), parameters, exact, using)
 
 
 def _on_column(column: str, operator: str, operand: Any) -> Condition:
