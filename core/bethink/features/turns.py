@@ -26,7 +26,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from ..memory.memories import check_store
-from ..memory.writing import unexpired
 from ..model.namespaces import check_namespace
 from ..model.records import MemoryRecord
 from .keys import Held, keys_between, last_between, store_if
@@ -77,11 +76,6 @@ class _Conversation:
     def key_at(self, place: int) -> str:
         """Return the key of the turn number *place*."""
         return f"{self.low}{place:0{_PLACE_DIGITS}}"
-
-    def live(self, key: str) -> MemoryRecord | None:
-        """Return the live record with *key*, or None."""
-        engine = self.store._engine
-        return unexpired(engine.backend.by_key(self.namespace, key), engine.clock())
 
     def holders(self, key: str) -> list[MemoryRecord]:
         """Return the records that have or ever had *key*, in any state, in order of insertion."""
@@ -279,7 +273,8 @@ def _plan(conversation: _Conversation, turns: Sequence[Turn]) -> _Plan:
     keys = _named_keys(conversation.thread, turns)
     latest = dict(zip(keys, turns, strict=True))  # of several states of a turn, the last
     latest.pop(None, None)
-    live = {key: conversation.live(key) for key in latest if key is not None}
+    store, namespace = conversation.store, conversation.namespace
+    live = {key: store.get(namespace=namespace, key=key) for key in latest if key is not None}
     new = {
         key for key, turn in latest.items() if key and _is_new(conversation, key, live[key], turn)
     }

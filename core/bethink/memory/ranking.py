@@ -139,7 +139,8 @@ class WeightedSum:
     @property
     def spread(self) -> float:
         """The largest gap in similarity that a record can make up for."""
-        return self.spread_unjudged + MAX_LIFT / 2  # s (1 - s) is up to 1/4, in two records
+        # s (1 - s) is up to 1/4, in two records.
+        return self.spread_unjudged + (MAX_LIFT / 2 if self._lifts else 0.0)
 
     @property
     def spread_unjudged(self) -> float:
@@ -170,10 +171,14 @@ class WeightedSum:
         }
         return Scored(signals, contributions)
 
+    @property
+    def _lifts(self) -> bool:
+        """Whether outcomes also move the similarity."""
+        return 0 < self.outcome < LIGHT_OUTCOME * self.similarity
+
     def _lifted(self, evidence: Signals) -> Floats | float:
         """Return the factor of each candidate's similarity, 1 for an outcome of 0."""
-        light = 0 < self.outcome < LIGHT_OUTCOME * self.similarity
-        if not (light and evidence.outcome.any()):
+        if not (self._lifts and evidence.outcome.any()):
             return 1.0
         lift = np.clip(LIFT_PER_OUTCOME * evidence.outcome, -MAX_LIFT, MAX_LIFT)
         return 1 + lift * (1 - evidence.similarity)
