@@ -16,6 +16,7 @@ from ..memory.writing import find_live
 from ..model import fields
 from ..model.port import Link
 from ..model.records import LogEntry, MemoryRecord
+from ..model.values import Value
 
 Way: TypeAlias = Literal["out", "in"]
 Direction: TypeAlias = Literal["both"] | Way
@@ -27,7 +28,7 @@ MAX_KIND_CHARACTERS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(Value):
     """A link as seen from one end: ``memory`` is the record at the far end.
 
     ``direction`` "out" leads to ``memory``, "in" comes from ``memory``. Journal entry ``seq`` made

@@ -22,6 +22,7 @@ from ..model.filters import All, Compare
 from ..model.namespaces import EVERYWHERE
 from ..model.port import Writer
 from ..model.records import LOWEST_LIVE, MemoryRecord, State
+from ..model.values import Value
 from .files import is_chunked
 
 Verdict: TypeAlias = Literal["worked", "failed", "partial"]
@@ -46,7 +47,7 @@ _DRIFTING_STATES: Final[tuple[State, ...]] = ("live", "archived")
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeEntry:
+class OutcomeEntry(Value):
     """One change of a record's outcome, to ``outcome`` in [-1, 1], by journal entry ``seq``.
 
     ``action`` is a verdict ("worked", "failed", "partial"), a mark ("useful", "useless"), "drift",

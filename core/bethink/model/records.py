@@ -15,6 +15,7 @@ from ..errors import ValidationError
 from . import fields as checks
 from .namespaces import check_namespace
 from .patterns import lazy_pattern
+from .values import Value, one_line
 
 State: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "erased"]
 Listed: TypeAlias = Literal["live", "superseded", "archived", "forgotten", "expired"]
@@ -36,7 +37,7 @@ TURN_KEY: Final = lazy_pattern("turn:[0-9a-f]{32}(:[0-9]{9})?")
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryRecord:
+class MemoryRecord(Value):
     """One remembered text or value.
 
     Times are Unix seconds (UTC). ``importance`` and ``confidence`` lie in [0, 1], ``outcome`` in
@@ -70,6 +71,12 @@ class MemoryRecord:
     def expired(self, now: float) -> bool:
         """Return whether ``expires_at`` has passed by *now*."""
         return self.expires_at is not None and self.expires_at <= now
+
+    def __str__(self) -> str:
+        return one_line(self.content) or one_line(f"{self.key or self.id}: {self.value!r}")
+
+    def __hash__(self) -> int:
+        return hash(self.id)
 
 
 class Common(TypedDict, total=False):
@@ -217,6 +224,7 @@ _Draft: Any = make_dataclass(
         (each.name, Any, field(default=each.default, default_factory=each.default_factory))
         for each in fields(MemoryRecord)
     ],
+    bases=(Value,),  # else the class could not be changed
     slots=True,
 )
 
@@ -256,7 +264,7 @@ def _own(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Value):
     """The explanation of a record's score.
 
     ``signals`` are the measured numbers, ``contributions`` the parts that sum to ``score``.
@@ -276,7 +284,7 @@ class Explanation:
         return f"{self.score:.3f} = {parts or '0'}"
 
 
-class LazyResults:
+class LazyResults(Value):
     """A result that computes some fields on first use."""
 
     __slots__ = ("_tell",)
@@ -311,10 +319,26 @@ class RecallResult(LazyResults):
         set_field(result, "_tell", lambda _: explain())
         return result
 
+    def __str__(self) -> str:
+        return f"{self.score:.2f}  {self.memory}"
+
+    def __hash__(self) -> int:
+        return hash((self.memory, self.score))
+
     @property
     def record(self) -> MemoryRecord:
         """The recalled record."""
         return self.memory
+
+    @property
+    def id(self) -> str:
+        """The id of the recalled record."""
+        return self.memory.id
+
+    @property
+    def content(self) -> str:
+        """The text of the recalled record."""
+        return self.memory.content
 
     def explain(self) -> Explanation:
         """Return every signal and contribution; the contributions sum to the score."""
@@ -345,7 +369,7 @@ ProblemKind: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class WhyNot:
+class WhyNot(Value):
     """The reason that kept a record out of an answer of *k*: the first that applies, in order.
 
     "returned" means no reason. ``rank`` counts from 1, for records "outranked" or "returned".
@@ -368,7 +392,7 @@ class WhyNot:
 
 
 @dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(Value):
     """One entry of the journal: mutation number ``seq`` of the store.
 
     ``changes`` holds the fields after the mutation; empty once erased.
@@ -383,7 +407,7 @@ class LogEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Value):
     """A named moment: the journal up to entry ``seq``, named at the time ``at``."""
 
     name: str
@@ -392,7 +416,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Value):
     """A damage of a *kind*: *where* the damage is, and *what* is wrong."""
 
     kind: ProblemKind
@@ -404,7 +428,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Integrity:
+class Integrity(Value):
     """The result of ``verify``: no problems, or the first ``problems`` of a damaged store."""
 
     problems: tuple[Problem, ...] = ()
@@ -416,7 +440,7 @@ class Integrity:
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(Value):
     """The result of ``repair``: repaired problems, and remaining problems."""
 
     mended: tuple[Problem, ...] = ()

@@ -11,6 +11,7 @@ from ...memory.writing import supersede
 from ...model.filters import Filter, unexpired
 from ...model.namespaces import Scope
 from ...model.records import RECORD_FIELDS, MemoryRecord
+from ...model.values import Value
 from ..statements import ParsedRecord, parse_record
 from .merging import absorb
 from .similarity import DuplicateIndex, similarity_function
@@ -19,7 +20,7 @@ _identity_fields = attrgetter(*(name for name, each in RECORD_FIELDS.items() if 
 
 
 @dataclass(frozen=True, slots=True)
-class Consolidated:
+class Consolidated(Value):
     """A record that superseded the near-duplicates ``others``; both in the state before."""
 
     record: MemoryRecord

@@ -29,6 +29,7 @@ from ...memory.memories import check_store
 from ...model import fields
 from ...model.namespaces import check_namespace
 from ...model.records import MemoryRecord
+from ...model.values import Value
 from .chunked_text import ChunkedTexts, rechunk
 from .chunks import chunk_text, is_chunked, path_of, records_by_key, refuse_gaps, start_byte
 from .paths import ROOT, above, normalise_path
@@ -56,7 +57,7 @@ _NUMBER_WIDTH: Final = 6  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class FileEntry:
+class FileEntry(Value):
     """A file or folder with the size in bytes of UTF-8; a folder's size is the sum of all files."""
 
     path: str

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...model.records import MemoryRecord
+from ...model.values import Value
 from ...text import is_english, utc
 from .lexicon import BASE_FORMS, DIRECTIONS, FORMS_OF_BE, MODIFIERS, NUMBERS, WEAK_VERBS
 from .rules import Signals, Tier, compare, differ
@@ -57,7 +58,7 @@ class ParsedRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Value):
     """Two records that can hardly both hold.
 
     ``signals`` names the differences, from older to newer, and the ``similarity`` of the vectors.

@@ -23,6 +23,7 @@ from ...model import fields
 from ...model.journal import non_empty_fields
 from ...model.port import EMBEDDED, Backend, Link, Row
 from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, State, different
+from ...model.values import Value
 from ...storage import open_backend
 from ..duplicates import DuplicateSearch, Match, combine, has_more_words
 from ..statements import parse_record
@@ -34,7 +35,7 @@ _LATER_CHANGE_FIELDS: Final = tuple(name for name, each in RECORD_FIELDS.items()
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Value):
     """The result of a merge.
 
     ``added`` are new records, including records that a later holder of the key supersedes at once

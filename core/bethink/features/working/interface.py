@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ...model.values import Value, json_form
+
 
 class MemoryItem(NamedTuple):
     """A key with the remembered value; unpacks like an item of a dict."""
@@ -13,9 +15,13 @@ class MemoryItem(NamedTuple):
     key: str
     value: Any
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return key and value, ready for ``json.dumps`` if the value is JSON."""
+        return {"key": self.key, "value": json_form(self.value)}
+
 
 @dataclass(frozen=True, slots=True)
-class ScoredRecord:
+class ScoredRecord(Value):
     """An item found by a search, with the cosine in [-1, 1]."""
 
     record: MemoryItem

@@ -10,10 +10,11 @@ from ...model.namespaces import Scope, covers
 from ...model.port import Backend, Current, JournalReader
 from ...model.records import LogEntry, MemoryRecord, spelled_alike
 from ...model.replay import Moment, changed_fields, records_at, replayed
+from ...model.values import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Value):
     """A record before and after."""
 
     before: MemoryRecord
@@ -26,7 +27,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Value):
     """Changes among the live records of a scope from entry ``since`` to entry ``until``.
 
     ``removed`` holds records in the state before. Each part is in order of insertion.
@@ -43,7 +44,7 @@ class Diff:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class Version(Value):
     """The content and value of a fact from entry ``seq`` on, made at the time ``at``.
 
     Entry ``until_seq`` ended the version at the time ``until`` by the action ``ended_by``. All
