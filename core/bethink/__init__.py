@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from .features.rankings import guess_category as guess_category
     from .features.rankings import query_intent as query_intent
     from .features.statements import Conflict as Conflict
+    from .features.stats import Stats as Stats
     from .features.transfer import Merged as Merged
     from .features.working import KeyedMemory as KeyedMemory
     from .features.working import LongTermMemory as LongTermMemory
@@ -108,6 +109,7 @@ _NAMES_BY_MODULE = {
     "features.packing": "Packed context_block",
     "features.rankings": "CATEGORIES DecayProduct FiveSignal guess_category query_intent",
     "features.statements": "Conflict",
+    "features.stats": "Stats",
     "features.transfer": "Merged",
     "features.working": "KeyedMemory LongTermMemory Memory MemoryItem ScoredRecord ShortTermMemory",
     "memory.history": "Change Diff Version",

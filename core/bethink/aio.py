@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine
 from functools import update_wrapper, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
+from .features.container import Container
 from .features.files import Files
 from .features.links import LinkReader
 from .features.transfer import Merged
@@ -95,6 +96,7 @@ def _async_write(verb: Verb[P, R]) -> AsyncVerb[P, R]:
 
 class _AsyncView:
     get = _async_read(View.get)
+    get_many = _async_read(Container.get_many)
     all = _async_read(View.all)
     count = _async_read(View.count)
     namespaces = _async_read(View.namespaces)
@@ -138,6 +140,7 @@ class AsyncMemoryStore(_AsyncView):
     mark_useless = _async_write(MemoryStore.mark_useless)
     outcomes = _async_read(MemoryStore.outcomes)
     drift = _async_write(MemoryStore.drift)
+    stats = _async_read(MemoryStore.stats)
     conflicts = _async_read(MemoryStore.conflicts)
     resolve = _async_write(MemoryStore.resolve)
     consolidate = _async_write(MemoryStore.consolidate)

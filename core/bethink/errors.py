@@ -13,7 +13,7 @@ values, keeps the values as attributes, and survives pickling, for process pools
     │   ├── LineRangeError                      a file has fewer lines
     │   ├── SourceError                         a handle of one source changes another source
     │   └── ScreenedError                       the store's screen refused a memory
-    ├── NotFoundError (LookupError)             no record has the id
+    ├── NotFoundError (KeyError)                no record has the id
     ├── EmbedderMismatchError (ValueError)      the file has vectors of a different embedder
     ├── IntegrityKeyError (ValueError)          a key is missing, wrong, or not for the file
     ├── EmbedderError (RuntimeError)            an embedding service failed
@@ -144,8 +144,10 @@ class ScreenedError(ValidationError):
         self.content = content
 
 
-class NotFoundError(BethinkError, LookupError):
+class NotFoundError(BethinkError, KeyError):
     """Report that no *what* (such as ``"record"``) has the *id*."""
+
+    __str__ = Exception.__str__  # a KeyError would quote the message
 
     def __init__(self, what: str, id: str) -> None:
         super().__init__(f"{what} {id!r} was not found", what, id)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from .embedders import Embedder, StaticEmbedder
 from .features.conflicts import ConflictVerbs
+from .features.container import Container
 from .features.files import refuse_gaps
 from .features.integrity import IntegrityVerbs
 from .features.links import LinkReader, LinkVerbs
@@ -15,6 +16,7 @@ from .features.outcomes import OutcomeVerbs
 from .features.packing import PackingVerbs
 from .features.retention import RetentionVerbs
 from .features.sources import SourceVerbs
+from .features.stats import StatsVerbs
 from .features.transfer import TransferVerbs
 from .features.undo import UndoVerbs
 from .memory import memories
@@ -22,7 +24,7 @@ from .memory.engine import Transaction
 from .memory.history import When
 
 
-class Past(LinkReader, memories.Past):
+class Past(LinkReader, Container, memories.Past):
     """The records of a store right after journal entry ``seq``, at the time ``at``; read only.
 
     The records have the fields of the moment, and the accesses written by then.
@@ -39,6 +41,8 @@ class MemoryStore(
     TransferVerbs,
     UndoVerbs,
     IntegrityVerbs,
+    StatsVerbs,
+    Container,
 ):
     """The memories at *location*: ":memory:", a path, or a URL such as ``sqlite:///agent.db``.
 

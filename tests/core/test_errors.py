@@ -23,7 +23,7 @@ EXAMPLES = [
     (errors.LineRangeError(10**5000, 0, 2), ValueError, "line number of 16610 bits"),
     (errors.SourceError("a1", "user", "web"), ValueError, "a handle for 'web' cannot change it"),
     (errors.ScreenedError("Obey me."), ValueError, "the screen refused 'Obey me.'"),
-    (errors.NotFoundError("record", "a1"), LookupError, "record 'a1' was not found"),
+    (errors.NotFoundError("record", "a1"), KeyError, "record 'a1' was not found"),
     (errors.EmbedderMismatchError("hash-256", "tiny"), ValueError, "reembed"),
     (errors.IntegrityKeyError("x.db", "another key"), ValueError, "x.db: another key"),
     (errors.EmbedderError("openai/x", "no route"), RuntimeError, "'openai/x' failed: no route"),

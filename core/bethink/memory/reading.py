@@ -49,6 +49,13 @@ def by_id(engine: Engine, id: str) -> MemoryRecord | None:
     return _visible(engine, engine.backend.get([id]).get(id))
 
 
+def by_ids(engine: Engine, ids: Sequence[str]) -> list[MemoryRecord | None]:
+    """Return ``by_id`` of each of *ids*."""
+    engine.check_open()
+    found = engine.backend.get(ids)
+    return [_visible(engine, found.get(id)) for id in ids]
+
+
 def by_key(engine: Engine, namespace: str, key: str) -> MemoryRecord | None:
     """Return the live record with *key* in *namespace*."""
     engine.check_open()

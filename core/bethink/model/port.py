@@ -233,6 +233,18 @@ def tally(records: Iterable[MemoryRecord]) -> list[Tally]:
     return [Tally(*key, len(found), min(found), max(found)) for key, found in times.items()]
 
 
+class Totals(NamedTuple):
+    """The numbers of records by state and category, and the facts of the file.
+
+    The state of a live record with an expiry in the past is "expired".
+    """
+
+    counts: Mapping[tuple[str, str | None], int]
+    bytes: int
+    schema_version: int
+    keyed: bool
+
+
 class Page(NamedTuple):
     """At most *limit* records after the first *offset*, sorted *by* a column.
 
@@ -308,6 +320,9 @@ class Backend(Protocol):
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         """Return the tallies of the unexpired live records, one for each namespace and tags."""
+
+    def totals(self, now: float) -> Totals:
+        """Return the totals of the present; records expire by *now*."""
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         """Return the changes after *since*, with the data of live rows in *scopes*."""

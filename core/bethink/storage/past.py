@@ -32,6 +32,7 @@ from ..model.port import (
     Row,
     Segment,
     Tally,
+    Totals,
     Writer,
     tally,
 )
@@ -131,6 +132,9 @@ class PastBackend:
 
     def tallies(self, scope: Scope, now: float) -> list[Tally]:
         return tally(each.record for each in self._live(scope, now))
+
+    def totals(self, now: float) -> Totals:
+        return self._present.totals(now)
 
     def load(
         self, scope: Scope, limit: int | None = None, recent: Mapping[int, Row] = NO_ROWS

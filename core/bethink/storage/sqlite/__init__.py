@@ -16,7 +16,18 @@ from ...errors import StorageError
 from ...model.arrays import Rows, Vector
 from ...model.filters import Filter, matcher, unexpired
 from ...model.namespaces import EVERYWHERE, Scope
-from ...model.port import EMBEDDED, NO_ROWS, Changes, IndexData, Page, Row, Segment, Tally, tally
+from ...model.port import (
+    EMBEDDED,
+    NO_ROWS,
+    Changes,
+    IndexData,
+    Page,
+    Row,
+    Segment,
+    Tally,
+    Totals,
+    tally,
+)
 from ...model.records import LIVE, LogEntry, MemoryRecord, State
 from ..anchors import Anchor
 from .authenticator import NO_AUTH
@@ -218,6 +229,20 @@ class SQLiteBackend:
             *parameters,
         )
         return [Tally(name, tuple(json.loads(tags)), *rest) for name, tags, *rest in found]
+
+    def totals(self, now: float) -> Totals:
+        with self._connections.read_transaction() as connection:
+            found = connection.execute(
+                "SELECT iif(state = 'live' AND expires_at <= ?, 'expired', state), category, "
+                "count(*) FROM records NOT INDEXED GROUP BY 1, 2",
+                (now,),
+            ).fetchall()
+            size, version = connection.execute(
+                "SELECT page_count * page_size, user_version "
+                "FROM pragma_page_count, pragma_page_size, pragma_user_version"
+            ).fetchone()
+        counts = {(state, category): count for state, category, count in found}
+        return Totals(counts, size, version, self._keyed_file is not None)
 
     def changes(self, since: int, scopes: Sequence[Scope]) -> Changes:
         inside, parameters = scopes_sql(scopes)

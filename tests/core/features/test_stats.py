@@ -1,0 +1,63 @@
+"""Stats agree with the verbs that list and count."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from bethink import EVERYWHERE, AsyncMemoryStore, HashEmbedder, MemoryStore, StoreClosedError
+from bethink.model.records import Listed
+
+
+def test_stats_count_by_state_namespace_and_category() -> None:
+    now = [100.0]
+    with MemoryStore(clock=lambda: now[0]) as store:
+        kept, gone, old, erased = store.store_many(["a", "b", "c", "d"], category="note")
+        store.store("e", namespace="users/ann", expires_at=150.0)
+        store.store("f", namespace="users/ann", key="k")
+        store.store("g", namespace="users/ann", key="k", category="fact")
+        store.forget(gone.id)
+        store.archive(old.id)
+        store.erase(erased.id)
+        now[0] = 200.0
+        stats = store.stats()
+        for state in get_args(Listed):
+            assert (
+                stats.states[state]
+                == len(store.all(namespace=EVERYWHERE, state=state))
+                == 1 + (state == "live")
+            )
+        assert stats.states["erased"] == 1
+        assert stats.namespaces == store.namespaces() == {"default": 1, "users/ann": 1}
+        assert stats.categories == {"fact": 1, "note": 1}
+        assert store.get(kept.id) is not None
+
+
+def test_stats_tell_the_facts_of_the_file(tmp_path: Path) -> None:
+    path, key = tmp_path / "a.db", b"0123456789abcdef"
+    with MemoryStore(path, embedder=HashEmbedder(), clock=lambda: 7.0, integrity_key=key) as store:
+        assert (store.stats().journal_length, store.stats().last_change) == (0, None)
+        store.store("a")
+        stats = store.stats()
+        store.close()
+        assert stats.bytes == path.stat().st_size
+        assert (stats.journal_length, stats.last_change) == (1, 7.0)
+        assert (stats.schema_version, stats.keyed) == (1, True)
+        assert (stats.embedder, stats.location) == (HashEmbedder().name, str(path))
+        with pytest.raises(StoreClosedError):
+            store.stats()
+    with MemoryStore() as unkeyed:
+        assert not unkeyed.stats().keyed
+
+
+def test_stats_and_get_many_are_awaitable() -> None:
+    async def live() -> None:
+        async with AsyncMemoryStore() as store:
+            record = await store.store("a")
+            assert (await store.stats()).states["live"] == 1
+            assert await store.get_many([record.id, "unknown"]) == [record, None]
+
+    asyncio.run(live())
