@@ -1,0 +1,5 @@
+"""bethink has no command line."""
+
+from .absent import absent
+
+main = _main_wrapper = absent("the command line")

@@ -1,0 +1,1 @@
+"""Weave's memory."""

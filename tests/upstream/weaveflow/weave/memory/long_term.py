@@ -1,0 +1,3 @@
+"""The memory within a process, of any length."""
+
+from bethink import LongTermMemory as LongTermMemory

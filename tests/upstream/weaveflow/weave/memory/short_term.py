@@ -1,0 +1,3 @@
+"""The memory within a process, of the last items."""
+
+from bethink import ShortTermMemory as ShortTermMemory
