@@ -14,14 +14,14 @@ from bethink import MemoryRecord, MemoryStore, RecallResult, Subtree
 from bethink.features.transfer.lines import record_of
 from bethink.model.values import Value, one_line
 
-RETURNED = {
+RETURNED = [
     each
     for each in (getattr(bethink, name) for name in bethink.__all__)
     if isinstance(each, type)
     and is_dataclass(each)
     and each is not Subtree
     and not callable(getattr(each, "rank", None))
-}
+]
 
 
 def returned() -> Iterator[Any]:
@@ -54,7 +54,7 @@ VALUES = {type(value): value for value in returned()}
 
 
 def test_the_sweep_has_every_public_value() -> None:
-    assert set(VALUES) == RETURNED | {bethink.MemoryItem}
+    assert set(VALUES) == {*RETURNED, bethink.MemoryItem}
 
 
 @pytest.mark.parametrize("kind", VALUES, ids=lambda kind: kind.__name__)
