@@ -7,7 +7,7 @@ for a moment. Cancelling a write waits until the write is through, so that nothi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import update_wrapper, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
@@ -18,6 +18,8 @@ from .features.transfer import Merged
 from .features.working import KeyedMemory
 from .memory.history import When
 from .memory.memories import View
+from .model.namespaces import EVERYWHERE
+from .model.records import MemoryRecord
 from .store import MemoryStore, Past
 
 if TYPE_CHECKING:
@@ -101,6 +103,11 @@ class _AsyncView:
     count = _async_read(View.count)
     namespaces = _async_read(View.namespaces)
     related = _async_read(LinkReader.related)
+
+    async def __aiter__(self) -> AsyncIterator[MemoryRecord]:
+        """Yield the live records of all namespaces at the start of the loop, oldest first."""
+        for record in await self.all(namespace=EVERYWHERE):
+            yield record
 
 
 class AsyncMemoryStore(_AsyncView):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from bethink import MemoryStore, NotFoundError
+from bethink import AsyncMemoryStore, MemoryStore, NotFoundError
 
 
 def test_a_store_counts_and_yields_the_live_records_of_all_namespaces() -> None:
@@ -46,3 +48,12 @@ def test_an_empty_store_is_true() -> None:
         assert not len(store)
         assert store
         assert store.as_of(0)
+
+
+def test_an_awaitable_store_has_the_same_loop() -> None:
+    async def live() -> None:
+        async with AsyncMemoryStore() as store:
+            records = [await store.store("a"), await store.store("b", namespace="users/ann")]
+            assert [record async for record in store] == records
+
+    asyncio.run(live())
