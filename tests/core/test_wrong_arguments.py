@@ -183,8 +183,13 @@ def test_anything_is_taken_or_refused(store: MemoryStore, verb: str) -> None:
 SAID: list[tuple[Callable[[Any], object], str]] = [
     (lambda store: store.store("x", tags=[5]), "tag must be a str, not int"),
     (
-        lambda store: store.store("x", occurred_at="2026-01-01"),
-        "occurred_at must be Unix seconds or an aware datetime, not str",
+        lambda store: store.store("x", occurred_at="yesterday"),
+        "occurred_at must be Unix seconds, an aware datetime or an ISO text; 'yesterday' is no "
+        "text such as '2026-11-24T10:00Z'",
+    ),
+    (
+        lambda store: store.store("x", expires_at=1_763_000_000_000),
+        "expires_at must be in seconds, not milliseconds: 1763000000000",
     ),
     (
         lambda store: store.store("x", metadata={"a": {1: 2}}),
@@ -209,7 +214,11 @@ SAID: list[tuple[Callable[[Any], object], str]] = [
     (
         lambda store: store.as_of([1]),
         "a moment must be a snapshot's name, the number of a journal entry or a time "
-        "(a float or an aware datetime), not list",
+        "(a float, an aware datetime or an ISO text), not list",
+    ),
+    (
+        lambda store: store.store("x") and store.as_of(1.0),
+        "1.0 is a time before the first entry; 1 is the number of an entry",
     ),
     (lambda store: store.all(where={"$or": 5}), "$or needs a list of filters, not int"),
     (lambda store: MessageLog(store, "s").messages(-1), "last must be at least 0, not -1"),

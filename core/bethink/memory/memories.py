@@ -69,7 +69,7 @@ class RecallOptions(TypedDict, total=False):
     min_score: float
     min_similarity: float
     trusted: Collection[str | None] | None
-    now: float | None
+    now: fields.Time | None
     vector: NamedVector | None
 
 
@@ -85,7 +85,7 @@ def recall_request(
     min_score: float = 0.0,
     min_similarity: float = 0.0,
     trusted: Collection[str | None] | None = None,
-    now: float | None = None,
+    now: fields.Time | None = None,
     vector: NamedVector | None = None,
     **unknown: object,
 ) -> Request:
@@ -374,7 +374,7 @@ class Memories(View):
         min_score: float = 0.0,
         min_similarity: float = 0.0,
         trusted: Collection[str | None] | None = None,
-        now: float | None = None,
+        now: fields.Time | None = None,
         touch: bool = True,
         vector: NamedVector | None = None,
         ranking: Ranking | None = None,
@@ -387,8 +387,8 @@ class Memories(View):
         "semantic" leaves out words. *trusted*, a list of sources, leaves out memories of every
         other source; None in the list stands for memories without a source. *vector*, a name and
         numbers, compares with the named vectors instead of the embedder's vectors; *query* may then
-        be None. Age and expiry are judged at *now*, in Unix seconds. With *touch* the returned
-        memories count as accessed. *ranking* replaces the store's ranking for one call.
+        be None. Age and expiry are judged at the time *now*. With *touch* the returned memories
+        count as accessed. *ranking* replaces the store's ranking for one call.
 
         *as_of*, a moment as in ``as_of``, returns the memories and scores that the store would
         have returned at the moment. *now* is then the moment, and no access is counted.

@@ -7,13 +7,16 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
-from typing import Any, Final, NoReturn, TypeVar
+from datetime import UTC, datetime
+from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
 from ..errors import CorruptStoreError, ValidationError
 from .arrays import Vector
+
+Time: TypeAlias = float | datetime | str
+"""Unix seconds, an aware datetime, or an ISO 8601 text; see ``timestamp``."""
 
 Choice = TypeVar("Choice", bound=str)
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -21,6 +24,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 MAX_CONTENT: Final = 524_288  # characters
 MAX_LABEL: Final = 1024  # characters
 MAX_DEPTH: Final = 128  # levels of nested JSON
+_MAX_TIME: Final = 1e12  # Unix seconds, before and after 1970
+_TIME: Final = "Unix seconds, an aware datetime or an ISO text"
 _MAX_COUNT: Final = 2**61  # fits SQLite's 64 bits, also after an addition
 _MAX_JSON_INT: Final = 10**4000  # Python reads no more than 4,300 digits
 _MAX_COMPONENT: Final = 1e18  # of a vector: the square of the length stays finite in float32
@@ -58,12 +63,33 @@ def limit(name: str, value: object) -> int | None:
 
 
 def timestamp(name: str, value: object) -> float:
-    """Return *value*, Unix seconds or an aware datetime, as float Unix seconds."""
+    """Return *value*, Unix seconds, an aware datetime or an ISO 8601 text, as float Unix seconds.
+
+    A text without a time zone is in UTC, a date alone is the start of the day: "2026-11-24".
+    """
+    if isinstance(value, str):
+        found = iso_seconds(value)
+        if found is None:
+            raise ValidationError(
+                f"{name} must be {_TIME}; {value[:80]!r} is no text such as '2026-11-24T10:00Z'"
+            )
+        return found
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise ValidationError(f"{name} is a naive datetime; give it a time zone")
         return value.timestamp()
-    return number(name, value, -1e12, 1e12, "Unix seconds or an aware datetime")
+    if isinstance(value, int | float) and _MAX_TIME < abs(value) < math.inf:
+        raise ValidationError(f"{name} must be in seconds, not milliseconds: {describe(value)}")
+    return number(name, value, -_MAX_TIME, _MAX_TIME, _TIME)
+
+
+def iso_seconds(text: str) -> float | None:
+    """Return an ISO 8601 *text* as Unix seconds, None for a text in no such form."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def text(name: str, value: object, limit: int = MAX_LABEL) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, make_dataclass
-from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, get_args
 
@@ -86,8 +85,9 @@ class Common(TypedDict, total=False):
     supersedes the record before. ``value`` is any JSON. ``thread`` names the conversation of a
     turn, ``author`` the speaker. ``category``, ``tags``, ``source`` and ``metadata`` are for
     filters. ``importance`` (0.5) and ``confidence`` (1.0) lie in [0, 1]. ``occurred_at`` (now) and
-    ``expires_at`` (never) are Unix seconds or aware datetimes. ``vectors`` are named vectors of the
-    caller, to compare with in ``recall(vector=...)``.
+    ``expires_at`` (never) are Unix seconds, aware datetimes or ISO texts ("2026-11-24" is the start
+    of the day in UTC). ``vectors`` are named vectors of the caller, to compare with in
+    ``recall(vector=...)``.
     """
 
     namespace: str
@@ -101,8 +101,8 @@ class Common(TypedDict, total=False):
     confidence: float
     source: str | None
     metadata: Mapping[str, Any] | None
-    occurred_at: float | datetime | None
-    expires_at: float | datetime | None
+    occurred_at: checks.Time | None
+    expires_at: checks.Time | None
     vectors: Mapping[str, Sequence[float] | npt.NDArray[np.floating[Any]]] | None
 
 

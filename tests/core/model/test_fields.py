@@ -104,6 +104,19 @@ def test_times_are_numbers_or_aware_datetimes() -> None:
         timestamp("at", datetime(1970, 1, 1))
 
 
+def test_a_time_may_be_an_iso_text_in_utc() -> None:
+    day, noon = (datetime(2026, 11, 24, hour, tzinfo=UTC).timestamp() for hour in (0, 12))
+    assert timestamp("at", "2026-11-24") == day
+    texts = ("2026-11-24T12:00", "2026-11-24 12:00Z", "2026-11-24T21:00+09:00")
+    assert [timestamp("at", text) for text in texts] == [noon] * 3
+
+
+@pytest.mark.parametrize("milliseconds", [1_763_000_000_000, -1.763e12, 1_763_000_000_000_000_000])
+def test_milliseconds_are_told_from_seconds(milliseconds: float) -> None:
+    with pytest.raises(ValidationError, match="at must be in seconds, not milliseconds"):
+        timestamp("at", milliseconds)
+
+
 def test_blank_content_counts_as_none() -> None:
     assert checked({"content": " \n\t"}) == {"content": ""}
 

@@ -14,7 +14,10 @@ from ...storage import PastBackend
 from ..engine import Engine
 
 When: TypeAlias = str | int | float | datetime | Snapshot | LogEntry
-"""A snapshot or its name, a journal entry or its number, or a time (float or aware datetime)."""
+"""A snapshot or its name, a journal entry or its number, or a time.
+
+A time is a float, an aware datetime or an ISO text.
+"""
 
 MAX_MOMENTS: Final = 2
 """Number of moments whose index is kept after a recall."""
@@ -54,23 +57,36 @@ class Moments:
             for snapshot in backend.journal_reader.snapshots():
                 if snapshot.name == name:
                     return Moment(snapshot.seq, snapshot.at)
-            raise NotFoundError("snapshot", name)
-        if isinstance(when, int) and not isinstance(when, bool):
+            if fields.iso_seconds(name) is None:
+                raise NotFoundError("snapshot", name)
+        elif isinstance(when, int) and not isinstance(when, bool):
             head = backend.head()
             if not 0 <= when <= head:
                 raise ValidationError(
                     f"the journal ends at entry {head}; {fields.describe(when)} is none of its "
-                    "entries (a time is given as a float or a datetime)"
+                    "entries (a time is given as a float, a datetime or an ISO text)"
                 )
             entry = backend.journal_reader.entry(when)
             return Moment(when, 0.0 if entry is None else entry.at)
-        if not isinstance(when, float | datetime):
+        elif not isinstance(when, float | datetime):
             raise ValidationError(
-                "a moment must be a snapshot's name, the number of a journal entry or a time "
-                f"(a float or an aware datetime), not {type(when).__name__}"
+                "a moment must be a snapshot's name, the number of a journal entry or a time (a "
+                f"float, an aware datetime or an ISO text), not {type(when).__name__}"
+            )
+        elif isinstance(when, float) and self._is_entry_number(when):
+            raise ValidationError(
+                f"{when} is a time before the first entry; {int(when)} is the number of an entry"
             )
         time = fields.timestamp("a moment", when)
         return Moment(backend.journal_reader.seq_at(time), time)
+
+    def _is_entry_number(self, time: float) -> bool:
+        """Tell whether *time* counts entries rather than seconds."""
+        backend = self._engine.backend
+        if not 1 <= time <= backend.head() or not time.is_integer():
+            return False
+        first = backend.journal_reader.entry(1)
+        return first is not None and time < first.at
 
     def engine(self, moment: Moment) -> Engine:
         """Return an engine that reads the store at *moment*, and never writes."""

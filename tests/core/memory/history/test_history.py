@@ -56,6 +56,30 @@ def test_a_moment_is_a_snapshot_an_entry_or_a_time(store: MemoryStore, clock: Cl
     assert [store.as_of(when).count() for when in (0, 999.0, 3, 2000.0, 9e9)] == [0, 0, 2, 2, 2]
 
 
+def test_a_moment_may_be_an_iso_text_unless_a_snapshot_has_the_name(
+    store: MemoryStore, clock: Clock
+) -> None:
+    store.store("one")
+    clock.now = 86_400.0
+    store.store("two")
+    assert contents(store.as_of("1970-01-01T12:00Z").all()) == ["one"]
+    assert store.as_of("1970-01-02").count() == 2
+    assert len(store.recall("one two", as_of="1970-01-02")) == 2
+    store.forget(namespace="default")
+    store.snapshot("1970-01-02")
+    assert store.as_of("1970-01-02").count() == 0
+    with pytest.raises(NotFoundError, match="snapshot 'Monday' was not found"):
+        store.as_of("Monday")
+
+
+def test_the_number_of_an_entry_is_no_time(store: MemoryStore, clock: Clock) -> None:
+    store.store_many(["one", "two"])
+    assert contents(store.as_of(1).all()) == ["one"]
+    with pytest.raises(ValidationError, match="1 is the number of an entry"):
+        store.as_of(1.0)
+    assert [store.as_of(when).count() for when in (0.0, 1.5, 3.0, 1000.0)] == [0, 0, 0, 2]
+
+
 @pytest.mark.parametrize("restored_first", [True, False])
 def test_a_moment_holds_a_record_once_whatever_becomes_of_it_meanwhile(
     store: MemoryStore, path: Path, monkeypatch: pytest.MonkeyPatch, restored_first: bool
