@@ -83,6 +83,7 @@ questions = st.builds(
     where=filters,
     min_score=st.sampled_from([0.0, 0.0, 0.25]),
     min_similarity=st.sampled_from([0.0, 0.0, 0.15]),
+    min_share=st.sampled_from([0.0, 0.0, 0.6]),
     now=st.sampled_from([NOW, NOW - DAY, NOW + 3.5 * DAY]),
     ranking=rankings,
 )
@@ -295,6 +296,29 @@ def test_min_score_cuts_on_the_number_shown(store: MemoryStore) -> None:
         assert [hit.score for hit in shown] == scores[: cut + 1]
         above = store.recall("red cat", min_score=score + 1e-9, touch=False)
         assert [hit.score for hit in above] == scores[:cut]
+
+
+def test_min_share_cuts_below_a_share_of_the_best_score(store: MemoryStore) -> None:
+    store.store_many(["red cat", "red dog and a long story of a journey", "red paint house"])
+    scores = [hit.score for hit in store.recall("red cat")]
+    for cut, score in enumerate(scores):
+        share = score / scores[0]
+        options: Any = {"min_share": max(share - 1e-9, 0.0), "touch": False}
+        assert [hit.score for hit in store.recall("red cat", **options)] == scores[: cut + 1]
+        assert [hit.score for hit in store.pack("red cat", **options).results] == scores[: cut + 1]
+    assert store.recall("quantum zebra", min_share=0.5) == []
+
+
+def test_min_share_keeps_the_best_of_a_ranking_without_positive_scores(store: MemoryStore) -> None:
+    class Negative:
+        def rank(self, signals: Signals) -> Scored:
+            return Scored({}, {"distance": signals.similarity - 2.0})
+
+    store.store_many(["red cat", "red paint house"])
+    options: Any = {"ranking": Negative(), "min_score": -9.0}
+    assert len(store.recall("red cat", **options)) == 2
+    (best,) = store.recall("red cat", min_share=0.5, **options)
+    assert best.content == "red cat"
 
 
 def test_min_similarity_cuts_on_likeness_alone(store: MemoryStore) -> None:

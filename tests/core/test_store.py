@@ -87,6 +87,7 @@ RECALLS: list[dict[str, Any]] = [
     {"where": {"tags": {"$like": 1}}},
     *({"min_score": score} for score in (NAN, INF, "1", None, True, 1e10)),
     *({"min_similarity": score} for score in (NAN, -0.1, 1.1, "1", None)),
+    *({"min_share": share} for share in (NAN, -0.1, 1.1, "1", None)),
     *({"now": now} for now in (NAN, INF, "now", 1e13, datetime(2020, 1, 1))),
     *({"vector": vector} for vector in (3, [1.0], ("v",), ("v", 3), ("", [1]), (3, [1]))),
     *({"vector": ("v", numbers)} for numbers in ([], [NAN], [INF], ["a"], [[1]], [1, 2, 3])),

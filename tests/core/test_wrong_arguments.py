@@ -48,7 +48,7 @@ RIGHT: dict[str, Any] = {
 GATHERED = {"given": Fields, "shared": Fields, "changes": Changes, "options": RecallOptions}
 NUMBERS = (
     *("importance", "confidence", "occurred_at", "expires_at", "amount", "k", "min_score"),
-    *("min_similarity", "now", "limit", "offset", "budget_tokens", "entry"),
+    *("min_similarity", "min_share", "now", "limit", "offset", "budget_tokens", "entry"),
     *("retention", "floor", "rate", "older_than"),
 )
 OPTIONAL = ("occurred_at", "expires_at", "now", "limit", "retention", "floor")

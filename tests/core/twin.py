@@ -82,6 +82,7 @@ class Asked:
     where: Mapping[str, Any] | None = None
     min_score: float = 0.0
     min_similarity: float = 0.0
+    min_share: float = 0.0
     now: float | None = 0.0
     vector: tuple[str, Vector] | None = None
     ranking: Ranking | None = None
@@ -140,7 +141,9 @@ class Twin:
                 and matches(parse(asked.where), record)
             ):
                 found.append((record.id, score))
-        return sorted(found, key=lambda pair: (-pair[1], pair[0]))[: asked.k]
+        found.sort(key=lambda pair: (-pair[1], pair[0]))
+        least = asked.min_share * found[0][1] if found else 0.0
+        return [pair for pair in found if pair[1] >= least][: asked.k]
 
     def score(self, record: MemoryRecord, similarity: float, alike: float, asked: Asked) -> float:
         """Score a record as its ranking is documented."""

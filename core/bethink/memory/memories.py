@@ -68,6 +68,7 @@ class RecallOptions(TypedDict, total=False):
     where: Where
     min_score: float
     min_similarity: float
+    min_share: float
     trusted: Collection[str | None] | None
     now: fields.Time | None
     vector: NamedVector | None
@@ -84,6 +85,7 @@ def recall_request(
     where: Where = None,
     min_score: float = 0.0,
     min_similarity: float = 0.0,
+    min_share: float = 0.0,
     trusted: Collection[str | None] | None = None,
     now: fields.Time | None = None,
     vector: NamedVector | None = None,
@@ -100,6 +102,7 @@ def recall_request(
         where=_only_trusted(parse(where), trusted),
         min_score=fields.number("min_score", min_score, -1e9, 1e9),
         min_similarity=fields.number("min_similarity", min_similarity, 0.0, 1.0),
+        min_share=fields.number("min_share", min_share, 0.0, 1.0),
         now=None if now is None else fields.timestamp("now", now),
         touch=fields.boolean("touch", touch),
         vector=None if vector is None else fields.named_vector(vector),
@@ -373,6 +376,7 @@ class Memories(View):
         where: Where = None,
         min_score: float = 0.0,
         min_similarity: float = 0.0,
+        min_share: float = 0.0,
         trusted: Collection[str | None] | None = None,
         now: fields.Time | None = None,
         touch: bool = True,
@@ -383,12 +387,14 @@ class Memories(View):
         """Return the *k* live memories most relevant to *query*, best first, ties by id.
 
         A memory needs a similarity above *min_similarity* and a score of at least *min_score*, so
-        an unrelated query returns no memory. *mode* "keyword" leaves out vectors and synonyms,
-        "semantic" leaves out words. *trusted*, a list of sources, leaves out memories of every
-        other source; None in the list stands for memories without a source. *vector*, a name and
-        numbers, compares with the named vectors instead of the embedder's vectors; *query* may then
-        be None. Age and expiry are judged at the time *now*. With *touch* the returned memories
-        count as accessed. *ranking* replaces the store's ranking for one call.
+        an unrelated query returns no memory. *min_share* in [0, 1] also drops the memories with
+        less than this share of the best score, as 0.5 drops scores below half. *mode* "keyword"
+        leaves out vectors and synonyms, "semantic" leaves out words. *trusted*, a list of sources,
+        leaves out memories of every other source; None in the list stands for memories without a
+        source. *vector*, a name and numbers, compares with the named vectors instead of the
+        embedder's vectors; *query* may then be None. Age and expiry are judged at the time *now*.
+        With *touch* the returned memories count as accessed. *ranking* replaces the store's ranking
+        for one call.
 
         *as_of*, a moment as in ``as_of``, returns the memories and scores that the store would
         have returned at the moment. *now* is then the moment, and no access is counted.
@@ -402,6 +408,7 @@ class Memories(View):
             where=where,
             min_score=min_score,
             min_similarity=min_similarity,
+            min_share=min_share,
             trusted=trusted,
             now=now,
             vector=vector,

@@ -41,6 +41,13 @@ class Request(NamedTuple):
     now: float | None
     touch: bool
     vector: tuple[str, Vector] | None
+    min_share: float = 0.0
+
+    def least_score(self, best: float) -> float:
+        """Return the least score to return beside the *best* score."""
+        if not self.min_share:
+            return self.min_score
+        return max(self.min_score, min(best, self.min_share * best))
 
 
 def by_id(engine: Engine, id: str) -> MemoryRecord | None:
@@ -170,7 +177,7 @@ def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
             index = engine.index.open(request.scope)
             index.reader.start(again=attempt > 0)
             search = Search(index, _filtered(question, index, request.where), ranking)
-            answer = _answer(index, search.top_k(), request.k)
+            answer = _answer(index, search.top_k(), request)
             if not (index.reader.overtaken and engine.index.behind):
                 break
         if request.touch:
@@ -231,6 +238,9 @@ def _explain_placement(id: str, request: Request, placement: Placement, tied: in
         return why("below min_similarity", detail=bar)
     if not explanation.score >= request.min_score:  # nor is a score that is no number
         return why("below min_score", detail=f"min_score is {request.min_score:g}")
+    if explanation.score < request.least_score(placement.best):
+        share = f"min_share is {request.min_share:g} of the best score, {placement.best:.3f}"
+        return why("below min_share", detail=share)
     rank = placement.ahead + tied + 1
     return why("returned" if rank <= request.k else "outranked", rank, detail=f"k is {request.k}")
 
@@ -288,11 +298,14 @@ def _vector_query(engine: Engine, request: Request) -> VectorQuery | None:
     return VectorQuery(name, unit, weight, min_cosine, getattr(embedder, "zero", min_cosine))
 
 
-def _answer(index: ScopeIndex, found: TopK, k: int) -> Answer:
-    """Load the *found* records, order ties by id, and keep *k*."""
+def _answer(index: ScopeIndex, found: TopK, request: Request) -> Answer:
+    """Load the *found* records, order ties by id, and keep the best of *request*."""
     accessed, scores = index.accessed(found.positions), found.scores
     places = list(accessed)
     if len(set(scores)) < len(scores):
         places.sort(key=lambda place: (-scores[place], accessed[place][0].id))
-    live = [place for place in places[:k] if accessed[place][0].state == "live"]
+    if request.min_share and scores:
+        least = request.least_score(scores[0])
+        places = [place for place in places if scores[place] >= least]
+    live = [place for place in places[: request.k] if accessed[place][0].state == "live"]
     return Answer(found, live, accessed)

@@ -107,15 +107,16 @@ _EMPTY: Final = TopK(np.empty(0, dtype=np.int64), [], [], {}, {}, 0)
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The placement of a row: numbers, the count ``ahead``, and all rows ``tied``.
+    """The placement of a row: numbers, the count ``ahead``, all rows ``tied``, the ``best`` score.
 
-    A row below the limits of similarity or score has neither.
+    A row below the limits of similarity or score has only the numbers.
     """
 
     explanation: Explanation
     similarity: float
     ahead: int
     tied: Sequence[int]
+    best: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +174,16 @@ class Search:
         explanation = self._result(own_position, own, np.array([0])).explanation(0)
         similarity = float(own.similarity[0])
         if not own.passing[0]:
-            return Placement(explanation, similarity, 0, ())
+            return Placement(explanation, similarity, 0, (), 0.0)
         rivals, _ = self._select(candidates)
         bounds = self._rank(candidates, rivals, candidates.cosine_bounds(rivals)).score
         rivals = rivals[bounds >= own.score[0]]  # the row itself among them
         ranked = self._rank(candidates, rivals, self._exact_cosines(rivals))
         ahead = int((ranked.passing & (ranked.score > own.score[0])).sum())
         tied = rivals[ranked.passing & (ranked.score == own.score[0])]
-        return Placement(explanation, similarity, ahead, self._index.columns["row"][tied].tolist())
+        rows = self._index.columns["row"][tied].tolist()
+        best = float(ranked.score[ranked.passing].max(initial=own.score[0]))
+        return Placement(explanation, similarity, ahead, rows, best)
 
     def _prefilter(self) -> Positions | None:
         """Return the positions that may be in the answer, None for all.

@@ -357,6 +357,7 @@ Reason: TypeAlias = Literal[
     "no likeness",
     "below min_similarity",
     "below min_score",
+    "below min_share",
     "outranked",
     "returned",
 ]

@@ -422,6 +422,18 @@ def test_a_bar_is_told_with_what_was_reached(cats: MemoryStore) -> None:
     assert f"a similarity of {similarity:.3f}, not above" in str(less)
 
 
+def test_why_not_names_the_share_that_keeps_a_record_out(cats: MemoryStore) -> None:
+    hits = cats.recall("red cat", touch=False)
+    for hit in hits:
+        for share in (0.0, 0.5, hit.score / hits[0].score - 1e-9, 1.0):
+            kept = [each.id for each in cats.recall("red cat", min_share=share, touch=False)]
+            told = cats.why_not(hit.id, "red cat", min_share=share)
+            assert told.reason == ("returned" if hit.id in kept else "below min_share")
+    told = cats.why_not(hits[-1].id, "red cat", min_share=1.0)
+    assert f"min_share is 1 of the best score, {hits[0].score:.3f}" in str(told)
+    assert len(hits) > 1
+
+
 def test_the_rank_is_told_with_the_score(cats: MemoryStore) -> None:
     best, good, *_ = cats.recall("red cat", touch=False)
     assert [best.memory.id, good.memory.id] == ["best", "good"]

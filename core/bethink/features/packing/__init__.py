@@ -329,7 +329,8 @@ def _pack_overview(engine: Engine, request: Request, budget: Budget) -> Packed:
     now = engine.clock() if request.now is None else request.now
     scored = [_overviewed(record, now) for record in found.values()]
     best = sorted(scored, key=lambda each: (-each.score, each.memory.id))[: request.k]
-    packed = pack((each for each in best if each.score >= request.min_score), budget)
+    least = request.least_score(best[0].score) if best else 0.0
+    packed = pack((each for each in best if each.score >= least), budget)
     if request.touch:
         touch(engine, [each.memory.id for each in packed.results])
     return packed

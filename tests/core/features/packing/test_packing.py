@@ -417,6 +417,7 @@ def test_a_blank_query_packs_the_newest_and_the_most_important(clock: Clock) -> 
         assert [hit.memory.content for hit in store.pack("", budget_tokens=20).results] == []
         assert "old note" in store.pack("", min_score=0.1).text
         assert "old note" not in store.pack("", min_score=0.2).text
+        assert "old note" not in store.pack("", min_share=0.5).text
 
 
 def test_a_block_has_at_most_800_tokens_by_default() -> None:
