@@ -7,14 +7,14 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-
 from ...embedders import LazyEmbedder, check_rows
 from ...errors import EmbedderError, ValidationError
 from ...model.fields import integer
 
 if TYPE_CHECKING:
     from urllib.request import Request
+
+    import numpy.typing as npt
 
 _OPENAI_DIMENSIONS = {
     "text-embedding-3-small": 1536,

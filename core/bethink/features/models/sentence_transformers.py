@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from ...embedders import LazyEmbedder, import_extra
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class SentenceTransformerEmbedder(LazyEmbedder):
