@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .aio import AsyncKeyedMemory as AsyncKeyedMemory
     from .aio import AsyncMemoryStore as AsyncMemoryStore
     from .aio import AsyncPast as AsyncPast
+    from .aio import AsyncVectorMemory as AsyncVectorMemory
     from .embedders import CallableEmbedder as CallableEmbedder
     from .embedders import Embedder as Embedder
     from .embedders import HashEmbedder as HashEmbedder
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from .features.working import MemoryItem as MemoryItem
     from .features.working import ScoredRecord as ScoredRecord
     from .features.working import ShortTermMemory as ShortTermMemory
+    from .features.working import VectorMemory as VectorMemory
     from .memory.history import Change as Change
     from .memory.history import Diff as Diff
     from .memory.history import Version as Version
@@ -91,7 +93,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES_BY_MODULE = {
-    "aio": "AsyncFiles AsyncKeyedMemory AsyncMemoryStore AsyncPast",
+    "aio": "AsyncFiles AsyncKeyedMemory AsyncMemoryStore AsyncPast AsyncVectorMemory",
     "embedders": "CallableEmbedder Embedder HashEmbedder StaticEmbedder",
     "errors": (
         "BethinkError CorruptStoreError DimensionError EmbedderError EmbedderMismatchError "
@@ -111,7 +113,9 @@ _NAMES_BY_MODULE = {
     "features.statements": "Conflict",
     "features.stats": "Stats",
     "features.transfer": "Merged",
-    "features.working": "KeyedMemory LongTermMemory Memory MemoryItem ScoredRecord ShortTermMemory",
+    "features.working": (
+        "KeyedMemory LongTermMemory Memory MemoryItem ScoredRecord ShortTermMemory VectorMemory"
+    ),
     "memory.history": "Change Diff Version",
     "memory.ranking": "Ranking WeightedSum",
     "model.namespaces": "EVERYWHERE Subtree segment unsegment",

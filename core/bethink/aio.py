@@ -1,4 +1,4 @@
-"""AsyncMemoryStore, AsyncPast, AsyncKeyedMemory and AsyncFiles: the async twins.
+"""The async twins: AsyncMemoryStore, AsyncPast, AsyncFiles, AsyncKeyedMemory, AsyncVectorMemory.
 
 Each verb runs in a worker thread, so no verb blocks the event loop; only opening a store does,
 for a moment. Cancelling a write waits until the write is through, so that nothing overtakes it.
@@ -15,7 +15,7 @@ from .features.container import Container
 from .features.files import Files
 from .features.links import LinkReader
 from .features.transfer import Merged
-from .features.working import KeyedMemory
+from .features.working import KeyedMemory, VectorMemory
 from .memory.history import When
 from .memory.memories import View
 from .model.namespaces import EVERYWHERE
@@ -230,6 +230,20 @@ class AsyncKeyedMemory:
     keys = _async_read(KeyedMemory.keys)
     items = _async_read(KeyedMemory.items)
     count = _async_read(KeyedMemory.count)
+
+
+class AsyncVectorMemory(AsyncKeyedMemory):
+    """A ``VectorMemory`` with awaitable verbs; ``sync`` is the memory."""
+
+    sync: VectorMemory
+
+    def __init__(
+        self, store: AsyncMemoryStore | MemoryStore, *, namespace: str = "working"
+    ) -> None:
+        self.sync = VectorMemory(_synchronous(store), namespace=namespace)
+
+    remember_vector = _async_write(VectorMemory.remember_vector)
+    search = _async_read(VectorMemory.search)
 
 
 class AsyncFiles:

@@ -170,12 +170,14 @@ def modify(
     change: Callable[[MemoryRecord | None], Any],
     *,
     new_row: bool,
+    vectors: Mapping[str, Vector] | None = None,
 ) -> MemoryRecord | None:
     """Give *key* the value that *change* returns for the live record with the key, or for None.
 
     The record keeps the id; the journal has every value. *new_row* gives the record the newest
-    row. A record with a text is superseded, since the text would not fit the value. Return the
-    record, None if *change* returned ``UNCHANGED``. An error in *change* rolls the write back.
+    row. A record with a text is superseded, since the text would not fit the value; so is every
+    record if *vectors*, the only vectors of the new value, are given. Return the record, None if
+    *change* returned ``UNCHANGED``. An error in *change* rolls the write back.
     *change* runs inside the transaction: it must be quick and must not use the store.
     """
     with engine.writing() as transaction:
@@ -184,13 +186,13 @@ def modify(
         value = change(before)
         if value is UNCHANGED:
             return None
-        if before is not None and not before.content:
+        if before is not None and not before.content and vectors is None:
             after = engine.admit(replace(before, value=value, updated_at=transaction.now))
             transaction.change(row, before, after, {}, "update", {"value": value}, new_row=new_row)
             return after
         id, now = engine.new_id(), transaction.now
         record = engine.admit(MemoryRecord(id, namespace, "", now, now, now, key=key, value=value))
-        add(transaction, record, {})
+        add(transaction, record, vectors or {})
     return record
 
 

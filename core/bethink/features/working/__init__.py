@@ -3,6 +3,7 @@
 from .interface import Memory, MemoryItem, ScoredRecord
 from .keyed import KeyedMemory
 from .resident import LongTermMemory, ShortTermMemory
+from .vectors import VectorMemory
 
 __all__ = [
     "KeyedMemory",
@@ -11,4 +12,5 @@ __all__ = [
     "MemoryItem",
     "ScoredRecord",
     "ShortTermMemory",
+    "VectorMemory",
 ]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MAX_UPDATE_SECONDS: Final = 30.0
 """After so many seconds of changes by others, ``update`` gives up."""
 
-_KEYED: Final = {"key": {"$exists": True}}
+HAS_KEY: Final = {"key": {"$exists": True}}
 _equal: Final = RELATIONS["$eq"]
 
 
@@ -79,10 +79,10 @@ class KeyedMemory(Memory):
         ``update`` and ``compare_and_set`` remember anew; ``increment`` counts in place.
         """
         most, engine = fields.integer("limit", limit, 0), self._engine
-        where = unexpired(parse(_KEYED), engine.clock())
+        where = unexpired(parse(HAS_KEY), engine.clock())
         page = Page(most, descending=True, by="row")
         newest = engine.backend.select(self.namespace, where, page)
-        return tuple(map(_item, reversed(newest)))
+        return tuple(map(item_of, reversed(newest)))
 
     def update(self, key: str, fn: Callable[[Any], Any], default: Any = None) -> Any:
         """Remember the result of *fn* on the value under *key*, or on *default*; return the result.
@@ -147,7 +147,7 @@ class KeyedMemory(Memory):
         """Forget every key; return the number of keys."""
         for _, _, key in _updating.keys:
             self._checked(key)
-        return self.store.forget(namespace=self.namespace, where=_KEYED)
+        return self.store.forget(namespace=self.namespace, where=HAS_KEY)
 
     def keys(self) -> list[str]:
         """Return the keys in order of insertion, as a dict does."""
@@ -155,11 +155,11 @@ class KeyedMemory(Memory):
 
     def items(self) -> list[MemoryItem]:
         """Return keys and values in order of insertion, as a dict does."""
-        return list(map(_item, self.store.all(namespace=self.namespace, where=_KEYED)))
+        return list(map(item_of, self.store.all(namespace=self.namespace, where=HAS_KEY)))
 
     def count(self) -> int:
         """Count the keys."""
-        return self.store.count(namespace=self.namespace, where=_KEYED)
+        return self.store.count(namespace=self.namespace, where=HAS_KEY)
 
     def _modify(
         self, key: str, change: Callable[[MemoryRecord | None], Any], *, new_row: bool = True
@@ -212,7 +212,8 @@ def _value(record: MemoryRecord) -> Any:
     return record.content if record.value is None and record.content else record.value
 
 
-def _item(record: MemoryRecord) -> MemoryItem:
+def item_of(record: MemoryRecord) -> MemoryItem:
+    """Return the key and the value of *record*."""
     return MemoryItem(str(record.key), _value(record))
 
 

@@ -114,7 +114,7 @@ class LongTermMemory(_Resident):
         that is not finite raises ``ValidationError``, a vector of a wrong length
         ``DimensionError``.
         """
-        name, direction, copied = fields.label("key", key), _unit_vector(key, vector), _copy(value)
+        name, direction, copied = fields.label("key", key), unit_vector(key, vector), _copy(value)
         with self._lock:
             self._check_dimension(direction)
             self.dimension = len(direction)
@@ -128,18 +128,11 @@ class LongTermMemory(_Resident):
         The cosine, rounded to twelve decimals, is exact; with a vector of zeros it is 0. Ties go to
         the earliest value. Items without a vector are not found.
         """
-        query, most = _unit_vector("query", vector), fields.integer("top_k", top_k, 0)
+        query, most = unit_vector("query", vector), fields.integer("top_k", top_k, 0)
         with self._lock:
             self._check_dimension(query)
             items, directions = self._searchable()
-        if not items:
-            return ()
-        scores = np.round(np.einsum("ij,j->i", directions, query), _COSINE_DECIMALS) + 0.0
-        best = np.argsort(-scores, kind="stable")[:most].tolist()
-        return tuple(
-            ScoredRecord(MemoryItem(items[at].key, _copy(items[at].value)), float(scores[at]))
-            for at in best
-        )
+        return nearest(items, directions, query, most)
 
     def _check_dimension(self, vector: Floats) -> None:
         if self.dimension is not None and self.dimension != len(vector):
@@ -158,7 +151,21 @@ class LongTermMemory(_Resident):
         return super()._remove(key)
 
 
-def _unit_vector(name: str, vector: Numbers) -> Floats:
+def nearest(
+    items: Sequence[MemoryItem], directions: Floats, query: Floats, most: int
+) -> tuple[ScoredRecord, ...]:
+    """Return copies of the *most* items with *directions*, the rows, nearest to a unit *query*."""
+    if not items:
+        return ()
+    scores = np.round(np.einsum("ij,j->i", directions, query), _COSINE_DECIMALS) + 0.0
+    best = np.argsort(-scores, kind="stable")[:most].tolist()
+    return tuple(
+        ScoredRecord(MemoryItem(items[at].key, _copy(items[at].value)), float(scores[at]))
+        for at in best
+    )
+
+
+def unit_vector(name: str, vector: Numbers) -> Floats:
     """Return the *vector* called *name* at length one; zeros stay zeros."""
     fields.vector(name, vector)
     numbers = np.array(vector, dtype=np.float64)
