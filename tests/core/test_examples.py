@@ -52,6 +52,16 @@ def test_an_export_moves_in_once_and_becomes_notes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_screen_keeps_secrets_and_orders_out(tmp_path: Path) -> None:
+    assert run("screen_secrets.py", folder=tmp_path).splitlines() == [
+        "refused: an order to the model",
+        "The password is [redacted], and OPENAI_API_KEY=[redacted]",
+        "Ann signs the invoices: [redacted], [redacted]",
+    ]
+    assert b"hunter2" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+
+
+@pytest.mark.slow
 def test_a_conversation_is_remembered_and_asked_about(tmp_path: Path) -> None:
     output = run("long_conversation.py", CONVERSATION, folder=tmp_path)
     assert "remembered 66 turns" in output
