@@ -1,0 +1,161 @@
+"""Arguments that several commands share, and the values behind them: filters, times, ids, JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from argparse import Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from .command import Argument, Context, Failure, argument
+
+if TYPE_CHECKING:
+    from bethink import MemoryRecord
+
+STATES: Final = ("live", "superseded", "archived", "forgotten")
+SHORT_ID: Final = 8
+"""How many of an id's last characters commands show."""
+_UNITS: Final[Mapping[str, float]] = {
+    "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400,
+}  # fmt: skip
+_SPAN: Final = r"(\d+(?:\.\d+)?)([smhdw])"
+
+IDS: Final = argument("ids", nargs="+", metavar="ID", help="ids, or their last characters")
+ID: Final = argument("id", metavar="ID", help="id, or its last characters")
+EVERYWHERE: Final = argument(
+    "-a", "--everywhere", action="store_true", help="read all namespaces, not one with those below"
+)
+AS_OF: Final = argument(
+    "--as-of", metavar="WHEN", help="answer of then: time, age (2d), snapshot, or #entry"
+)
+LIMIT: Final = argument("--limit", type=int, default=50, metavar="N", help="at most N (50)")
+YES: Final = (
+    argument("--yes", action="store_true", help="do not ask"),
+    argument("--dry-run", action="store_true", help="show what would happen, change nothing"),
+)
+FILTER: Final = (
+    argument("--where", metavar="JSON", help='filter, such as {"importance": {"$gte": 0.8}}'),
+    argument("--category", help="only this category"),
+    argument("--tag", action="append", metavar="TAG", help="only memories with the tag"),
+    argument("--author", help="only this speaker"),
+)
+_TIMES: Final = ("occurred_at", "expires_at")
+_JSONS: Final = ("value", "metadata")
+FIELDS: Final = (
+    argument("--key", help="name of a changing fact"),
+    argument("--category", help="kind, such as decision"),
+    argument("--tag", action="append", metavar="TAG", dest="tags", help="may be repeated"),
+    argument("--importance", type=float, metavar="0..1", help="how much the memory matters"),
+    argument("--confidence", type=float, metavar="0..1", help="how sure the memory is"),
+    argument("--author", help="who said so"),
+    argument("--thread", help="conversation"),
+    argument("--source", help="where the memory comes from"),
+    argument("--value", metavar="JSON", help="value of a fact"),
+    argument("--metadata", metavar="JSON", help="further fields, a JSON object"),
+    argument("--occurred-at", metavar="TIME", help="when it happened: ISO, or age (2d)"),
+    argument("--expires-at", metavar="TIME", help="when it ends: ISO, or +7d"),
+)
+"""The fields of a memory."""
+
+
+def fields_of(given: Namespace) -> dict[str, Any]:
+    """Return the fields that *given* names, in the form of ``MemoryStore.store``."""
+    names = [each.flags[0][2:].replace("-", "_") for each in FIELDS]
+    named = {("tags" if name == "tag" else name) for name in names}
+    found = {name: getattr(given, name) for name in named if getattr(given, name) is not None}
+    for name in found:
+        if name in _JSONS:
+            found[name] = json_of(f"--{name}", found[name])
+        elif name in _TIMES:
+            found[name] = time_of(found[name])
+    return found
+
+
+def filter_of(given: Namespace) -> dict[str, Any] | None:
+    """Return the filter of ``--where``, ``--category``, ``--tag`` and ``--author``."""
+    parts: list[dict[str, Any]] = []
+    if given.where is not None:
+        where = json_of("--where", given.where)
+        if not isinstance(where, dict):
+            raise Failure("--where must be a JSON object", 2)
+        parts.append(where)
+    parts += [
+        {name: getattr(given, name)} for name in ("category", "author") if getattr(given, name)
+    ]
+    parts += [{"tags": {"$contains": tag}} for tag in given.tag or ()]
+    return {"$and": parts} if len(parts) > 1 else (parts[0] if parts else None)
+
+
+def json_of(name: str, text: str) -> Any:
+    """Return the JSON value *text* of the argument *name*."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Failure(f"{name} is no JSON: {error}", 2) from None
+
+
+def time_of(text: str) -> float:
+    """Return the Unix time of *text*: ISO 8601, seconds, an age such as 2d, or a span as +7d."""
+    if span := re.fullmatch(rf"([+-]?){_SPAN}", text):
+        seconds = float(span[2]) * _UNITS[span[3]]
+        return time.time() + (seconds if span[1] == "+" else -seconds)
+    from datetime import datetime
+
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return datetime.fromisoformat(text).astimezone().timestamp()
+    except ValueError:
+        raise Failure(f"{text!r} is no time; write 2026-11-20T09:00, 2d or +7d", 2) from None
+
+
+def moment_of(text: str | None) -> Any:
+    """Return *text* as a moment: ``#12`` is a journal entry, 2d an age, else a time or snapshot."""
+    if text is None:
+        return None
+    if re.fullmatch(r"#\d+", text):
+        return int(text[1:])
+    return time_of(text) if re.fullmatch(_SPAN, text) else text
+
+
+def find_ids(context: Context, given: Iterable[str]) -> list[str]:
+    """Return the ids that end or begin with each of *given*; whole ids pass unseen.
+
+    Raise ``Failure`` for no record, or for several.
+    """
+    return [_find_id(context, each) for each in given]
+
+
+def _find_id(context: Context, part: str) -> str:
+    from bethink import EVERYWHERE as ALL
+
+    if len(part) >= 32 or context.store.get(part) is not None:
+        return part
+    if len(part) < 4:
+        raise Failure(f"{part!r} is too short for an id; give at least 4 characters", 2)
+    found: dict[str, MemoryRecord] = {}
+    for state in STATES:
+        for each in context.store.all(
+            namespace=ALL,
+            where={"id": {"$contains": part}},
+            state=state,
+        ):
+            if each.id.endswith(part) or each.id.startswith(part):
+                found[each.id] = each
+    if not found:
+        raise Failure(f"no memory has an id with {part!r}")
+    if len(found) > 1:
+        shown = "\n".join(f"  {each.id}  {each.content[:60]}" for each in found.values())
+        raise Failure(f"{part!r} could be any of:\n{shown}")
+    return next(iter(found))
+
+
+def arguments(*groups: Argument | Sequence[Argument]) -> tuple[Argument, ...]:
+    """Return single arguments and groups of arguments as one tuple."""
+    return tuple(
+        each for group in groups for each in ((group,) if isinstance(group, Argument) else group)
+    )

@@ -1,0 +1,150 @@
+"""The form of a command: the arguments, the call, and the reply. Imports no memory core."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..surface.location import find_file, find_namespace
+
+if TYPE_CHECKING:
+    from bethink import MemoryStore
+    from bethink.adapting import Scope
+
+Access = Literal["read", "write", "none"]
+
+
+class Failure(Exception):
+    """A failure told in one sentence; *code* is the exit code: 1 not done, 2 wrong usage."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of ``ArgumentParser.add_argument``: *flags* and *options*."""
+
+    flags: tuple[str, ...]
+    options: Mapping[str, Any]
+
+
+def argument(*flags: str, **options: Any) -> Argument:
+    """Return the argument with *flags* and the *options* of ``add_argument``."""
+    return Argument(flags, options)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The result of a command: *data* for ``--json``, *lines* for readers, the exit *code*.
+
+    *paged* lines go through a pager on a terminal.
+    """
+
+    data: Any = None
+    lines: Iterable[str] = ()
+    code: int = 0
+    paged: bool = False
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: *access* "read" wants a file that exists, "write" makes the file.
+
+    *synonyms* are taken too, and not shown.
+    """
+
+    name: str
+    help: str
+    run: Callable[[Context], Reply]
+    arguments: Sequence[Argument] = ()
+    access: Access = "read"
+    synonyms: Sequence[str] = ()
+
+
+@dataclass
+class Context:
+    """A call of *command* with the arguments *given*."""
+
+    command: Command
+    given: Namespace
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    @cached_property
+    def path(self) -> Path:
+        """The memory file."""
+        return find_file(self.given.db, environment=self.environment)
+
+    @cached_property
+    def store(self) -> MemoryStore:
+        """The open store of the file; a command that reads makes no file."""
+        from bethink import MemoryStore
+
+        if self.command.access == "write":
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        elif not self.path.exists():
+            raise Failure(
+                f"no memory file at {self.path}; `bethink store TEXT` makes the file, "
+                "--db PATH or BETHINK_DB names another"
+            )
+        return MemoryStore(self.path)
+
+    def close(self) -> None:
+        """Close the store if the command has opened the store."""
+        if "store" in self.__dict__:
+            self.store.close()
+
+    @property
+    def namespace(self) -> str:
+        """The namespace to write to."""
+        return find_namespace(self.given.namespace, self.environment) or "default"
+
+    @property
+    def scope(self) -> Scope:
+        """The scope to read: the namespace with everything below, or all with ``--everywhere``."""
+        from bethink import EVERYWHERE, Subtree
+
+        everywhere = getattr(self.given, "everywhere", False)
+        return EVERYWHERE if everywhere else Subtree(self.namespace)
+
+    @property
+    def whole_scope(self) -> Scope:
+        """The scope of commands that read all unless told otherwise, such as an export."""
+        from bethink import EVERYWHERE
+
+        named = find_namespace(self.given.namespace, self.environment) is not None
+        return self.scope if named else EVERYWHERE
+
+    def text(self, given: str | None, file: str | None = None) -> str:
+        """Return the text of an argument, of *file*, or of the standard input for ``-``."""
+        if file is not None and given is not None:
+            raise Failure("give a text or --file, not both", 2)
+        source = file if file is not None else given
+        if source is None:
+            raise Failure("no text: give one, --file PATH, or - for the standard input", 2)
+        if source == "-":
+            return sys.stdin.read()
+        if file is not None:
+            return Path(file).expanduser().read_text(encoding="utf-8")
+        return source
+
+    def confirm(self, count: int, action: str) -> None:
+        """Ask before *action* changes *count* memories; ``--yes`` answers.
+
+        Raise ``Failure`` without a terminal to ask on, or for any answer but yes.
+        """
+        if self.given.yes or not count:
+            return
+        what = f"{action} {count} {'memory' if count == 1 else 'memories'}"
+        if not sys.stdin.isatty():
+            raise Failure(f"this would {what}; add --yes to do so, --dry-run to look", 2)
+        print(f"{what.capitalize()}? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise Failure("nothing was changed")

@@ -1,0 +1,140 @@
+"""The commands that judge memories: outcome, reinforce, relate, resolve, consolidate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from . import output
+from .arguments import FILTER, ID, SHORT_ID, YES, arguments, filter_of, find_ids
+from .command import Command, Context, Reply, argument
+
+if TYPE_CHECKING:
+    from bethink import MemoryStore
+
+_VERDICTS: Final = ("worked", "failed", "partial", "useful", "useless")
+
+
+def outcome(context: Context) -> Reply:
+    """Record how following memories went."""
+    given = context.given
+    ids = find_ids(context, given.ids)
+    if given.outcome in ("useful", "useless"):
+        records = getattr(context.store, f"mark_{given.outcome}")(ids)
+    else:
+        records = [context.store.record_outcome(id, given.outcome, given.session) for id in ids]
+    rows = [(each.id[-SHORT_ID:], f"outcome {each.outcome:+.2f}", each.state) for each in records]
+    return Reply([each.to_dict() for each in records], output.table(rows, flexible=2))
+
+
+def reinforce(context: Context) -> Reply:
+    """Raise the importance of a memory."""
+    [id] = find_ids(context, [context.given.id])
+    record = context.store.reinforce(id, context.given.amount)
+    return Reply(record.to_dict(), [f"{id[-SHORT_ID:]}  importance {record.importance:.2f}"])
+
+
+def relate(context: Context) -> Reply:
+    """Link two memories, or remove the link."""
+    given = context.given
+    source, target = find_ids(context, [given.source, given.target])
+    verb = context.store.unrelate if given.remove else context.store.relate
+    changed = verb(source, target, given.kind)
+    done = "unlinked" if given.remove else "linked"
+    return Reply({"changed": changed}, [done if changed else "nothing to change"], int(not changed))
+
+
+def resolve(context: Context) -> Reply:
+    """Settle a conflict."""
+    given = context.given
+    keep, *drop = find_ids(context, [given.keep, *given.drop])
+    count = context.store.resolve(keep, drop, given.reason)
+    return Reply({"count": count}, [f"resolved {count}"], 0 if count else 1)
+
+
+def consolidate(context: Context) -> Reply:
+    """Merge memories that nearly repeat each other."""
+    given, where = context.given, filter_of(context.given)
+    with _copied(context.store) if given.dry_run else _present(context.store) as store:
+        if not given.dry_run and not given.yes:
+            with _copied(context.store) as trial:
+                groups = trial.consolidate(namespace=context.scope, where=where)
+            context.confirm(sum(len(each.others) for each in groups), "merge")
+        merged = store.consolidate(namespace=context.scope, where=where)
+    rows = [
+        row
+        for each in merged
+        for row in (
+            ("keep", each.record.id[-SHORT_ID:], each.record.content),
+            *(("", other.id[-SHORT_ID:], other.content) for other in each.others),
+        )
+    ]
+    lines = list(output.table(rows, flexible=2)) or ["nothing to merge"]
+    return Reply([each.to_dict() for each in merged], lines)
+
+
+@contextmanager
+def _present(store: MemoryStore) -> Iterator[MemoryStore]:
+    yield store
+
+
+@contextmanager
+def _copied(store: MemoryStore) -> Iterator[MemoryStore]:
+    """Give a copy of *store* to try on."""
+    from bethink import MemoryStore as Store
+
+    with TemporaryDirectory() as folder:
+        target = Path(folder, "trial.db")
+        store.backup(target)
+        with Store(target) as copy:
+            yield copy
+
+
+COMMANDS: Final = (
+    Command(
+        "outcome",
+        "record how following memories went",
+        outcome,
+        arguments(
+            argument("outcome", choices=_VERDICTS, metavar="VERDICT", help=", ".join(_VERDICTS)),
+            argument("ids", nargs="+", metavar="ID", help="ids, or their last characters"),
+            argument("--session", metavar="NAME", help="who judges; three failures an hour count"),
+        ),
+    ),
+    Command(
+        "reinforce",
+        "raise the importance of a memory",
+        reinforce,
+        arguments(ID, argument("--amount", type=float, default=0.1, help="(0.1)")),
+    ),
+    Command(
+        "relate",
+        "link two memories",
+        relate,
+        arguments(
+            argument("source", metavar="ID", help="the memory that the link leaves"),
+            argument("kind", help="such as causes, part_of, used"),
+            argument("target", metavar="ID", help="the memory that the link reaches"),
+            argument("--remove", action="store_true", help="remove the link"),
+        ),
+    ),
+    Command(
+        "resolve",
+        "settle a conflict: one memory supersedes others",
+        resolve,
+        arguments(
+            argument("keep", metavar="KEEP", help="the memory that holds"),
+            argument("drop", nargs="+", metavar="DROP", help="memories that do not"),
+            argument("--reason", help="goes into the journal"),
+        ),
+    ),
+    Command(
+        "consolidate",
+        "merge memories that nearly repeat each other",
+        consolidate,
+        arguments(FILTER, YES),
+    ),
+)

@@ -1,0 +1,171 @@
+"""What a reader sees: lines and tables as wide as the terminal, colour, the pager, JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from .arguments import SHORT_ID
+from .command import Reply
+
+if TYPE_CHECKING:
+    from bethink import MemoryRecord
+
+_DIM: Final = "2"
+_BOLD: Final = "1"
+
+
+def show(reply: Reply, *, form: str, pager: bool) -> None:
+    """Print *reply* as "text", "json" or "jsonl"."""
+    if form == "json":
+        print(json.dumps(reply.data, ensure_ascii=False, indent=2))
+    elif form == "jsonl":
+        for each in reply.data if isinstance(reply.data, list) else [reply.data]:
+            print(json.dumps(each, ensure_ascii=False))
+    elif reply.paged and pager and sys.stdout.isatty():
+        _page(list(reply.lines))
+    else:
+        for line in reply.lines:
+            print(line, flush=reply.paged)
+
+
+def coloured() -> bool:
+    """Return whether to colour: on a terminal, unless NO_COLOR; FORCE_COLOR always."""
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return not plain and sys.stdout.isatty()
+
+
+def dim(text: str) -> str:
+    """Return *text* in the background."""
+    return f"\x1b[{_DIM}m{text}\x1b[0m" if coloured() else text
+
+
+def bold(text: str) -> str:
+    """Return *text* in the foreground."""
+    return f"\x1b[{_BOLD}m{text}\x1b[0m" if coloured() else text
+
+
+def table(
+    rows: Iterable[Sequence[str]], *, flexible: int, right: Sequence[int] = ()
+) -> Iterable[str]:
+    """Yield *rows* in columns that fit the terminal; the column *flexible* is cut to fit.
+
+    The columns *right* are aligned to the right.
+    """
+    shown = [[_clean(cell) for cell in row] for row in rows]
+    if not shown:
+        return
+    widths = [max(width(row[place]) for row in shown) for place in range(len(shown[0]))]
+    others = sum(widths) - widths[flexible] + 2 * (len(widths) - 1)
+    widths[flexible] = min(widths[flexible], max(20, columns() - others))
+    for row in shown:
+        cells = [fit(cell, widths[place], right=place in right) for place, cell in enumerate(row)]
+        yield "  ".join(cells).rstrip()
+
+
+def columns() -> int:
+    """Return the width of the terminal in columns, 80 without a terminal."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def width(text: str) -> int:
+    """Return how many columns *text* takes: wide characters take two, marks none."""
+    return sum(map(_columns_of, text))
+
+
+def fit(text: str, size: int, *, right: bool = False) -> str:
+    """Return *text* in exactly *size* columns: cut with an ellipsis, or filled with spaces."""
+    if width(text) > size:
+        kept, used = "", 0
+        for each in text:
+            used += _columns_of(each)
+            if used > size - 1:
+                break
+            kept += each
+        text = f"{kept.rstrip()}…"
+    space = " " * (size - width(text))
+    return space + text if right else text + space
+
+
+def memories(
+    records: Sequence[MemoryRecord], scores: Sequence[float] | None = None
+) -> Iterable[str]:
+    """Yield a line for each of *records*: score, id, text, day, and the namespaces if several."""
+    several = len({each.namespace for each in records}) > 1
+    rows = [
+        (
+            *(() if scores is None else (f"{scores[place]:.2f}",)),
+            each.id[-SHORT_ID:],
+            each.content or json.dumps(each.value, ensure_ascii=False),
+            day(each.occurred_at),
+            *((each.namespace,) if several else ()),
+        )
+        for place, each in enumerate(records)
+    ]
+    return table(rows, flexible=1 if scores is None else 2)
+
+
+def details(record: MemoryRecord) -> Iterable[str]:
+    """Yield every field of *record* that says something, the text last."""
+    fields = record.to_dict()
+    for name, value in fields.items():
+        if name != "content" and value not in (None, [], {}):
+            shown = moment(value) if name.endswith("_at") else _plain(value)
+            yield f"{dim(fit(name, 18))}{shown}"
+    yield ""
+    yield record.content
+
+
+def moment(seconds: float) -> str:
+    """Return a time in the local zone, to the second."""
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
+
+
+def day(seconds: float) -> str:
+    """Return the local day of a time."""
+    return datetime.fromtimestamp(seconds).astimezone().date().isoformat()
+
+
+def pairs(values: Mapping[str, Any]) -> Iterable[str]:
+    """Yield a line for each name and value; numbers have thousands apart."""
+    for name, value in values.items():
+        shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
+        yield f"{fit(name, 18)}{shown}"
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _clean(text: str) -> str:
+    """Return *text* in one line, without characters that move the cursor."""
+    line = " ".join(text.split())
+    return "".join(each for each in line if each.isprintable() or each == " ")
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _page(lines: Sequence[str]) -> None:
+    """Show *lines* in the pager of PAGER (less), if they are more than the terminal's rows."""
+    text = "\n".join(lines) + "\n" if lines else ""
+    command = shlex.split(os.environ.get("PAGER", "less"))
+    few = len(lines) < shutil.get_terminal_size((80, 24)).lines
+    if few or not command or shutil.which(command[0]) is None:
+        sys.stdout.write(text)
+        return
+    environment = {"LESS": "FRX", **os.environ}
+    subprocess.run(command, input=text.encode(), env=environment, check=False)

@@ -1,0 +1,138 @@
+"""The commands about the past: log, snapshot, diff, audit, undo."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from . import output
+from .arguments import AS_OF, LIMIT, SHORT_ID, arguments, find_ids, moment_of
+from .command import Command, Context, Reply, argument
+
+if TYPE_CHECKING:
+    from bethink import LogEntry, MemoryStore
+
+_SECONDS: Final = 0.5
+"""How often ``log --follow`` looks for entries."""
+
+
+def log(context: Context) -> Reply:
+    """Show the journal."""
+    given = context.given
+    id = find_ids(context, [given.id])[0] if given.id else None
+    scope = context.scope if given.namespace else None
+    found = context.store.log(limit=given.limit, id=id, namespace=scope, since=given.since)
+    if given.follow:
+        start = found[0].seq if found else given.since
+        lines = _followed(context.store, [_entry(each) for each in reversed(found)], start)
+        return Reply([each.to_dict() for each in found], lines)
+    return Reply([each.to_dict() for each in found], map(_entry, found), paged=True)
+
+
+def snapshot(context: Context) -> Reply:
+    """Name the present, or list the names."""
+    if context.given.name is not None:
+        made = context.store.snapshot(context.given.name)
+        return Reply(made.to_dict(), [f"{made.name} is #{made.seq}"])
+    found = context.store.snapshots()
+    rows = [(each.name, f"#{each.seq}", output.moment(each.at)) for each in found]
+    return Reply([each.to_dict() for each in found], output.table(rows, flexible=0, right=(1,)))
+
+
+def diff(context: Context) -> Reply:
+    """Show what changed between two moments."""
+    given = context.given
+    found = context.store.diff(
+        moment_of(given.since), moment_of(given.until), namespace=context.scope
+    )
+    rows = [("+", each.id[-SHORT_ID:], each.content) for each in found.added]
+    rows += [
+        ("~", each.after.id[-SHORT_ID:], f"{each.after.content}  [{', '.join(each.fields)}]")
+        for each in found.changed
+    ]
+    rows += [("-", each.id[-SHORT_ID:], each.content) for each in found.removed]
+    lines = list(output.table(rows, flexible=2)) or ["no change"]
+    return Reply(found.to_dict(), lines)
+
+
+def audit(context: Context) -> Reply:
+    """Show every version of a fact."""
+    given = context.given
+    found = context.store.audit(
+        given.key, namespace=context.namespace, as_of=moment_of(given.as_of)
+    )
+    rows = [
+        (f"#{each.seq}", output.moment(each.at), each.ended_by or "stands", each.content)
+        for each in found
+    ]
+    lines = output.table(rows, flexible=3, right=(0,))
+    return Reply([each.to_dict() for each in found], lines, 0 if found else 1)
+
+
+def undo(context: Context) -> Reply:
+    """Undo a journal entry."""
+    entry = context.given.entry
+    if entry is None:
+        entry = context.store.log(limit=1)[0].seq
+    record = context.store.undo(entry)
+    return Reply(record.to_dict(), [f"undid #{entry}: {record.id[-SHORT_ID:]} is {record.state}"])
+
+
+def _entry(entry: LogEntry) -> str:
+    what = entry.changes.get("content") or ", ".join(entry.changes)
+    id = (entry.id or "")[-SHORT_ID:]
+    line = f"#{entry.seq}  {output.moment(entry.at)[:19]}  {entry.action}  {id}  {what}"
+    return output.fit(" ".join(line.split()), output.columns()).rstrip()
+
+
+def _followed(store: MemoryStore, shown: list[str], seq: int) -> Iterator[str]:
+    """Yield *shown*, then entries after *seq* as they come."""
+    yield from shown
+    while True:
+        for entry in reversed(store.log(limit=None, since=seq)):
+            seq = entry.seq
+            yield _entry(entry)
+        time.sleep(_SECONDS)
+
+
+COMMANDS: Final = (
+    Command(
+        "log",
+        "show what happened, newest first",
+        log,
+        arguments(
+            argument("id", nargs="?", metavar="ID", help="only to this memory"),
+            LIMIT,
+            argument("--since", type=int, default=0, metavar="ENTRY", help="after this entry"),
+            argument("--follow", action="store_true", help="go on showing, oldest first"),
+        ),
+    ),
+    Command(
+        "snapshot",
+        "name the present, or list the names",
+        snapshot,
+        (argument("name", nargs="?", help="the name; without: list"),),
+    ),
+    Command(
+        "diff",
+        "show what changed between two moments",
+        diff,
+        (
+            argument("since", metavar="WHEN", help="time, age (2d), snapshot, or #entry"),
+            argument("until", nargs="?", metavar="WHEN", help="(now)"),
+        ),
+    ),
+    Command(
+        "audit",
+        "show every version of a fact",
+        audit,
+        arguments(argument("key", help="the key"), AS_OF),
+    ),
+    Command(
+        "undo",
+        "undo a journal entry",
+        undo,
+        (argument("entry", nargs="?", type=int, help="the entry's number; without: the last"),),
+    ),
+)

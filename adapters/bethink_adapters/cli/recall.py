@@ -1,0 +1,280 @@
+"""The commands that read the present: recall, context, get, list and their kin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from . import output
+from .arguments import (
+    AS_OF,
+    FILTER,
+    ID,
+    LIMIT,
+    SHORT_ID,
+    STATES,
+    arguments,
+    filter_of,
+    find_ids,
+    moment_of,
+)
+from .command import Command, Context, Failure, Reply, argument
+
+_QUERY: Final = argument("query", metavar="QUERY", help="a question or words, - for stdin")
+_TOUCH: Final = argument("--touch", action="store_true", help="count the answer as accessed")
+_STATES: Final = (*STATES, "expired")
+_MODES: Final = ("hybrid", "keyword", "semantic")
+
+
+def recall(context: Context) -> Reply:
+    """Search."""
+    given = context.given
+    hits = context.store.recall(
+        context.text(given.query),
+        k=given.k,
+        mode=given.mode,
+        namespace=context.scope,
+        where=filter_of(given),
+        as_of=moment_of(given.as_of),
+        min_score=given.min_score,
+        touch=given.touch and given.as_of is None,
+    )
+    lines = list(output.memories([hit.memory for hit in hits], [hit.score for hit in hits]))
+    if given.explain:
+        lines = [
+            part
+            for line, hit in zip(lines, hits, strict=True)
+            for part in (line, output.dim(f"      {hit.explain()}"))
+        ]
+    return Reply([hit.to_dict() for hit in hits], lines or _elsewhere(context))
+
+
+def context(context: Context) -> Reply:
+    """Pack memories for a prompt."""
+    given = context.given
+    packed = context.store.pack(
+        context.text(given.query) if given.query else "",
+        budget_tokens=given.budget,
+        namespace=context.scope,
+        where=filter_of(given),
+        as_of=moment_of(given.as_of),
+        touch=given.touch and given.as_of is None,
+    )
+    return Reply(packed.to_dict(), packed.text.splitlines())
+
+
+def why(context: Context) -> Reply:
+    """Tell what kept a memory out of an answer."""
+    given = context.given
+    [id] = find_ids(context, [given.id])
+    found = context.store.why_not(
+        id,
+        context.text(given.query),
+        k=given.k,
+        namespace=context.scope,
+        where=filter_of(given),
+        as_of=moment_of(given.as_of),
+    )
+    lines = [str(found)]
+    if found.explanation is not None:
+        lines.append(str(found.explanation))
+    return Reply(found.to_dict(), lines)
+
+
+def get(context: Context) -> Reply:
+    """Show a memory with all fields."""
+    given = context.given
+    if (given.id is None) == (given.key is None):
+        raise Failure("give an id or --key", 2)
+    if given.key is not None:
+        record = context.store.get(namespace=context.namespace, key=given.key)
+    else:
+        record = context.store.get(find_ids(context, [given.id])[0])
+    if record is None:
+        raise Failure(f"no memory {given.id or given.key!r}")
+    data, lines = record.to_dict(), list(output.details(record))
+    if given.history:
+        log = context.store.log(limit=None, id=record.id)
+        outcomes = context.store.outcomes(record.id)
+        data["log"] = [each.to_dict() for each in log]
+        data["outcomes"] = [each.to_dict() for each in outcomes]
+        lines += ["", output.bold("history, newest first")]
+        lines += [f"#{each.seq}  {output.moment(each.at)}  {each.action}" for each in log]
+    return Reply(data, lines)
+
+
+def list_(context: Context) -> Reply:
+    """List memories."""
+    given = context.given
+    records = context.store.all(
+        namespace=context.scope,
+        where=filter_of(given),
+        limit=given.limit,
+        offset=given.offset,
+        order=given.order,
+        state=given.state,
+    )
+    lines = list(output.memories(records)) or _elsewhere(context)
+    return Reply([each.to_dict() for each in records], lines, paged=True)
+
+
+def related(context: Context) -> Reply:
+    """Show the memories linked with a memory."""
+    [id] = find_ids(context, [context.given.id])
+    found = context.store.related(id, kind=context.given.kind)
+    arrows = {"out": "→", "in": "←"}
+    rows = [
+        (each.kind, arrows[each.direction], each.memory.id[-SHORT_ID:], each.memory.content)
+        for each in found
+    ]
+    return Reply([each.to_dict() for each in found], output.table(rows, flexible=3))
+
+
+def conflicts(context: Context) -> Reply:
+    """Show pairs that can hardly both hold."""
+    given = context.given
+    found = context.store.conflicts(
+        given.query,
+        namespace=context.scope,
+        min_tier=given.min_tier,
+        limit=given.limit,
+        as_of=moment_of(given.as_of),
+    )
+    rows = [
+        row
+        for each in found
+        for row in (
+            (each.tier, each.older.id[-SHORT_ID:], each.older.content),
+            ("", each.newer.id[-SHORT_ID:], each.newer.content),
+        )
+    ]
+    lines = list(output.table(rows, flexible=2)) or ["no conflicts"]
+    return Reply([each.to_dict() for each in found], lines)
+
+
+def stats(context: Context) -> Reply:
+    """Show what the file holds."""
+    found = context.store.stats()
+    return Reply(found.to_dict(), _stats_lines(found.to_dict()))
+
+
+def namespaces(context: Context) -> Reply:
+    """List namespaces with their numbers of memories."""
+    found = context.store.namespaces()
+    rows = [(name, f"{count:,}") for name, count in sorted(found.items())]
+    return Reply(found, output.table(rows, flexible=0, right=(1,)))
+
+
+def _stats_lines(found: dict[str, Any]) -> Iterator[str]:
+    nested = {name: each for name, each in found.items() if isinstance(each, dict)}
+    plain = {name: each for name, each in found.items() if name not in nested}
+    if plain.get("last_change") is not None:
+        plain["last_change"] = output.moment(plain["last_change"])
+    yield from output.pairs(plain)
+    for name, counts in nested.items():
+        shown = {each: count for each, count in counts.items() if count}
+        if shown:
+            yield f"\n{output.bold(name)}"
+            yield from output.pairs(shown)
+
+
+def _elsewhere(context: Context) -> list[str]:
+    """Return a line about the namespaces that hold memories, where a scope holds none."""
+    if context.given.everywhere:
+        return []
+    inside = context.store.namespaces(context.scope)
+    others = context.store.namespaces()
+    if inside or not others:
+        return []
+    names = ", ".join(f"{name} ({count})" for name, count in list(others.items())[:5])
+    return [f"nothing in {context.namespace!r}; memories are in {names}; -a reads all"]
+
+
+COMMANDS: Final = (
+    Command(
+        "recall",
+        "search memories by meaning and words",
+        recall,
+        arguments(
+            _QUERY,
+            argument("-k", type=int, default=5, metavar="N", help="at most N (5)"),
+            argument(
+                "--mode",
+                choices=("hybrid", "keyword", "semantic"),
+                default="hybrid",
+                help="(hybrid)",
+            ),
+            argument("--min-score", type=float, default=0.0, metavar="0..1", help="drop the rest"),
+            argument("--explain", action="store_true", help="show what made each score"),
+            AS_OF,
+            FILTER,
+            _TOUCH,
+        ),
+        synonyms=("search",),
+    ),
+    Command(
+        "context",
+        "pack memories into one block for a prompt",
+        context,
+        arguments(
+            argument("query", nargs="?", help="the task; without: newest and most important"),
+            argument("--budget", type=int, default=800, metavar="TOKENS", help="at most (800)"),
+            AS_OF,
+            FILTER,
+            _TOUCH,
+        ),
+        synonyms=("pack",),
+    ),
+    Command(
+        "why",
+        "tell what kept a memory out of an answer",
+        why,
+        arguments(
+            ID, _QUERY, argument("-k", type=int, default=5, metavar="N", help="(5)"), AS_OF, FILTER
+        ),
+    ),
+    Command(
+        "get",
+        "show a memory with all fields",
+        get,
+        arguments(
+            argument("id", nargs="?", metavar="ID", help="id, or its last characters"),
+            argument("--key", help="the present memory of a key"),
+            argument("--history", action="store_true", help="show what happened to it, too"),
+        ),
+        synonyms=("show",),
+    ),
+    Command(
+        "list",
+        "list memories",
+        list_,
+        arguments(
+            LIMIT,
+            argument("--offset", type=int, default=0, metavar="N", help="skip N"),
+            argument("--order", default="newest", help="newest, oldest, or a field"),
+            argument("--state", choices=_STATES, default="live", help="(live)"),
+            FILTER,
+        ),
+    ),
+    Command(
+        "related",
+        "show the memories linked with a memory",
+        related,
+        arguments(ID, argument("--kind", help="only links of this kind")),
+    ),
+    Command(
+        "conflicts",
+        "show pairs that can hardly both hold",
+        conflicts,
+        arguments(
+            argument("query", nargs="?", help="only among memories for this query"),
+            argument(
+                "--min-tier", choices=("likely", "possible"), default="possible", help="(possible)"
+            ),
+            LIMIT,
+            AS_OF,
+        ),
+    ),
+    Command("stats", "show what the file holds", stats),
+    Command("namespaces", "list namespaces and counts", namespaces),
+)

@@ -1,0 +1,55 @@
+"""`python -m bethink_adapters.mcp`: run the server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import stdio
+from .server import MemoryServer, Options
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve by the command line's *arguments*; return the exit code."""
+    from ..cli import main as bethink
+
+    given = sys.argv[1:] if arguments is None else arguments
+    return bethink(["mcp", *given])
+
+
+def run(
+    path: Path,
+    *,
+    namespace: str | None = None,
+    everything: bool = False,
+    read_only: bool = False,
+    port: int | None = None,
+    host: str = "127.0.0.1",
+) -> int:
+    """Serve the file at *path* until the input ends, or until Ctrl-C; return the exit code.
+
+    *port* (0: any free port) serves HTTP on *host*; the address goes to the standard error.
+    """
+    server = MemoryServer(
+        Options(path, namespace=namespace, everything=everything, read_only=read_only)
+    )
+    if port is None:
+        stdio.serve(server)
+        return 0
+    from . import http
+
+    with http.serve(server, host, port) as listening:
+        print(f"http://{host}:{listening.server_port}/mcp", file=sys.stderr, flush=True)
+        server.warm()
+        try:
+            listening.serve_forever()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            server.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""The protocol over HTTP: one POST, one JSON reply. ``answer`` is pure, for any server to call.
+
+Only requests that name a known host, and come from no foreign page, are answered: a page in a
+browser must not reach the memory by a rebound name.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from .protocol import (
+    HANDSHAKE,
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MODERN,
+    PARSE_ERROR,
+    PROTOCOL,
+    UNSUPPORTED_VERSION,
+    Message,
+    failure,
+    is_modern,
+    unsupported,
+)
+from .server import MemoryServer
+
+MAX_BODY: Final = 4 * 1024 * 1024
+"""The longest body, in bytes."""
+LOCAL: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
+
+_STATUS: Final[Mapping[int, int]] = {
+    METHOD_NOT_FOUND: 404,
+    INVALID_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    UNSUPPORTED_VERSION: 400,
+    INVALID_REQUEST: 400,
+    PARSE_ERROR: 400,
+}
+_NAMED: Final[Mapping[str, str]] = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+}
+"""Method → the parameter that the header Mcp-Name repeats."""
+
+
+@dataclass(frozen=True)
+class HttpReply:
+    """A status, a JSON *body* or nothing, and further *headers*."""
+
+    status: int
+    body: Message | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def answer(
+    server: MemoryServer,
+    method: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    hosts: Collection[str] = LOCAL,
+) -> HttpReply:
+    """Return the reply to one HTTP request on ``/mcp``; the names of *headers* are lower case.
+
+    *hosts* are the names that the header Host, and the page in Origin, may have.
+    """
+    if not allowed(headers, hosts):
+        return HttpReply(403, failure(None, INVALID_REQUEST, "foreign Host or Origin"))
+    if method != "POST":
+        return HttpReply(405, headers={"Allow": "POST"})
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        return HttpReply(415, failure(None, INVALID_REQUEST, "the body must be application/json"))
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        return HttpReply(400, failure(None, PARSE_ERROR, f"no JSON: {error}"))
+    refused = _check_headers(message, headers)
+    if refused is not None:
+        return HttpReply(400, refused)
+    reply = server.protocol.reply(message)
+    if reply is None:
+        return HttpReply(202)
+    code = reply.get("error", {}).get("code")
+    modern = is_modern(message.get("params")) if isinstance(message, dict) else False
+    strict = modern or code in (PARSE_ERROR, INVALID_REQUEST)
+    return HttpReply(_STATUS.get(code, 200) if strict else 200, reply)
+
+
+def allowed(headers: Mapping[str, str], hosts: Collection[str]) -> bool:
+    """Return whether the request came by one of *hosts*, and from no foreign page."""
+    if _name(headers.get("host", "")) not in hosts:
+        return False
+    origin = headers.get("origin")
+    return origin is None or _name(urlsplit(origin).netloc) in hosts
+
+
+def serve(server: MemoryServer, host: str, port: int) -> ThreadingHTTPServer:
+    """Return an HTTP server of ``/mcp`` at *host* and *port*; the caller runs ``serve_forever``."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _handle(self) -> None:
+            length = self.headers.get("content-length", "0")
+            size = int(length) if length.isdigit() else MAX_BODY + 1
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            if self.path.partition("?")[0] != "/mcp":
+                reply = HttpReply(404)
+            elif size > MAX_BODY:
+                self.close_connection = True
+                reply = HttpReply(413)
+            else:
+                reply = answer(server, self.command, headers, self.rfile.read(size), hosts)
+            self._send(reply)
+
+        do_GET = do_POST = do_DELETE = do_PUT = do_OPTIONS = _handle
+
+        def _send(self, reply: HttpReply) -> None:
+            body = b"" if reply.body is None else json.dumps(reply.body).encode()
+            self.send_response(reply.status)
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            if body:
+                self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Log nothing: a request may hold what a user said."""
+
+    hosts = LOCAL | {host}
+    return ThreadingHTTPServer((host, port), Handler)
+
+
+def _check_headers(message: object, headers: Mapping[str, str]) -> Message | None:
+    """Return the error of headers that are unknown, or contradict *message*."""
+    version = headers.get("mcp-protocol-version")
+    known = isinstance(message, dict)
+    params = message.get("params") if isinstance(message, dict) else None
+    identity = message.get("id") if isinstance(message, dict) else None
+    if not is_modern(params):
+        if version is not None and version not in (*HANDSHAKE, *MODERN):
+            error = unsupported(version)
+            return failure(identity, error.code, str(error), error.data)
+        if version in MODERN and known and "id" in message:  # type: ignore[operator]
+            return failure(identity, INVALID_PARAMS, f"params._meta needs {PROTOCOL!r}")
+        return None
+    assert isinstance(message, dict)
+    assert isinstance(params, dict)
+    if version != params["_meta"][PROTOCOL]:
+        return _mismatch(identity, "MCP-Protocol-Version")
+    if headers.get("mcp-method") != message.get("method"):
+        return _mismatch(identity, "Mcp-Method")
+    named = _NAMED.get(str(message.get("method")))
+    if named is not None and _decoded(headers.get("mcp-name")) != params.get(named):
+        return _mismatch(identity, "Mcp-Name")
+    return None
+
+
+def _mismatch(identity: object, header: str) -> Message:
+    return failure(
+        identity, HEADER_MISMATCH, f"the header {header} is missing or contradicts the body"
+    )
+
+
+def _decoded(value: str | None) -> str | None:
+    """Return a header's text; texts beyond ASCII come as ``=?base64?…?=``."""
+    if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    try:
+        return base64.b64decode(value[9:-2], validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+
+
+def _name(netloc: str) -> str:
+    """Return the host of *netloc* without the port."""
+    host, _, port = netloc.rpartition(":")
+    return (host if host and port.isdigit() else netloc).lower()

@@ -1,0 +1,247 @@
+"""The tools as a host lists them: names, descriptions, schemas. No memory core is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+Tool = dict[str, Any]
+
+MAX_TEXT: Final = 100_000
+"""The longest text of one memory, in characters."""
+
+_ID: Final = {"type": "string", "minLength": 1, "maxLength": 500}
+_IDS: Final = {"type": "array", "items": _ID, "minItems": 1, "maxItems": 50}
+_NAMESPACE: Final = {"type": "string", "description": "slash path, such as projects/ferry"}
+_TIME: Final = {"type": "string", "description": "ISO 8601 time, such as 2026-11-20T09:00Z"}
+_UNIT: Final = {"type": "number", "minimum": 0, "maximum": 1}
+_FIELDS: Final[Mapping[str, Any]] = {
+    "key": {"type": "string", "description": "name of a changing fact; storing it again replaces"},
+    "category": {"type": "string"},
+    "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 20},
+    "importance": _UNIT,
+    "occurred_at": _TIME,
+}
+
+
+def _tool(
+    name: str,
+    description: str,
+    properties: Mapping[str, Any],
+    required: Collection[str] = (),
+    *,
+    answer: Mapping[str, Any],
+    reads: bool = False,
+    destroys: bool = False,
+    repeats: bool = False,
+) -> Tool:
+    """Return a tool; *answer* are the properties of the structured result.
+
+    *reads*, *destroys* and *repeats* are the hints readOnly, destructive and idempotent.
+    """
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": dict(properties),
+        "additionalProperties": False,
+    }
+    if required:
+        schema["required"] = list(required)
+    return {
+        "name": f"memory_{name}",
+        "description": description,
+        "inputSchema": schema,
+        "outputSchema": {
+            "type": "object",
+            "properties": dict(answer),
+            "required": list(answer),
+        },
+        "annotations": {
+            "readOnlyHint": reads,
+            "destructiveHint": destroys,
+            "idempotentHint": repeats or reads,
+            "openWorldHint": False,
+        },
+    }
+
+
+_LIST: Final = {"type": "array", "items": {"type": "object"}}
+_OBJECT: Final = {"type": "object"}
+_TEXT: Final = {"type": "string"}
+_COUNT: Final = {"type": "integer"}
+
+USUAL: Final[tuple[Tool, ...]] = (
+    _tool(
+        "recall",
+        "Search the memory. Call before answering anything that earlier sessions may have settled: "
+        "preferences, decisions, people, past errors. Returns memories with ids, best first.",
+        {
+            "query": {"type": "string", "minLength": 1, "maxLength": 10_000},
+            "k": {"type": "integer", "minimum": 1, "maximum": 50, "default": 8},
+            "namespace": _NAMESPACE,
+            "where": {"type": "object", "description": 'filter, such as {"category": "decision"}'},
+            "as_of": {**_TIME, "description": "answer as the memory stood then"},
+            "budget_tokens": {"type": "integer", "minimum": 50, "maximum": 8_000, "default": 2_000},
+        },
+        ["query"],
+        answer={"memories": _LIST, "truncated": {"type": "boolean"}},
+        reads=True,
+    ),
+    _tool(
+        "context",
+        "Return one block of the most useful memories. With a query: the memories for the task. "
+        "Without: the newest and most important, for the start of a session.",
+        {
+            "query": {"type": "string", "maxLength": 10_000},
+            "namespace": _NAMESPACE,
+            "budget_tokens": {"type": "integer", "minimum": 50, "maximum": 8_000, "default": 800},
+        },
+        answer={"text": _TEXT, "tokens": _COUNT, "ids": {"type": "array", "items": _TEXT}},
+        reads=True,
+    ),
+    _tool(
+        "store",
+        "Keep one fact for later sessions, in a sentence that makes sense alone. Not for passing "
+        "details or secrets. A memory that says nearly the same is answered instead of stored.",
+        {
+            "content": {"type": "string", "minLength": 1, "maxLength": MAX_TEXT},
+            "namespace": _NAMESPACE,
+            **_FIELDS,
+            "supersedes": {**_ID, "description": "id of the memory that this replaces"},
+            "on_similar": {"type": "string", "enum": ["ask", "merge", "keep"], "default": "ask"},
+        },
+        ["content"],
+        answer={"status": _TEXT, "memory": _OBJECT},
+    ),
+    _tool(
+        "get",
+        "Return whole memories by id, or the present memory of a key.",
+        {
+            "ids": {**_IDS, "maxItems": 20},
+            "key": {"type": "string", "minLength": 1},
+            "namespace": _NAMESPACE,
+        },
+        answer={"memories": _LIST, "missing": {"type": "array", "items": _TEXT}},
+        reads=True,
+    ),
+    _tool(
+        "update",
+        "Correct a memory: only the given fields change. The history keeps the old form.",
+        {
+            "id": _ID,
+            "content": {"type": "string", "minLength": 1, "maxLength": MAX_TEXT},
+            **_FIELDS,
+        },
+        ["id"],
+        answer={"memory": _OBJECT},
+        repeats=True,
+    ),
+    _tool(
+        "forget",
+        "Forget memories that are wrong or no longer wanted. Can be undone.",
+        {"ids": _IDS, "reason": {"type": "string"}},
+        ["ids"],
+        answer={"forgotten": _COUNT, "missing": {"type": "array", "items": _TEXT}},
+        destroys=True,
+    ),
+    _tool(
+        "outcome",
+        "Say how following memories went, right after the result is known. Good memories rank "
+        "higher, failing memories lower.",
+        {
+            "ids": _IDS,
+            "outcome": {
+                "type": "string",
+                "enum": ["worked", "failed", "partial", "useful", "useless"],
+            },
+            "session": {"type": "string"},
+        },
+        ["ids", "outcome"],
+        answer={"memories": _LIST},
+    ),
+    _tool(
+        "conflicts",
+        "Return pairs of memories that can hardly both hold. Ask the user, then memory_resolve.",
+        {
+            "query": {"type": "string", "maxLength": 10_000},
+            "namespace": _NAMESPACE,
+            "min_tier": {"type": "string", "enum": ["likely", "possible"], "default": "likely"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 10, "default": 5},
+        },
+        answer={"conflicts": _LIST},
+        reads=True,
+    ),
+    _tool(
+        "resolve",
+        "Settle a conflict: one memory stays and supersedes the other. Can be undone.",
+        {"keep": _ID, "drop": _ID, "reason": {"type": "string"}},
+        ["keep", "drop"],
+        answer={"resolved": _COUNT},
+    ),
+)
+"""The nine tools of a usual server, in the order of the list."""
+
+MORE: Final[tuple[Tool, ...]] = (
+    _tool(
+        "list",
+        "List memories by filter, newest first, a page at a time; recall is the better search.",
+        {
+            "namespace": _NAMESPACE,
+            "where": {"type": "object"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 20},
+            "offset": {"type": "integer", "minimum": 0, "default": 0},
+        },
+        answer={"memories": _LIST, "total": _COUNT},
+        reads=True,
+    ),
+    _tool(
+        "history",
+        "Tell what happened: to one memory (id), to one fact (key), or lately to all.",
+        {
+            "id": _ID,
+            "key": {"type": "string", "minLength": 1},
+            "namespace": _NAMESPACE,
+            "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
+        },
+        answer={"entries": _LIST},
+        reads=True,
+    ),
+    _tool(
+        "relate",
+        "Link two memories (source, target, kind such as 'causes'), or remove the link.",
+        {
+            "source": _ID,
+            "target": _ID,
+            "kind": {"type": "string", "minLength": 1},
+            "remove": {"type": "boolean", "default": False},
+        },
+        ["source", "target", "kind"],
+        answer={"changed": {"type": "boolean"}},
+        repeats=True,
+    ),
+    _tool(
+        "restore",
+        "Bring back forgotten or archived memories (ids), or undo one history entry (entry).",
+        {"ids": _IDS, "entry": {"type": "integer", "minimum": 1}},
+        answer={"restored": _COUNT},
+        repeats=True,
+    ),
+)
+"""The tools that ``--tools all`` adds."""
+
+
+def listed(*, everything: bool, read_only: bool, namespace: str | None) -> list[Tool]:
+    """Return the tools of a server.
+
+    *everything* adds ``MORE``. *read_only* leaves the reading tools. A fixed *namespace* takes the
+    argument out of every schema.
+    """
+    tools = [*USUAL, *(MORE if everything else ())]
+    if read_only:
+        tools = [each for each in tools if each["annotations"]["readOnlyHint"]]
+    return [_without_namespace(each) for each in tools] if namespace is not None else tools
+
+
+def _without_namespace(tool: Tool) -> Tool:
+    schema = tool["inputSchema"]
+    kept = {name: each for name, each in schema["properties"].items() if name != "namespace"}
+    return {**tool, "inputSchema": {**schema, "properties": kept}}

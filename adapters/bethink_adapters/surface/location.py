@@ -1,0 +1,51 @@
+"""Where the memory file is: told, or by the environment, or of the project, or of the user."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+DB_VARIABLE: Final = "BETHINK_DB"
+NAMESPACE_VARIABLE: Final = "BETHINK_NAMESPACE"
+PROJECT_FILE: Final = Path(".bethink", "memory.db")
+
+
+def find_file(
+    given: str | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Path:
+    """Return the absolute path of the memory file, which need not exist.
+
+    The first that is there counts: *given*; ``BETHINK_DB``; ``.bethink/memory.db`` in *folder* (the
+    working directory) if the file exists; ``memory.db`` in the user's data folder.
+    """
+    env = os.environ if environment is None else environment
+    named = given or env.get(DB_VARIABLE)
+    if named:
+        return Path(named).expanduser().absolute()
+    project = (folder or Path.cwd()) / PROJECT_FILE
+    return project.absolute() if project.is_file() else user_folder(env) / "memory.db"
+
+
+def user_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
+    """Return the folder for bethink's files of this user, which need not exist."""
+    env = os.environ if environment is None else environment
+    home = Path(env.get("HOME") or env.get("USERPROFILE") or Path.home())
+    if platform == "darwin":
+        return home / "Library" / "Application Support" / "bethink"
+    if platform == "win32":
+        return Path(env.get("LOCALAPPDATA") or home / "AppData" / "Local") / "bethink"
+    return Path(env.get("XDG_DATA_HOME") or home / ".local" / "share") / "bethink"
+
+
+def find_namespace(
+    given: str | None = None, environment: Mapping[str, str] | None = None
+) -> str | None:
+    """Return *given*, or ``BETHINK_NAMESPACE``, or None."""
+    env = os.environ if environment is None else environment
+    return given or env.get(NAMESPACE_VARIABLE) or None
