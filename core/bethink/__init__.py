@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .embedders import Embedder as Embedder
     from .embedders import HashEmbedder as HashEmbedder
     from .embedders import StaticEmbedder as StaticEmbedder
+    from .errors import ArgumentError as ArgumentError
     from .errors import BethinkError as BethinkError
     from .errors import CorruptStoreError as CorruptStoreError
     from .errors import DimensionError as DimensionError
@@ -96,8 +97,9 @@ _NAMES_BY_MODULE = {
     "aio": "AsyncFiles AsyncKeyedMemory AsyncMemoryStore AsyncPast AsyncVectorMemory",
     "embedders": "CallableEmbedder Embedder HashEmbedder StaticEmbedder",
     "errors": (
-        "BethinkError CorruptStoreError DimensionError EmbedderError EmbedderMismatchError "
-        "HoleError IntegrityKeyError IsAFolderError LineRangeError MissingExtraError "
+        "ArgumentError BethinkError CorruptStoreError DimensionError EmbedderError "
+        "EmbedderMismatchError HoleError IntegrityKeyError IsAFolderError LineRangeError "
+        "MissingExtraError "
         "NotABethinkFileError NotAnchoredError NotFoundError OccurrenceError PathTakenError "
         "RateLimitError SchemaTooNewError ScreenedError SimilarMemoryError SourceError "
         "StorageError StoreBusyError StoreClosedError TamperedError ValidationError"
@@ -138,7 +140,9 @@ def __getattr__(name: str) -> object:
     if name in _SUBMODULES:
         return import_module(f"{__name__}.{name}")
     if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from .calls import missing_attribute
+
+        raise missing_attribute(f"module {__name__!r}", name, __all__)
     value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value

@@ -11,13 +11,11 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import update_wrapper, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
-from .features.container import Container
+from .calls import suggesting
 from .features.files import Files
-from .features.links import LinkReader
 from .features.transfer import Merged
 from .features.working import KeyedMemory, VectorMemory
 from .memory.history import When
-from .memory.memories import View
 from .model.namespaces import EVERYWHERE
 from .model.records import MemoryRecord
 from .store import MemoryStore, Past
@@ -97,12 +95,12 @@ def _async_write(verb: Verb[P, R]) -> AsyncVerb[P, R]:
 
 
 class _AsyncView:
-    get = _async_read(View.get)
-    get_many = _async_read(Container.get_many)
-    all = _async_read(View.all)
-    count = _async_read(View.count)
-    namespaces = _async_read(View.namespaces)
-    related = _async_read(LinkReader.related)
+    get = _async_read(MemoryStore.get)
+    get_many = _async_read(MemoryStore.get_many)
+    all = _async_read(MemoryStore.all)
+    count = _async_read(MemoryStore.count)
+    namespaces = _async_read(MemoryStore.namespaces)
+    related = _async_read(MemoryStore.related)
 
     async def __aiter__(self) -> AsyncIterator[MemoryRecord]:
         """Yield the live records of all namespaces at the start of the loop, oldest first."""
@@ -110,6 +108,7 @@ class _AsyncView:
             yield record
 
 
+@suggesting
 class AsyncMemoryStore(_AsyncView):
     """A ``MemoryStore`` with awaitable verbs; ``sync`` is the store.
 
@@ -118,6 +117,8 @@ class AsyncMemoryStore(_AsyncView):
 
     def __init__(self, location: str | os.PathLike[str] = ":memory:", **options: Any) -> None:
         self.sync = MemoryStore(location, **options)
+
+    update_wrapper(__init__, MemoryStore.__init__)
 
     @classmethod
     def wrap(cls, store: MemoryStore) -> Self:
@@ -199,6 +200,7 @@ def _synchronous(store: AsyncMemoryStore | MemoryStore) -> MemoryStore:
     return store.sync if isinstance(store, AsyncMemoryStore) else store
 
 
+@suggesting
 class AsyncPast(_AsyncView):
     """A ``Past`` with awaitable verbs; ``sync`` is the past."""
 
@@ -208,6 +210,7 @@ class AsyncPast(_AsyncView):
         self.at = past.at
 
 
+@suggesting
 class AsyncKeyedMemory:
     """A ``KeyedMemory`` with awaitable verbs; ``sync`` is the memory.
 
@@ -246,6 +249,7 @@ class AsyncVectorMemory(AsyncKeyedMemory):
     search = _async_read(VectorMemory.search)
 
 
+@suggesting
 class AsyncFiles:
     """``Files`` with awaitable verbs; ``sync`` are the files."""
 

@@ -5,6 +5,7 @@ values, keeps the values as attributes, and survives pickling, for process pools
 
     BethinkError
     ├── ValidationError (ValueError)            an argument is wrong; nothing was written
+    │   ├── ArgumentError (TypeError)           a call does not fit the verb's signature
     │   ├── DimensionError                      a vector has the wrong length
     │   ├── PathTakenError                      a file or folder has the path already
     │   ├── IsAFolderError                      a file is wanted, and the path is a folder's
@@ -55,6 +56,10 @@ class BethinkError(Exception):
 
 class ValidationError(BethinkError, ValueError):
     """Refuse a wrong argument before anything is written."""
+
+
+class ArgumentError(ValidationError, TypeError):
+    """Refuse an argument too many, a missing argument, or an argument of an unknown name."""
 
 
 class DimensionError(ValidationError):

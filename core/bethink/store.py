@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from .calls import suggesting
 from .embedders import Embedder, StaticEmbedder
 from .features.conflicts import ConflictVerbs
 from .features.container import Container
@@ -24,6 +25,7 @@ from .memory.engine import Transaction
 from .memory.history import When
 
 
+@suggesting
 class Past(LinkReader, Container, memories.Past):
     """The records of a store right after journal entry ``seq``, at the time ``at``; read only.
 
@@ -31,6 +33,7 @@ class Past(LinkReader, Container, memories.Past):
     """
 
 
+@suggesting
 class MemoryStore(
     OutcomeVerbs,
     LinkVerbs,

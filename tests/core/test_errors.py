@@ -12,6 +12,7 @@ EXISTING = MemoryRecord("a1", "default", "The sky is blue", 1.0, 1.0, 1.0)
 EXAMPLES = [
     (errors.BethinkError("went wrong"), Exception, "went wrong"),
     (errors.ValidationError("k must be at least 1"), ValueError, "k must be at least 1"),
+    (errors.ArgumentError("unknown argument 'n'; use 'k'"), TypeError, "use 'k'"),
     (errors.DimensionError(384, 3), ValueError, "vector has 3 dimensions, expected 384"),
     (errors.DimensionError(4, 3, "crewai"), errors.ValidationError, "'crewai'"),
     (errors.PathTakenError("/a", "folder"), ValueError, "there is a folder at '/a' already"),

@@ -29,8 +29,6 @@ from bethink import (
     Subtree,
     ValidationError,
 )
-from bethink.memory.memories import RecallOptions
-from bethink.model.records import Changes, Fields
 
 from .clock import Clock
 
@@ -45,7 +43,6 @@ RIGHT: dict[str, Any] = {
 }
 """What is right for every argument that some verb needs."""
 
-GATHERED = {"given": Fields, "shared": Fields, "changes": Changes, "options": RecallOptions}
 NUMBERS = (
     *("importance", "confidence", "occurred_at", "expires_at", "amount", "k", "min_score"),
     *("min_similarity", "min_share", "now", "limit", "offset", "budget_tokens", "entry"),
@@ -80,11 +77,8 @@ def arguments(verb: str, kind: type = MemoryStore) -> tuple[list[str], list[str]
     """Return the names of the arguments that *verb* needs, and of all."""
     needed, known = [], []
     for name, each in list(inspect.signature(getattr(kind, verb)).parameters.items())[1:]:
-        if each.kind is each.VAR_KEYWORD:
-            known += [name for name in GATHERED[name].__annotations__ if name != "content"]
-        else:
-            known.append(name)
-            needed += [name] if each.default is each.empty else []
+        known.append(name)
+        needed += [name] if each.default is each.empty else []
     return needed, known
 
 
@@ -230,8 +224,11 @@ SAID: list[tuple[Callable[[Any], object], str]] = [
         lambda store: store.merge_from(5),
         "merge_from needs a store or the path of one, not int",
     ),
-    (lambda store: store.why_not("r1", "x", touch=True), "unknown argument 'touch'"),
-    (lambda store: store.pack("x", colour="red"), "unknown argument 'colour'"),
+    (
+        lambda store: store.why_not("r1", "x", touch=True),
+        "unknown argument 'touch'; known: id, query, k, ranking, as_of, namespace, mode, where, "
+        "min_score, min_similarity, min_share, trusted, now, vector",
+    ),
     (lambda store: type(store)(5), "location must be a path, a URL or ':memory:', not int"),
 ]
 

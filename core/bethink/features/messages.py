@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..calls import suggesting
 from ..errors import ValidationError
 from ..memory.memories import check_store
 from ..memory.writing import retire
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ..store import MemoryStore
 
 
+@suggesting
 class MessageLog:
     """The messages of one *session*: records of a separate namespace, oldest first.
 

@@ -23,6 +23,7 @@ from typing import (
 import numpy as np
 import numpy.typing as npt
 
+from ..calls import spelled_out
 from ..embedders import Embedder, StaticEmbedder, check_embedder, embedder_for
 from ..index import MAX_RESIDENT
 from ..model import fields
@@ -32,6 +33,7 @@ from ..model.ids import IdFactory
 from ..model.namespaces import EVERYWHERE, Scope, Subtree, check_namespace, check_scope
 from ..model.port import Backend, Page
 from ..model.records import (
+    GIVEN_DEFAULTS,
     Changes,
     Fields,
     Listed,
@@ -89,11 +91,8 @@ def recall_request(
     trusted: Collection[str | None] | None = None,
     now: fields.Time | None = None,
     vector: NamedVector | None = None,
-    **unknown: object,
 ) -> Request:
     """Return the arguments of ``recall``, checked."""
-    if unknown:
-        fields.fail(f"unknown argument {next(iter(unknown))!r}")
     return Request(
         query=query if query is None else fields.text("query", query, fields.MAX_CONTENT),
         k=fields.integer("k", k, 0),
@@ -125,6 +124,9 @@ def _only_trusted(where: Filter | None, trusted: Collection[str | None] | None) 
     unnamed = [{"source": None}] if len(named) < len(given) else []
     sources = parse({"$or": [{"source": {"$in": named}}, *unnamed]})
     return sources if where is None or sources is None else All((where, sources))
+
+
+RECALL_DEFAULTS: Final[Mapping[str, object]] = recall_request.__kwdefaults__ or {}
 
 
 class View:
@@ -240,6 +242,7 @@ class Memories(View):
         self.embedder = chosen
         self.clock = self._engine.clock
 
+    @spelled_out(Fields, GIVEN_DEFAULTS)
     def store(
         self,
         content: str,
@@ -265,6 +268,7 @@ class Memories(View):
         finder = self._duplicate_finder(on_similar, similarity)
         return self._store_items([{**given, "content": content}], {}, finder=finder)[0]
 
+    @spelled_out(Fields, GIVEN_DEFAULTS)
     def store_many(
         self,
         items: Iterable[str | Mapping[str, Any]],
@@ -294,6 +298,7 @@ class Memories(View):
         """Store *items*; see ``writing.store_many``. Every verb that stores items calls this."""
         return writing.store_many(self._engine, items, shared, gone, finder, check)
 
+    @spelled_out(Changes, {})
     def update(self, id: str, **changes: Unpack[Changes]) -> MemoryRecord:
         """Change fields of a live record and return the record; accesses and outcome stay.
 
@@ -415,6 +420,7 @@ class Memories(View):
         )
         return reading.recall(self._engine_at(as_of), self._ranking(ranking), request)
 
+    @spelled_out(RecallOptions, RECALL_DEFAULTS)
     def why_not(
         self,
         id: str,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, make_dataclass
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, make_dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ValidationError
+from ..calls import missing_attribute, unknown_name
 from . import fields as checks
 from .namespaces import check_namespace
 from .patterns import lazy_pattern
@@ -202,15 +202,22 @@ CHECKS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
 }
 """The checks of what a caller may give."""
 
+GIVEN_DEFAULTS: Final[Mapping[str, object]] = {
+    **dict.fromkeys(CHECKS),
+    **{each.name: each.default for each in fields(MemoryRecord) if each.default is not MISSING},
+    "namespace": "default",
+}
+"""What ``store`` takes for a field that the caller does not give."""
+
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return *given* checked and in the stored form.
 
     Raise ``ValidationError`` for the first wrong field.
     """
-    unknown = [name for name in given if name not in CHECKS]
-    if unknown:
-        raise ValidationError(f"unknown field {unknown[0]!r}; known: {', '.join(sorted(CHECKS))}")
+    for name in given:
+        if name not in CHECKS:
+            raise unknown_name("field", name, CHECKS)
     return {name: CHECKS[name](name, value) for name, value in given.items()}
 
 
@@ -294,8 +301,8 @@ class LazyResults(Value):
         def __getattr__(self, name: str) -> Any:
             """Compute a field on first use."""
             if name not in self.__match_args__:
-                kind = type(self).__name__
-                raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+                kind = type(self)
+                raise missing_attribute(f"{kind.__name__!r} object", name, dir(kind))
             set_field(self, name, self._tell(name))
             return getattr(self, name)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
+from ...calls import suggesting
 from ...errors import (
     IsAFolderError,
     LineRangeError,
@@ -65,6 +66,7 @@ class FileEntry(Value):
     is_folder: bool = False
 
 
+@suggesting
 class Files:
     """The files in the *namespace* of a *store*; the constructor reads and writes nothing.
 

@@ -18,9 +18,10 @@ from typing import Final, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 
+from ...calls import spelled_out
 from ...memory.engine import Engine
 from ...memory.history.moments import When
-from ...memory.memories import Memories, RecallOptions
+from ...memory.memories import RECALL_DEFAULTS, Memories, RecallOptions
 from ...memory.ranking import DAY, Ranking
 from ...memory.reading import Request, answered, listed, touch, touch_rows
 from ...model import fields
@@ -281,6 +282,7 @@ class _Packing:
 class PackingVerbs(Memories):
     """The verb ``pack``."""
 
+    @spelled_out(RecallOptions, RECALL_DEFAULTS)
     def pack(
         self,
         query: str | None,

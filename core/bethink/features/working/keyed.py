@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from ...calls import suggesting
 from ...errors import StoreBusyError, ValidationError
 from ...memory import writing
 from ...memory.memories import check_store
@@ -49,6 +50,7 @@ class _Updating(threading.local):
 _updating: Final = _Updating()
 
 
+@suggesting
 class KeyedMemory(Memory):
     """JSON values by key in the *namespace* of a *store*; every change is atomic and durable.
 

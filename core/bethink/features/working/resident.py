@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from ...calls import suggesting
 from ...errors import DimensionError
 from ...model import fields
 from ...model.arrays import Floats
@@ -79,6 +80,7 @@ class _Resident(Memory):
         return self._values.pop(key, _MISSING) is not _MISSING
 
 
+@suggesting
 class ShortTermMemory(_Resident):
     """The *max_items* values remembered last, any Python objects; older values are dropped.
 
@@ -95,6 +97,7 @@ class ShortTermMemory(_Resident):
             self._remove(next(iter(self._values)))
 
 
+@suggesting
 class LongTermMemory(_Resident):
     """Values found by the caller's vectors, all of *dimension* numbers.
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...calls import suggesting
 from ...memory import writing
 from ...memory.ranking import WeightedSum
 from ...model import fields
@@ -20,6 +21,7 @@ from .resident import Numbers, nearest, unit_vector
 _COSINE: Final = WeightedSum(1.0, 0.0, 0.0, 0.0)
 
 
+@suggesting
 class VectorMemory(KeyedMemory):
     """A ``KeyedMemory`` with values found by the caller's vectors, as in ``LongTermMemory``.
 
