@@ -83,6 +83,20 @@ def test_a_dropped_scope_is_read_again(path: Path) -> None:
 
 @pytest.mark.parametrize("scope", [str, Subtree])
 def test_thousands_of_scopes_are_one_scope(store: MemoryStore, scope: Any) -> None:
-    many = [scope(f"users/{number}") for number in range(3000)] + [scope("users/ann")]
+    many = [scope(f"users/{number}") for number in range(100_000)] + [scope("users/ann")]
     assert store.count(namespace=many) == 1
     assert len(store.recall("cat", namespace=many)) == 1
+    assert [entry.namespace for entry in store.log(namespace=many)] == ["users/ann"]
+
+
+def test_a_long_list_of_subtrees_holds_what_is_or_was_below(store: MemoryStore) -> None:
+    many: list[str | Subtree] = [Subtree(f"users/{number}") for number in range(30)]
+    many += [Subtree("shared"), "users"]
+    bob = store.all(namespace="users/bob")[0].id
+    store.update(bob, namespace="shared/bob")
+    before = store.snapshot("before")
+    store.update(bob, namespace="shared1")
+    assert list(store.namespaces(many)) == ["shared", "shared/rules"]
+    assert "shared/bob" in store.as_of(before).namespaces(many)
+    assert [entry.namespace for entry in store.log(namespace=many, limit=1)] == ["shared/bob"]
+    assert store.erase(namespace=many) == 2

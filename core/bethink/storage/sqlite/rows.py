@@ -31,11 +31,21 @@ _own = itemgetter(*map(FIELDS.index, _OWN))
 _others = itemgetter(*(place for place, name in enumerate(FIELDS) if name not in _OWN))
 _decode: Final = json.JSONDecoder().raw_decode  # json.loads looks for blanks: twice the time
 _MAX_SCOPES: Final = 50
-_MAX_GROUP: Final = 20
+_MAX_SPELLED: Final = 20  # planning a longer condition takes SQLite longer than a subquery
 _SINGLE: Final = np.dtype("<f4")
 
 JSON_LIST: Final = "(SELECT value FROM json_each(?))"
 """The values of a list given as JSON, of any length."""
+
+_BELOW: Final = (
+    "SELECT namespace FROM json_each(?) AS tops CROSS JOIN {table} "
+    "WHERE namespace > tops.value || '/' AND namespace < tops.value || '0'"
+)
+_IN_MANY: Final = (
+    "namespace IN (SELECT value FROM json_each(?) "
+    f"UNION {_BELOW.format(table='records')} UNION {_BELOW.format(table='departures')})"
+)
+"""Whether a namespace is one of a list, or below one of a list: given as JSON, the second twice."""
 
 HOLDS_KEY: Final = "namespace = ? AND key = ? AND state = 'live'"
 """Whether a record holds a key."""
@@ -169,19 +179,14 @@ def scope_sql(scope: Scope) -> tuple[str, tuple[Any, ...]]:
     if isinstance(scope, Subtree):
         inside = "(namespace = ? OR (namespace > ? AND namespace < ?))"
         return inside, (scope.path, *below(scope.path))
+    if isinstance(scope, tuple) and len(scope) > _MAX_SPELLED:
+        subtrees = [each.path for each in scope if isinstance(each, Subtree)]
+        names = [each for each in scope if isinstance(each, str)]
+        return _IN_MANY, (json.dumps(names + subtrees), *[json.dumps(subtrees)] * 2)
     if isinstance(scope, tuple):
         inside, parameters = zip(*map(scope_sql, scope), strict=True)
-        return f"({joined(inside, ' OR ')})", tuple(chain.from_iterable(parameters))
+        return f"({' OR '.join(inside)})", tuple(chain.from_iterable(parameters))
     return "1", ()
-
-
-def joined(conditions: Sequence[str], word: str) -> str:
-    """Join SQL *conditions*, in groups of groups: SQLite parses at most 1,000 in a row."""
-    texts = list(conditions)
-    while len(texts) > _MAX_GROUP:
-        groups = (texts[start : start + _MAX_GROUP] for start in range(0, len(texts), _MAX_GROUP))
-        texts = [f"({word.join(group)})" for group in groups]
-    return word.join(texts)
 
 
 def key_range_sql(*, last: bool) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...model.filters import TEXT_FIELDS, All, Any_, Compare, Filter, Not, kind_of
 from ...model.namespaces import Scope
 from ...model.records import LIVE, State
-from .rows import JSON_LIST, joined, scope_sql
+from .rows import JSON_LIST, scope_sql
 
 _SYMBOLS: Final = {"$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _KEY_INDEX: Final = "INDEXED BY records_key"
@@ -35,6 +35,7 @@ _ANY: Final = Condition(exact=False)
 _NONE: Final = Condition("0")
 _MAX_DEPTH: Final = 10
 _MAX_LISTED_NUMBERS: Final = 500
+_MAX_GROUP: Final = 20
 _MAX_PARAMETERS: Final = 30_000
 _MAX_CHARACTERS: Final = 500_000
 _EXACT_INTEGERS: Final = 2**53  # a float holds every smaller integer
@@ -97,7 +98,16 @@ def _join(parts: list[Condition], word: str, empty: str, using: str = "") -> Con
     if len(parameters) > _MAX_PARAMETERS or sum(map(len, texts)) > _MAX_CHARACTERS:
         return _ANY
     exact = all(part.exact for part in parts)
-    return Condition(joined(texts, word), parameters, exact, using)
+    return Condition(_joined(texts, word), parameters, exact, using)
+
+
+def _joined(conditions: Sequence[str], word: str) -> str:
+    """Join SQL *conditions*, in groups of groups: SQLite parses at most 1,000 in a row."""
+    texts = list(conditions)
+    while len(texts) > _MAX_GROUP:
+        groups = (texts[start : start + _MAX_GROUP] for start in range(0, len(texts), _MAX_GROUP))
+        texts = [f"({word.join(group)})" for group in groups]
+    return word.join(texts)
 
 
 def _on_column(column: str, operator: str, operand: Any) -> Condition:
