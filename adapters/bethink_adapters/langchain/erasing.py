@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
 
-from bethink import EVERYWHERE, MemoryStore, ValidationError, segment
-from bethink.adapting import check_namespace, check_store
-
-_AFTER_SLASH: Final = chr(ord("/") + 1)
+from bethink import MemoryStore, Subtree, ValidationError, segment
+from bethink.adapting import check_store
 
 
 def erase_user(
@@ -39,17 +36,9 @@ def erase_user(
         *("/".join([root, *map(segment, _labels(path))]) for path in items),
     ]
     logs = [f"{messages}/{segment(str(session))}" for session in sessions]
-    parts = [within(check_namespace(place)) for place in places]
-    parts += [{"namespace": check_namespace(log)} for log in logs]
-    if not parts:
+    if not places and not logs:
         raise ValidationError("erase_user needs namespaces, sessions, threads or items")
-    return check_store(store).erase(namespace=EVERYWHERE, where={"$or": parts})
-
-
-def within(place: str) -> dict[str, Any]:
-    """Return the filter for the records in the namespace *place* and below."""
-    below = {"$gt": f"{place}/", "$lt": f"{place}{_AFTER_SLASH}"}
-    return {"$or": [{"namespace": place}, {"namespace": below}]}
+    return check_store(store).erase(namespace=[*map(Subtree, places), *logs])
 
 
 def _labels(path: Sequence[str]) -> Sequence[str]:

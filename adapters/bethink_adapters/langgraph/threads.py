@@ -11,7 +11,6 @@ from typing import Any
 
 from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment, unsegment
 
-from ..langchain.erasing import within
 from .checkpoints import (
     CHECKPOINTS,
     checkpoint_key,
@@ -55,10 +54,13 @@ def prune(store: MemoryStore, root: str, threads: Iterable[object], strategy: st
     if strategy not in ("keep_latest", "delete"):
         raise ValidationError(f"strategy must be 'keep_latest' or 'delete', not {strategy!r}")
     places = [thread_place(root, thread) for thread in threads]
-    if strategy == "delete":
-        _erase(store, root, [within(place) for place in places])
+    if not places:
         return
-    found = (namespace for place in places for namespace in store.namespaces(Subtree(place)))
+    whole = [Subtree(place) for place in places]
+    if strategy == "delete":
+        store.erase(namespace=whole)
+        return
+    found = store.namespaces(whole)
     _erase_keys(store, root, {namespace: _outdated(store, namespace) for namespace in found})
 
 
@@ -152,10 +154,5 @@ def _superfluous(records: Sequence[MemoryRecord], kept: Iterable[MemoryRecord]) 
 def _erase_keys(store: MemoryStore, root: str, doomed: Mapping[str, Sequence[str]]) -> None:
     """Erase the records with the keys from each namespace."""
     parts = [{"namespace": name, "key": {"$in": keys}} for name, keys in doomed.items() if keys]
-    _erase(store, root, parts)
-
-
-def _erase(store: MemoryStore, root: str, parts: Sequence[Mapping[str, Any]]) -> None:
-    """Erase the records matched by any of *parts*, all at once."""
     if parts:
         store.erase(namespace=Subtree(root), where={"$or": parts})
