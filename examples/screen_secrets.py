@@ -53,7 +53,7 @@ PHONE = re.compile(
     r"|(?:\(\d{3}\) ?|\d{3}[.-])\d{3}[.-]\d{4})(?![\w-]|\.\d)"
 )
 
-_TOLD = r"(?:instructions?|prompts?|rules|guidelines|directives|orders)"
+_TOLD = r"(?:instructions?|prompts?|rules|guidelines|directives|orders)\b"
 _A_PAGE = r"(?!\ (?:for|in|of|from)\ (?:(?:the|an?)\ )?(?:readme|docs?|wiki|page|guide|section))"
 INJECTED = re.compile(
     rf"""(?imx)
