@@ -475,14 +475,16 @@ WITHOUT = """
 import sys
 sys.modules["langchain_core"] = None
 from bethink import MemoryStore, MissingExtraError
-from bethink_adapters.langchain import ConversationMemory
+from bethink_adapters.langchain import ChatMessageHistory, ConversationMemory
+from bethink_adapters.langchain import message_history_factory
 
 with MemoryStore() as store:
+    message_history_factory(store)("s1")
     memory = ConversationMemory(store, "s1")
     memory.save_context({"input": "hi"}, {"output": "hello"})
     print(memory.load_memory_variables({})["history"])
     try:
-        ConversationMemory(store, "s1", return_messages=True)
+        ChatMessageHistory(store, "s1").messages
     except MissingExtraError as error:
         print(error.extra)
 """

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..shared.opening import StoreOrPath
+from bethink import MemoryStore
+
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from .messages import all_texts, recall_queries, results_since, show
 from .settings import Settings
@@ -34,7 +36,7 @@ class MemoryModelContext(Settings, _Context):
 
     def __init__(
         self,
-        store: StoreOrPath,
+        store: MemoryStore | str | os.PathLike[str],
         *,
         context: ChatCompletionContext | None = None,
         namespace: str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from bethink import MemoryStore, Subtree, ValidationError
 from bethink.adapting import Budget, finish_in_thread, integer, number, one_of
 
-from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import Recalling
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Settings:
 
     def __init__(
         self,
-        store: StoreOrPath,
+        store: MemoryStore | str | os.PathLike[str],
         *,
         namespace: str,
         k: int,
@@ -40,7 +40,7 @@ class Settings:
         self.budget_tokens = Budget(budget_tokens, count_tokens).tokens
         self.count_tokens = count_tokens
         self._owns_store = not isinstance(store, MemoryStore)
-        self.store = open_store(store, shared=False)
+        self.store = store if isinstance(store, MemoryStore) else MemoryStore(store)
 
     async def close(self) -> None:
         """Close the store if *store* was a path; no memory is deleted."""

@@ -1,11 +1,26 @@
-"""The commands that connect: mcp, completion."""
+"""The commands that connect: mcp, install, uninstall, doctor, hook, completion."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
-from typing import Final
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from .command import Command, Context, Reply, argument
+from ..surface.location import find_file, find_namespace
+from .arguments import arguments
+from .command import Command, Context, Failure, Reply, argument
+
+if TYPE_CHECKING:
+    from ..hosts import Change, Host, Place, Program
+
+_HOST_NAMES: Final = (
+    "amazon-q", "antigravity", "claude-code", "claude-desktop", "cline", "codex", "copilot-cli",
+    "cursor", "gemini", "kiro", "lm-studio", "opencode", "roo", "vscode", "windsurf", "zed",
+)  # fmt: skip
 
 
 def mcp(context: Context) -> Reply:
@@ -16,7 +31,7 @@ def mcp(context: Context) -> Reply:
     return Reply(
         code=run(
             context.path,
-            namespace=given.namespace,
+            namespace=find_namespace(given.namespace, context.environment),
             everything=given.tools == "all",
             read_only=given.read_only,
             port=given.http,
@@ -25,24 +40,175 @@ def mcp(context: Context) -> Reply:
     )
 
 
+def install(context: Context) -> Reply:
+    """Install bethink in hosts."""
+    from ..hosts import SettingsError
+    from ..hosts import install as install_in
+
+    given, where, program = context.given, _place(context), _program(context)
+    failed, data, lines = 0, list[dict[str, Any]](), list[str]()
+    for host in _chosen(context, where):
+        if where.server(host) is None:
+            lines.append(f"{host.title}: has no settings of projects")
+            continue
+        try:
+            changes = list(install_in(host, program, where, hooks=not given.no_hooks))
+        except SettingsError as error:
+            failed = 1
+            lines += [f"{host.title}: {error}", "add by hand:", error.snippet]
+            data.append({"host": host.name, "error": str(error)})
+            continue
+        lines += _done(context, host, changes, "installed")
+        if any(changes) and not given.dry_run:
+            lines.append(f"  next: {host.wants.format(title=host.title)}")
+        data.append(_facts(host, changes, given.dry_run))
+    return Reply(data, lines, failed)
+
+
+def uninstall(context: Context) -> Reply:
+    """Take bethink out of hosts."""
+    from ..hosts import SettingsError
+    from ..hosts import uninstall as uninstall_from
+
+    where, program = _place(context), _program(context)
+    failed, data, lines = 0, list[dict[str, Any]](), list[str]()
+    for host in _chosen(context, where):
+        try:
+            changes = list(uninstall_from(host, program, where))
+        except SettingsError as error:
+            failed = 1
+            lines.append(f"{host.title}: {error}")
+            data.append({"host": host.name, "error": str(error)})
+            continue
+        lines += _done(context, host, changes, "uninstalled")
+        data.append(_facts(host, changes, context.given.dry_run))
+    return Reply(data, lines, failed)
+
+
+def doctor(context: Context) -> Reply:
+    """Check the file, the program, and every host that is here."""
+    from ..hosts.doctor import examine
+
+    checks = list(examine(context.path, _program(context), _place(context)))
+    lines = [f"{'ok  ' if each.ok else 'FAIL'}  {each.what}: {each.detail}" for each in checks]
+    data = [{"what": each.what, "ok": each.ok, "detail": each.detail} for each in checks]
+    return Reply(data, lines, 0 if all(each.ok for each in checks) else 1)
+
+
+def hook(context: Context) -> Reply:
+    """Answer a host's hook; the exit code is 0 whatever happens."""
+    from ..hosts.hook import run
+
+    text = run(
+        context.given.host,
+        sys.stdin.buffer.read().decode("utf-8", "replace"),
+        find_file(context.given.db, environment=context.environment),
+        namespace=find_namespace(context.given.namespace, context.environment),
+        environment=context.environment,
+    )
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
+    os._exit(0)  # a hook that gave up leaves a thread behind
+
+
 def completion(context: Context) -> Reply:
     """Print the completion of a shell."""
-    from importlib.resources import files
-
-    text = files(__package__).joinpath(f"completion/bethink.{context.given.shell}").read_text()
-    sys.stdout.write(text)
-    return Reply()
+    name = f"bethink.{context.given.shell}"
+    text = files(__package__).joinpath("completion", name).read_text(encoding="utf-8")
+    return Reply({"shell": context.given.shell, "completion": text}, text.splitlines())
 
 
-MCP_ARGUMENTS: Final = (
+def _chosen(context: Context, where: Place) -> Iterator[Host]:
+    """Yield the hosts that are named, or all that are here."""
+    from ..hosts import HOSTS
+
+    given, found = context.given, where.found()
+    if given.hosts:
+        unknown = [name for name in given.hosts if name not in HOSTS]
+        if unknown:
+            raise Failure(f"no host {unknown[0]!r}; known: {', '.join(HOSTS)}", 2)
+        yield from (HOSTS[name] for name in given.hosts)
+    elif given.all:
+        yield from found
+    elif not found:
+        raise Failure(f"no known host is here; name one of {', '.join(HOSTS)}")
+    elif sys.stdin.isatty() and not given.dry_run:
+        for host in found:
+            question = f"{context.command.name} {host.title}? [y/N] "
+            print(question, end="", file=sys.stderr, flush=True)
+            if sys.stdin.readline().strip().lower() in ("y", "yes"):
+                yield host
+    else:
+        here = ", ".join(host.name for host in found)
+        raise Failure(f"name hosts, or --all; here are: {here}", 2)
+
+
+def _done(context: Context, host: Host, changes: list[Change], what: str) -> Iterator[str]:
+    """Apply *changes*, or show the changes for ``--dry-run``; yield what was done."""
+    if not any(changes):
+        yield f"{host.title}: nothing to change"
+    for change in filter(None, changes):
+        if context.given.dry_run:
+            yield from change.diff().splitlines()
+        else:
+            change.apply()
+            yield f"{host.title}: {what} in {change.path}"
+
+
+def _facts(host: Host, changes: list[Change], dry_run: bool) -> dict[str, Any]:
+    changed = [str(each.path) for each in changes if each]
+    return {"host": host.name, "changed": changed, "dry_run": dry_run}
+
+
+def _place(context: Context) -> Place:
+    from ..hosts import Place
+
+    project = Path.cwd() if getattr(context.given, "project", False) else None
+    return Place(context.environment, project)
+
+
+def _program(context: Context) -> Program:
+    """Return how hosts start bethink: by absolute paths, for hosts of the desktop know no PATH."""
+    from ..hosts import Program
+
+    script = shutil.which("bethink", path=str(Path(sys.executable).parent))
+    command = [script] if script else [sys.executable, "-m", "bethink_adapters.cli"]
+    given = context.given.db
+    db = Path(given).expanduser().absolute() if given else None
+    return Program(command, db, context.given.namespace)
+
+
+_MCP: Final = (
     argument("--tools", choices=("usual", "all"), default="usual", help="nine tools, or all"),
     argument("--read-only", action="store_true", help="offer no tool that writes"),
     argument("--http", type=int, metavar="PORT", help="serve HTTP instead of stdio"),
     argument("--host", default="127.0.0.1", help="the address for --http (127.0.0.1)"),
 )
+_HOSTS: Final = (
+    argument("hosts", nargs="*", metavar="HOST", help=", ".join(_HOST_NAMES)),
+    argument("--all", action="store_true", help="every host that is here"),
+    argument("--project", action="store_true", help="the settings of this folder, not the user's"),
+    argument("--dry-run", action="store_true", help="show the changes, make none"),
+)
 
 COMMANDS: Final = (
-    Command("mcp", "serve a memory to agent hosts (MCP)", mcp, MCP_ARGUMENTS, "none"),
+    Command("mcp", "serve a memory to agent hosts (MCP)", mcp, _MCP, "none"),
+    Command(
+        "install",
+        "install bethink in agent hosts",
+        install,
+        arguments(_HOSTS, argument("--no-hooks", action="store_true", help="the server only")),
+        "none",
+    ),
+    Command("uninstall", "take bethink out of agent hosts", uninstall, _HOSTS, "none"),
+    Command("doctor", "check the file, the program and the hosts", doctor, (), "none"),
+    Command(
+        "hook",
+        "answer the hook of a host (called by hosts)",
+        hook,
+        (argument("host", metavar="HOST", choices=_HOST_NAMES, help="such as claude-code"),),
+        "none",
+    ),
     Command(
         "completion",
         "print the completion of a shell",

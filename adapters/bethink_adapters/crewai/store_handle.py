@@ -7,18 +7,16 @@ import threading
 
 from bethink import MemoryStore
 
-from ..shared.opening import StoreOrPath, open_store
-
 
 class StoreHandle:
-    """A caller's *store*, never closed by the handle, or a path, opened at once.
+    """A caller's *store*, never closed by the handle, or a path, opened on the first use.
 
     crewAI saves even after closing the memory, so a closed handle opens the path again.
     """
 
-    def __init__(self, store: StoreOrPath) -> None:
-        self._store: MemoryStore | None = open_store(store, shared=False)
-        self._location = os.fspath(store) if isinstance(store, str | os.PathLike) else None
+    def __init__(self, store: MemoryStore | str | os.PathLike[str]) -> None:
+        self._store = store if isinstance(store, MemoryStore) else None
+        self._location = None if isinstance(store, MemoryStore) else os.fspath(store)
         self._lock = threading.Lock()
 
     def __call__(self) -> MemoryStore:

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from bethink import ValidationError
 from bethink.adapting import Packed, Scope, add_turns, check_namespace, finish_in_thread
 
-from ..shared.extras import require
-from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.turns import thread_name, turn
-from .locations import path_of
+from .locations import Location, opened, path_of
 
 if TYPE_CHECKING:
     from haystack.components.agents.state import State
@@ -34,7 +32,7 @@ _NOTICE: Final = re.compile(
 
 
 def memory_hooks(
-    store: StoreOrPath, *, namespace: str, remember: bool = True, **options: Any
+    store: Location, *, namespace: str, remember: bool = True, **options: Any
 ) -> dict[Any, list[Any]]:
     """Return the ``hooks`` that let an ``Agent`` recall from, and remember in, a namespace.
 
@@ -50,9 +48,8 @@ def memory_hooks(
 class _OnStore:
     """A hook on an open *store*, which stays open, or on a file, open until ``close``."""
 
-    def __init__(self, store: StoreOrPath) -> None:
-        require("haystack", "haystack.components.agents")
-        self.store = open_store(store, shared=False)
+    def __init__(self, store: Location) -> None:
+        self.store = opened(store)
         self._owns_store = self.store is not store
 
     def close(self) -> None:
@@ -74,7 +71,7 @@ class RecallHook(_OnStore):
 
     def __init__(
         self,
-        store: StoreOrPath,
+        store: Location,
         *,
         namespace: Scope,
         k: int = DEFAULT_K,
@@ -155,7 +152,7 @@ class RememberHook(_OnStore):
 
     allowed_hook_points: ClassVar = ("after_run",)
 
-    def __init__(self, store: StoreOrPath, *, namespace: str | None) -> None:
+    def __init__(self, store: Location, *, namespace: str | None) -> None:
         super().__init__(store)
         self.namespace = None if namespace is None else check_namespace(namespace)
 

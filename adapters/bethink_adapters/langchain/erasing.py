@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bethink import Subtree, ValidationError, segment
-
-from ..shared.opening import StoreOrPath, open_store
+from bethink import MemoryStore, Subtree, ValidationError, segment
+from bethink.adapting import check_store
 
 
 def erase_user(
-    store: StoreOrPath,
+    store: MemoryStore,
     *,
     namespaces: Iterable[str] = (),
     sessions: Iterable[str] = (),
@@ -39,7 +38,7 @@ def erase_user(
     logs = [f"{messages}/{segment(str(session))}" for session in sessions]
     if not places and not logs:
         raise ValidationError("erase_user needs namespaces, sessions, threads or items")
-    return open_store(store).erase(namespace=[*map(Subtree, places), *logs])
+    return check_store(store).erase(namespace=[*map(Subtree, places), *logs])
 
 
 def _labels(path: Sequence[str]) -> Sequence[str]:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from bethink import MemoryStore
 from bethink.adapting import (
     Budget,
     Packed,
@@ -17,7 +18,6 @@ from bethink.adapting import (
     pack,
 )
 
-from ..shared.opening import open_store
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.turns import thread_name, turn
 
@@ -59,7 +59,7 @@ class RecallBlock(_Block):
 
     model_config: ClassVar[Any] = {"arbitrary_types_allowed": True, "extra": "forbid"}
 
-    store: Any  # a ``MemoryStore``, or a path to open
+    store: MemoryStore
     name: str = "recalled"
     priority: int = 1
     namespace: str
@@ -70,8 +70,7 @@ class RecallBlock(_Block):
     tokenizer_fn: Callable[[str], Sequence[Any]] | None = None
 
     def model_post_init(self, context: Any, /) -> None:
-        """Open a path, and refuse wrong settings at once."""
-        self.store = open_store(self.store)
+        """Refuse wrong settings at once."""
         check_namespace(self.namespace)
         self._recalling()
 

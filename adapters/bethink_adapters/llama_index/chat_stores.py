@@ -27,7 +27,6 @@ from bethink.adapting import (
     values,
 )
 
-from ..shared.opening import open_store
 from ..shared.texts import storable
 
 if TYPE_CHECKING:
@@ -56,13 +55,12 @@ class BethinkDBChatStore(_DBChatStore):
 
     model_config: ClassVar[Any] = {"arbitrary_types_allowed": True}
 
-    store: Any  # a ``MemoryStore``, or a path to open
+    store: MemoryStore
     namespace: str = "messages"
     erase: bool = False
 
     def model_post_init(self, context: Any, /) -> None:
-        """Open a path, and refuse a wrong namespace at once."""
-        self.store = open_store(self.store)
+        """Refuse a wrong namespace at once."""
         check_namespace(self.namespace)
 
     async def get_messages(
@@ -151,11 +149,13 @@ class BethinkChatStore(_ChatStore):
 
     model_config: ClassVar[Any] = {"arbitrary_types_allowed": True}
 
-    store: Any  # a ``MemoryStore``, or a path to open
+    store: MemoryStore
     namespace: str = "messages"
     erase: bool = False
 
-    model_post_init = BethinkDBChatStore.model_post_init
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse a wrong namespace at once."""
+        check_namespace(self.namespace)
 
     def set_messages(self, key: str, messages: list[ChatMessage]) -> None:
         """Put *messages* in the place of all messages of the conversation."""

@@ -1,0 +1,93 @@
+"""The check of an installation: the file, the server as a host starts it, and the hosts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ..surface.version import version
+from .install import Place, SettingsError, install
+from .settings import Program
+from .table import Host
+
+_SECONDS: Final = 10.0
+_HANDSHAKE: Final = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "bethink doctor", "version": "1"},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: *what* was looked at, whether all is well, and the *detail*."""
+
+    what: str
+    ok: bool
+    detail: str
+
+
+def examine(path: Path, program: Program, where: Place) -> Iterator[Check]:
+    """Yield the checks; nothing is written."""
+    yield Check("bethink", True, version())
+    yield _check_file(path)
+    yield _check_server(program)
+    for host in where.found():
+        yield _check_host(host, program, where)
+
+
+def _check_file(path: Path) -> Check:
+    from bethink import BethinkError, MemoryStore
+
+    if not path.exists():
+        return Check("file", True, f"{path} is not there yet; the first store makes the file")
+    try:
+        with MemoryStore(path) as store:
+            found = store.stats()
+    except (BethinkError, OSError) as error:
+        return Check("file", False, str(error))
+    live = found.states["live"]
+    return Check("file", True, f"{path}: {live} memories, {found.bytes:,} bytes, {found.embedder}")
+
+
+def _check_server(program: Program) -> Check:
+    """Start the server as a host would, and shake hands."""
+    command = [*program.command, "mcp"]
+    began = time.perf_counter()
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(_HANDSHAKE).encode() + b"\n",
+            capture_output=True,
+            timeout=_SECONDS,
+            check=True,
+        )
+        name = json.loads(done.stdout)["result"]["serverInfo"]["name"]
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
+        return Check("server", False, f"{' '.join(command)}: {error}")
+    seconds = time.perf_counter() - began
+    return Check("server", True, f"{name} answers after {seconds:.2f} s: {' '.join(command)}")
+
+
+def _check_host(host: Host, program: Program, where: Place) -> Check:
+    try:
+        changes = list(install(host, program, where))
+    except SettingsError as error:
+        return Check(host.title, False, str(error))
+    missing = [str(each.path) for each in changes if each]
+    if not missing:
+        return Check(host.title, True, f"installed; {host.wants.format(title=host.title)}")
+    line = f"bethink install {host.name}"
+    return Check(
+        host.title, True, f"not installed, or out of date, in {', '.join(missing)}: {line}"
+    )

@@ -1,0 +1,266 @@
+"""The hosts: where each keeps servers and hooks, and in which form.
+
+Sources: the hosts' documentation, and files that the hosts' own commands wrote (November 2026).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+Shape = Literal["stdio", "typed", "local", "list", "toml"]
+"""The form of a server's entry: command and args; with a type; one list; a TOML table."""
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """Where hooks are, and the names of the events: start of a session, prompt, end of a turn.
+
+    *nested* hooks sit in groups with a matcher. *unit* is the number of time units in a second.
+    """
+
+    user: str
+    project: str | None
+    start: str
+    prompt: str
+    stop: str
+    nested: bool = True
+    unit: int = 1
+    versioned: bool = False
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host: *user* and *project* are paths of settings, *root* the key of the servers.
+
+    *folder*, in the user's home, is there if the host is. *wants* tells the user what to do next.
+    Paths begin with a variable: ``~`` (home), ``$config`` (settings of desktop programs), ``$code``
+    (Visual Studio Code's user folder).
+    """
+
+    name: str
+    title: str
+    user: str
+    project: str | None
+    root: str
+    shape: Shape
+    folder: str
+    wants: str
+    hooks: Hooks | None = None
+    timeout: str | None = None
+
+
+_CLAUDE_EVENTS: Final = ("SessionStart", "UserPromptSubmit", "Stop")
+_RESTART: Final = "restart {title}"
+
+HOSTS: Final[Mapping[str, Host]] = {
+    host.name: host
+    for host in (
+        Host(
+            "claude-code",
+            "Claude Code",
+            "~/.claude.json",
+            ".mcp.json",
+            "mcpServers",
+            "typed",
+            folder="~/.claude",
+            wants="start a new session; a project's server asks for approval once",
+            hooks=Hooks("~/.claude/settings.json", ".claude/settings.json", *_CLAUDE_EVENTS),
+        ),
+        Host(
+            "claude-desktop",
+            "Claude Desktop",
+            "$config/Claude/claude_desktop_config.json",
+            None,
+            "mcpServers",
+            "stdio",
+            folder="$config/Claude",
+            wants=_RESTART,
+        ),
+        Host(
+            "codex",
+            "Codex",
+            "~/.codex/config.toml",
+            ".codex/config.toml",
+            "mcp_servers",
+            "toml",
+            folder="~/.codex",
+            wants="run /hooks once and trust the hooks, or Codex leaves them out",
+            hooks=Hooks("~/.codex/hooks.json", ".codex/hooks.json", *_CLAUDE_EVENTS),
+        ),
+        Host(
+            "gemini",
+            "Gemini CLI",
+            "~/.gemini/settings.json",
+            ".gemini/settings.json",
+            "mcpServers",
+            "stdio",
+            folder="~/.gemini",
+            wants="start a new session; trust the folder for a project's settings",
+            hooks=Hooks(
+                "~/.gemini/settings.json",
+                ".gemini/settings.json",
+                "SessionStart",
+                "BeforeAgent",
+                "AfterAgent",
+                unit=1_000,
+            ),
+        ),
+        Host(
+            "cursor",
+            "Cursor",
+            "~/.cursor/mcp.json",
+            ".cursor/mcp.json",
+            "mcpServers",
+            "stdio",
+            folder="~/.cursor",
+            wants=_RESTART,
+            hooks=Hooks(
+                "~/.cursor/hooks.json",
+                ".cursor/hooks.json",
+                "sessionStart",
+                "beforeSubmitPrompt",
+                "stop",
+                nested=False,
+                versioned=True,
+            ),
+        ),
+        Host(
+            "vscode",
+            "Visual Studio Code",
+            "$code/mcp.json",
+            ".vscode/mcp.json",
+            "servers",
+            "typed",
+            folder="$code",
+            wants="start the server in the list of MCP servers; Settings Sync copies the path",
+        ),
+        Host(
+            "copilot-cli",
+            "Copilot CLI",
+            "~/.copilot/mcp-config.json",
+            ".github/mcp.json",
+            "mcpServers",
+            "local",
+            folder="~/.copilot",
+            wants="start a new session",
+        ),
+        Host(
+            "opencode",
+            "OpenCode",
+            "~/.config/opencode/opencode.json",
+            "opencode.json",
+            "mcp",
+            "list",
+            folder="~/.config/opencode",
+            wants="start a new session",
+        ),
+        Host(
+            "windsurf",
+            "Windsurf",
+            "~/.codeium/windsurf/mcp_config.json",
+            None,
+            "mcpServers",
+            "stdio",
+            folder="~/.codeium/windsurf",
+            wants=_RESTART,
+        ),
+        Host(
+            "cline",
+            "Cline",
+            "$code/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+            None,
+            "mcpServers",
+            "stdio",
+            folder="$code/globalStorage/saoudrizwan.claude-dev",
+            wants="reload the window",
+        ),
+        Host(
+            "roo",
+            "Roo Code",
+            "$code/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+            ".roo/mcp.json",
+            "mcpServers",
+            "stdio",
+            folder="$code/globalStorage/rooveterinaryinc.roo-cline",
+            wants="reload the window",
+        ),
+        Host(
+            "kiro",
+            "Kiro",
+            "~/.kiro/settings/mcp.json",
+            ".kiro/settings/mcp.json",
+            "mcpServers",
+            "stdio",
+            folder="~/.kiro",
+            wants=_RESTART,
+        ),
+        Host(
+            "lm-studio",
+            "LM Studio",
+            "~/.lmstudio/mcp.json",
+            None,
+            "mcpServers",
+            "stdio",
+            folder="~/.lmstudio",
+            wants=_RESTART,
+        ),
+        Host(
+            "amazon-q",
+            "Amazon Q",
+            "~/.aws/amazonq/mcp.json",
+            ".amazonq/mcp.json",
+            "mcpServers",
+            "stdio",
+            folder="~/.aws/amazonq",
+            wants="start a new session",
+        ),
+        Host(
+            "antigravity",
+            "Antigravity",
+            "~/.gemini/antigravity/mcp_config.json",
+            None,
+            "mcpServers",
+            "stdio",
+            folder="~/.gemini/antigravity",
+            wants=_RESTART,
+        ),
+        Host(
+            "zed",
+            "Zed",
+            "~/.config/zed/settings.json",
+            ".zed/settings.json",
+            "context_servers",
+            "stdio",
+            folder="~/.config/zed",
+            wants="nothing: Zed reads its settings again",
+        ),
+    )
+}
+"""Every host by name."""
+
+
+def place(path: str, environment: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Return the file of a *path* in the table, on *platform*."""
+    home = Path(environment.get("HOME") or environment.get("USERPROFILE") or Path.home())
+    if platform == "darwin":
+        config = home / "Library" / "Application Support"
+    elif platform == "win32":
+        config = Path(environment.get("APPDATA") or home / "AppData" / "Roaming")
+    else:
+        config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+    moved = {
+        "~/.codex": environment.get("CODEX_HOME"),
+        "~/.claude": environment.get("CLAUDE_CONFIG_DIR"),
+        "~": str(home),
+        "$config": str(config),
+        "$code": str(config / "Code" / "User"),
+    }
+    for start, target in moved.items():
+        if target and (path == start or path.startswith(f"{start}/")):
+            return Path(target + path[len(start) :].replace("/", os.sep))
+    return Path(path)
