@@ -34,22 +34,16 @@ INSIDE = {
     ),
 }
 DELIBERATE = {
-    "no command line": (
+    "the command line says bethink: before an error, and exits with 2 for a wrong argument": (
         "test_cli_concise_error_on_bad_input",
-        "test_cli_forget",
-        "test_cli_roundtrip",
-        "test_cli_store_from_file",
         "test_cli_unknown_snapshot_concise",
     ),
+    "the command line shows stats as a table, and exports to a file": ("test_cli_roundtrip",),
     "the error has other words": (
         "test_metadata_must_be_dict",
         "test_nan_metadata_rejected",
         "test_recall_rejects_non_string_query",
         "test_store_metadata_must_be_dict",
-    ),
-    "raises NotFoundError, a LookupError but no KeyError": (
-        "test_resolve_unknown_keeper_raises",
-        "test_unknown_snapshot_raises",
     ),
     "marks have no weight; each moves the outcome by .1 within -.5 and .5": (
         "test_feedback_in_explain",

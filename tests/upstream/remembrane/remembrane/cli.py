@@ -1,5 +1,5 @@
-"""bethink has no command line."""
+"""The command line."""
 
-from .absent import absent
+from bethink_adapters.cli import main as main
 
-main = _main_wrapper = absent("the command line")
+_main_wrapper = main
