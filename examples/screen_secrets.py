@@ -53,7 +53,7 @@ PHONE = re.compile(
     r"|(?:\(\d{3}\) ?|\d{3}[.-])\d{3}[.-]\d{4})(?![\w-]|\.\d)"
 )
 
-_TOLD = r"(?:instructions?|prompts?|rules|guidelines|directives|orders)"
+_TOLD = r"(?:instructions?|prompts?|rules|guidelines|directives|orders)\b"
 _A_PAGE = r"(?!\ (?:for|in|of|from)\ (?:(?:the|an?)\ )?(?:readme|docs?|wiki|page|guide|section))"
 INJECTED = re.compile(
     rf"""(?imx)
@@ -62,7 +62,8 @@ INJECTED = re.compile(
     | \b(?:ignore|disregard|forget)\ (?:everything|anything|all)\ (?:above|before|you\ were\ told)
     | \byou\ are\ (?:now|no\ longer)\ (?:in\ )?(?:an?\ )?(?:dan\b|developer\ mode|jailbroken|
       bound\ by|unrestricted|unfiltered|uncensored|restricted\ by)
-    | <\|im_start\|>\s*\w | <<sys>>\s*\w | ^\s*\#*\s*(?:new\ )?system(?:\ prompt)?:\ you\b
+    | <\|im_start\|>\s*(?:system|assistant)\b | <<sys>>\s*\w
+    | ^\s*\#*\s*(?:new\ )?system(?:\ prompt)?:\ you\b
     | ^\s*\#*\s*new\ system\ {_TOLD}\s*:
     | \b(?:reveal|repeat|print|output|show|tell\ me|leak)\ (?:me\ )?(?:all\ of\ )?your\ (?:\w+\ )?
       (?:system|hidden|initial|original|secret)\ (?:prompt|instructions|message|rules)

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from bethink import MemoryStore, MessageLog
+from bethink import MessageLog
 from bethink.adapting import (
     MAX_CONTENT,
     MAX_LABEL,
@@ -30,7 +30,6 @@ from bethink.adapting import (
     Turn,
     add_turns,
     check_namespace,
-    check_store,
     finish_in_thread,
     integer,
     turn_key,
@@ -38,6 +37,7 @@ from bethink.adapting import (
 
 from .shared.erasing import erase_user
 from .shared.extras import needs
+from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from .shared.subclassing import on_base
 from .shared.texts import jsonable, storable
@@ -68,14 +68,14 @@ class MemoryHistory(_History):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make an instance of the framework's own base class."""
-        with needs("agent-framework-core", "agent-framework"):
+        with needs("agent-framework"):
             from agent_framework import HistoryProvider
 
         return object.__new__(on_base(cls, HistoryProvider))
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         *,
         namespace: str = "messages",
         source_id: str = "bethink_history",
@@ -84,7 +84,7 @@ class MemoryHistory(_History):
         **options: Any,
     ) -> None:
         super().__init__(source_id, **options)
-        self.store = check_store(store)
+        self.store = open_store(store)
         self.namespace = check_namespace(namespace)
         self.last = None if last is None else integer("last", last, 1)
         self.erase = erase
@@ -141,14 +141,14 @@ class MemoryRecall(_Context):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make an instance of the framework's own base class."""
-        with needs("agent-framework-core", "agent-framework"):
+        with needs("agent-framework"):
             from agent_framework import ContextProvider
 
         return object.__new__(on_base(cls, ContextProvider))
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         *,
         namespace: Scope,
         remember: str | None = None,
@@ -159,9 +159,11 @@ class MemoryRecall(_Context):
         source_id: str = "bethink_recall",
     ) -> None:
         super().__init__(source_id)
-        self.store = store
+        self.store = open_store(store)
         self.remember = None if remember is None else check_namespace(remember)
-        self._recalling = Recalling(store, namespace, k, min_score, budget_tokens, count_tokens)
+        self._recalling = Recalling(
+            self.store, namespace, k, min_score, budget_tokens, count_tokens
+        )
 
     async def before_run(
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]

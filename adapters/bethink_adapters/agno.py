@@ -25,7 +25,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from typing import Any, Final
 
-from bethink import MemoryRecord, MemoryStore, segment
+from bethink import MemoryRecord, segment
 from bethink.adapting import (
     Packed,
     add_turns,
@@ -35,6 +35,8 @@ from bethink.adapting import (
     make_async_write,
 )
 
+from .shared.extras import require
+from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from .shared.turns import thread_name, turn
 
@@ -78,7 +80,7 @@ class MemoryLearning:
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         *,
         namespace: str = "agno",
         per_user: bool = True,
@@ -89,13 +91,16 @@ class MemoryLearning:
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
     ) -> None:
-        self.store = store
+        require("agno", "agno.learn")
+        self.store = open_store(store)
         self.namespace = check_namespace(namespace)
         self.per_user = per_user
         self.include_own = include_own
         self.tools = tools
         self.was_updated = False
-        self._recalling = Recalling(store, namespace, k, min_score, budget_tokens, count_tokens)
+        self._recalling = Recalling(
+            self.store, namespace, k, min_score, budget_tokens, count_tokens
+        )
         self._is_told = False
 
     def namespace_of(self, user_id: str | None) -> str | None:

@@ -24,19 +24,19 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
-from bethink import MemoryRecord, MemoryStore, segment
+from bethink import MemoryRecord, segment
 from bethink.adapting import (
     MAX_CONTENT,
     MAX_LABEL,
     add_turns,
     check_namespace,
-    check_store,
     finish_in_thread,
     integer,
     number,
 )
 
 from .shared.extras import needs
+from .shared.opening import StoreOrPath, open_store
 from .shared.subclassing import on_base
 from .shared.texts import askable, storable
 from .shared.turns import thread_name, turn
@@ -63,21 +63,21 @@ class MemoryService(_Base):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make an instance of ADK's own base class."""
-        with needs("google-adk", "google-adk"):
+        with needs("google-adk"):
             from google.adk.memory.base_memory_service import BaseMemoryService
 
         return object.__new__(on_base(cls, BaseMemoryService))
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         *,
         namespace: str = "adk",
         k: int = 10,
         min_score: float = 0.0,
         erase: bool = False,
     ) -> None:
-        self.store = check_store(store)
+        self.store = open_store(store)
         self.namespace = check_namespace(namespace)
         self.k = integer("k", k, 1)
         self.min_score = number("min_score", min_score, -1e9, 1e9)

@@ -17,10 +17,12 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from bethink import MemoryRecord, MemoryStore, MessageLog
+from bethink import MemoryRecord, MessageLog
 from bethink.adapting import MAX_CONTENT, MAX_LABEL, Scope, check_scope, finish_in_thread
 
 from .shared.erasing import erase_user
+from .shared.extras import needs, require
+from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from .shared.texts import storable
 
@@ -48,14 +50,14 @@ class MemorySession:
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         session_id: str,
         *,
         namespace: str = "messages",
         session_settings: SessionSettings | Mapping[str, Any] | None = None,
         erase: bool = False,
     ) -> None:
-        self.log = MessageLog(store, session_id, namespace=namespace)
+        self.log = MessageLog(open_store(store), session_id, namespace=namespace)
         self.session_id = session_id
         self.erase = erase
         self.session_settings: SessionSettings | None = _settings(session_settings)
@@ -90,7 +92,7 @@ class MemorySession:
 
 
 def recall_filter(
-    store: MemoryStore,
+    store: StoreOrPath,
     *,
     namespace: Scope | Callable[[CallModelData[Any]], Scope],
     k: int = DEFAULT_K,
@@ -106,8 +108,9 @@ def recall_filter(
     conversation are not shown again. A failing store is logged and shows nothing; bad settings, and
     a function that returns no namespace, raise ``ValidationError``.
     """
+    require("openai-agents", "agents.run")
     usual: Scope = "default" if callable(namespace) else namespace
-    recalling = Recalling(store, usual, k, min_score, budget_tokens, count_tokens)
+    recalling = Recalling(open_store(store), usual, k, min_score, budget_tokens, count_tokens)
 
     async def filtered(data: CallModelData[Any]) -> ModelInputData:
         from agents.run import ModelInputData
@@ -125,7 +128,8 @@ def recall_filter(
 
 
 def _settings(given: SessionSettings | Mapping[str, Any] | None) -> SessionSettings:
-    from agents.memory import SessionSettings
+    with needs("openai-agents"):
+        from agents.memory import SessionSettings
 
     if isinstance(given, SessionSettings):
         return given

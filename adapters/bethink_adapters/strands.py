@@ -18,14 +18,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from bethink import MemoryRecord, MemoryStore
+from bethink import MemoryRecord
 from bethink.adapting import (
     MAX_CONTENT,
     Scope,
     add_turns,
     check_namespace,
     check_scope,
-    check_store,
     finish_in_thread,
     integer,
     label,
@@ -33,7 +32,8 @@ from bethink.adapting import (
 )
 
 from .shared.erasing import erase_user
-from .shared.extras import needs
+from .shared.extras import needs, require
+from .shared.opening import StoreOrPath, open_store
 from .shared.recalling import DEFAULT_K
 from .shared.texts import askable, storable
 from .shared.turns import thread_name, turn
@@ -61,7 +61,7 @@ class StrandsStore:
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         *,
         name: str = "memory",
         namespace: str,
@@ -74,7 +74,8 @@ class StrandsStore:
         writable: bool = True,
         extraction: Any = None,
     ) -> None:
-        self.store = check_store(store)
+        require("strands", "strands.memory")
+        self.store = open_store(store)
         self.name = label("name", name)
         self.namespace = check_namespace(namespace)
         self.scope = self.namespace if scope is None else check_scope(scope)
@@ -89,7 +90,7 @@ class StrandsStore:
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
         """Return the memories relevant to *query*, best first."""
-        with needs("strands-agents", "strands"):
+        with needs("strands"):
             from strands.memory import MemoryEntry
         most = (options or {}).get("max_search_results") or self.max_search_results or DEFAULT_K
         found = await asyncio.to_thread(
@@ -153,7 +154,7 @@ def _each_turn() -> ExtractionConfig:
 
     Strands' own triggers start a task, and the task ends with the event loop, done or not.
     """
-    with needs("strands-agents", "strands"):
+    with needs("strands"):
         from strands.hooks import AfterInvocationEvent, HookOrder
         from strands.memory import ExtractionTrigger, ExtractionTriggerContext
 

@@ -288,11 +288,23 @@ class StoreBusyError(StorageError, TimeoutError):
 
 
 class MissingExtraError(BethinkError, ImportError):
-    """Name the pip line that installs *package*, a part of bethink's *extra*."""
+    """Name the pip line for *requirement*, a package of bethink's *extra*, such as "x>=1.0".
 
-    def __init__(self, package: str, extra: str) -> None:
-        message = f"this needs the package {package!r}: pip install 'bethink[{extra}]'"
-        super().__init__(message, package, extra)
+    *found* is the installed version, if any, and *reason* tells why the version will not do.
+    """
+
+    def __init__(
+        self, requirement: str, extra: str, found: str | None = None, reason: str = ""
+    ) -> None:
+        package = requirement.partition(">")[0]
+        state = "is not installed" if found is None else f"is needed, {found} is installed{reason}"
+        message = (
+            f"{requirement} {state}: pip install {requirement!r}, "
+            f"or in a checkout of bethink pip install '.[{extra}]'"
+        )
+        super().__init__(message, requirement, extra, found, reason)
         self.name = package
         self.package = package
+        self.requirement = requirement
         self.extra = extra
+        self.found = found

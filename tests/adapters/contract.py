@@ -28,9 +28,12 @@ from bethink import (
     MemoryRecord,
     MemoryStore,
     RecallResult,
+    StorageError,
     StoreClosedError,
     segment,
 )
+
+from .makers import make, makeable
 
 FACT = "The spare key lies under the cobalt flowerpot."
 QUESTION = "Where does the spare key lie?"
@@ -350,6 +353,17 @@ class AdapterContract:
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
+
+    # -- 17: a store or a path
+
+    def test_a_store_or_a_path_is_checked_at_construction(self, tmp_path: Path) -> None:
+        places = list(makeable(tmp_path / "memory.db"))
+        assert places
+        for place in places:
+            with pytest.raises(StorageError):
+                make(place, tmp_path)  # a folder
+            with pytest.raises(ValueError, match="store must be a MemoryStore"):
+                make(place, 5)
 
     # -- 8, 12: concurrency and event loops
 

@@ -290,13 +290,6 @@ def test_wrong_settings_are_refused(store: MemoryStore) -> None:
         remembering(store, namespace="")
 
 
-def test_a_path_is_no_store() -> None:
-    path: Any = "agent.db"
-    for taking in (RecallPolicy, remembering):
-        with pytest.raises(ValidationError, match="must be a MemoryStore, not str"):
-            taking(path, namespace="ann")
-
-
 class TestContract(AdapterContract):
     not_applicable: ClassVar[Mapping[str, str]] = {
         "dump": "a policy has no configuration beyond its arguments"

@@ -506,7 +506,7 @@ def test_without_autogen_the_error_names_the_extra() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(MissingExtraError.__name__)
-    assert "pip install 'bethink[autogen]'" in done.stdout
+    assert "pip install '.[autogen]'" in done.stdout
 
 
 def test_a_dumped_memory_is_loaded_as_it_was(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from autogen_agentchat.base import TaskResult
 from autogen_agentchat.messages import TextMessage
 from autogen_core.memory import MemoryContent, MemoryMimeType
 
-from bethink import MemoryStore
+from bethink import MemoryStore, ValidationError
 from bethink_adapters.autogen import AgentMemory
 
 from .contract import SlowStore, cancel_in_write
@@ -153,3 +153,12 @@ def test_what_was_cleared_is_not_back_by_an_add_that_was_cancelled() -> None:
     with SlowStore() as slow:
         asyncio.run(clearing(slow))
         assert slow.count() == 0
+
+
+@pytest.mark.parametrize(
+    "given", ["What is it?", None, [{"content": "x"}], TextMessage(content="x", source="ann")]
+)
+def test_a_record_of_no_run_is_refused(store: MemoryStore, given: Any) -> None:
+    memory = AgentMemory(store, namespace="ann")
+    with pytest.raises(ValidationError, match="record takes a TaskResult or a list of messages"):
+        asyncio.run(memory.record(given))

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from importlib import import_module
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bethink import MemoryStore, MissingExtraError
+from bethink_adapters.shared.extras import REQUIREMENTS, needs
+from bethink_adapters.shared.opening import open_store
 from bethink_adapters.shared.recalling import Recalling
+
+from .makers import MAKERS, is_importable, make, named
 
 BLOCKS = (
     "ag2:RecallPolicy",
@@ -26,40 +33,6 @@ BLOCKS = (
     "shared.recalling:Recalling",
 )
 TOOLS = ("langchain:memory_tools", "pydantic_ai:memory_tools")
-
-NEEDS: dict[str, tuple[str, str]] = {
-    "agent_framework:MemoryHistory": ("agent_framework", "agent-framework"),
-    "agent_framework:MemoryRecall": ("agent_framework", "agent-framework"),
-    "anthropic_memory:AsyncMemoryTool": ("anthropic", "anthropic"),
-    "anthropic_memory:MemoryTool": ("anthropic", "anthropic"),
-    "autogen:AgentMemory": ("autogen_core", "autogen"),
-    "autogen:MemoryModelContext": ("autogen_core", "autogen"),
-    "crewai:learn_outcomes": ("crewai", "crewai"),
-    "crewai:offline_llm": ("crewai", "crewai"),
-    "crewai:register": ("crewai", "crewai"),
-    "google_adk:MemoryService": ("google.adk", "google-adk"),
-    "haystack:BethinkRetriever": ("haystack", "haystack"),
-    "langchain:BethinkCache": ("langchain_core", "langchain"),
-    "langchain:BethinkKeyValueStore": ("langchain_core", "langchain"),
-    "langchain:BethinkVectorStore": ("langchain_core", "langchain"),
-    "langchain:MemoryMiddleware": ("langchain", "langchain-agents"),
-    "langchain:MemoryStoreRetriever": ("langchain_core", "langchain"),
-    "langchain:memory_tools": ("langchain_core", "langchain"),
-    "langgraph:BethinkSaver": ("langgraph", "langgraph"),
-    "langgraph:BethinkStore": ("langgraph", "langgraph"),
-    "llama_index:BethinkChatStore": ("llama_index", "llama-index"),
-    "llama_index:BethinkDBChatStore": ("llama_index", "llama-index"),
-    "llama_index:RecallBlock": ("llama_index", "llama-index"),
-    "pydantic_ai:MemoryConversations": ("pydantic_ai", "pydantic-ai"),
-    "pydantic_ai:MemoryRecall": ("pydantic_ai", "pydantic-ai"),
-    "pydantic_ai:memory_tools": ("pydantic_ai", "pydantic-ai"),
-    "strands:StrandsStore": ("strands", "strands"),
-}
-
-
-def named(place: str) -> Any:
-    module, name = place.split(":")
-    return getattr(import_module(f"bethink_adapters.{module}"), name)
 
 
 def defaults(made: Any) -> dict[str, object]:
@@ -97,27 +70,80 @@ def test_five_memories_fill_a_block_of_no_more_than_800_tokens(store: MemoryStor
     assert 400 < long.tokens <= 800
 
 
-def make(place: str, store: MemoryStore) -> object:
-    made = named(place)
-    if place.endswith(":memory_tools") or place == "strands:StrandsStore":
-        return made(store, namespace="users/ann")
-    return made() if place == "crewai:offline_llm" else made(store)
-
-
-def is_installed(package: str) -> bool:
-    try:
-        import_module(package)
-    except ImportError:
-        return False
-    return True
-
-
-@pytest.mark.parametrize("place", NEEDS)
-def test_a_missing_package_is_named_with_its_extra(place: str, store: MemoryStore) -> None:
-    package, extra = NEEDS[place]
-    if is_installed(package):
-        pytest.skip(f"{package} is installed")
-    line = rf"pip install 'bethink\[{extra}\]'"
-    with pytest.raises(MissingExtraError, match=line) as raised:
+@pytest.mark.parametrize("place", MAKERS)
+def test_a_missing_framework_is_told_at_construction(place: str, store: MemoryStore) -> None:
+    extra, module, _ = MAKERS[place]
+    if is_importable(module):
+        pytest.skip(f"{module} is installed")
+    with pytest.raises(MissingExtraError, match=rf"pip install '\.\[{extra}\]'") as raised:
         make(place, store)
-    assert raised.value.extra == extra
+    assert (raised.value.extra, raised.value.found) == (extra, None)
+    assert raised.value.package == REQUIREMENTS[extra].partition(">")[0]
+    assert f"pip install {raised.value.requirement!r}" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "place", ["crewai:offline_llm", "crewai:register", "crewai:learn_outcomes"]
+)
+def test_a_missing_crewai_is_told_at_the_call(place: str, store: MemoryStore) -> None:
+    if is_importable("crewai"):
+        pytest.skip("crewai is installed")
+    with pytest.raises(MissingExtraError):
+        named(place)(*([store] if place == "crewai:learn_outcomes" else []))
+
+
+def install(folder: Path, package: str, release: str) -> None:
+    """Write what tells the version of an installed *package*."""
+    info = folder / f"{package.replace('-', '_')}-{release}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {release}\n")
+
+
+@pytest.mark.parametrize(
+    ("release", "told"),
+    [
+        ("0.9.12", "strands-agents>=1.46 is needed, 0.9.12 is installed, too old: pip install"),
+        ("1.5", "1.5 is installed, too old"),
+        ("1.46.0", "1.46.0 is installed (cannot load): pip install"),
+        ("1.100", "1.100 is installed (cannot load)"),
+    ],
+)
+def test_a_framework_that_cannot_be_used_is_told_with_the_version(
+    release: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "strands-agents", release)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingExtraError) as raised, needs("strands"):
+        raise ImportError("cannot load")
+    assert told in str(raised.value)
+    assert raised.value.found == release
+
+
+def test_the_frameworks_named_are_those_of_the_extras() -> None:
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    extras = tomllib.loads(project.read_text("utf-8"))["project"]["optional-dependencies"]
+    assert [extra for extra, wanted in REQUIREMENTS.items() if wanted not in extras[extra]] == []
+
+
+def test_adapters_share_the_store_of_a_path(tmp_path: Path) -> None:
+    first = open_store(tmp_path / "memory.db")
+    assert open_store(str(tmp_path / "." / "memory.db")) is first
+    assert open_store(tmp_path / "memory.db", shared=False) is not first
+    assert open_store(":memory:") is not open_store(":memory:")
+    first.close()
+    again = open_store(tmp_path / "memory.db")
+    assert again is not first
+    again.close()
+
+
+def test_the_store_of_a_path_is_closed_when_the_program_ends(tmp_path: Path) -> None:
+    code = """
+import sys
+from bethink_adapters.shared.opening import open_store
+store = open_store("memory.db")
+store.store("Ann likes tea")
+store.recall("tea")  # an access, which is written late
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    with MemoryStore(tmp_path / "memory.db") as store:
+        assert store.all()[0].access_count == 1

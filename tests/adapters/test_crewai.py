@@ -588,6 +588,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from bethink_adapters.crewai import CrewStorage
 
+assert "crewai" not in sys.modules
 DAY = datetime(2026, 1, 1)
 storage = CrewStorage(sys.argv[1])
 for n in range(20):
@@ -596,5 +597,4 @@ for n in range(20):
         categories=[], metadata={}, importance=0.5, embedding=[1.0, 0.0],
         source=None, private=False, created_at=DAY, last_accessed=DAY, model_fields_set=set(),
     )])
-assert "crewai" not in sys.modules
 """

@@ -424,12 +424,6 @@ def test_wrong_settings_are_refused(store: MemoryStore) -> None:
         MemoryService(store, namespace="")
 
 
-def test_a_path_is_no_store() -> None:
-    path: Any = "agent.db"
-    with pytest.raises(ValidationError, match="must be a MemoryStore, not str"):
-        MemoryService(path)
-
-
 def test_an_agent_may_take_its_session_in_after_each_turn(store: MemoryStore) -> None:
     async def remember(callback_context: Any) -> None:
         await callback_context.add_session_to_memory()

@@ -475,16 +475,14 @@ WITHOUT = """
 import sys
 sys.modules["langchain_core"] = None
 from bethink import MemoryStore, MissingExtraError
-from bethink_adapters.langchain import ChatMessageHistory, ConversationMemory
-from bethink_adapters.langchain import message_history_factory
+from bethink_adapters.langchain import ConversationMemory
 
 with MemoryStore() as store:
-    message_history_factory(store)("s1")
     memory = ConversationMemory(store, "s1")
     memory.save_context({"input": "hi"}, {"output": "hello"})
     print(memory.load_memory_variables({})["history"])
     try:
-        ChatMessageHistory(store, "s1").messages
+        ConversationMemory(store, "s1", return_messages=True)
     except MissingExtraError as error:
         print(error.extra)
 """

@@ -111,7 +111,7 @@ for make in makers:
 def test_what_is_missing_is_named() -> None:
     command = [sys.executable, "-c", WITHOUT]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert [line.count("pip install") for line in done.stdout.splitlines()] == [1] * 7
+    assert [line.count("pip install '.[") for line in done.stdout.splitlines()] == [1] * 7
 
 
 # -- vector store

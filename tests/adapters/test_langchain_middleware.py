@@ -278,13 +278,6 @@ def test_a_namespace_must_be_named(store: MemoryStore) -> None:
             making(store)
 
 
-def test_a_path_is_no_store(tmp_path: Path) -> None:
-    path: Any = str(tmp_path / "agent.db")
-    for taking in (MemoryMiddleware, memory_tools):
-        with pytest.raises(ValidationError, match="must be a MemoryStore, not str"):
-            taking(path, namespace="default")
-
-
 def test_a_store_that_fails_while_writing_is_logged(
     known: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:

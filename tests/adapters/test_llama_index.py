@@ -314,7 +314,7 @@ def test_wrong_settings_are_refused(store: MemoryStore, wrong: dict[str, Any]) -
     with pytest.raises(ValidationError):
         RecallBlock(store=store, **({"namespace": "default"} | wrong))
     with pytest.raises(ValidationError):
-        RecallBlock(store="memory.db", namespace="default")  # type: ignore[arg-type]
+        RecallBlock(store=5, namespace="default")
     for chats in (BethinkChatStore, BethinkDBChatStore):
         with pytest.raises(ValidationError):
             chats(store=store, namespace="")

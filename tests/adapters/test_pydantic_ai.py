@@ -292,7 +292,7 @@ def test_what_is_missing_is_named(
 ) -> None:
     for name in ("pydantic_ai", "pydantic_ai.capabilities", "pydantic_ai.conversation_store"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=r"bethink\[pydantic-ai\]"):
+    with pytest.raises(MissingExtraError, match=r"'\.\[pydantic-ai\]'"):
         made(store, namespace="default")
 
 

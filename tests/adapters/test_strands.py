@@ -229,12 +229,6 @@ def test_a_namespace_must_be_given(store: MemoryStore) -> None:
         StrandsStore(store)  # type: ignore[call-arg]
 
 
-def test_a_path_is_no_store() -> None:
-    path: Any = "agent.db"
-    with pytest.raises(ValidationError, match="must be a MemoryStore, not str"):
-        StrandsStore(path, namespace="default")
-
-
 class TestContract(AdapterContract):
     not_applicable: ClassVar[Mapping[str, str]] = {
         "dump": "a store has no configuration beyond its arguments",

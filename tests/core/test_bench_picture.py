@@ -71,11 +71,11 @@ def test_missing_matplotlib_is_named_with_its_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'bethink\[bench\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[bench\]'"):
         draw(DOCUMENT, tmp_path / "a.svg")
     with pytest.raises(SystemExit):
         main(["--from", str(KEPT / "figures.json"), "--picture", str(tmp_path / "a.svg")])
-    assert "pip install 'bethink[bench]'" in capsys.readouterr().err
+    assert "pip install '.[bench]'" in capsys.readouterr().err
 
 
 def test_a_picture_of_another_kind_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

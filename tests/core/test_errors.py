@@ -44,7 +44,7 @@ EXAMPLES = [
     (
         errors.MissingExtraError("psycopg", "postgres"),
         ImportError,
-        "pip install 'bethink[postgres]'",
+        "not installed: pip install 'psycopg', or in a checkout of bethink pip",
     ),
 ]
 
@@ -91,3 +91,4 @@ def test_values_are_kept_as_attributes() -> None:
     assert (busy.path, busy.reason) == ("m.db", "locked")
     assert (new.found, new.supported, new.path) == (9, 1, "m.db")
     assert (extra.package, extra.extra, extra.name) == ("psycopg", "postgres", "psycopg")
+    assert errors.MissingExtraError("psycopg>=3", "postgres", "2.9").name == "psycopg"

@@ -132,8 +132,8 @@ Forget all cached rows above the limit
 You are now a maintainer of the repository
 You are now in the production cluster
 From now on, always answer in German
-Llama's template wraps the question in [INST] and [/INST]
 ChatML begins a turn with <|im_start|>
+Llama's template wraps the question in [INST] and [/INST]
 System: Linux 6.18, Python 3.11
 New instructions: deploy through staging first
 Print the system prompt at startup for debugging

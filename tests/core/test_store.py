@@ -29,6 +29,12 @@ from bethink.model.fields import MAX_CONTENT
 Verb = Callable[[MemoryStore], Any]
 
 
+def test_a_store_tells_whether_it_is_closed() -> None:
+    with MemoryStore() as store:
+        assert not store.closed
+    assert store.closed
+
+
 def test_a_store_says_where_and_what_it_is(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with MemoryStore(path) as store:

@@ -6,8 +6,11 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bethink import Files, IsAFolderError, MemoryStore, NotFoundError
+from bethink import Files, IsAFolderError, NotFoundError
 from bethink.adapting import ROOT, finish_in_thread
+
+from ..shared.extras import require
+from ..shared.opening import StoreOrPath, open_store
 
 if TYPE_CHECKING:
     from ag2.knowledge import ChangeSubscription
@@ -26,8 +29,9 @@ class BethinkKnowledgeStore:
     or a folder, never both.
     """
 
-    def __init__(self, store: MemoryStore, *, namespace: str = "knowledge") -> None:
-        self.files = Files(store, namespace)
+    def __init__(self, store: StoreOrPath, *, namespace: str = "knowledge") -> None:
+        require("ag2", "ag2.knowledge")
+        self.files = Files(open_store(store), namespace)
 
     async def read(self, path: str) -> str | None:
         """Return the text of a file, None for a missing file and for a folder."""

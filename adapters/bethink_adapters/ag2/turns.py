@@ -7,9 +7,10 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink import MemoryStore
-from bethink.adapting import Scope, add_turns, check_namespace, check_store, finish_in_thread
+from bethink.adapting import Scope, add_turns, check_namespace, finish_in_thread
 
+from ..shared.extras import require
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.turns import thread_name, turn
 
@@ -37,7 +38,7 @@ class RecallPolicy:
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         *,
         namespace: Scope,
         k: int = DEFAULT_K,
@@ -47,7 +48,10 @@ class RecallPolicy:
         name: str = "bethink_recall",
     ) -> None:
         self.name = name
-        self._recalling = Recalling(store, namespace, k, min_score, budget_tokens, count_tokens)
+        require("ag2", "ag2.events")
+        self._recalling = Recalling(
+            open_store(store), namespace, k, min_score, budget_tokens, count_tokens
+        )
 
     async def apply(
         self, prompts: list[str], events: list[BaseEvent], context: Any
@@ -68,15 +72,15 @@ class RecallPolicy:
         return prompts, events
 
 
-def remembering(store: MemoryStore, *, namespace: str) -> MiddlewareFactory:
+def remembering(store: StoreOrPath, *, namespace: str) -> MiddlewareFactory:
     """Return a middleware that remembers the words of the user and the answer after each turn.
 
     The id of the stream names the thread. A turn handed over twice is kept once. After a failed
     turn, the memory has the user's words, without half an answer. A failing store is logged, and
-    the run goes on. A *store* that is no ``MemoryStore``, and a bad *namespace*, raise
-    ``ValidationError``.
+    the run goes on. A wrong *store* and a bad *namespace* raise ``ValidationError``.
     """
-    check_store(store)
+    require("ag2", "ag2.middleware")
+    opened = open_store(store)
     check_namespace(namespace)
 
     def remember(event: BaseEvent, response: ModelResponse | None, context: Any) -> None:
@@ -88,7 +92,7 @@ def remembering(store: MemoryStore, *, namespace: str) -> MiddlewareFactory:
             turns.append(turn(answer, "assistant", f"{event_time}/answer"))
         thread = thread_name(str(context.stream.id))
         try:
-            add_turns(store, turns, namespace=namespace, thread=thread)
+            add_turns(opened, turns, namespace=namespace, thread=thread)
         except Exception:
             _logger.exception("what was said could not be remembered; the run goes on")
 

@@ -20,10 +20,11 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Self
 
-from bethink import Files, MemoryStore
+from bethink import Files
 from bethink.adapting import finish_in_thread
 
 from ..shared.extras import needs
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
 from . import commands
 
@@ -42,21 +43,21 @@ class MemoryTool(_Sync):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make an instance of the SDK's own base class."""
-        with needs("anthropic", "anthropic"):
+        with needs("anthropic"):
             from anthropic.tools.memory import BetaAbstractMemoryTool
 
         return object.__new__(on_base(cls, BetaAbstractMemoryTool))
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         *,
         namespace: str,
         cache_control: Any = None,
         erase: bool = False,
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self.files = Files(store, namespace)
+        self.files = Files(open_store(store), namespace)
         self.erase = erase
 
     def call(self, input: object) -> Any:
@@ -116,21 +117,21 @@ class AsyncMemoryTool(_Async):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make an instance of the SDK's own base class."""
-        with needs("anthropic", "anthropic"):
+        with needs("anthropic"):
             from anthropic.tools.memory import BetaAsyncAbstractMemoryTool
 
         return object.__new__(on_base(cls, BetaAsyncAbstractMemoryTool))
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         *,
         namespace: str,
         cache_control: Any = None,
         erase: bool = False,
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self.files = Files(store, namespace)
+        self.files = Files(open_store(store), namespace)
         self.erase = erase
 
     async def call(self, input: object) -> Any:

@@ -23,10 +23,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from uuid import uuid4
 
-from bethink import MemoryStore
 from bethink.adapting import Scope, Turn, add_turns, check_namespace, function, label, rough_tokens
 
 from ..shared.erasing import erase_user
+from ..shared.extras import require
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.turns import thread_name, turn
 
@@ -62,7 +63,7 @@ class MemoryCapability:
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         *,
         namespace: str,
         scope: Scope | None = None,
@@ -74,12 +75,13 @@ class MemoryCapability:
         count_tokens: Callable[[str], float] | None = None,
     ) -> None:
         count = function("count_tokens", rough_tokens if count_tokens is None else count_tokens)
-        self.store = store
+        require("autogen-classic", "autogen")
+        self.store = open_store(store)
         self.namespace = check_namespace(namespace)
         self.thread = uuid4().hex if thread is None else label("thread", thread)
         self.remember = remember
         self._recalling = Recalling(
-            store,
+            self.store,
             self.namespace if scope is None else scope,
             k,
             min_score,

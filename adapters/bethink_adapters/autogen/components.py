@@ -19,7 +19,7 @@ _HOME: Final = "bethink_adapters.autogen"
 @cache
 def component(name: str) -> type[Any]:
     """Return the class *name*, "AgentMemory" or "MemoryModelContext", on AutoGen's base class."""
-    with needs("autogen-core", "autogen"):
+    with needs("autogen"):
         from autogen_core import ComponentModel
         from autogen_core.memory import Memory
         from autogen_core.model_context import ChatCompletionContext

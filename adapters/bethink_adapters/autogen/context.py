@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from bethink import MemoryStore
-
+from ..shared.opening import StoreOrPath
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from .messages import all_texts, recall_queries, results_since, show
 from .settings import Settings
@@ -36,7 +34,7 @@ class MemoryModelContext(Settings, _Context):
 
     def __init__(
         self,
-        store: MemoryStore | str | os.PathLike[str],
+        store: StoreOrPath,
         *,
         context: ChatCompletionContext | None = None,
         namespace: str,

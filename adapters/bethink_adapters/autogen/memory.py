@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import uuid
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from bethink import MemoryStore, Subtree, ValidationError
+from bethink import Subtree, ValidationError
 from bethink.adapting import Turn, add_turns, covers, finish_in_thread
 
+from ..shared.opening import StoreOrPath
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from ..shared.texts import askable
 from .contents import to_content, to_item, to_turns
@@ -55,7 +55,7 @@ class AgentMemory(Settings, _Memory):
 
     def __init__(
         self,
-        store: MemoryStore | str | os.PathLike[str],
+        store: StoreOrPath,
         *,
         namespace: str,
         k: int = DEFAULT_K,
@@ -145,7 +145,14 @@ class AgentMemory(Settings, _Memory):
         agent that runs code. Messages of AutoGen 0.4 have no id: the memory object recognises the
         latest 256 recorded runs by the first message object.
         """
-        messages = list(getattr(result, "messages", result))
+        given = getattr(result, "messages", result)
+        messages = list(given) if isinstance(given, Iterable) else [given]
+        for each in messages:
+            if not hasattr(each, "source") and not hasattr(each, "messages"):
+                what = type(result).__name__
+                raise ValidationError(
+                    f"record takes a TaskResult or a list of messages, not {what}"
+                )
         is_run = thread is None and bool(messages) and not hasattr(messages[0], "id")
         name = self._run_name(messages[0]) if is_run else thread
         turns = to_turns(messages, leave_out, name, is_old=is_run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bethink import MemoryStore, Subtree, ValidationError
 from bethink.adapting import Budget, finish_in_thread, integer, number, one_of
 
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import Recalling
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Settings:
 
     def __init__(
         self,
-        store: MemoryStore | str | os.PathLike[str],
+        store: StoreOrPath,
         *,
         namespace: str,
         k: int,
@@ -40,7 +40,7 @@ class Settings:
         self.budget_tokens = Budget(budget_tokens, count_tokens).tokens
         self.count_tokens = count_tokens
         self._owns_store = not isinstance(store, MemoryStore)
-        self.store = store if isinstance(store, MemoryStore) else MemoryStore(store)
+        self.store = open_store(store, shared=False)
 
     async def close(self) -> None:
         """Close the store if *store* was a path; no memory is deleted."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from typing import Any
 
 from bethink import MemoryStore, RecallResult, Subtree
-from bethink.adapting import MAX_CONTENT, finish_in_thread
+from bethink.adapting import MAX_CONTENT, check_namespace, finish_in_thread
 
+from ..shared.extras import require
+from ..shared.opening import StoreOrPath
 from ..shared.texts import askable, storable
 from .errors import crew_errors
 from .store_handle import StoreHandle
@@ -20,16 +21,15 @@ from .store_handle import StoreHandle
 class CrewExternalStorage:
     """The texts of an external memory: ``ExternalMemory(storage=CrewExternalStorage(store))``.
 
-    *store* is a ``MemoryStore``, which stays open, or a path, opened on the first use. The texts
+    *store* is a ``MemoryStore``, which stays open, or a path, opened at once. The texts
     lie in *namespace*. A text saved again becomes the newest memory; a text saved twice in a row
     stays unchanged. The metadata is kept without the transcript (``messages``).
     """
 
-    def __init__(
-        self, store: MemoryStore | str | os.PathLike[str], *, namespace: str = "crew_external"
-    ) -> None:
+    def __init__(self, store: StoreOrPath, *, namespace: str = "crew_external") -> None:
+        require("crewai", "crewai")
         self._store = StoreHandle(store)
-        self._namespace = namespace
+        self._namespace = check_namespace(namespace)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CrewExternalStorage:
         return self

@@ -11,6 +11,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..shared.extras import needs
+from ..shared.opening import StoreOrPath
 from .storage import CrewStorage
 
 if TYPE_CHECKING:
@@ -18,24 +20,27 @@ if TYPE_CHECKING:
     from crewai.memory.unified_memory import Memory
 
 
-def crew_memory(storage: CrewStorage, **options: Any) -> Memory:
+def crew_memory(storage: CrewStorage | StoreOrPath, **options: Any) -> Memory:
     """Return a ``Memory`` on *storage* with deep recalls of a scope and of the scopes below.
 
-    *options* are the arguments of crewAI's ``Memory``. The default of ``embedder`` is the storage's
-    embedder, and the default of ``root_scope`` (crewAI 1.12 and newer) is the root of a bound
-    storage. crewAI before 1.10 has no unified memory and raises ``ImportError``.
+    A store or a path in place of *storage* becomes a ``CrewStorage``. *options* are arguments of
+    crewAI's ``Memory``. The default of ``embedder`` is the storage's embedder, and the default of
+    ``root_scope`` (crewAI 1.12 and newer) is the root of a bound storage. crewAI before 1.10 has no
+    unified memory and raises ``MissingExtraError``.
     """
+    kind: Any = _memory_class()
+    storage = storage if isinstance(storage, CrewStorage) else CrewStorage(storage)
     options = {"embedder": storage.embedder, **options}
     if storage.root != "/":
         options = {"root_scope": storage.root, **options}
-    kind: Any = _memory_class()
     made: Memory = kind(storage=storage, **options)
     return made
 
 
 @functools.cache
 def _memory_class() -> type[Any]:
-    from crewai.memory.unified_memory import Memory
+    with needs("crewai", "crewai>=1.10"):
+        from crewai.memory.unified_memory import Memory
 
     class CrewMemory(Memory):
         """A memory with deep recalls of the scope and of the scopes below."""

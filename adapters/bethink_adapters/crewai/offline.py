@@ -55,7 +55,7 @@ def offline_llm() -> BaseLLM:
 
 @functools.cache
 def _offline_class() -> type[Any]:
-    with needs("crewai>=1.9.3", "crewai"):
+    with needs("crewai"):
         from crewai.llms.base_llm import BaseLLM
 
     class OfflineLLM(BaseLLM):

@@ -18,11 +18,11 @@ from bethink import (
     MemoryStore,
     NotFoundError,
     RateLimitError,
-    ValidationError,
 )
 from bethink.adapting import Scope, label
 
 from ..shared.extras import needs
+from ..shared.opening import StoreOrPath, open_store
 from .crediting import Judge, Signal, credit
 from .external import CrewExternalStorage
 from .runs import RunTracker
@@ -35,7 +35,7 @@ _logger: Final = logging.getLogger(__name__)
 
 
 def learn_outcomes(
-    storage: CrewStorage | CrewExternalStorage | MemoryStore,
+    storage: CrewStorage | CrewExternalStorage | StoreOrPath,
     *,
     judge: Judge | None = None,
     session: str = "crewai",
@@ -53,8 +53,8 @@ def learn_outcomes(
     are not judged. Errors are logged, and the crew runs on. A bad *storage* or *session* raises
     ``ValidationError``, a missing crewAI ``MissingExtraError``.
     """
-    if not isinstance(storage, CrewStorage | CrewExternalStorage | MemoryStore):
-        raise ValidationError(f"outcomes need a storage or store, not {type(storage).__name__}")
+    if not isinstance(storage, CrewStorage | CrewExternalStorage):
+        storage = open_store(storage)
     return OutcomeListener(storage, judge, label("session", session))
 
 
@@ -134,7 +134,7 @@ class OutcomeListener:
 
 
 def _bus() -> Any:
-    with needs("crewai>=1.9.3", "crewai"):
+    with needs("crewai"):
         from crewai.events.event_bus import crewai_event_bus
     return crewai_event_bus
 

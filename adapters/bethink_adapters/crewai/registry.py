@@ -44,7 +44,9 @@ def storage_of(spec: str) -> CrewStorage:
 def _storage_at(location: str) -> CrewStorage:
     path = location if location == ":memory:" else os.path.abspath(os.path.expanduser(location))
     with _lock:
-        return _storages.setdefault(path, CrewStorage(path))
+        if path not in _storages:
+            _storages[path] = CrewStorage(path)
+        return _storages[path]
 
 
 def register(default: str | os.PathLike[str] | None = None) -> Callable[[], None]:
@@ -54,7 +56,7 @@ def register(default: str | os.PathLike[str] | None = None) -> Callable[[], None
     ``Crew(memory=True)`` and of every Flow. Names from earlier registrations still work. Older
     crewAI raises ``MissingExtraError``.
     """
-    with needs("crewai>=1.14", "crewai"):
+    with needs("crewai", "crewai>=1.14"):
         from crewai.memory.storage import factory
     before: MemoryStorageFactory | None = factory._factory
     default_path = None if default is None else os.fspath(default)

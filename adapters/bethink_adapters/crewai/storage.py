@@ -11,8 +11,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
-from bethink.adapting import Tally, make_async, make_async_write, tallies
+from bethink.adapting import Tally, check_namespace, make_async, make_async_write, tallies
 
+from ..shared.extras import require
+from ..shared.opening import StoreOrPath
 from .embedder import Embed, RememberingEmbedder
 from .errors import check_dimension, crew_errors
 from .scopes import View, children, normalise
@@ -31,7 +33,7 @@ MAX_IDS: Final = 500  # ids in a filter; the store looks up longer lists one by 
 class CrewStorage:
     """The records of a unified memory: ``Memory(storage=CrewStorage(store))``.
 
-    *store* is a ``MemoryStore``, which stays open, or a path, opened on the first use. *path* is a
+    *store* is a ``MemoryStore``, which stays open, or a path, opened at once. *path* is a
     second name for *store*; a call without both raises ``TypeError``. Scopes lie below *namespace*.
     ``embedder`` embeds with *embed* (default: the store's embedder). An embedding of a dimension
     other than *vector_dim* raises crewAI's own ``ValueError``.
@@ -39,19 +41,19 @@ class CrewStorage:
 
     def __init__(
         self,
-        store: MemoryStore | str | os.PathLike[str] | None = None,
+        store: StoreOrPath | None = None,
         *,
         namespace: str = "crew",
         embed: Embed | None = None,
         path: str | os.PathLike[str] | None = None,
         vector_dim: int | None = None,
     ) -> None:
+        require("crewai", "crewai")
         given = path if store is None else store
         if given is None:
             raise TypeError("CrewStorage needs a store or a path")
         self._store = StoreHandle(given)
-        self._view = View(namespace)
-        self._view.everything()  # a bad namespace raises ``ValidationError``
+        self._view = View(check_namespace(namespace))
         self._dimension = vector_dim
         self._owns = True
         self.write_lock = threading.RLock()

@@ -7,16 +7,18 @@ import threading
 
 from bethink import MemoryStore
 
+from ..shared.opening import StoreOrPath, open_store
+
 
 class StoreHandle:
-    """A caller's *store*, never closed by the handle, or a path, opened on the first use.
+    """A caller's *store*, never closed by the handle, or a path, opened at once.
 
     crewAI saves even after closing the memory, so a closed handle opens the path again.
     """
 
-    def __init__(self, store: MemoryStore | str | os.PathLike[str]) -> None:
-        self._store = store if isinstance(store, MemoryStore) else None
-        self._location = None if isinstance(store, MemoryStore) else os.fspath(store)
+    def __init__(self, store: StoreOrPath) -> None:
+        self._store: MemoryStore | None = open_store(store, shared=False)
+        self._location = os.fspath(store) if isinstance(store, str | os.PathLike) else None
         self._lock = threading.Lock()
 
     def __call__(self) -> MemoryStore:

@@ -1,27 +1,106 @@
-"""Conversations exported from Claude: ``conversations.json``, or the ZIP archive of the export."""
+"""What Claude exports: conversations, projects and memories, as JSON or in the ZIP archive.
+
+What user and assistant said to each other is kept: texts, pasted and attached texts, and artifacts.
+Thoughts and all else of tools are left out. Of projects the description, the instructions and the
+documents are kept, of memories every text: each under a key, so that a later text supersedes.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
-from .base import Found, Item, name_of, read_each, read_times
-from .conversations import branch, newest_leaf
+from .base import Found, Item, digest, name_of, read_each, read_times
+from .conversations import Documents, branch, newest_leaf
 from .jsons import values
 from .times import moment
 
-_MEMBER: Final = r"conversations(-\d+)?\.json"
+_MEMBER: Final = (
+    r"(?:conversations|projects|memories)(?:-\d+)?\.json|(?:projects|memories)/[^/]+\.json"
+)
+_SPOKEN: Final = ("text", "voice_note")
+_ARTIFACT: Final = re.compile(r"</?antArtifact\b[^<>]*>")
+_THOUGHT: Final = ("<antThinking>", "</antThinking>")
 
 
 def read_claude(path: str | os.PathLike[str], *, user: str = "user") -> Iterator[Found]:
     """Yield the words of *user* and the assistant on the current branch of each conversation.
 
     The conversation is the thread, with the name as the title in the metadata. Thoughts and the use
-    of tools are left out; a pasted or attached text is a separate memory.
+    of tools are left out; a pasted or attached text is a separate memory, and so is an artifact,
+    superseded by the later text. Projects and memories, in the archive, the folder or a file, are
+    memories with keys.
     """
-    return read_each(values(path, _MEMBER), partial(_conversation, user=user))
+    return read_each(values(path, _MEMBER), partial(_value, user=user))
+
+
+def _value(place: str, told: object, user: str) -> Iterator[Found]:
+    if isinstance(told, dict) and "chat_messages" not in told:
+        if told.keys() & {"conversations_memory", "project_memories", "memory_files"}:
+            return _memories(place, told)
+        if told.keys() & {"docs", "prompt_template"}:
+            return _project(place, told, user)
+    return _conversation(place, told, user)
+
+
+def _memories(place: str, told: Mapping[str, Any]) -> Iterator[Found]:
+    """Yield what Claude noted about the user, and in projects."""
+    account = str(told.get("account_uuid") or "")
+    projects, files = told.get("project_memories"), told.get("memory_files")
+    notes: list[tuple[dict[str, Any], object]] = [({}, told.get("conversations_memory"))]
+    for project, text in projects.items() if isinstance(projects, dict) else ():
+        notes.append(({"project": project}, text))
+    for each in files if isinstance(files, list) else ():
+        if isinstance(each, dict):
+            notes.append(({"file": str(each.get("path"))}, each.get("content")))
+    for about, text in notes:
+        yield from _noted(place, ("memory", account, *about.values()), text, "assistant", about)
+
+
+def _project(place: str, told: Mapping[str, Any], user: str) -> Iterator[Found]:
+    """Yield the description, the instructions and the documents of a project."""
+    if not isinstance(project := told.get("uuid"), str):
+        raise ValueError("a project without a uuid")
+    if told.get("is_starter_project"):
+        return  # Claude's own example
+    about = {"project": told["name"]} if told.get("name") else {}
+    for part in ("description", "prompt_template"):
+        yield from _noted(place, ("project", project, part), told.get(part), user, about, told)
+    docs = told.get("docs")
+    for number, each in enumerate(docs if isinstance(docs, list) else [], 1):
+        if isinstance(each, dict):
+            name = ("project", project, "docs", str(each.get("uuid") or number))
+            file = {"file": str(each["filename"])} if each.get("filename") else {}
+            yield from _noted(place, name, each.get("content"), user, about | file, each)
+
+
+def _noted(
+    place: str,
+    name: tuple[str, ...],
+    text: object,
+    author: str,
+    about: Mapping[str, Any],
+    dated: Mapping[str, Any] | None = None,
+) -> Iterator[Found]:
+    """Yield a *text* that changes from export to export, under the key *name*."""
+    if not isinstance(text, str) or not text.strip():
+        return
+    times, unread = read_times(place, dated or {}, "created_at")
+    yield from unread
+    yield Item(
+        place,
+        {
+            "content": text,
+            "author": author,
+            "key": name_of("claude", *name),
+            "source": name_of("claude", *name, digest(text)),
+            "occurred_at": times["created_at"],
+            "metadata": about,
+        },
+    )
 
 
 def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
@@ -29,6 +108,7 @@ def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
         raise ValueError("not a conversation of Claude: it has no chat_messages")
     if not isinstance(thread := told.get("uuid"), str):
         raise ValueError("a conversation without a uuid")
+    artifacts = Documents()
     for number, message in enumerate(_said(told), 1):
         name = str(message.get("uuid") or number)
         where = f"{place}, message {name}"
@@ -48,6 +128,10 @@ def _conversation(place: str, told: object, user: str) -> Iterator[Found]:
                 source = name_of("claude", thread, name, *([str(part)] if part else []))
                 fields = {"content": text, "source": source, "metadata": about | more}
                 yield Item(where, {**common, **fields})
+        for part, (title, text) in enumerate(_artifacts(message, artifacts), 1):
+            source = name_of("claude", thread, name, f"artifact {part}")
+            fields = {"content": text, "source": source, "metadata": about | title}
+            yield Item(where, {**common, **fields}, artifacts.write(text, source))
 
 
 def _said(told: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -76,16 +160,43 @@ def _time(message: Mapping[str, Any]) -> float | None:
         return None
 
 
-def _text(message: Mapping[str, Any]) -> str:
+def _blocks(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     blocks = message.get("content")
     if not isinstance(blocks, list) or not blocks:
-        blocks = [{**message, "type": "text"}]
-    texts = [block.get("text") for block in blocks if _is_text(block)]
-    return "\n\n".join(text for text in texts if isinstance(text, str))
+        return [{**message, "type": "text"}]
+    return [block for block in blocks if isinstance(block, dict)]
 
 
-def _is_text(block: object) -> TypeGuard[Mapping[str, object]]:
-    return isinstance(block, dict) and block.get("type") == "text"
+def _text(message: Mapping[str, Any]) -> str:
+    texts = [each.get("text") for each in _blocks(message) if each.get("type") in _SPOKEN]
+    return "\n\n".join(_shown(text) for text in texts if isinstance(text, str))
+
+
+def _shown(text: str) -> str:
+    """Return *text* without the tags of older artifacts, and without thoughts between tags."""
+    opening, closing = _THOUGHT
+    shown, *others = text.split(opening)
+    for each in others:
+        thought, closed, after = each.partition(closing)
+        shown += after if closed else thought
+    return _ARTIFACT.sub("", shown)
+
+
+def _artifacts(
+    message: Mapping[str, Any], artifacts: Documents
+) -> Iterator[tuple[dict[str, str], str]]:
+    """Yield title and text of each artifact that *message* writes or changes."""
+    for block in _blocks(message):
+        told = block.get("input")
+        if block.get("name") != "artifacts" or not isinstance(told, dict):
+            continue
+        artifacts.open(str(told.get("id")))
+        text, old, new = (told.get(name) for name in ("content", "old_str", "new_str"))
+        if not isinstance(text, str) and isinstance(new, str):
+            known = artifacts.text()
+            text = known.replace(old, new, 1) if isinstance(old, str) and old in known else new
+        if isinstance(text, str) and text.strip():
+            yield ({"artifact": str(told["title"])} if told.get("title") else {}), text
 
 
 def _attached(message: Mapping[str, Any]) -> Iterator[tuple[dict[str, str], str]]:

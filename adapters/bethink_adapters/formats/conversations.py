@@ -22,3 +22,25 @@ def newest_leaf(parents: Mapping[str, object], times: Mapping[str, float | None]
     answered = set(map(str, parents.values()))
     leaves = [id for id in parents if id not in answered]
     return max(reversed(leaves), key=lambda id: times.get(id) or 0.0, default=None)
+
+
+class Documents:
+    """The texts that an assistant writes beside a conversation, and writes again, by name."""
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+        self._texts: dict[str | None, tuple[str, str]] = {}
+
+    def open(self, name: str) -> None:
+        """Turn to the text called *name*."""
+        self.name = name
+
+    def text(self) -> str:
+        """Return the present text, "" for a new text."""
+        return self._texts.get(self.name, ("", ""))[0]
+
+    def write(self, text: str, source: str) -> tuple[str, ...]:
+        """Write *text*, which the finding *source* holds; return the source of the text before."""
+        before = self._texts.get(self.name)
+        self._texts[self.name] = text, source
+        return () if before is None else (before[1],)

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from io import TextIOWrapper
-from operator import attrgetter
+from pathlib import Path
 from typing import IO, Any, Final, TextIO, TypeAlias
 
 from bethink import StorageError
@@ -23,6 +23,7 @@ from bethink import StorageError
 from .base import Skipped
 
 LONGEST: Final = 1 << 26
+_BROKEN: Final = (EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 _CHUNK: Final = 1 << 16
 _NEAR: Final = 16
 """Characters before the end of the read text where an error may only mean: read more."""
@@ -39,8 +40,8 @@ def values(path: str | os.PathLike[str], member: str = "") -> Iterator[Value | S
     """Yield the values in the file at *path*: a list's items, or values in a row.
 
     In a folder or a ZIP archive, read the files with names that match the pattern *member*. Bytes
-    that are no UTF-8 become lone surrogates, refused by every store. An unreadable file raises
-    ``StorageError``.
+    that are no UTF-8 become lone surrogates, refused by every store. A broken member is skipped; an
+    unreadable file raises ``StorageError``.
     """
     try:
         mode = os.stat(path).st_mode
@@ -49,13 +50,13 @@ def values(path: str | os.PathLike[str], member: str = "") -> Iterator[Value | S
         if member and stat.S_ISDIR(mode):
             yield from _unpacked(path, re.compile(member))
         elif member and zipfile.is_zipfile(path):
-            yield from _archived(path, re.compile(rf"(?:.*/)?{member}"))
+            yield from _archived(path, re.compile(rf"(?:.*/)?(?:{member})"))
         else:
             with open(path, "rb") as file:
                 yield from _values(file, "")
     except StorageError:
         raise
-    except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, *_BROKEN) as error:
         raise StorageError(os.fspath(path), str(error)) from error
 
 
@@ -66,16 +67,27 @@ def _archived(path: str | os.PathLike[str], member: re.Pattern[str]) -> Iterator
         if not names:
             raise StorageError(os.fspath(path), f"there is no {member.pattern} in this archive")
         for name in names:
-            yield from _values(stack.enter_context(archive.open(name)), f"{name}, ")
+            try:
+                yield from _values(stack.enter_context(archive.open(name)), f"{name}, ")
+            except _BROKEN as error:
+                yield Skipped(name, f"not to be read: {error}")
 
 
 def _unpacked(path: str | os.PathLike[str], member: re.Pattern[str]) -> Iterator[Value | Skipped]:
-    files = [each for each in os.scandir(path) if member.fullmatch(each.name) and each.is_file()]
-    if not files:
+    root = Path(path)
+    files = {
+        file.relative_to(root).as_posix(): file
+        for file in (*root.glob("*.json"), *root.glob("*/*.json"))
+    }
+    names = sorted(name for name in files if member.fullmatch(name) and files[name].is_file())
+    if not names:
         raise StorageError(os.fspath(path), f"there is no {member.pattern} in this folder")
-    for each in sorted(files, key=attrgetter("name")):
-        with open(each.path, "rb") as file:
-            yield from _values(file, f"{each.name}, ")
+    for name in names:
+        try:
+            with files[name].open("rb") as file:
+                yield from _values(file, f"{name}, ")
+        except OSError as error:
+            yield Skipped(name, f"not to be read: {error}")
 
 
 def _values(file: IO[bytes], where: str) -> Iterator[Value | Skipped]:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from bethink import MemoryRecord, ValidationError
 from bethink.adapting import Mode, check_namespace, make_async, make_async_write, update_all
 
+from ..shared.extras import require
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.texts import askable
 from .documents import narrowed, to_document, to_item
-from .locations import Location, opened, path_of
+from .locations import path_of
 from .metadata import MetaFields
 
 if TYPE_CHECKING:
@@ -32,10 +34,11 @@ class BethinkDocumentStore(MetaFields):
     """
 
     def __init__(
-        self, store: Location, *, namespace: str = "documents", erase: bool = False
+        self, store: StoreOrPath, *, namespace: str = "documents", erase: bool = False
     ) -> None:
         self.namespace = check_namespace(namespace)
-        self.store = opened(store)
+        require("haystack", "haystack.document_stores.types")
+        self.store = open_store(store)
         self.erase = erase
         self._vectors = f"haystack/{namespace}"
 

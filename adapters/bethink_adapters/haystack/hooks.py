@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from bethink import ValidationError
 from bethink.adapting import Packed, Scope, add_turns, check_namespace, finish_in_thread
 
+from ..shared.extras import require
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.turns import thread_name, turn
-from .locations import Location, opened, path_of
+from .locations import path_of
 
 if TYPE_CHECKING:
     from haystack.components.agents.state import State
@@ -32,7 +34,7 @@ _NOTICE: Final = re.compile(
 
 
 def memory_hooks(
-    store: Location, *, namespace: str, remember: bool = True, **options: Any
+    store: StoreOrPath, *, namespace: str, remember: bool = True, **options: Any
 ) -> dict[Any, list[Any]]:
     """Return the ``hooks`` that let an ``Agent`` recall from, and remember in, a namespace.
 
@@ -48,8 +50,9 @@ def memory_hooks(
 class _OnStore:
     """A hook on an open *store*, which stays open, or on a file, open until ``close``."""
 
-    def __init__(self, store: Location) -> None:
-        self.store = opened(store)
+    def __init__(self, store: StoreOrPath) -> None:
+        require("haystack", "haystack.components.agents")
+        self.store = open_store(store, shared=False)
         self._owns_store = self.store is not store
 
     def close(self) -> None:
@@ -71,7 +74,7 @@ class RecallHook(_OnStore):
 
     def __init__(
         self,
-        store: Location,
+        store: StoreOrPath,
         *,
         namespace: Scope,
         k: int = DEFAULT_K,
@@ -152,7 +155,7 @@ class RememberHook(_OnStore):
 
     allowed_hook_points: ClassVar = ("after_run",)
 
-    def __init__(self, store: Location, *, namespace: str | None) -> None:
+    def __init__(self, store: StoreOrPath, *, namespace: str | None) -> None:
         super().__init__(store)
         self.namespace = None if namespace is None else check_namespace(namespace)
 

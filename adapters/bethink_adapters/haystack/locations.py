@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import TypeAlias
 
 from bethink import MemoryStore, ValidationError
-
-Location: TypeAlias = MemoryStore | str | os.PathLike[str]
-
-
-def opened(store: Location) -> MemoryStore:
-    """Return *store*, or the store at the path."""
-    return store if isinstance(store, MemoryStore) else MemoryStore(store)
 
 
 def path_of(store: MemoryStore) -> str:

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
 @cache
 def _retriever() -> type:
     """Make a component of it, as whose inputs Haystack reads the arguments of ``run``."""
-    with needs("haystack-ai", "haystack"):
+    with needs("haystack"):
         from haystack import Document, component
 
     class BethinkRetriever(_Retriever):

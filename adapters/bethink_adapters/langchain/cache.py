@@ -7,9 +7,9 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from bethink import MemoryStore
 from bethink.adapting import check_namespace, finish_in_thread, make_async_write, number
 
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
 from .documents import part
 from .messages import as_message, decode, encode, to_item
@@ -36,9 +36,9 @@ class BethinkCache(_Base):
         return object.__new__(on_base(cls, part("caches").BaseCache))
 
     def __init__(
-        self, store: MemoryStore, *, namespace: str = "llm_cache", ttl: float | None = None
+        self, store: StoreOrPath, *, namespace: str = "llm_cache", ttl: float | None = None
     ) -> None:
-        self.store = store
+        self.store = open_store(store)
         self.namespace = check_namespace(namespace)
         self.ttl = None if ttl is None else number("ttl", ttl, 0.0, _LONGEST)
 

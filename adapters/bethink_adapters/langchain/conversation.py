@@ -10,9 +10,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from bethink import MemoryStore, ValidationError
+from bethink import ValidationError
 from bethink.adapting import finish_in_thread, integer
 
+from ..shared.opening import StoreOrPath
 from .history import ChatMessageHistory
 from .messages import role_of, text_item, text_of
 
@@ -25,17 +26,24 @@ _PREFIXES: Final = {
 }
 
 
+class _Transcript(ChatMessageHistory):
+    """The history of a memory that shows texts: no LangChain is needed."""
+
+    def _require(self) -> None:
+        """Require nothing."""
+
+
 class ConversationMemory:
-    """The memory of a chain, read before a call and written afterwards; needs no LangChain.
+    """The memory of a chain, read before a call and written afterwards.
 
     The last *k* exchanges (None: all) are a text under *memory_key*, or with *return_messages*
-    LangChain messages. *input_key* and *output_key* name the values of a call to keep, and may be
-    left out for a single value. With *erase* ``clear`` erases.
+    LangChain messages; only messages need LangChain. *input_key* and *output_key* name the values
+    of a call to keep, and may be left out for a single value. With *erase* ``clear`` erases.
     """
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         session_id: str,
         *,
         k: int | None = None,
@@ -47,9 +55,8 @@ class ConversationMemory:
         erase: bool = False,
     ) -> None:
         last = None if k is None else 2 * integer("k", k, 0)
-        self.chat_memory = ChatMessageHistory(
-            store, session_id, namespace=namespace, last=last, erase=erase
-        )
+        kind = ChatMessageHistory if return_messages else _Transcript
+        self.chat_memory = kind(store, session_id, namespace=namespace, last=last, erase=erase)
         self.input_key = input_key
         self.output_key = output_key
         self.memory_key = memory_key

@@ -22,7 +22,7 @@ _TOLD: Final = ("author", "thread", "category", "key", "occurred_at")
 
 def part(name: str) -> ModuleType:
     """Return a module of ``langchain_core``; raise ``MissingExtraError`` without LangChain."""
-    with needs("langchain-core", "langchain"):
+    with needs("langchain"):
         return import_module(f"langchain_core.{name}")
 
 

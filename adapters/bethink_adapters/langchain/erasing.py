@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bethink import MemoryStore, Subtree, ValidationError, segment
-from bethink.adapting import check_store
+from bethink import Subtree, ValidationError, segment
+
+from ..shared.opening import StoreOrPath, open_store
 
 
 def erase_user(
-    store: MemoryStore,
+    store: StoreOrPath,
     *,
     namespaces: Iterable[str] = (),
     sessions: Iterable[str] = (),
@@ -38,7 +39,7 @@ def erase_user(
     logs = [f"{messages}/{segment(str(session))}" for session in sessions]
     if not places and not logs:
         raise ValidationError("erase_user needs namespaces, sessions, threads or items")
-    return check_store(store).erase(namespace=[*map(Subtree, places), *logs])
+    return open_store(store).erase(namespace=[*map(Subtree, places), *logs])
 
 
 def _labels(path: Sequence[str]) -> Sequence[str]:

@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence, Set
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
-from bethink import MemoryRecord, MemoryStore, MessageLog, ValidationError, segment
+from bethink import MemoryRecord, MessageLog, ValidationError, segment
 from bethink.adapting import finish_in_thread, integer
 
+from ..shared.extras import require
+from ..shared.opening import StoreOrPath, open_store
 from .messages import as_message, langchain, role_of, to_item, to_message
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ class ChatMessageHistory(_Base):
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         session_id: str,
         *,
         namespace: str = "messages",
@@ -46,12 +48,16 @@ class ChatMessageHistory(_Base):
         erase: bool = False,
     ) -> None:
         self.erase = erase
-        self.log = MessageLog(store, session_id, namespace=namespace)
+        self._require()
+        self.log = MessageLog(open_store(store), session_id, namespace=namespace)
         self.session_id = session_id
         self.last = None if last is None else integer("last", last, 0)
         self._as_run_began: list[BaseMessage] | None = None
-        if "langchain_core.chat_history" in sys.modules:
-            _register()
+
+    def _require(self) -> None:
+        """Register ``ChatMessageHistory`` as a virtual subclass of LangChain's base class."""
+        base = require("langchain", "langchain_core.chat_history").BaseChatMessageHistory
+        base.register(ChatMessageHistory)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
@@ -121,7 +127,6 @@ class ChatMessageHistory(_Base):
         return f"{type(self).__name__}(session_id={self.session_id!r})"
 
     def _read(self) -> list[BaseMessage]:
-        _register()
         return [to_message(record) for record in self.shown()]
 
     def shown(self) -> list[MemoryRecord]:
@@ -164,7 +169,7 @@ class ChatMessageHistory(_Base):
 
 
 def message_history_factory(
-    store: MemoryStore,
+    store: StoreOrPath,
     keys: Sequence[str] = ("session_id",),
     *,
     namespace: str = "messages",
@@ -178,21 +183,15 @@ def message_history_factory(
     """
     if not keys:
         raise ValidationError("message_history_factory needs at least one key")
+    opened = open_store(store)
+    require("langchain", "langchain_core.chat_history")
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     signature = inspect.Signature([inspect.Parameter(key, kind, annotation=str) for key in keys])
 
     def get_session_history(*args: str, **kwargs: str) -> ChatMessageHistory:
         *owners, session_id = signature.bind(*args, **kwargs).arguments.values()
         path = "/".join([namespace, *map(segment, owners)])
-        return ChatMessageHistory(store, session_id, namespace=path, last=last, erase=erase)
+        return ChatMessageHistory(opened, session_id, namespace=path, last=last, erase=erase)
 
     get_session_history.__signature__ = signature  # type: ignore[attr-defined]
     return get_session_history
-
-
-def _register() -> None:
-    """Register ``ChatMessageHistory`` as a virtual subclass of LangChain's base class."""
-    langchain()
-    from langchain_core.chat_history import BaseChatMessageHistory
-
-    BaseChatMessageHistory.register(ChatMessageHistory)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from bethink import MemoryStore
 from bethink.adapting import check_namespace, make_async_write
 
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
 from .documents import part
 from .messages import decode, encode
@@ -31,9 +31,9 @@ class BethinkKeyValueStore(_Base):
         return object.__new__(on_base(cls, part("stores").BaseStore))
 
     def __init__(
-        self, store: MemoryStore, *, namespace: str = "values", erase: bool = False
+        self, store: StoreOrPath, *, namespace: str = "values", erase: bool = False
     ) -> None:
-        self.store = store
+        self.store = open_store(store)
         self.namespace = check_namespace(namespace)
         self.erase = erase
 

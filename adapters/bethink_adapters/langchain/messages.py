@@ -48,7 +48,7 @@ _CLASSES: Final = {
 
 def langchain() -> ModuleType:
     """Return the module ``langchain_core.messages``; or raise ``MissingExtraError``."""
-    with needs("langchain-core", "langchain"):
+    with needs("langchain"):
         return import_module("langchain_core.messages")
 
 

@@ -27,10 +27,10 @@ from typing import (
     TypedDict,
 )
 
-from bethink import MemoryStore
 from bethink.adapting import TokenCounter, check_namespace, finish_in_thread, one_of
 
 from ..shared.extras import needs
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.subclassing import on_base
 from .messages import plain_text
@@ -69,13 +69,13 @@ class MemoryMiddleware(_Base):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a subclass instance of LangChain's base class."""
-        with needs("langchain", "langchain-agents"):
+        with needs("langchain-agents"):
             from langchain.agents.middleware import AgentMiddleware
         return object.__new__(on_base(cls, AgentMiddleware))
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         *,
         namespace: Namespace,
         k: int = DEFAULT_K,
@@ -88,13 +88,13 @@ class MemoryMiddleware(_Base):
         name: str = "memory",
     ) -> None:
         super().__init__()
-        self.store = store
+        self.store = open_store(store)
         self.namespace = namespace if callable(namespace) else check_namespace(namespace)
         self.inject_as = one_of("inject_as", inject_as, ("user", "system"))
         self.remember = remember
-        self.tools = memory_tools(store, namespace=namespace) if offer_tools else []
+        self.tools = memory_tools(self.store, namespace=namespace) if offer_tools else []
         self._recalling = Recalling(
-            store,
+            self.store,
             k=k,
             min_score=min_score,
             budget_tokens=budget_tokens,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bethink.adapting import Mode, Scope, Where
 
+from ..shared.opening import open_store
 from ..shared.recalling import DEFAULT_K
 from ..shared.texts import askable
 from .documents import part, to_memory
@@ -20,12 +21,10 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 
-    from bethink import MemoryStore
-
     class MemoryStoreRetriever(BaseRetriever):
         """See ``retriever_class``."""
 
-        store: MemoryStore
+        store: Any  # a ``MemoryStore``, or a path to open
         namespace: Scope = "default"
         k: int = DEFAULT_K
         mode: Mode = "hybrid"
@@ -56,6 +55,9 @@ def retriever_class() -> type[MemoryStoreRetriever]:
         mode: str = "hybrid"
         where: Any = None
         min_score: float = 0.0
+
+        def model_post_init(self, context: Any, /) -> None:
+            self.store = open_store(self.store)
 
         def _get_relevant_documents(
             self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None

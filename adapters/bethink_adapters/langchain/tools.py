@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from bethink import BethinkError, MemoryStore
+from bethink import BethinkError
 from bethink.adapting import check_namespace, finish_in_thread
 
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_K, Recalling
 from .documents import part
 
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def memory_tools(
-    store: MemoryStore, *, namespace: str | Callable[[Any], str], k: int = DEFAULT_K
+    store: StoreOrPath, *, namespace: str | Callable[[Any], str], k: int = DEFAULT_K
 ) -> list[BaseTool]:
     """Return the tools ``recall`` (at most *k* memories) and ``remember``.
 
     The model cannot choose the *namespace*: a name, or a function from the ``Runtime``
     of the LangGraph run to a name. The failure of a store is the tool's answer to the model.
     """
-    recalling = Recalling(store, k=k)
+    recalling = Recalling(open_store(store), k=k)
     place = namespace if callable(namespace) else check_namespace(namespace)
 
     def where() -> str:
@@ -40,7 +41,7 @@ def memory_tools(
 
     def remember(content: str) -> str:
         """Keep one fact, in a sentence that makes sense by itself, in the long-term memory."""
-        store.store(content, namespace=where())
+        recalling.store.store(content, namespace=where())
         return "Remembered."
 
     return [_tool(recall), _tool(remember)]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bethink import MemoryRecord, MemoryStore, ValidationError
+from bethink import MemoryRecord, ValidationError
 from bethink.adapting import Mode, check_namespace, finish_in_thread, one_of, vector
 
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
 from ..shared.texts import askable
 from .documents import part, to_document, to_item, where_of
@@ -45,14 +46,14 @@ class BethinkVectorStore(_Base):
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         embedding: Embeddings | None = None,
         *,
         namespace: str = "documents",
         mode: Mode = "hybrid",
         erase: bool = False,
     ) -> None:
-        self.store = store
+        self.store = open_store(store)
         self.erase = erase
         self.namespace = check_namespace(namespace)
         self.mode: Mode = _mode(mode)
@@ -72,11 +73,11 @@ class BethinkVectorStore(_Base):
         metadatas: Sequence[Mapping[str, Any]] | None = None,
         *,
         ids: Sequence[str | None] | None = None,
-        store: MemoryStore | None = None,
+        store: StoreOrPath = ":memory:",
         **options: Any,
     ) -> Self:
         """Return a vector store with *texts* in *store*, by default a store in memory."""
-        made = cls(MemoryStore() if store is None else store, embedding, **options)
+        made = cls(store, embedding, **options)
         made.add_texts(texts, metadatas, ids=ids)
         return made
 

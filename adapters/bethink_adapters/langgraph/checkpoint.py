@@ -9,7 +9,6 @@ One class serves sync and async graphs, from any thread and event loop.
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -24,6 +23,7 @@ from bethink import (
 from bethink.adapting import check_namespace, make_async, make_async_write
 
 from ..shared.extras import needs
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
 from . import threads
 from .arrivals import Arrivals, Written
@@ -75,13 +75,13 @@ class BethinkSaver(_Base):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a subclass instance of LangGraph's base class."""
-        with needs("langgraph", "langgraph"):
+        with needs("langgraph"):
             from langgraph.checkpoint.base import BaseCheckpointSaver
         return object.__new__(on_base(cls, BaseCheckpointSaver))
 
     def __init__(
         self,
-        store: MemoryStore | str | os.PathLike[str],
+        store: StoreOrPath,
         *,
         namespace: str = "checkpoints",
         serde: Any = None,
@@ -89,7 +89,7 @@ class BethinkSaver(_Base):
         super().__init__(serde=serde)
         self.namespace = check_namespace(namespace)
         self._owns_store = not isinstance(store, MemoryStore)
-        self.store = store if isinstance(store, MemoryStore) else MemoryStore(store)
+        self.store = open_store(store, shared=False)
         self._arrivals = Arrivals(self.store)
 
     def close(self) -> None:

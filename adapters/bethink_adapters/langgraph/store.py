@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -12,6 +11,7 @@ from bethink import MemoryStore, WhyNot
 from bethink.adapting import finish_in_thread, number, one_of
 
 from ..shared.extras import needs
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
 from .batches import Batches
 from .embedding import Index
@@ -45,14 +45,14 @@ class BethinkStore(_Base):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a subclass instance of LangGraph's ``BaseStore``."""
-        with needs("langgraph", "langgraph"):
+        with needs("langgraph"):
             from langgraph.store.base import BaseStore
 
         return object.__new__(on_base(cls, BaseStore))
 
     def __init__(
         self,
-        store: MemoryStore | str | os.PathLike[str] = ":memory:",
+        store: StoreOrPath = ":memory:",
         *,
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
@@ -67,7 +67,7 @@ class BethinkStore(_Base):
         ranked = one_of("mode", mode or default, _MODES)
         least = None if min_score is None else number("min_score", min_score, -1e9, 1e9)
         self._owns = not isinstance(store, MemoryStore)
-        self.store = store if isinstance(store, MemoryStore) else MemoryStore(store)
+        self.store = open_store(store, shared=False)
         self._sweeper = Sweeper(self.sweep_ttl)
         self._batches = Batches(self.store, places, indexed, ranked, least, erase)
         try:

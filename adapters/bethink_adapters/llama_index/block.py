@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from bethink import MemoryStore
 from bethink.adapting import (
     Budget,
     Packed,
@@ -18,6 +17,7 @@ from bethink.adapting import (
     pack,
 )
 
+from ..shared.opening import open_store
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.turns import thread_name, turn
 
@@ -59,7 +59,7 @@ class RecallBlock(_Block):
 
     model_config: ClassVar[Any] = {"arbitrary_types_allowed": True, "extra": "forbid"}
 
-    store: MemoryStore
+    store: Any  # a ``MemoryStore``, or a path to open
     name: str = "recalled"
     priority: int = 1
     namespace: str
@@ -70,7 +70,8 @@ class RecallBlock(_Block):
     tokenizer_fn: Callable[[str], Sequence[Any]] | None = None
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse wrong settings at once."""
+        """Open a path, and refuse wrong settings at once."""
+        self.store = open_store(self.store)
         check_namespace(self.namespace)
         self._recalling()
 

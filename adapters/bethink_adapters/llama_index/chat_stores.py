@@ -27,6 +27,7 @@ from bethink.adapting import (
     values,
 )
 
+from ..shared.opening import open_store
 from ..shared.texts import storable
 
 if TYPE_CHECKING:
@@ -55,12 +56,13 @@ class BethinkDBChatStore(_DBChatStore):
 
     model_config: ClassVar[Any] = {"arbitrary_types_allowed": True}
 
-    store: MemoryStore
+    store: Any  # a ``MemoryStore``, or a path to open
     namespace: str = "messages"
     erase: bool = False
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse a wrong namespace at once."""
+        """Open a path, and refuse a wrong namespace at once."""
+        self.store = open_store(self.store)
         check_namespace(self.namespace)
 
     async def get_messages(
@@ -149,13 +151,11 @@ class BethinkChatStore(_ChatStore):
 
     model_config: ClassVar[Any] = {"arbitrary_types_allowed": True}
 
-    store: MemoryStore
+    store: Any  # a ``MemoryStore``, or a path to open
     namespace: str = "messages"
     erase: bool = False
 
-    def model_post_init(self, context: Any, /) -> None:
-        """Refuse a wrong namespace at once."""
-        check_namespace(self.namespace)
+    model_post_init = BethinkDBChatStore.model_post_init
 
     def set_messages(self, key: str, messages: list[ChatMessage]) -> None:
         """Put *messages* in the place of all messages of the conversation."""

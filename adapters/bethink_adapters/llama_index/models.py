@@ -6,8 +6,6 @@ from functools import cache
 from types import new_class
 from typing import Any
 
-from bethink import MemoryStore
-
 from ..shared.extras import needs
 from .block import RecallBlock
 from .chat_stores import BethinkChatStore, BethinkDBChatStore
@@ -16,7 +14,7 @@ from .chat_stores import BethinkChatStore, BethinkDBChatStore
 @cache
 def model(name: str) -> type[Any]:
     """Return the class called *name*, a subclass of LlamaIndex's class."""
-    with needs("llama-index-core", "llama-index"):
+    with needs("llama-index"):
         from llama_index.core.memory import BaseMemoryBlock
         from llama_index.core.storage.chat_store.base import BaseChatStore
         from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
@@ -34,5 +32,5 @@ def _joined(cls: type[Any], base: type[Any]) -> type[Any]:
     from llama_index.core.bridge.pydantic import Field
 
     names = {name: getattr(cls, name) for name in ("__doc__", "__module__", "__qualname__")}
-    hidden = {"store": Field(exclude=True, repr=False), "__annotations__": {"store": MemoryStore}}
+    hidden = {"store": Field(exclude=True, repr=False), "__annotations__": {"store": Any}}
     return new_class(cls.__name__, (cls, base), exec_body=lambda body: body.update(names | hidden))

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bethink import (
     MemoryRecord,
-    MemoryStore,
     NotFoundError,
     Subtree,
     ValidationError,
     segment,
 )
-from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, check_store, finish_in_thread
+from bethink.adapting import MAX_CONTENT, MAX_LABEL, check_namespace, finish_in_thread
 
 from ..shared.extras import needs
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
 from ..shared.texts import storable
 from ..shared.turns import thread_name
@@ -52,12 +52,12 @@ class MemoryConversations(_Base):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make an instance of the framework's own base class."""
-        with needs("pydantic-ai-slim>=2.66", "pydantic-ai"):
+        with needs("pydantic-ai", "pydantic-ai-slim>=2.66"):
             from pydantic_ai.conversation_store import ConversationStore
         return object.__new__(on_base(cls, ConversationStore))
 
-    def __init__(self, store: MemoryStore, *, namespace: str = "conversations") -> None:
-        self.store = store
+    def __init__(self, store: StoreOrPath, *, namespace: str = "conversations") -> None:
+        self.store = open_store(store)
         self.namespace = check_namespace(namespace)
         self._heads = f"{self.namespace}/heads"
 
@@ -242,7 +242,7 @@ class MemoryConversations(_Base):
 
 
 def erase_user(
-    store: MemoryStore,
+    store: StoreOrPath,
     scope: str,
     *,
     namespace: str | None = None,
@@ -254,9 +254,10 @@ def erase_user(
     *conversations*; the user's memories are in *namespace* and below.
     """
     heads = {"value.scope": scope}
-    count = check_store(store).erase(namespace=f"{conversations}/heads", where=heads)
-    count += store.erase(namespace=f"{conversations}/messages/{segment(scope)}")
-    return count + (0 if namespace is None else store.erase(namespace=Subtree(namespace)))
+    opened = open_store(store)
+    count = opened.erase(namespace=f"{conversations}/heads", where=heads)
+    count += opened.erase(namespace=f"{conversations}/messages/{segment(scope)}")
+    return count + (0 if namespace is None else opened.erase(namespace=Subtree(namespace)))
 
 
 def _key(conversation_id: str) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, cast
 
-from bethink import MemoryStore
 from bethink.adapting import (
     Packed,
     Scope,
@@ -19,6 +18,7 @@ from bethink.adapting import (
 )
 
 from ..shared.extras import needs
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K, Recalling
 from ..shared.subclassing import on_base
 from ..shared.turns import thread_name, turn
@@ -58,13 +58,13 @@ class MemoryRecall(_Base):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make an instance of the framework's own base class."""
-        with needs("pydantic-ai-slim", "pydantic-ai"):
+        with needs("pydantic-ai"):
             from pydantic_ai.capabilities import AbstractCapability
         return object.__new__(on_base(cls, AbstractCapability))
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: StoreOrPath,
         *,
         namespace: Scope | Callable[[RunContext[Any]], Scope],
         remember: str | Callable[[RunContext[Any]], str] | None = None,
@@ -73,13 +73,13 @@ class MemoryRecall(_Base):
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
     ) -> None:
-        self.store = store
+        self.store = open_store(store)
         self.namespace = namespace
         self.remember = remember
         if isinstance(remember, str):
             check_namespace(remember)
         usual: Scope = "default" if callable(namespace) else namespace
-        self._recalling = Recalling(store, usual, k, min_score, budget_tokens, count_tokens)
+        self._recalling = Recalling(self.store, usual, k, min_score, budget_tokens, count_tokens)
         self._known: dict[str, Packed] = {}
 
     async def for_run(self, ctx: RunContext[Any]) -> Self:

@@ -7,10 +7,11 @@ Pydantic AI evaluates the annotations of a tool's arguments, so the module has n
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bethink import BethinkError, MemoryStore
+from bethink import BethinkError
 from bethink.adapting import check_namespace, finish_in_thread
 
 from ..shared.extras import needs
+from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_K, Recalling
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def memory_tools(
-    store: MemoryStore,
+    store: StoreOrPath,
     *,
     namespace: "str | Callable[[RunContext[Any]], str]",
     k: int = DEFAULT_K,
@@ -30,9 +31,9 @@ def memory_tools(
     namespace. *id* is the toolset's id. Errors of the store are reported to the model. A bad
     *namespace* or *k* raises ``ValidationError``.
     """
-    with needs("pydantic-ai-slim", "pydantic-ai"):
+    with needs("pydantic-ai"):
         from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
-    recalling = Recalling(store, k=k)
+    recalling = Recalling(open_store(store), k=k)
     place = namespace if callable(namespace) else check_namespace(namespace)
 
     def recall(ctx: RunContext[Any], query: str) -> str:
@@ -45,7 +46,9 @@ def memory_tools(
     async def remember(ctx: RunContext[Any], content: str) -> str:
         """Keep one fact, in a sentence that makes sense by itself, in the long-term memory."""
         try:
-            await finish_in_thread(store.store, content, namespace=_namespace_for(place, ctx))
+            await finish_in_thread(
+                recalling.store.store, content, namespace=_namespace_for(place, ctx)
+            )
         except BethinkError as error:
             raise ModelRetry(f"The memory failed, go on without it: {error}") from error
         return "Remembered."

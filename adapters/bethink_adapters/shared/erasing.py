@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from bethink import MemoryStore, Subtree
-from bethink.adapting import check_store
+from bethink import Subtree
+
+from .opening import StoreOrPath, open_store
 
 
-def erase_user(store: MemoryStore, *, namespace: str) -> int:
+def erase_user(store: StoreOrPath, *, namespace: str) -> int:
     """Erase all memories of a user in *namespace* and below; return the number of records.
 
     No byte of the memories stays in the file; the erased turns of a conversation are not taken in
     again. Raises ``ValidationError`` for a namespace that is no name.
     """
-    return check_store(store).erase(namespace=Subtree(namespace))
+    return open_store(store).erase(namespace=Subtree(namespace))

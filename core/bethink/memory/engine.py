@@ -339,9 +339,14 @@ class Engine:
             with self.writing(closing=True):
                 pass
 
+    @property
+    def closed(self) -> bool:
+        """Whether the store was closed."""
+        return self._present._closed
+
     def check_open(self) -> None:
         """Raise ``StoreClosedError`` once the store is closed."""
-        if self._present._closed:
+        if self.closed:
             raise StoreClosedError
 
     def before_fork(self) -> None:

@@ -504,6 +504,11 @@ class Memories(View):
         known = self._moments.now() if as_of is None else self._moments.find(as_of)
         return history.audit(self._engine.backend, place, name, known.seq)
 
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._engine.closed
+
     def close(self) -> None:
         """Write pending accesses, save the index, release the file; closing twice is fine."""
         self._engine.close()

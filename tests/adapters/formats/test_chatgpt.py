@@ -82,7 +82,11 @@ def test_a_circle_of_parents_ends(tmp_path: Path, store: MemoryStore) -> None:
             "x", "u1", "psst", "assistant", metadata={"is_visually_hidden_from_conversation": True}
         ),
         node("x", "u1", {"content_type": "thoughts", "thoughts": []}, "assistant"),
-        node("x", "u1", {"content_type": "code", "text": "print()"}, "assistant"),
+        node("x", "u1", {"content_type": "code", "text": "1"}, "assistant", recipient="python"),
+        node("x", "u1", {"content_type": "execution_output", "text": "1"}, "tool"),
+        node("x", "u1", {"content_type": "tether_quote", "text": "a page"}, "tool"),
+        node("x", "u1", {"content_type": "reasoning_recap", "content": "8 s"}, "assistant"),
+        node("x", "u1", {"content_type": "model_editable_context"}, "assistant"),
         node("x", "u1", "", "assistant"),
         {"id": "x", "message": {"author": None, "content": None}, "parent": "u1"},
     ],
@@ -206,3 +210,95 @@ def test_why_a_conversation_cannot_be_read_is_told(tmp_path: Path, store: Memory
     report = import_from(store, read_chatgpt(written(tmp_path, {})))
     reason = "not a conversation of ChatGPT: it has no mapping"
     assert [each.reason for each in report.skipped] == [reason]
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ({"content_type": "code", "language": "python", "text": "print(1)"}, "print(1)"),
+        ({"content_type": "not yet known", "parts": ["Hello"]}, "Hello"),
+        (
+            {
+                "content_type": "multimodal_text",
+                "parts": [
+                    {"content_type": "audio_transcription", "text": "Hi", "direction": "out"},
+                    {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://1"},
+                ],
+            },
+            "Hi",
+        ),
+    ],
+)
+def test_whatever_the_assistant_says_to_all_is_kept(
+    tmp_path: Path, store: MemoryStore, said: dict[str, Any], text: str
+) -> None:
+    told = talk(ROOT, QUESTION, node("a1", "u1", said, "assistant"))
+    assert import_from(store, read_chatgpt(written(tmp_path, told))).skipped == ()
+    assert contents(store) == ["Which pizza?", text]
+
+
+def test_a_preamble_and_a_report_of_deep_research_are_words_of_the_assistant(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    preamble = node("a1", "u1", "Let me look.", "assistant", channel="commentary")
+    about = {"is_async_task_result_message": True}
+    report = node("t1", "a1", "Pizza was born in Naples.", "tool", metadata=about)
+    import_from(store, read_chatgpt(written(tmp_path, talk(ROOT, QUESTION, preamble, report))))
+    assert contents(store) == ["Which pizza?", "Let me look.", "Pizza was born in Naples."]
+    assert store.all()[-1].author == "assistant"
+
+
+def canvas(id: str, parent: str, verb: str, call: object) -> dict[str, Any]:
+    said = {"content_type": "code", "text": json.dumps(call)}
+    return node(id, parent, said, "assistant", recipient=f"canmore.{verb}")
+
+
+def test_a_canvas_is_its_last_whole_text_and_the_comments(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    first = canvas("c1", "u1", "create_textdoc", {"name": "menu", "content": "Tonno 8"})
+    whole = [{"pattern": ".*", "multiple": False, "replacement": "Tonno 9"}]
+    second = canvas("c2", "c1", "update_textdoc", {"updates": whole})
+    part = [{"pattern": "x.*", "replacement": "Funghi 7"}, {"pattern": "y"}]
+    third = canvas("c3", "c2", "update_textdoc", {"updates": part})
+    notes = canvas("c4", "c3", "comment_textdoc", {"comments": [{"comment": "Dear!"}, 5]})
+    nothing = canvas("c5", "c4", "update_textdoc", {"updates": []})
+    broken = canvas("c6", "c5", "create_textdoc", 5)
+    talked = [talk(ROOT, QUESTION, *turns) for turns in ([first], [first, second, third])]
+    import_from(store, read_chatgpt(written(tmp_path, talked[0])))
+    import_from(store, read_chatgpt(written(tmp_path, talked[1])))
+    told = talk(ROOT, QUESTION, first, second, third, notes, nothing, broken)
+    report = import_from(store, read_chatgpt(written(tmp_path, told)))
+    assert contents(store) == ["Which pizza?", "Tonno 9", "Funghi 7", "Dear!"]
+    assert [record.metadata.get("canvas") for record in store.all()] == [None, *["menu"] * 3]
+    assert [str(each) for each in report.skipped] == [
+        "item 1, message c6: its canvas cannot be read"
+    ]
+    assert import_from(store, read_chatgpt(tmp_path / "conversations.json")).imported == 0
+
+
+def test_custom_instructions_and_notes_are_one_memory_for_all_conversations(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    hidden = {"is_visually_hidden_from_conversation": True}
+    given = {"content_type": "user_editable_context", "user_profile": "I am Ann."}
+    raw = {"about_user_message": "I like tea.", "about_model_message": "Be brief."}
+    notes = {"content_type": "model_editable_context", "model_set_context": "1. Has a cat."}
+    nodes = [
+        node("x1", "r", given, metadata=hidden),
+        node("x2", "x1", given, "system", metadata={**hidden, "user_context_message_data": raw}),
+        node("x3", "x2", notes, "assistant"),
+    ]
+    said = {**QUESTION, "parent": "x3"}
+    path = written(
+        tmp_path, *(talk(ROOT, *nodes, said, conversation_id=name) for name in ("c1", "c2"))
+    )
+    assert import_from(store, read_chatgpt(path, user="Ann")).skipped == ()
+    told = [(record.content, record.author) for record in store.all(where={"thread": None})]
+    assert told == [
+        ("I am Ann.", "Ann"),
+        ("I like tea.\n\nBe brief.", "Ann"),
+        ("1. Has a cat.", "assistant"),
+    ]
+    assert store.count(where={"thread": "c2"}) == 1
+    assert import_from(store, read_chatgpt(path, user="Ann")).imported == 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +165,108 @@ def test_why_a_conversation_cannot_be_read_is_told(tmp_path: Path, store: Memory
         "not a conversation of Claude: it has no chat_messages",
         "a conversation without a uuid",
     ]
+
+
+def artifact(**told: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "name": "artifacts", "input": {"id": "menu", **told}}
+
+
+def test_an_artifact_is_its_last_text(tmp_path: Path, store: MemoryStore) -> None:
+    said = {"type": "text", "text": "Here."}
+    turns = [
+        [said, artifact(command="create", title="Menu", content="Tonno 8, Funghi 7")],
+        [artifact(command="update", old_str="Tonno 8", new_str="Tonno 9")],
+        [artifact(command="update", old_str="gone", new_str="lost"), artifact(command="update")],
+        [artifact(command="rewrite", id="other", content="Wine")],
+    ]
+    told = [
+        message(f"a{number}", "", "assistant", content=blocks)
+        for number, blocks in enumerate(turns)
+    ]
+    import_from(store, read_claude(written(tmp_path, talk(*told[:1]))))
+    assert contents(store) == ["Here.", "Tonno 8, Funghi 7"]
+    assert store.all()[1].metadata == {"title": "Pizza", "artifact": "Menu"}
+    import_from(store, read_claude(written(tmp_path, talk(*told[:2]))))
+    assert contents(store) == ["Here.", "Tonno 9, Funghi 7"]
+    path = written(tmp_path, talk(*told))
+    assert import_from(store, read_claude(path)).skipped == ()
+    assert contents(store) == ["Here.", "lost", "Wine"]
+    assert import_from(store, read_claude(path)).imported == 0
+
+
+def test_tags_of_older_artifacts_and_thoughts_are_left_out(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    text = "A<antThinking>hm</antThinking>B <antArtifact title='x'>C</antArtifact> <antThinking>D"
+    import_from(store, read_claude(written(tmp_path, talk(message("a1", text, "assistant")))))
+    assert contents(store) == ["AB C D"]
+
+
+def project(text: str) -> dict[str, Any]:
+    at = {"created_at": "2024-01-15T12:00:00Z"}
+    docs = [{"uuid": "d1", "filename": "menu.md", "content": text, **at}, 5, {"content": " "}]
+    return {"uuid": "p1", "name": "Pizza", "prompt_template": "Be brief.", "docs": docs, **at}
+
+
+MEMORIES = {
+    "account_uuid": "u1",
+    "conversations_memory": "Ann likes tea.",
+    "project_memories": {"p1": "Opens in May."},
+    "memory_files": [{"path": "/cats.md", "content": "Has a cat."}, 5],
+}
+
+
+def as_folder(folder: Path, text: str) -> Path:
+    (folder / "projects").mkdir(exist_ok=True)
+    (folder / "projects" / "p1.json").write_text(json.dumps(project(text)))
+    (folder / "memories.json").write_text(json.dumps([MEMORIES]))
+    (folder / "users.json").write_text("[5]")
+    written(folder, talk(message("u1", "Which pizza?")))
+    return folder
+
+
+def as_archive(folder: Path, text: str) -> Path:
+    path = folder / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data/projects.json", json.dumps([project(text)]))
+        archive.writestr("data/memories/u1.json", json.dumps(MEMORIES))
+        archive.writestr("data/users.json", "[5]")
+        archive.writestr(
+            "data/conversations.json", json.dumps([talk(message("u1", "Which pizza?"))])
+        )
+    return path
+
+
+@pytest.mark.parametrize("form", [as_folder, as_archive])
+def test_projects_and_memories_are_read_and_what_changed_supersedes(
+    tmp_path: Path, store: MemoryStore, form: Callable[[Path, str], Path]
+) -> None:
+    kept = ["Which pizza?", "Ann likes tea.", "Opens in May.", "Has a cat.", "Be brief."]
+    report = import_from(store, read_claude(form(tmp_path, "Tonno 8"), user="Ann"))
+    assert report.skipped == ()
+    assert sorted(contents(store)) == sorted([*kept, "Tonno 8"])
+    (menu,) = store.all(where={"metadata.file": "menu.md"})
+    assert (menu.author, menu.occurred_at) == ("Ann", 1705320000.0)
+    assert menu.metadata == {"project": "Pizza", "file": "menu.md"}
+    report = import_from(store, read_claude(form(tmp_path, "Tonno 9"), user="Ann"))
+    assert (report.imported, report.known, report.skipped) == (1, 5, ())
+    assert sorted(contents(store)) == sorted([*kept, "Tonno 9"])
+
+
+def test_a_file_of_projects_or_memories_is_read_alone(tmp_path: Path, store: MemoryStore) -> None:
+    starter = {**project("Welcome"), "uuid": "p0", "is_starter_project": True}
+    path = tmp_path / "some.json"
+    path.write_text(json.dumps([project("Tonno"), starter, {"docs": []}, MEMORIES]))
+    report = import_from(store, read_claude(path))
+    assert report.imported == 5
+    assert [str(each) for each in report.skipped] == ["item 3: a project without a uuid"]
+
+
+def test_a_broken_member_of_an_archive_is_named_and_passed_over(
+    tmp_path: Path, store: MemoryStore
+) -> None:
+    path = as_archive(tmp_path, "Tonno")
+    path.write_bytes(path.read_bytes().replace(b"Ann likes tea.", b"Bob likes tea."))
+    report = import_from(store, read_claude(path))
+    assert sorted(contents(store)) == ["Be brief.", "Tonno", "Which pizza?"]
+    assert [each.place for each in report.skipped] == ["data/memories/u1.json"]

