@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("langchain_core")
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from bethink import MemoryStore, ValidationError
 from bethink_adapters.langchain import ChatMessageHistory, ConversationMemory
@@ -80,3 +80,46 @@ def test_memory_has_asynchronous_twins(store: MemoryStore) -> None:
         return [before["history"], (await memory.aload_memory_variables())["history"]]
 
     assert asyncio.run(main()) == ["Human: hi\nAI: hello", ""]
+
+
+def talked(store: MemoryStore, **options: Any) -> ConversationMemory:
+    """Return a memory of a code, a call of a tool, and two more exchanges."""
+    memory = ConversationMemory(store, "s1", k=1, **options)
+    memory.save_context({"input": "My locker code is 4711."}, {"output": "Noted."})
+    called = AIMessage("What is the locker code?", tool_calls=[CALL])
+    memory.chat_memory.add_messages([called, SystemMessage("What is my locker code?")])
+    memory.save_context({"input": "How is the weather?"}, {"output": "Sunny."})
+    memory.save_context({"input": "Sing!"}, {"output": "La la."})
+    return memory
+
+
+def test_memory_recalls_by_meaning_what_the_window_does_not_hold(store: MemoryStore) -> None:
+    memory = talked(store, recalled=1)
+    question = {"input": "What is my locker code?", "history": "…"}
+    expected = "Human: My locker code is 4711.\nAI: Noted.\nHuman: Sing!\nAI: La la."
+    assert memory.load_memory_variables(question) == {"history": expected}
+    assert memory.load_memory_variables() == {"history": "Human: Sing!\nAI: La la."}
+    singing = memory.load_memory_variables({"input": "Sing!"})["history"]
+    assert singing.count("Sing!") == 1
+
+
+def test_memory_recalls_messages_in_their_order(store: MemoryStore) -> None:
+    memory = talked(store, recalled=4, return_messages=True)
+    found = memory.load_memory_variables({"input": "the weather, or my locker code?"})["history"]
+    said = ["My locker code is 4711.", "Noted.", "How is the weather?", "Sunny."]
+    assert [message.content for message in found] == [*said, "Sing!", "La la."]
+    assert found[0] == HumanMessage("My locker code is 4711.")
+    memory.chat_memory.add_messages([HumanMessage("I am Ann.", id="h1"), AIMessage("Hi!", id="a1")])
+    memory.save_context({"input": "Sing!"}, {"output": "La la."})
+    found = memory.load_memory_variables({"input": "Who is Ann?"})["history"]
+    assert [message.id for message in found][-4:] == ["h1", "a1", None, None]
+
+
+def test_memory_recalls_from_its_session_alone_and_not_unless_told(store: MemoryStore) -> None:
+    memory = talked(store)
+    question = {"input": "What is my locker code?"}
+    assert "4711" not in memory.load_memory_variables(question)["history"]
+    other = ConversationMemory(store, "s2", k=1, recalled=3)
+    assert other.load_memory_variables(question) == {"history": ""}
+    with pytest.raises(ValidationError, match="recalled needs k"):
+        ConversationMemory(store, "s1", recalled=1)

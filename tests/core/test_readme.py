@@ -135,7 +135,7 @@ def test_table_names_the_versions_that_are_tested() -> None:
     }
     assert table == tested
     assert table.keys() == {
-        *("langchain-core", "langchain", "langgraph", "crewai"),
+        *("langchain-core", "langchain", "langchain-classic", "langgraph", "crewai"),
         *("autogen-agentchat", "pyautogen", "ag2"),
         *("openai-agents", "anthropic", "google-adk", "agent-framework-core", "strands-agents"),
         *("llama-index-core", "haystack-ai", "pydantic-ai-slim", "agno"),

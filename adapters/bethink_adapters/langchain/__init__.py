@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from .cache import BethinkCache
+    from .chains import chain_memory
     from .conversation import ConversationMemory
     from .embeddings import BethinkEmbeddings
     from .erasing import erase_user
@@ -30,6 +31,7 @@ __all__ = [
     "ConversationMemory",
     "MemoryMiddleware",
     "MemoryStoreRetriever",
+    "chain_memory",
     "erase_user",
     "memory_tools",
     "message_history_factory",
@@ -44,6 +46,7 @@ _HOMES: Final = {
     "ConversationMemory": "conversation",
     "MemoryMiddleware": "middleware",
     "MemoryStoreRetriever": "retriever",
+    "chain_memory": "chains",
     "erase_user": "erasing",
     "memory_tools": "tools",
     "message_history_factory": "history",
