@@ -16,6 +16,8 @@ from .features.files import Files
 from .features.transfer import Merged
 from .features.working import KeyedMemory, VectorMemory
 from .memory.history import When
+from .memory.memories import check_store
+from .model.fields import fail
 from .model.namespaces import EVERYWHERE
 from .model.records import MemoryRecord
 from .store import MemoryStore, Past
@@ -116,6 +118,8 @@ class AsyncMemoryStore(_AsyncView):
     """
 
     def __init__(self, location: str | os.PathLike[str] = ":memory:", **options: Any) -> None:
+        if isinstance(location, MemoryStore):
+            fail("location must be a path, not a MemoryStore; AsyncMemoryStore.wrap takes a store")
         self.sync = MemoryStore(location, **options)
 
     update_wrapper(__init__, MemoryStore.__init__)
@@ -124,7 +128,7 @@ class AsyncMemoryStore(_AsyncView):
     def wrap(cls, store: MemoryStore) -> Self:
         """Return an awaitable face of an open *store*."""
         wrapped = cls.__new__(cls)
-        wrapped.sync = store
+        wrapped.sync = check_store(store)
         return wrapped
 
     def for_source(self, source: str, **options: Any) -> AsyncMemoryStore:

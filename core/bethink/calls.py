@@ -88,7 +88,13 @@ _OTHER_NAMES: Final = {
     "location": "db db_path file filename path persist_directory uri url",
     "embedder": "embed embed_fn embedding embedding_fn embedding_function embedding_model "
     "embeddings model",
+    "api_key": "key openai_api_key token",
+    "base_url": "api_base endpoint host url",
+    "dimension": "dim dimensions dims size",
+    "fn": "callable embed func function",
     "integrity_key": "encryption_key key passphrase password secret",
+    # fields of results
+    "score": "distance relevance similarity",
     # classes
     "MemoryStore": "AgentMemory Client Database MemoryClient Mem0 Store VectorStore connect open",
     "AsyncMemoryStore": "AsyncClient AsyncMemory AsyncMemoryClient AsyncStore",
@@ -118,7 +124,7 @@ def unknown_name(what: str, name: str, known: Collection[str]) -> ArgumentError:
     """Return the error of an unknown *name*, with the right name, or else the *known* names."""
     from difflib import get_close_matches
 
-    right = right_names(name, known) or "".join(map(repr, get_close_matches(name, known, 1)))
+    right = right_names(name, known) or "".join(map(repr, get_close_matches(name, known, 1, 0.75)))
     remedy = f"use {right}" if right else f"known: {', '.join(known)}"
     return ArgumentError(f"unknown {what} {name!r}; {remedy}")
 
@@ -189,12 +195,13 @@ def _wrong_call(
     for name in named:
         if name not in known:
             return unknown_name("argument", name, list(known)[1:])
+    called = type(given[0]).__name__ if given and verb.__name__ == "__init__" else verb.__name__
     if len(given) > len(placed):
+        message = f"{called} takes {', '.join(placed[1:]) or 'nothing'} without a name"
         by_name = ", ".join(name for name in known if name not in placed)
-        message = f"{verb.__name__} takes no more than ({', '.join(placed[1:])}) without a name"
         return ArgumentError(f"{message}; by name: {by_name}" if by_name else message)
     try:
         signature(verb).bind(*given, **named)
     except TypeError as error:
-        return ArgumentError(f"{verb.__name__}: {error}")
+        return ArgumentError(f"{called}: {error}")
     return None

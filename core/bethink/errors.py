@@ -253,10 +253,15 @@ class NotABethinkFileError(StorageError):
         super().__init__(path, reason)
 
 
+DAMAGE_REMEDY = "repair() makes indexes and vectors again, a backup has the rest"
+
+
 class CorruptStoreError(StorageError):
     """Report a damaged file."""
 
-    def __init__(self, path: str | None, reason: str = "the file is damaged") -> None:
+    def __init__(
+        self, path: str | None, reason: str = f"the file is damaged; {DAMAGE_REMEDY}"
+    ) -> None:
         super().__init__(path, reason)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ..calls import suggesting
 from ..errors import DimensionError, MissingExtraError, ValidationError
 from ..model.arrays import Matrix
 from ..model.fields import function, integer, label, number
@@ -63,7 +64,11 @@ def check_embedder(embedder: Embedder) -> Embedder:
     """Return *embedder* if valid; no model is loaded."""
     embeds = callable(getattr(embedder, "embed", None)) and not isinstance(embedder, type)
     if not embeds:
-        given = embedder.__name__ if isinstance(embedder, type) else type(embedder).__name__
+        given = type(embedder).__name__
+        if isinstance(embedder, type):
+            given = f"the class {embedder.__name__}"
+        elif callable(embedder):
+            given += "; CallableEmbedder(function, name='my-model') makes one of a function"
         raise ValidationError(f"embedder must be an Embedder such as HashEmbedder(), not {given}")
     label("the embedder's name", getattr(embedder, "name", None))
     floor = number("the embedder's floor", getattr(embedder, "floor", 0.0), -1, 1)
@@ -164,6 +169,7 @@ class LazyEmbedder(Embedder):
         """Return one vector for each of one or more texts, none blank."""
 
 
+@suggesting
 class CallableEmbedder(LazyEmbedder):
     """Use your own function: texts in, one vector for each out.
 

@@ -11,6 +11,7 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
+from ..calls import suggesting
 from ..model.arrays import Matrix
 from ..model.fields import integer
 from ..text import STOP_WORDS, stem, stems
@@ -26,6 +27,7 @@ def _stop_stems() -> frozenset[str]:
     return frozenset(map(stem, STOP_WORDS))
 
 
+@suggesting
 class HashEmbedder(Embedder):
     """Hash stems and pieces of words to signed dimensions: no model, no download, always the same.
 

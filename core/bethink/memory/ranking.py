@@ -98,7 +98,8 @@ class HasUpperBound(Protocol):
 def checked(ranking: Ranking) -> Ranking:
     """Return *ranking* if it can rank."""
     if isinstance(ranking, type) or not callable(getattr(ranking, "rank", None)):
-        given = ranking.__name__ if isinstance(ranking, type) else type(ranking).__name__
+        kind = type(ranking).__name__
+        given = f"the class {ranking.__name__}" if isinstance(ranking, type) else kind
         raise ValidationError(f"ranking must be a Ranking such as WeightedSum(), not {given}")
     return ranking
 

@@ -113,6 +113,9 @@ def label(name: str, value: object) -> str:
 
 def identifier(name: str, value: object) -> str:
     """Return *value*, a label without NUL: SQLite's JSON ends a text at NUL."""
+    if not isinstance(value, str) and hasattr(value, "id"):
+        kind = type(value).__name__
+        raise ValidationError(f"{name} must be a str, not {kind}; use the id of the {kind}")
     found = label(name, value)
     if "\0" in found:
         raise ValidationError(f"{name} must not hold a NUL character")
@@ -130,9 +133,11 @@ def one_of(name: str, value: Choice, choices: tuple[Choice, ...]) -> Choice:
 
 def ids(value: str | Iterable[str]) -> list[str]:
     """Return an id, or several ids, as a list."""
-    if not isinstance(value, str) and not isinstance(value, Iterable):
+    if isinstance(value, str) or hasattr(value, "id"):
+        return [identifier("id", value)]
+    if not isinstance(value, Iterable):
         raise ValidationError(f"ids must be a str or a list of str, not {type(value).__name__}")
-    return [identifier("id", id) for id in ([value] if isinstance(value, str) else value)]
+    return [identifier("id", id) for id in value]
 
 
 def path(name: str, value: object) -> str:

@@ -19,6 +19,7 @@ from datetime import datetime
 from operator import ge, gt, le, lt
 from typing import Any, Final, TypeAlias
 
+from ..calls import unknown_name
 from ..errors import ValidationError
 from .fields import plain, storable, timestamp
 from .records import RECORD_FIELDS, MemoryRecord
@@ -170,6 +171,9 @@ def _clause(name: str, condition: object) -> Filter:
         is_operator = [operator.startswith("$") for operator in operands]
         if all(is_operator):
             return All(tuple(_compare(path, *each) for each in operands.items()))
+        if path[0] not in ROOTS:
+            wrong = [operator for operator in operands if not operator.startswith("$")]
+            raise unknown_name("operator", wrong[0], [*RELATIONS, "$not"])
         if any(is_operator):
             raise ValidationError(f"the filter on {name!r} has operators beside names")
     return _compare(path, "$eq", condition)
@@ -203,7 +207,7 @@ def _compare(path: tuple[str, ...], operator: str, operand: object) -> Filter:
     if operator == "$not":
         return Not(_clause(".".join(path), operand))
     if operator not in RELATIONS:
-        raise ValidationError(f"unknown operator {operator!r}; known: {', '.join(RELATIONS)}, $not")
+        raise unknown_name("operator", operator, [*RELATIONS, "$not"])
     name = ".".join(path)
     if operator in ("$in", "$nin", "$contains_any"):
         if isinstance(operand, _TEXTS) or not isinstance(operand, Sequence | set | frozenset):

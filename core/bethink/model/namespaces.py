@@ -16,7 +16,8 @@ from ..errors import ValidationError
 
 MAX_NAMESPACE: Final = 1024  # characters
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_QUOTED = re.compile("[%/\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_QUOTED = re.compile(r"[%/\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\*+\Z")
+_PATTERN = re.compile(r"(?:^|/)\*+\Z")
 _EMPTY: Final = "%"
 
 
@@ -27,6 +28,8 @@ class Subtree:
     path: str
 
     def __post_init__(self) -> None:
+        if self.path == "":
+            raise ValidationError("a Subtree needs a namespace; EVERYWHERE covers all namespaces")
         check_namespace(self.path)
 
 
@@ -50,10 +53,16 @@ Scope: TypeAlias = str | Subtree | Everywhere | Collection[str | Subtree]
 def check_namespace(name: object) -> str:
     """Return *name*; raise ``ValidationError`` for a name that is no namespace."""
     if not isinstance(name, str):
-        raise ValidationError(f"namespace must be a str, not {type(name).__name__}")
+        kind = type(name).__name__
+        raise ValidationError(f"namespace must be a str such as 'users/ann', not {kind}")
     if not all(name.split("/")):
         raise ValidationError(
             f"namespace {name!r} has an empty segment; segment({name!r}) quotes any text"
+        )
+    if _PATTERN.search(name):
+        raise ValidationError(
+            f"namespace {name!r} is a pattern; Subtree('users') covers 'users' and all below, "
+            "EVERYWHERE all namespaces"
         )
     if _UNSAFE.search(name):
         raise ValidationError(
@@ -95,8 +104,9 @@ def covers(scope: Scope, namespace: str) -> bool:
 def segment(text: str) -> str:
     """Quote any *text* into one valid segment; different texts give different segments.
 
-    Percent-encodes "/", "%", control characters and lone surrogates; the empty text becomes "%". A
-    whole namespace has at most ``MAX_NAMESPACE`` characters: a long text may not fit.
+    Percent-encodes "/", "%", control characters, lone surrogates, and a text of asterisks alone;
+    the empty text becomes "%". A whole namespace has at most ``MAX_NAMESPACE`` characters: a long
+    text may not fit.
     """
     if not isinstance(text, str):
         raise ValidationError(f"segment needs a str, not {type(text).__name__}")

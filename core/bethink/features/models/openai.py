@@ -7,6 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
+from ...calls import suggesting
 from ...embedders import LazyEmbedder, check_rows
 from ...errors import EmbedderError, ValidationError
 from ...model.fields import integer
@@ -23,6 +24,7 @@ _OPENAI_DIMENSIONS = {
 }
 
 
+@suggesting
 class OpenAIEmbedder(LazyEmbedder):
     """Ask OpenAI, or any server with the route ``/v1/embeddings`` of OpenAI.
 
@@ -71,7 +73,11 @@ class OpenAIEmbedder(LazyEmbedder):
     def _request(self, texts: list[str]) -> Request:
         from urllib.request import Request
 
-        base = self._base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+        key = self._key()
+        base = self._base_url or os.environ.get("OPENAI_BASE_URL")
+        if not base and not key:
+            raise self._failure("no API key; set OPENAI_API_KEY, or pass api_key")
+        base = base or "https://api.openai.com/v1"
         if not base.startswith(("http://", "https://")):
             raise ValidationError("base_url must start with http:// or https://")
         body: dict[str, Any] = {"input": texts, "encoding_format": "float"}
@@ -80,7 +86,7 @@ class OpenAIEmbedder(LazyEmbedder):
             body["dimensions"] = self._shortened
         request = Request(f"{base.rstrip('/')}/embeddings", json.dumps(body).encode())
         request.add_header("Content-Type", "application/json")
-        if key := self._key():
+        if key:
             request.add_unredirected_header("Authorization", f"Bearer {key}")
         return request
 

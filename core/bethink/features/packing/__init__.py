@@ -92,8 +92,8 @@ class Budget:
     """
 
     def __init__(self, tokens: int, count_tokens: TokenCounter | None = None) -> None:
-        if count_tokens is not None and not callable(count_tokens):
-            fields.fail(f"count_tokens must be callable, not {type(count_tokens).__name__}")
+        if count_tokens is not None:
+            fields.function("count_tokens", count_tokens)
         self.tokens = min(fields.integer("budget_tokens", tokens, 0), _MAX_TOKENS - 1)
         self.step = max(_SMALLEST_STEP, 2.0 ** (self.tokens.bit_length() - _STEP_BITS))
         self._counter: TokenCounter = count_tokens or rough_tokens

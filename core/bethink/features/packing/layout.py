@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from ...memory.ranking import DAY
-from ...model.fields import label, to_json
+from ...model.fields import fail, label, to_json
 from ...model.patterns import lazy_pattern
 from ...model.records import MemoryRecord, RecallResult
 from ...text import utc
@@ -56,6 +56,9 @@ def context_block(
     category, in order of occurrence. *nonce* returns the fence's number, and must be hard to guess.
     """
     records = [each.memory if isinstance(each, RecallResult) else each for each in memories]
+    for each in records:
+        if not isinstance(each, MemoryRecord):
+            fail(f"memories must be records or results of recall, not {type(each).__name__}")
     return Layout(records, nonce).block(range(len(records)))
 
 

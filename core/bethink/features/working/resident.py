@@ -82,8 +82,9 @@ class _Resident(Memory):
 
 @suggesting
 class ShortTermMemory(_Resident):
-    """The *max_items* values remembered last, any Python objects; older values are dropped.
+    """The *max_items* values remembered last, until the process ends; ``KeyedMemory`` is durable.
 
+    Values are any Python objects; older values are dropped.
     An object that cannot be copied, such as a lock, is kept without a copy, with the container.
     """
 
@@ -99,8 +100,9 @@ class ShortTermMemory(_Resident):
 
 @suggesting
 class LongTermMemory(_Resident):
-    """Values found by the caller's vectors, all of *dimension* numbers.
+    """Values found by the caller's vectors, until the process ends; ``VectorMemory`` is durable.
 
+    All vectors have *dimension* numbers.
     Without *dimension* the first vector sets the dimension. Nothing is dropped automatically.
     """
 

@@ -10,7 +10,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from ...errors import CorruptStoreError, NotABethinkFileError, StorageError, StoreBusyError
+from ...errors import (
+    DAMAGE_REMEDY,
+    CorruptStoreError,
+    NotABethinkFileError,
+    StorageError,
+    StoreBusyError,
+)
 from ..folders import make_folder, replace_file, sync
 from .schema import APPLICATION_ID, LATEST, version_of
 from .write_queue import run_unlocked
@@ -163,7 +169,7 @@ def _translate(path: str, error: BaseException) -> StorageError | None:
     if isinstance(error, CorruptStoreError) and error.path is None:
         return type(error)(path, error.reason)
     if isinstance(error, OverflowError) and "SQLite" in reason:
-        return CorruptStoreError(path, "damaged number in the store")
+        return CorruptStoreError(path, f"damaged number in the store; {DAMAGE_REMEDY}")
     if isinstance(error, sqlite3.OperationalError) and "decode to UTF-8" not in reason:
         busy = "locked" in reason or "busy" in reason
         return StoreBusyError(path) if busy else StorageError(path, reason)
@@ -171,7 +177,9 @@ def _translate(path: str, error: BaseException) -> StorageError | None:
         if "not a database" in reason:
             return NotABethinkFileError(path)
         damaged = "malformed" in reason or "decode" in reason
-        return CorruptStoreError(path, reason) if damaged else StorageError(path, reason)
+        if damaged:
+            return CorruptStoreError(path, f"{reason}; {DAMAGE_REMEDY}")
+        return StorageError(path, reason)
     if isinstance(error, UnicodeDecodeError):
         return CorruptStoreError(path)  # sqlite3 cannot decode SQLite's message of the damage
     return None
