@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..surface.location import find_file, find_namespace
+from . import tasks
 from .arguments import arguments
 from .command import Command, Context, Failure, Reply, argument
 
@@ -209,6 +210,7 @@ COMMANDS: Final = (
         (argument("host", metavar="HOST", choices=_HOST_NAMES, help="such as claude-code"),),
         "none",
     ),
+    tasks.COMMAND,
     Command(
         "completion",
         "print the completion of a shell",

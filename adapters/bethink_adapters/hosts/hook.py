@@ -16,7 +16,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ..surface.location import user_folder
+from ..surface.location import project_namespace, user_folder
 from .sessions import Session
 from .table import HOSTS, Host
 
@@ -186,14 +186,6 @@ def _scope(namespace: str | None, folder: str) -> Scope:
     if namespace is not None:
         return Subtree(namespace)
     return ["default", Subtree(project_namespace(Path(folder)))]
-
-
-def project_namespace(folder: Path) -> str:
-    """Return the namespace of the project that holds *folder*: of the nearest git root."""
-    from bethink import segment
-
-    root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
-    return f"projects/{segment(root.name)}"
 
 
 def _fitting(parts: list[str]) -> str:

@@ -49,3 +49,11 @@ def find_namespace(
     """Return *given*, or ``BETHINK_NAMESPACE``, or None."""
     env = os.environ if environment is None else environment
     return given or env.get(NAMESPACE_VARIABLE) or None
+
+
+def project_namespace(folder: Path) -> str:
+    """Return the namespace of the project that holds *folder*: of the nearest git root."""
+    from bethink import segment
+
+    root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
+    return f"projects/{segment(root.name)}"

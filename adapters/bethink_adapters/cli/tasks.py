@@ -1,0 +1,144 @@
+"""The command ``bethink tasks``: list, show, context, link, sync."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ..surface.location import find_namespace, project_namespace
+from . import output
+from .arguments import SHORT_ID, find_ids
+from .command import Command, Context, Failure, Reply, argument
+
+if TYPE_CHECKING:
+    from ..tasks import Listing, Task
+
+_ACTIONS: Final = ("list", "show", "context", "link", "sync")
+_OLD_SECONDS: Final = 3_600.0
+
+
+def tasks(context: Context) -> Reply:
+    """Run one of the actions."""
+    from ..tasks import read_all
+
+    listing = read_all(Path.cwd(), context.environment)
+    action = {"list": _list, "show": _show, "context": _context, "link": _link, "sync": _sync}
+    return action[context.given.action](context, listing)
+
+
+def _list(context: Context, listing: Listing) -> Reply:
+    given = context.given
+    shown = [
+        each
+        for each in listing.tasks
+        if (given.done or not each.closed) and given.source in (None, each.source)
+    ]
+    rows = [
+        (each.source, each.id[-24:], each.status, each.title, ", ".join(each.blocked_by))
+        for each in shown
+    ]
+    data = {"tasks": [_facts(each) for each in shown], "skipped": listing.skipped}
+    return Reply(data, [*output.table(rows, flexible=3), *_notes(listing)])
+
+
+def _show(context: Context, listing: Listing) -> Reply:
+    from ..tasks import find, linked
+
+    task = _one(context, listing)
+    record = find(context.store, task, _namespace(context)) if context.path.exists() else None
+    memories = linked(context.store, record) if record is not None else []
+    facts = {name: value for name, value in _facts(task).items() if value not in (None, "", [])}
+    lines = [*output.pairs(facts), "", *output.memories(memories)]
+    return Reply({**_facts(task), "memories": [each.to_dict() for each in memories]}, lines)
+
+
+def _context(context: Context, listing: Listing) -> Reply:
+    from ..tasks import context as block
+
+    chosen = [_one(context, listing)] if context.given.task else _open(listing)
+    text = block(
+        context.store, chosen, namespace=_namespace(context), budget_tokens=context.given.budget
+    )
+    return Reply({"text": text}, text.splitlines())
+
+
+def _link(context: Context, listing: Listing) -> Reply:
+    from ..tasks import link
+
+    task, ids = _one(context, listing), find_ids(context, context.given.ids)
+    if not ids:
+        raise Failure("give the ids of memories to link", 2)
+    record, count = link(context.store, task, ids, namespace=_namespace(context))
+    return Reply({"record": record.id, "linked": count}, [f"linked {count} with {task.id}"])
+
+
+def _sync(context: Context, listing: Listing) -> Reply:
+    from ..tasks import sync
+
+    given = context.given
+    found = sync(
+        context.store,
+        listing,
+        namespace=_namespace(context),
+        dry_run=given.dry_run,
+        allow_failed=given.allow_failed,
+    )
+    rows = [(each.verdict, each.memory[-SHORT_ID:], each.task) for each in found]
+    lines = [*output.table(rows, flexible=2)] or ["nothing to record"]
+    return Reply([asdict(each) for each in found], [*lines, *_notes(listing)])
+
+
+def _one(context: Context, listing: Listing) -> Task:
+    wanted = context.given.task
+    if not wanted:
+        raise Failure("name a task", 2)
+    found = [each for each in listing.tasks if each.id == wanted or each.key == wanted]
+    found = found or [each for each in listing.tasks if each.id.endswith(wanted)]
+    if len(found) != 1:
+        raise Failure(f"{len(found) or 'no'} tasks have the id {wanted!r}")
+    return found[0]
+
+
+def _open(listing: Listing) -> list[Task]:
+    return [each for each in listing.tasks if not each.closed]
+
+
+def _namespace(context: Context) -> str:
+    """Return the namespace that is named, else the project's."""
+    named = find_namespace(context.given.namespace, context.environment)
+    return named or project_namespace(Path.cwd())
+
+
+def _facts(task: Task) -> dict[str, Any]:
+    return {**asdict(task), "blocked_by": list(task.blocked_by)}
+
+
+def _notes(listing: Listing) -> list[str]:
+    """Return lines about files that are old, and about skipped parts."""
+    now = time.time()
+    old = [
+        f"{path} is {(now - changed) / 3_600:.0f} h old"
+        for path, changed in listing.read.items()
+        if path.suffix == ".jsonl" and now - changed > _OLD_SECONDS
+    ]
+    return [output.dim(line) for line in (*old, *listing.skipped)]
+
+
+COMMAND: Final = Command(
+    "tasks",
+    "tasks of Beads and Claude Code beside memories",
+    tasks,
+    (
+        argument("action", choices=_ACTIONS, nargs="?", default="list", help="(list)"),
+        argument("task", nargs="?", metavar="TASK", help="id of the task, for show, context, link"),
+        argument("ids", nargs="*", metavar="ID", help="memories to link"),
+        argument("--source", choices=("beads", "claude-tasks", "claude-todos"), help="only these"),
+        argument("--done", action="store_true", help="list closed tasks, too"),
+        argument("--budget", type=int, default=800, metavar="TOKENS", help="for context (800)"),
+        argument("--allow-failed", action="store_true", help="let 'reverted' score as failed"),
+        argument("--dry-run", action="store_true", help="sync: show the verdicts, record none"),
+    ),
+    "write",
+)
