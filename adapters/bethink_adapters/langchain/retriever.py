@@ -56,7 +56,8 @@ def retriever_class() -> type[MemoryStoreRetriever]:
         where: Any = None
         min_score: float = 0.0
 
-        def model_post_init(self, context: Any, /) -> None:
+        def __init__(self, **fields: Any) -> None:
+            super().__init__(**fields)  # pydantic 1, of langchain-core 0.2, has no model_post_init
             self.store = open_store(self.store)
 
         def _get_relevant_documents(
