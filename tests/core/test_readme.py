@@ -14,15 +14,30 @@ from .installed import is_installed
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCS = [(ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("guide", "adapters")]
+DOCS = [
+    (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("guide", "adapters", "migrating")
+]
 BLOCKS = re.findall(r"^```python\n(.*?)^```", "".join([README, *DOCS]), re.DOTALL | re.MULTILINE)
 EXAMPLES = f"""
         import sys
         sys.path.insert(0, {str(ROOT / "examples")!r})
 """
 
+
+def old_database(program: str) -> str:
+    """Return code that makes an empty database of *program* as ``old.db``."""
+    return f"""
+        import sqlite3, sys
+        sys.path.insert(0, {str(ROOT / "tests" / "adapters" / "formats")!r})
+        from test_{program} import SCHEMA
+        sqlite3.connect("old.db").executescript(SCHEMA).connection.close()
+    """
+
+
 # What a reader has and the README does not show: an export, a model, agents with tasks.
 GIVEN = {
+    "bethink_adapters.formats import import_from, read_remembrane": old_database("remembrane"),
+    "bethink_adapters.formats import import_from, read_memory_layer": old_database("memory_layer"),
     "bethink_adapters.formats": f"""
         import shutil
         shutil.copy({str(ROOT / "examples" / "data" / "conversations.json")!r}, ".")
@@ -166,7 +181,9 @@ def heading_ids(text: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/guide.md", "docs/adapters.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/guide.md", "docs/adapters.md", "docs/migrating.md"]
+)
 def test_links_lead_somewhere(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     links = re.findall(r"\]\((?!http)([^)#]*)(?:#([^)]+))?\)", text)
