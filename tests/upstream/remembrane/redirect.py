@@ -59,9 +59,6 @@ DELIBERATE = {
     "merge_from has no arguments": ("test_merge_disable_dedupe", "test_merge_namespace_filter"),
     "a merged memory is logged as stored": ("test_merge_appears_in_journal",),
     "the counter counts the finished block, not each memory": ("test_pack_custom_estimator",),
-    "CrewStorage, not the storage of texts, has crewAI's present interface": (
-        "test_crewai_adapter_current_protocol_surface",
-    ),
     "needs numpy": ("test_broken_numpy_does_not_break_import",),
     "a message comes back as given, with blocks": ("test_langchain_structured_content_blocks",),
 }
