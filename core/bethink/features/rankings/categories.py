@@ -155,7 +155,7 @@ _SAID: Final = {
     "decision": (
         r"decided",
         r"decisions?",
-        r"(?:we|i|they|team) (?:chose|picked|selected|settled on|opted|went with|agreed)",
+        r"(?:^|(?:we|i|they|team) )(?:chose|picked|selected|settled on|opted|went with|agreed)",
         r"chosen",
         r"trade-?offs?",
         r"rationale",

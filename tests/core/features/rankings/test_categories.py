@@ -39,6 +39,7 @@ SAID = {
     "decision": (
         "We decided to use SQLite because it needs no server",
         "The team chose Postgres over MySQL for its JSON support",
+        "Chose Postgres for ACID compliance",
         "GraphQL was rejected in favour of plain REST",
     ),
     "dependency": (
