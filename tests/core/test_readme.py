@@ -5,122 +5,16 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
-from textwrap import dedent, indent
 
 import pytest
 
 from .installed import is_installed
-
-ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCS = [
-    (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("guide", "adapters", "migrating")
-]
-BLOCKS = re.findall(r"^```python\n(.*?)^```", "".join([README, *DOCS]), re.DOTALL | re.MULTILINE)
-EXAMPLES = f"""
-        import sys
-        sys.path.insert(0, {str(ROOT / "examples")!r})
-"""
-
-
-def old_database(program: str) -> str:
-    """Return code that makes an empty database of *program* as ``old.db``."""
-    return f"""
-        import sqlite3, sys
-        sys.path.insert(0, {str(ROOT / "tests" / "adapters" / "formats")!r})
-        from test_{program} import SCHEMA
-        sqlite3.connect("old.db").executescript(SCHEMA).connection.close()
-    """
-
-
-# What a reader has and the README does not show: an export, a model, agents with tasks.
-GIVEN = {
-    "bethink_adapters.formats import import_from, read_remembrane": old_database("remembrane"),
-    "bethink_adapters.formats import import_from, read_memory_layer": old_database("memory_layer"),
-    "bethink_adapters.formats": f"""
-        import shutil
-        shutil.copy({str(ROOT / "examples" / "data" / "conversations.json")!r}, ".")
-    """,
-    "langchain.agents": """
-        from langchain_core.language_models import FakeListChatModel
-        model, tools = FakeListChatModel(responses=["Margherita."]), []
-    """,
-    "langchain_core": """
-        from langchain_core.language_models import FakeListChatModel
-        model = FakeListChatModel(responses=["Hello Ann."])
-    """,
-    "langgraph.graph": """
-        def answer(state):
-            return {}
-    """,
-    "crewai": f"""
-        import sys
-        sys.path.insert(0, {str(ROOT / "tests" / "adapters")!r})
-        from crewai_offline import OfflineLLM
-        from crewai import Agent, Task
-        agents = [Agent(role="r", goal="g", backstory="b", llm=OfflineLLM())]
-        tasks = [Task(description="d", expected_output="e", agent=agents[0])]
-    """,
-    "autogen_agentchat": """
-        from autogen_ext.models.replay import ReplayChatCompletionClient
-        model_client = ReplayChatCompletionClient(["Margherita."])
-    """,
-    "ag2 ": """
-        from ag2.testing import TestConfig
-        config = TestConfig("Margherita.")
-    """,
-    "agents ": """
-        from agents.testing import ScriptedModel, assistant_message
-        model = ScriptedModel([[assistant_message("Margherita.")]])
-    """,
-    "anthropic ": EXAMPLES
-    + """
-        from anthropic_notes import scripted
-        client, model = scripted(), "scripted"
-    """,
-    "google.adk": EXAMPLES
-    + """
-        from google_adk_agent import Scripted
-        model = Scripted(reply="Margherita.")
-    """,
-    "agent_framework ": EXAMPLES
-    + """
-        from agent_framework_chat import Scripted
-        client = Scripted("Margherita.")
-    """,
-    "haystack.": EXAMPLES
-    + """
-        from haystack_agent import Scripted
-        generator = Scripted("Margherita.")
-    """,
-    "pydantic_ai ": """
-        from pydantic_ai.models.test import TestModel
-        model = TestModel(call_tools=[])
-    """,
-    "agno.": EXAMPLES
-    + """
-        from agno_agent import InMemoryDb, Scripted
-        model, db = Scripted("Margherita."), InMemoryDb()
-    """,
-    "strands ": EXAMPLES
-    + """
-        from strands_agent import Scripted
-        model = Scripted("Margherita.")
-    """,
-}
+from .pages import BLOCKS, README, ROOT, extras, runnable
 
 TOX = (ROOT / "tox.ini").read_text(encoding="utf-8")
 PINS = re.findall(r"^ +([a-z]+\d+): ([\w-]+)==(\S+)$", TOX, re.MULTILINE)
-
-
-def runnable(block: str) -> str:
-    """Return *block* as a script, with what it takes for granted in front."""
-    given = "".join(dedent(code) for name, code in GIVEN.items() if f"from {name}" in block)
-    if "await " not in block:
-        return given + block
-    body = indent(given + block, "    ")
-    return f"import asyncio\nasync def main():\n{body}\nasyncio.run(main())\n"
 
 
 @pytest.mark.slow
@@ -155,6 +49,17 @@ def test_table_names_the_versions_that_are_tested() -> None:
         *("openai-agents", "anthropic", "google-adk", "agent-framework-core", "strands-agents"),
         *("llama-index-core", "haystack-ai", "pydantic-ai-slim", "agno"),
     }
+
+
+def test_each_extra_that_the_table_names_is_installed_and_run_alone() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    known = project["project"]["optional-dependencies"].keys()
+    (named,) = re.findall(r"^\[testenv:extra-\{(.+?)\}\]", TOX, re.MULTILINE)
+    assert set(named.split(",")) == extras().keys() <= known
+    examples = {name for _, names in extras().values() for name in names}
+    others = {path.stem for path in (ROOT / "examples").glob("*.py")}
+    others -= {Path(name).stem for name in examples}
+    assert others == {"long_conversation", "move_in", "quickstart", "screen_secrets", "support_bot"}
 
 
 def test_environments_named_are_there() -> None:
