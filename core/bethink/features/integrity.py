@@ -3,6 +3,7 @@
 Texts are the truth, and the journal holds the texts a second time. Where the two differ, nobody
 can know the right text, so nothing is repaired. Data derived from texts, the index and the
 embedder's vectors, can always be made again, and so can the backend's own lookup indexes.
+A journal entry that nobody can read is lost, and stays reported.
 """
 
 from __future__ import annotations
@@ -45,12 +46,15 @@ class IntegrityVerbs(Memories):
     def repair(self) -> Repair:
         """Make indexes and the embedder's vectors again, if ``verify`` finds damage.
 
-        Texts, fields, the journal and your own named vectors stay unchanged; the report lists
-        repaired and remaining problems.
+        Texts, fields and your own named vectors stay unchanged; the report lists repaired and
+        remaining problems. An unreadable or missing journal entry is lost: the entry is emptied,
+        a new entry "repair" tells the whole record, ``as_of`` leaves the record out in between,
+        and ``verify`` goes on to report the loss. With an integrity key, the journal stays
+        unchanged.
         """
         before = left = _find_problems(self._engine)
         # Early damage may have caused the rest, so each repair is followed by a new check.
-        for repaired in (_repair_lookup_indexes, _repair_dimension, _repair_vectors):
+        for repaired in _REPAIRS:
             if repaired(self._engine, left):
                 left = _find_problems(self._engine)
         remaining = frozenset(left)
@@ -127,6 +131,27 @@ def _repair_vectors(engine: Engine, found: Sequence[Problem]) -> bool:
     return True
 
 
+def _repair_journal(engine: Engine, found: Sequence[Problem]) -> bool:
+    """Empty lost journal entries, and journal the records anew; return whether any was lost."""
+    if {problem.kind for problem in found}.isdisjoint(("journal", "record")):
+        return False
+    try:
+        with engine.writing(guarded=False) as transaction:
+            lost = transaction.writer.empty_lost_entries()
+            ids = sorted({id for id in lost.values() if id is not None})
+            for row, record in transaction.writer.find(ids).values():
+                if record.state != "erased":
+                    after = replace(record, updated_at=transaction.now)
+                    told = {name: getattr(after, name) for name in MemoryRecord.__slots__}
+                    transaction.change(row, record, after, {}, "repair", told)
+    except CorruptStoreError:  # a record is damaged, too, or was changed without the key
+        return False
+    return bool(lost)
+
+
+_REPAIRS: Final = (_repair_lookup_indexes, _repair_journal, _repair_dimension, _repair_vectors)
+
+
 def _rebuild_index(engine: Engine, namespaces: Iterable[str] = ()) -> None:
     """Index the saved namespaces and *namespaces* again."""
     with engine.writing(guarded=False) as transaction:
@@ -182,6 +207,7 @@ class _ReplayedRecord:
         self._trace = trace
         self._fields: dict[str, Any] = {}
         self._row: int | None = None
+        self._is_lost = False  # what an earlier entry told
         self._erased = max((s.seq for s in trace.entries if s.action == "erase"), default=0)
         # Accesses are stored beside the journal; only together, in order, do both give the count.
         events: list[Entry | Access] = [*trace.entries, *trace.accesses]
@@ -217,14 +243,16 @@ class _ReplayedRecord:
         if step.changes is None:
             if step.seq > self._erased:
                 report("what it told is gone, though its record was not erased")
+                self._is_lost = True
             return
         if step.seq < self._erased:
             report("it still tells what was erased")
         before = self._place()
         self._fields = replayed(self._fields, step.changes, step.at)
-        if step.full_record is not None and _record(self._fields) != _record(step.full_record):
+        whole = None if self._is_lost else step.full_record
+        if whole is not None and _record(self._fields) != _record(whole):
             report("it tells its record in two ways")
-        if step.namespace != self._fields.get("namespace"):
+        if not self._is_lost and step.namespace != self._fields.get("namespace"):
             report("it is in another namespace")
         # A trigger notes each move in a table, so replayed moves must equal the table's rows.
         if before is not None and before != self._place():

@@ -460,17 +460,20 @@ class Memories(View):
         id: str | None = None,
         namespace: Scope | None = None,
         since: int = 0,
+        skip_damaged: bool = False,
     ) -> list[LogEntry]:
         """Return the journal, newest first: of a record, of a namespace, after entry *since*.
 
         Entries "touch" and "snapshot" belong to no single record: ``id`` and ``namespace`` are
-        None.
+        None. A damaged entry raises ``CorruptStoreError`` with the entry's number; with
+        *skip_damaged*, the entry is listed with the action "damaged" and no changes.
         """
         self._engine.check_open()
         scope = None if namespace is None else check_scope(namespace)
         most = fields.limit("limit", limit)
         of = None if id is None else fields.identifier("id", id)
-        return self._engine.backend.log(most, of, scope, fields.integer("since", since, 0))
+        skip = fields.boolean("skip_damaged", skip_damaged)
+        return self._engine.backend.log(most, of, scope, fields.integer("since", since, 0), skip)
 
     def snapshot(self, name: str) -> Snapshot:
         """Give the present a *name* for later; a name in use raises ``ValidationError``.

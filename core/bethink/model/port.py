@@ -176,6 +176,12 @@ class Writer(Protocol):
     def repair_indexes(self) -> bool:
         """Build the lookup indexes of records and entries again; return whether any was damaged."""
 
+    def empty_lost_entries(self) -> dict[int, str | None]:
+        """Empty unreadable journal entries, and add missing entries of records without contents.
+
+        Return the ids of the records by entry, None if unknown. With a key, nothing is done.
+        """
+
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         """Add accesses ``{id: (count, time of the last)}`` to live records; return the rows."""
 
@@ -364,9 +370,14 @@ class Backend(Protocol):
         """
 
     def log(
-        self, limit: int | None, id: str | None, scope: Scope | None, since: int
+        self,
+        limit: int | None,
+        id: str | None,
+        scope: Scope | None,
+        since: int,
+        skip_damaged: bool = False,
     ) -> list[LogEntry]:
-        """Return journal entries, newest first."""
+        """Return journal entries, newest first; skip damage as ``Memories.log`` does."""
 
     def backup(self, target: str) -> None:
         """Copy all data at one moment into the new file *target*, while writers go on.

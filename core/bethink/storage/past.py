@@ -162,9 +162,14 @@ class PastBackend:
         return found
 
     def log(
-        self, limit: int | None, id: str | None, scope: Scope | None, since: int
+        self,
+        limit: int | None,
+        id: str | None,
+        scope: Scope | None,
+        since: int,
+        skip_damaged: bool = False,
     ) -> list[LogEntry]:
-        found = self._present.log(None, id, scope, since)
+        found = self._present.log(None, id, scope, since, skip_damaged)
         return list(islice((entry for entry in found if entry.seq <= self._seq), limit))
 
     def inspect(self) -> AbstractContextManager[Inspection]:

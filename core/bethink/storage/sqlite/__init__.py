@@ -300,7 +300,12 @@ class SQLiteBackend:
         return numbers
 
     def log(
-        self, limit: int | None, id: str | None, scope: Scope | None, since: int
+        self,
+        limit: int | None,
+        id: str | None,
+        scope: Scope | None,
+        since: int,
+        skip_damaged: bool = False,
     ) -> list[LogEntry]:
         inside, parameters = scope_sql(EVERYWHERE if scope is None else scope)
         by_id = "" if id is None else f"AND seq IN ({ENTRIES_OF})"
@@ -311,6 +316,7 @@ class SQLiteBackend:
                 *(*parameters, since),
                 *(() if id is None else (id, id)),
                 -1 if limit is None else limit,
+                skip_damaged=skip_damaged,
             )
         return list(map(to_log_entry, found))
 

@@ -20,7 +20,17 @@ from ...model.arrays import Vector
 from ...model.journal import digest
 from ...model.port import EMBEDDED, Entry, Row
 from ...model.records import MemoryRecord
-from .rows import COLUMNS, ENTRY_COLUMNS, JSON_LIST, RowTypes, to_entry, to_record, to_vector
+from .rows import (
+    COLUMNS,
+    ENTRY_COLUMNS,
+    JSON_LIST,
+    RowTypes,
+    read_lenient,
+    to_damaged_entry,
+    to_entry,
+    to_record,
+    to_vector,
+)
 from .schema import CODED_COLUMNS
 
 _NAMES: Final = (
@@ -61,11 +71,30 @@ class Authenticator:
         return zlib.crc32(data, zlib.crc32(repr(columns).encode()))
 
     def read_entries(
-        self, connection: sqlite3.Connection, sql: str, *parameters: object
+        self,
+        connection: sqlite3.Connection,
+        sql: str,
+        *parameters: object,
+        skip_damaged: bool = False,
     ) -> list[Entry]:
-        """Return the journal entries that *sql* selects and orders."""
+        """Return the journal entries that *sql* selects and orders.
+
+        With *skip_damaged*, a damaged entry comes with the action "damaged" instead of an error.
+        """
         selected = f"SELECT {self.entry_columns} FROM journal {sql}"
-        return list(map(self.to_entry, connection.execute(selected, parameters).fetchall()))
+        found = read_lenient(
+            connection, lambda: connection.execute(selected, parameters).fetchall()
+        )
+        entries = []
+        for columns in found:
+            try:
+                entries.append(self.to_entry(columns))
+            except CorruptStoreError:
+                if not skip_damaged:
+                    raise
+                seq, at, _, id, namespace, *_ = columns
+                entries.append(to_damaged_entry(seq, at, id, namespace))
+        return entries
 
     def read_rows(
         self, connection: sqlite3.Connection, sql: str, *parameters: object, using: str = ""
@@ -159,7 +188,8 @@ class KeyedAuthenticator(Authenticator):
     def to_entry(self, values: Sequence[Any]) -> Entry:
         *columns, salt, changes, code = values
         if not self.is_genuine(columns, salt, changes, code):
-            raise TamperedError(None, f"journal entry {columns[0]} {_CHANGED}")
+            remedy = "log(skip_damaged=True) passes over changed entries"
+            raise TamperedError(None, f"journal entry {columns[0]} {_CHANGED}; {remedy}")
         return to_entry((*columns[:-2], changes))
 
     def is_genuine(self, columns: Sequence[Any], salt: Any, changes: Any, code: Any) -> bool:

@@ -22,6 +22,7 @@ from .opening import (
     prepare,
     translate_errors,
 )
+from .rows import readable_or_bytes
 from .schema import Renewal, migrate
 from .write_queue import WriteQueue, run_unlocked, wait_until
 
@@ -292,6 +293,7 @@ class Connections:
                 raise StoreClosedError
             with closing(self._connect()) as connection:
                 connection.execute("BEGIN")
+                connection.text_factory = readable_or_bytes
                 yield connection
 
     def rewrite(self, patience: float) -> None:

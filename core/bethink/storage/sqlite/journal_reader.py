@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Any, Final
@@ -19,7 +20,7 @@ from ...model.port import Current, Entry, Link, RecordHistory, Row
 from ...model.records import LogEntry, Snapshot
 from .authenticator import Authenticator
 from .connection import Connections
-from .rows import JSON_LIST, RowTypes, read_head, read_snapshots, scope_sql, to_vector
+from .rows import JSON_LIST, RowTypes, read_head, read_lenient, read_snapshots, scope_sql, to_vector
 
 _BATCH_RECORDS: Final = 256  # between two batches other threads may use the connection
 _HISTORY: Final = (
@@ -134,7 +135,9 @@ class SQLiteJournalReader:
         for start in range(0, len(records), _BATCH_RECORDS):
             with self._connections.reading() as connection:
                 some = records[start : start + _BATCH_RECORDS]
-                found += [_read_history(connection, self._auth, record, seq) for record in some]
+                for record in some:
+                    read = partial(_read_history, connection, self._auth, record, seq)
+                    found.append(read_lenient(connection, read))
         return found
 
     def former_vectors(self, rows: Sequence[int], name: str) -> dict[int, Vector]:
@@ -223,9 +226,6 @@ class SQLiteFullScan:
             if entry.seq == since:
                 vectors = {name: self._vector(row, name) for _, row, name in named_rows}
                 since, named_rows = next(by_entry, (0, iter(())))
-            needed = "name" if entry.action == "snapshot" else "accesses"
-            if entry.id is None and entry.changes is not None and needed not in entry.changes:
-                raise CorruptStoreError(None, "damaged journal entry in the store")
             yield entry, vectors
 
     def snapshots(self) -> list[Snapshot]:
@@ -243,7 +243,7 @@ def to_log_entry(entry: Entry) -> LogEntry:
 
 def _time_of(connection: sqlite3.Connection, seq: int) -> float:
     found = connection.execute("SELECT at FROM journal WHERE seq = ?", (seq,)).fetchone()
-    (at,) = _TIME(_require(found))
+    (at,) = _TIME(_require(found, seq))
     return float(at)
 
 
@@ -259,14 +259,15 @@ def _read_history(
                 break
         else:
             first = connection.execute(f"{selected} WHERE seq = ?", (current.ordinal,)).fetchone()
-            found.append(auth.to_entry(_require(first)))
+            found.append(auth.to_entry(_require(first, current.ordinal)))
     accessed = None
     if current.record.access_count:  # never falls, so 0 means no journaled access
         accessed = connection.execute(_ACCESSED, (current.ordinal, seq)).fetchone()
     return RecordHistory(current, tuple(reversed(found)), _ACCESS(accessed) if accessed else None)
 
 
-def _require(entry: Sequence[Any] | None) -> Sequence[Any]:
+def _require(entry: Sequence[Any] | None, seq: int) -> Sequence[Any]:
     if entry is None:
-        raise CorruptStoreError(None, "a journal entry is missing")
+        reason = f"journal entry {seq} is missing; repair() puts an empty entry in the place"
+        raise CorruptStoreError(None, reason)
     return entry

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from json.encoder import encode_basestring
 from operator import attrgetter, is_, itemgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -76,6 +76,11 @@ class RowTypes:
         self._last = types
 
 
+Read = TypeVar("Read")
+
+_REMEDY: Final = (
+    "log(skip_damaged=True) passes over damaged entries, and repair() empties lost entries"
+)
 _JSON_TYPES: Final = {"value": str | None, "tags": str, "metadata": str}
 _SETTING: Final = RowTypes(str)
 _SNAPSHOT: Final = RowTypes(str, int, float)
@@ -145,7 +150,7 @@ def from_json(text: str, kind: type = object) -> Any:
 
 def to_changes(text: str | None) -> tuple[dict[str, Any] | None, Any]:
     """Return the changes of an entry and the whole record, each None if absent."""
-    changes = from_json(text) if text else None
+    changes = from_json(text) if text is not None else None
     if changes is not None and not is_well_formed(changes):
         raise CorruptStoreError(None, "damaged journal entry in the store")
     return changes, changes.pop(FULL_RECORD, None) if changes else None
@@ -153,7 +158,44 @@ def to_changes(text: str | None) -> tuple[dict[str, Any] | None, Any]:
 
 def to_entry(values: Sequence[Any]) -> Entry:
     """Return the journal entry with the columns ``ENTRY_COLUMNS``."""
-    return Entry._make((*_ENTRY(values[:-1]), *to_changes(values[-1])))
+    try:
+        entry = Entry._make((*_ENTRY(values[:-1]), *to_changes(values[-1])))
+        needed = "name" if entry.action == "snapshot" else "accesses"
+        if entry.id is None and entry.changes is not None and needed not in entry.changes:
+            raise CorruptStoreError(None, f"{needed!r} is missing")
+    except CorruptStoreError as error:
+        reason = f"journal entry {values[0]} is damaged ({error.reason}); {_REMEDY}"
+        raise CorruptStoreError(None, reason) from error
+    return entry
+
+
+def to_damaged_entry(seq: int, at: object, id: object, namespace: object) -> Entry:
+    """Return what can be read of a damaged journal entry, as the action "damaged"."""
+    of, inside = (each if isinstance(each, str) else None for each in (id, namespace))
+    time = at if isinstance(at, float) else 0.0
+    return Entry(seq, time, "damaged", of, inside, None, None, None, None)
+
+
+def readable_or_bytes(text: bytes) -> str | bytes:
+    """Return *text* decoded, or as bytes if *text* is no UTF-8: a ``text_factory``."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return text
+
+
+def read_lenient(connection: sqlite3.Connection, read: Callable[[], Read]) -> Read:
+    """Return the result of *read*, with bytes in place of texts that are no UTF-8."""
+    try:
+        return read()
+    except sqlite3.OperationalError as error:
+        if "UTF-8" not in str(error):
+            raise
+        connection.text_factory = readable_or_bytes
+        try:
+            return read()
+        finally:
+            connection.text_factory = str
 
 
 def to_blob(vector: Vector) -> bytearray:

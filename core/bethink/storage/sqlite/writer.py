@@ -20,6 +20,7 @@ from ...model.port import EMBEDDED, Row
 from ...model.records import LIVE, MemoryRecord, State
 from .authenticator import NO_AUTH, Authenticator
 from .erasing import ERASED, blank_record
+from .lost_entries import empty_lost_entries
 from .rows import (
     COLUMNS,
     FIELDS,
@@ -274,6 +275,9 @@ class SQLiteWriter:
 
     def repair_indexes(self) -> bool:
         return repair_indexes(self._connection)
+
+    def empty_lost_entries(self) -> dict[int, str | None]:
+        return empty_lost_entries(self._connection)
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         found = self._connection.execute(_ACCESSED, (json.dumps(list(accesses)),)).fetchall()

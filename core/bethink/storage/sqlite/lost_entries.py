@@ -1,0 +1,54 @@
+"""Lost journal entries: unreadable or missing, and emptied by ``repair``.
+
+Digest and link of an emptied entry stay as found, so the check of the chain still tells the loss.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from ...errors import CorruptStoreError
+from .rows import ENTRY_COLUMNS, readable_or_bytes, to_entry
+
+_EMPTY: Final = (
+    "UPDATE journal SET at = ?, action = ?, id = ?, namespace = ?, was = ?, row = ?, salt = NULL, "
+    "changes = NULL WHERE seq = ?"
+)
+_STORED: Final = "SELECT 'store', id, namespace, NULL, ordinal FROM records WHERE ordinal = ?"
+_FILL: Final = (  # an entry that stored or last changed a record, and is missing
+    "INSERT INTO journal SELECT seq, coalesce((SELECT max(at) FROM journal WHERE seq < missing.seq "
+    "AND typeof(at) = 'real'), 0.0), iif(seq = ordinal, 'store', 'lost'), id, namespace, "
+    "NULL, iif(seq = ordinal, seq, NULL), zeroblob(32), zeroblob(32), NULL, NULL, NULL FROM "
+    "(SELECT ordinal AS seq, ordinal, id, namespace FROM records UNION "
+    "SELECT revision, ordinal, id, namespace FROM records GROUP BY revision) AS missing "
+    "WHERE seq NOT IN (SELECT seq FROM journal) "
+    "AND seq < (SELECT max(seq) FROM journal) GROUP BY seq RETURNING seq, id"
+)
+
+
+def empty_lost_entries(connection: sqlite3.Connection) -> dict[int, str | None]:
+    """Empty the unreadable entries, and add missing entries of records without contents.
+
+    Return the ids of the records by entry, None if unknown.
+    """
+    lost: dict[int, str | None] = dict(connection.execute(_FILL).fetchall())
+    last = 0.0
+    connection.text_factory = readable_or_bytes
+    try:
+        entries = connection.execute(f"SELECT {ENTRY_COLUMNS} FROM journal ORDER BY seq").fetchall()
+    finally:
+        connection.text_factory = str
+    for columns in entries:
+        seq, at, action, id, namespace, was, row, _ = columns
+        try:
+            last = to_entry(columns).at
+        except CorruptStoreError:
+            last = at if isinstance(at, float) else last
+            stored = connection.execute(_STORED, (seq,)).fetchone()
+            kinds = zip((action, id, namespace, was, row), (str, str, str, int, int), strict=True)
+            kept = [each if isinstance(each, kind) else None for each, kind in kinds]
+            known = stored or (kept[0] or "lost", *kept[1:])
+            connection.execute(_EMPTY, (last, *known, seq))
+            lost[seq] = known[1]
+    return lost
