@@ -18,6 +18,7 @@ from bethink.adapting import (
 
 from .base import DatedLink, Link, Memory, Moment, Report, Skipped, id_of, namespace_under
 
+DIFFERS: Final = "the memory with its id says something else here"
 _LATE: Final = "a moment before the store's own can only come into an empty store"
 
 
@@ -28,6 +29,7 @@ class Arrivals:
         self._store = store
         self._root = root
         self._records: dict[str, ForeignRecord] = {}
+        self._places: dict[str, str] = {}
         self._moments: dict[str, Moment] = {}
         self._links: list[DatedLink] = []
         self._skipped: list[Skipped] = []
@@ -59,11 +61,17 @@ class Arrivals:
         arrived = import_foreign(self._store, records, links, moments)
         shown = [each[-1].record for each in records]
         new = [each.id in arrived.added for each in shown if each.state != "forgotten"]
+        kept = [each.id for each in shown if each.id not in arrived.added | arrived.changed]
+        differing = (id for id in kept if self._differs(id))
         late = [self._moments[name] for name in arrived.snapshots]
         return Report(
             sum(new),
             len(new) - sum(new) + self._repeated,
-            (*skipped, *(Skipped(each.place, _LATE) for each in late)),
+            (
+                *skipped,
+                *(Skipped(each.place, _LATE) for each in late),
+                *(Skipped(self._places[id], DIFFERS) for id in differing),
+            ),
             len(arrived.changed),
             arrived.without_past,
         )
@@ -73,6 +81,7 @@ class Arrivals:
         if id in self._records:
             self._repeated += 1
             return
+        self._places[id] = memory.place
         fields = {**self._own_names({"namespace": None, **memory.fields}), "id": id}
         past = [each._replace(fields=self._own_names(each.fields)) for each in memory.past]
         try:
@@ -80,6 +89,11 @@ class Arrivals:
         except ValidationError as error:
             self._records[id] = foreign_record(self._store, fields)
             self._skipped.append(Skipped(f"{memory.place}, its past", str(error)))
+
+    def _differs(self, id: str) -> bool:
+        """Return whether the live memory *id* has another text here, and none is later there."""
+        known, found = self._store.get(id), self._records[id][-1].record
+        return known is not None and found.state == "live" and known.content != found.content
 
     def _own_names(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return *fields* with the names here: the namespace, and the id of a successor."""

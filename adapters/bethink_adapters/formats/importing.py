@@ -15,7 +15,7 @@ from bethink import KeyedMemory, MemoryStore, NotFoundError, ValidationError
 from bethink.adapting import check_namespace, identifier, integer, label
 from bethink.adapting import checked_fields as checked
 
-from .arrivals import Arrivals, no_end
+from .arrivals import DIFFERS, Arrivals, no_end
 from .base import (
     DatedLink,
     Found,
@@ -31,7 +31,6 @@ from .base import (
 
 _BATCH: Final = 256
 _STAND_IN: Final = ""
-_DIFFERS: Final = "the memory with its id says something else here"
 _NOT_COMPARED: Final = frozenset(("id", "namespace", "importance", "vectors"))
 """Fields of place, fields changed by use, and fields that no record holds."""
 
@@ -105,11 +104,11 @@ class _Import:
             if id not in fresh and not self._store.log(limit=1, id=id):
                 fresh[id] = replace(item, replaces=replaced)
             elif self._differs(id, item, fresh.get(id)):
-                self._skipped.append(Skipped(item.place, _DIFFERS))
+                self._skipped.append(Skipped(item.place, DIFFERS))
             else:
                 self._known += 1
                 if self._says_else(id, item, fresh.get(id)):
-                    self._skipped.append(Skipped(item.place, _DIFFERS))
+                    self._skipped.append(Skipped(item.place, DIFFERS))
         except ValidationError as error:
             self._skipped.append(Skipped(item.place, str(error)))
 

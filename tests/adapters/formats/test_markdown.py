@@ -17,6 +17,8 @@ from bethink.testing import FrozenClock
 from bethink_adapters.formats import export_markdown, import_from, read_markdown
 from bethink_adapters.formats.markdown.note import from_note, to_note
 
+from ...stored import contents
+
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 
@@ -419,11 +421,8 @@ def test_tags_on_one_line_are_several(store: MemoryStore, vault: Path) -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        b"---\nid: {broken\n---\nx",
-        b"---\nid: 'x'\n  deep: 1\n---\nx",
-        b"---\ntopic: tea\n- cake\n---\nx",
-        b"---\ntopic: '\n---\nx",
-        b"---\nnever closed",
+        b"---\nnever: closed",
+        b"---\nid: x\nnamespace: n\ncreated_at:\ntopic: {broken\n---\nx",
         b"---\nid: x\nnamespace: n\ncreated_at:\nmetadata: [1]\n---\nx",
         b"---\nid: x\nnamespace: n\ncreated_at:\nmetadata: [1]\nrating: 5\n---\nx",
         b"---\nid: x\nnamespace: n\ncreated_at:\noccurred_at: soon\n---\nx",
@@ -442,6 +441,46 @@ def test_bad_notes_are_listed(store: MemoryStore, vault: Path, written: bytes) -
     report = import_from(store, read_markdown(vault))
     assert [record.content for record in store.all()] == ["good"]
     assert [each.place for each in report.skipped] == ["bad.md"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "title: @home",
+        "title: [draft] Plan",
+        "id: {broken",
+        "id: 'x'\n  deep: 1",
+        "topic: tea\n- cake",
+        "topic: '",
+    ],
+)
+def test_an_unreadable_property_is_listed_and_the_rest_kept(
+    store: MemoryStore, vault: Path, broken: str
+) -> None:
+    vault.mkdir()
+    (vault / "a.md").write_text(f"---\nauthor: Ann\n{broken}\nthread: t\n---\nDentist at ten.")
+    report = import_from(store, read_markdown(vault))
+    (record,) = store.all()
+    assert (record.content, record.author, record.thread) == ("Dentist at ten.", "Ann", "t")
+    line = broken.partition("\n")[0]
+    assert [str(each) for each in report.skipped] == [f"a.md: property cannot be read: {line!r}"]
+
+
+def test_of_a_note_with_many_unreadable_properties_the_text_is_kept(
+    store: MemoryStore, vault: Path
+) -> None:
+    vault.mkdir()
+    (vault / "a.md").write_text("---\n" + "title: @home\n" * 500 + "---\nDentist at ten.")
+    report = import_from(store, read_markdown(vault))
+    assert (contents(store), len(report.skipped)) == (["Dentist at ten."], 20)
+
+
+@pytest.mark.parametrize("text", ["---\nUnder a rule", "---\n\nBetween\n\n---\n\nrules", "---\n"])
+def test_a_rule_on_top_belongs_to_the_text(store: MemoryStore, vault: Path, text: str) -> None:
+    vault.mkdir()
+    (vault / "a.md").write_text(text)
+    assert import_from(store, read_markdown(vault)).skipped == ()
+    assert contents(store) == [text.removesuffix("\n")]
 
 
 def test_notes_that_supersede_each_other_are_both_read(store: MemoryStore, vault: Path) -> None:
@@ -478,9 +517,9 @@ def test_a_folder_that_is_not_there_is_an_error(vault: Path) -> None:
 @given(st.dictionaries(st.text("abc_", min_size=1), TEXT | st.lists(TEXT) | st.floats(-9, 9)), TEXT)
 @settings(max_examples=50)
 def test_any_note_is_read_as_it_was_written(properties: dict[str, object], text: str) -> None:
-    assert from_note(to_note(properties, text)) == (properties, text)
+    assert from_note(to_note(properties, text)) == (properties, text, [])
 
 
 def test_other_ends_of_lines_are_understood() -> None:
-    assert from_note('---\r\nkey: "k"\r\n---\r\none\r\ntwo\r\n') == ({"key": "k"}, "one\ntwo")
-    assert from_note("---\nkey: k\n---") == ({"key": "k"}, "")
+    assert from_note('---\r\nkey: "k"\r\n---\r\none\r\ntwo\r\n') == ({"key": "k"}, "one\ntwo", [])
+    assert from_note("---\nkey: k\n---") == ({"key": "k"}, "", [])

@@ -63,6 +63,18 @@ def test_a_memory_in_other_words_is_read_as_well(path: Path, store: MemoryStore)
     assert (told["attributed_to"], told["updated_at"]) == ("Bob", "2024-07-02")
 
 
+def test_another_text_that_is_not_later_is_listed(path: Path, store: MemoryStore) -> None:
+    path.write_text(json.dumps([ROW]))
+    import_from(store, read_mem0(path))
+    path.write_text(json.dumps([{**ROW, "memory": "Ann eats fish"}]))
+    report = import_from(store, read_mem0(path))
+    assert (report.known, report.changed) == (1, 0)
+    reason = "the memory with its id says something else here"
+    assert [str(each) for each in report.skipped] == [f"item 1: {reason}"]
+    store.erase(namespace=EVERYWHERE)
+    assert import_from(store, read_mem0(path)).skipped == ()
+
+
 def test_times_are_kept_and_what_changed_since_changes_here(path: Path, store: MemoryStore) -> None:
     path.write_text(json.dumps([ROW]))
     import_from(store, read_mem0(path))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .properties import read_properties
+from .properties import is_property, readable_properties
 
 _FENCE: Final = "---"
 
@@ -24,19 +24,24 @@ def to_note(properties: Mapping[str, Any], text: str) -> str:
     return f"{_FENCE}\n{''.join(lines)}{_FENCE}\n{text}\n"
 
 
-def from_note(note: str) -> tuple[dict[str, Any], str]:
-    """Return a note's properties, none without a fence, and the text.
+def from_note(note: str) -> tuple[dict[str, Any], str, list[str]]:
+    """Return a note's properties, none without a fence, the text, and the unreadable lines.
 
-    ``ValueError`` names the unreadable line.
+    A first line of "---" without properties below is a rule, and belongs to the text. Properties
+    without an end raise ``ValueError``.
     """
     if note.startswith(f"{_FENCE}\r\n"):  # an editor has changed all ends of lines
         note = note.replace("\r\n", "\n")
-    if not note.startswith(f"{_FENCE}\n"):
-        return {}, note.removesuffix("\n")
     head, fence, text = f"{note[len(_FENCE) :]}\n".partition(f"\n{_FENCE}\n")
+    lines = head.split("\n")[1:]
+    first = next((line for line in lines if line.strip() and line[0] != "#"), None)
+    begun = first is not None and is_property(first)
+    if not note.startswith(f"{_FENCE}\n") or not (begun or (fence and first is None)):
+        return {}, note.removesuffix("\n"), []
     if not fence:
         raise ValueError(f"its properties do not end with {_FENCE!r}")
-    return read_properties(head.split("\n")[1:]), text.removesuffix("\n").removesuffix("\n")
+    properties, unread = readable_properties(lines)
+    return properties, text.removesuffix("\n").removesuffix("\n"), unread
 
 
 def _told(value: object) -> str:

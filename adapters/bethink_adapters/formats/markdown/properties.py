@@ -14,6 +14,8 @@ from contextlib import suppress
 from textwrap import dedent
 from typing import Any, Final
 
+MOST_UNREAD: Final = 20
+
 _QUOTED: Final = r""" "(?:[^"\\]|\\.)*+" | '(?:[^']|'')*+' """
 _COMMENT: Final = r"\#(?!\S)"
 _TEXT: Final = re.compile(_QUOTED, re.DOTALL | re.VERBOSE)
@@ -43,15 +45,51 @@ _ESCAPED: Final = dict(
 )
 
 
+class UnreadableLineError(ValueError):
+    """The line with the index *at* cannot be read."""
+
+    def __init__(self, at: int, line: str) -> None:
+        super().__init__(unreadable(line))
+        self.at = at
+
+
+def unreadable(line: str) -> str:
+    """Return the reason why a *line* is left out."""
+    return f"property cannot be read: {line[:40]!r}"
+
+
+def readable_properties(lines: list[str]) -> tuple[dict[str, Any], list[str]]:
+    """Return the properties that can be read, and the lines where others begin.
+
+    Beyond ``MOST_UNREAD`` unreadable properties none is read.
+    """
+    left, unread = lines.copy(), list[str]()
+    while len(unread) < MOST_UNREAD:
+        try:
+            return read_properties(left), unread
+        except UnreadableLineError as error:
+            begins = [at for at, line in enumerate(left) if line[:1].strip(" \t-]}#")]
+            start = max((at for at in begins if at <= error.at), default=0)
+            end = min((at for at in begins if at > start), default=len(left))
+            unread.append(left[start])
+            del left[start:end]
+    return {}, unread
+
+
+def is_property(line: str) -> bool:
+    """Return whether *line* begins as a property does."""
+    return _NAMED.fullmatch(line) is not None
+
+
 def read_properties(lines: list[str]) -> dict[str, Any]:
-    """Return the properties in *lines*; ``ValueError`` names the unreadable line."""
+    """Return the properties in *lines*; ``UnreadableLineError`` names the unreadable line."""
     block = _Block(lines)
     try:
         found = block.value(0)
         if block.depth() >= 0 or not isinstance(found, dict | None):
             raise ValueError
     except (ValueError, RecursionError):
-        raise ValueError(f"property cannot be read: {lines[block.line][:40]!r}") from None
+        raise UnreadableLineError(block.line, lines[block.line]) from None
     return found or {}
 
 

@@ -16,6 +16,7 @@ from bethink.adapting import CHECKS, MAX_CONTENT, identifier
 from ..base import Found, Item, Skipped, name_of, own_namespace
 from ..times import moment
 from .note import from_note
+from .properties import unreadable
 
 _FIELDS: Final = (
     "namespace",
@@ -63,8 +64,9 @@ def read_markdown(folder: str | os.PathLike[str]) -> Iterator[Found]:
 
     A note by ``export_markdown`` keeps the id, as long as ``import_from`` is given no namespace.
     For foreign notes, the folders are the namespace; properties with the name and a valid value of
-    a field become fields, all further properties metadata. Hidden files and files behind symbolic
-    links are left out. A *folder* that does not exist raises ``StorageError``.
+    a field become fields, all further properties metadata. An unreadable property is skipped alone,
+    in an export with the note. Hidden files and files behind symbolic links are left out. A
+    *folder* that does not exist raises ``StorageError``.
     """
     root = Path(folder)
     if not os.path.isdir(root):
@@ -73,7 +75,11 @@ def read_markdown(folder: str | os.PathLike[str]) -> Iterator[Found]:
     yield from skipped
     for note in in_order(notes):
         try:
-            yield _item(note, *_read(root / note.place))
+            properties, text, unread = _read(root / note.place)
+            if unread and note.id is not None:
+                raise ValueError(unreadable(unread[0]))  # a part of a record is another record
+            yield _item(note, properties, text)
+            yield from (Skipped(note.place, unreadable(line)) for line in unread)
         except (OSError, ValueError) as error:
             yield Skipped(note.place, str(error))
 
@@ -100,7 +106,7 @@ def _places(root: Path) -> Iterator[str]:
                 yield path.relative_to(root).as_posix()
 
 
-def _read(path: Path) -> tuple[dict[str, Any], str]:
+def _read(path: Path) -> tuple[dict[str, Any], str, list[str]]:
     with path.open("rb") as file:
         written = file.read(_LARGEST + 1)
     if len(written) > _LARGEST:
