@@ -176,6 +176,7 @@ class AsyncMemoryStore(_AsyncView):
     verify = _async_read(MemoryStore.verify)
     repair = _async_write(MemoryStore.repair)
     backup = _async_write(MemoryStore.backup)
+    reembed = _async_write(MemoryStore.reembed)
     close = _async_write(MemoryStore.close)
 
     async def as_of(self, when: When) -> AsyncPast:

@@ -165,9 +165,10 @@ class EmbedderMismatchError(BethinkError, ValueError):
 
     def __init__(self, stored: str, given: str) -> None:
         message = (
-            f"the store was made with embedder {stored!r} but opened with {given!r}, and their "
-            f"vectors cannot be compared; open it with {stored!r}, or reembed: store its records "
-            f"again in a new file opened with {given!r}"
+            f"the vectors of the store are of embedder {stored!r}, not of {given!r}, and their "
+            f"vectors cannot be compared; open it with {stored!r}. To change the embedder, call "
+            f"reembed on the store opened with {stored!r}; or fill a new file opened with "
+            f"{given!r} by merge_from (or import_ of an export), which embed again"
         )
         super().__init__(message, stored, given)
         self.stored = stored

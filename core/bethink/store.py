@@ -15,6 +15,7 @@ from .features.links import LinkReader, LinkVerbs
 from .features.models import MiniLMEmbedder
 from .features.outcomes import OutcomeVerbs
 from .features.packing import PackingVerbs
+from .features.reembedding import ReembeddingVerbs
 from .features.retention import RetentionVerbs
 from .features.sources import SourceVerbs
 from .features.stats import StatsVerbs
@@ -44,6 +45,7 @@ class MemoryStore(
     TransferVerbs,
     UndoVerbs,
     IntegrityVerbs,
+    ReembeddingVerbs,
     StatsVerbs,
     Container,
 ):

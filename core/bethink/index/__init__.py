@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from ..errors import StorageError
+from ..errors import EmbedderMismatchError, StorageError
 from ..model.namespaces import Scope
 from ..model.port import Backend, Changes, IndexData, Row
 from ..model.records import MemoryRecord
@@ -134,11 +134,17 @@ class ResidentIndex:
             try:
                 self._save_all(closing=closing)
                 self._unsaved = False
-            except StorageError as error:
+            except (StorageError, EmbedderMismatchError) as error:
                 # What was stored is stored; only the next start is slower.
                 _logger.warning("the index of %s is not saved: %s", self._backend.location, error)
             finally:
                 self._recent.trim()
+
+    def clear(self) -> None:
+        """Drop every scope, since all vectors of the embedder have changed."""
+        for index in list(self._scopes.indexes.values()):
+            self._scopes.drop(index)
+        self._recent.clear()
 
     def rebuild(self, namespaces: Iterable[str]) -> None:
         """Index and save the rows again whose saved index was erased together with erased rows."""
@@ -192,7 +198,9 @@ class ResidentIndex:
 
     def _catch_up(self) -> None:
         if self.behind:
-            self._apply_changes(self._backend.changes(self._seen, tuple(self._scopes.indexes)))
+            changes = self._backend.changes(self._seen, tuple(self._scopes.indexes))
+            self._dimension()  # refuses the vectors of a different embedder
+            self._apply_changes(changes)
 
     def _apply_changes(self, changes: Changes) -> None:
         if changes.erased:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -55,6 +55,8 @@ class Transaction:
     erased: set[str] = field(default_factory=set)
     source: str | None = None
     """The only source whose records may be written or changed, if not None."""
+    outdated: EmbedderMismatchError | None = None
+    """Raised for vectors that were made before the store's embedder changed."""
     keys: set[tuple[str, str]] = field(default_factory=set)
     """Namespaces and keys whose text, value or record changed; for the guards."""
 
@@ -63,6 +65,8 @@ class Transaction:
     ) -> None:
         """Insert a new record."""
         self._check_source(record)
+        if EMBEDDED in vectors:
+            self._check_vectors()
         row = self.writer.insert(record, vectors)
         self._note_key(record)
         if record.state == "live":
@@ -76,6 +80,7 @@ class Transaction:
         if self.source is not None:
             for record in records:
                 self._check_source(record)
+        self._check_vectors()
         rows = self.writer.insert_all(records, vectors, self.now)
         self.live.update((row.row, row) for row in rows)
         self.rows.update(row.row for row in rows)
@@ -99,6 +104,8 @@ class Transaction:
         """
         self._check_source(before)
         self._check_source(after)
+        if EMBEDDED in vectors:
+            self._check_vectors()
         if not _TEXT_FIELDS.isdisjoint(changes):
             self._note_key(before)
             self._note_key(after)
@@ -184,6 +191,10 @@ class Transaction:
         if self.source is not None and record.source != self.source:
             raise SourceError(record.id, record.source, self.source)
 
+    def _check_vectors(self) -> None:
+        if self.outdated is not None:
+            raise self.outdated
+
     def _drop(self, row: int, namespace: str) -> None:
         self.rows.add(row)
         self.live.pop(row, None)
@@ -208,16 +219,17 @@ class Engine:
         self.guards = guards
         """Checks of a transaction before its commit; a check raises to refuse the transaction."""
         self.backend = backend
-        self.embedder = embedder
+        self._present = self if present is None else present
+        self._embedder = embedder
         self.clock: Callable[[], float] = partial(_read_clock, clock)
         self.new_id: Callable[[], str] = (
             new_id if isinstance(new_id, IdFactory) else lambda: identifier("a new id", new_id())
         )
-        self.index = index or ResidentIndex(backend, self.dimension, max_resident)
+        self.index = index or ResidentIndex(backend, self.checked_dimension, max_resident)
         self._dimension: int | None = None
         self._bound = backend.setting("embedder") is not None
         self._closed = False
-        self._present = self if present is None else present
+        self._made = threading.local()
         self.source: str | None = None
         self.screen: Screen | None = None
         self._closing = threading.Lock()
@@ -247,22 +259,37 @@ class Engine:
         make = self.new_id
         return iter(make.many(count)).__next__ if isinstance(make, IdFactory) else make
 
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder of the store, also for sources and moments."""
+        return self._present._embedder
+
+    def adopt(self, embedder: Embedder) -> None:
+        """Use *embedder*, whose vectors the file has from now on."""
+        self._present._embedder = embedder
+        self._present._dimension = None
+
+    def checked_dimension(self) -> int:
+        """Return ``dimension``, unless another process has changed the file's embedder."""
+        self._check_embedder(self.backend.setting("embedder"))
+        return self.dimension()
+
     def dimension(self) -> int:
         """Return the length of the embedder's vectors: the file's note, else the embedder's."""
-        if self._dimension is None:
+        if self._present._dimension is None:
             stored = self.backend.dimension(EMBEDDED)
             if stored is None:
-                return self._embedder_dimension()
+                return stated_dimension(self.embedder)
             if not self._bound and self.backend.setting("embedder") is None:  # noted with that
                 raise CorruptStoreError(self.backend.location, _EMBEDDER_UNKNOWN)
-            self._dimension = stored
-        return self._dimension
+            self._present._dimension = stored
+        return self._present._dimension
 
     def known_dimension(self) -> int | None:
         """Return the length that the file's embedder states, None if unknown."""
         try:
             own = self.backend.setting("embedder") == self.embedder.name
-            return self._embedder_dimension() if own else None
+            return stated_dimension(self.embedder) if own else None
         except Exception:  # whatever a model or a service behind it raises
             return None
 
@@ -270,7 +297,7 @@ class Engine:
         """Correct the file's note of the length of the embedder's vectors."""
         with self.writing() as transaction:
             transaction.writer.set_setting(DIMENSION_SETTING, str(dimension))
-        self._dimension = dimension
+        self._present._dimension = dimension
 
     @contextmanager
     def writing(self, *, closing: bool = False, guarded: bool = True) -> Iterator[Transaction]:
@@ -283,8 +310,9 @@ class Engine:
         touches, buffer = {}, self.index.touches
         try:
             with self.backend.write() as writer:
-                bound = self._bound or self._bind(writer)
+                bound = self._bind(writer)
                 transaction = Transaction(writer, self.clock(), writer.head(), source=self.source)
+                transaction.outdated = self._outdated()
                 if buffer:
                     touches = buffer.take(transaction.base, None if closing else transaction.now)
                     transaction.touch(touches)
@@ -306,6 +334,7 @@ class Engine:
 
     def embed(self, records: Sequence[MemoryRecord]) -> list[Vector]:
         """Return one vector for each record; a record without content gets zeros."""
+        self._made.embedder = self.embedder
         texts = [embedded_text(record) for record in records if record.content]
         vectors = self.vectors(texts) if texts else ()
         if len(texts) == len(records):
@@ -317,7 +346,16 @@ class Engine:
         """Return the embedder's vectors of *texts*, a matrix; refuse wrong shapes and numbers."""
         if not self._bound:
             self._check_embedder(self.backend.setting("embedder"))
-        return check_rows(self.embedder.embed(texts), len(texts), self.dimension())
+        # Before the embedding, which may take so long that the embedder changes meanwhile.
+        embedder, dimension = self.embedder, self.dimension()
+        return check_rows(embedder.embed(texts), len(texts), dimension)
+
+    def _outdated(self) -> EmbedderMismatchError | None:
+        """Return the error of vectors that this thread has made with a former embedder."""
+        made_by: Embedder | None = getattr(self._made, "embedder", None)
+        if made_by is None or made_by is self.embedder:
+            return None
+        return EmbedderMismatchError(self.embedder.name, made_by.name)
 
     def current(self, record: MemoryRecord) -> MemoryRecord:
         """Return *record*, fresh from the backend, with accesses that are not written yet."""
@@ -371,9 +409,11 @@ class Engine:
             if self._closed:
                 return
             try:
-                self.flush()
-                if not self.backend.read_only:
-                    self.index.save(closing=True)
+                # Another process may have changed the embedder: the last accesses are lost.
+                with suppress(EmbedderMismatchError):
+                    self.flush()
+                    if not self.backend.read_only:
+                        self.index.save(closing=True)
             finally:
                 self._closed = True
                 self.backend.close()
@@ -385,21 +425,24 @@ class Engine:
         """
         stored = writer.setting("embedder")
         self._check_embedder(stored)
+        if self._bound:
+            return True
         if stored is None and writer.setting(DIMENSION_SETTING) is not None:  # it was lost
             return False
         writer.set_setting("embedder", self.embedder.name)
-        writer.dimension(EMBEDDED, self._embedder_dimension())
+        writer.dimension(EMBEDDED, stated_dimension(self.embedder))
         return True
-
-    def _embedder_dimension(self) -> int:
-        """Return the length that the embedder states of its vectors."""
-        dimension: object = self.embedder.dimension
-        dimension = int(dimension) if isinstance(dimension, np.integer) else dimension
-        return integer("the embedder's dimension", dimension, 1)
 
     def _check_embedder(self, stored: str | None) -> None:
         if stored is not None and stored != self.embedder.name:
             raise EmbedderMismatchError(stored, self.embedder.name)
+
+
+def stated_dimension(embedder: Embedder) -> int:
+    """Return the length that *embedder* states of its vectors."""
+    dimension: object = embedder.dimension
+    dimension = int(dimension) if isinstance(dimension, np.integer) else dimension
+    return integer("the embedder's dimension", dimension, 1)
 
 
 def _read_clock(clock: Callable[[], float]) -> float:

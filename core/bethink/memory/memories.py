@@ -30,8 +30,8 @@ from ..model import fields
 from ..model.filters import All, Filter, parse
 from ..model.forks import fork_lock, watch
 from ..model.ids import IdFactory
-from ..model.namespaces import EVERYWHERE, Scope, Subtree, check_namespace, check_scope
-from ..model.port import Backend, Page
+from ..model.namespaces import EVERYWHERE, Scope, check_namespace, check_scope
+from ..model.port import Page
 from ..model.records import (
     GIVEN_DEFAULTS,
     Changes,
@@ -57,7 +57,6 @@ from .search import Mode
 from .writing import DuplicateFinder, OnSimilar
 
 _logger = logging.getLogger(__name__)
-_MAX_HINTS: Final = 3
 Where = Mapping[str, Any] | None
 NamedVector = tuple[str, Sequence[float] | npt.NDArray[np.floating[Any]]]
 
@@ -239,8 +238,12 @@ class Memories(View):
                 raise
         self._moments = Moments(self._engine)
         self.location = backend.location
-        self.embedder = chosen
         self.clock = self._engine.clock
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder of the store."""
+        return self._engine.embedder
 
     @spelled_out(Fields, GIVEN_DEFAULTS)
     def store(
@@ -524,10 +527,9 @@ class Memories(View):
         where: Where,
     ) -> int:
         """Call ``writing.forget`` or ``writing.erase``; hint at a misspelt *namespace*."""
-        wanted = None if ids is None else fields.ids(ids)
         scope = None if namespace is None else check_scope(namespace)
-        count = verb(self._engine, wanted, scope, parse(where))
-        meant = [] if count else _similar_scopes(self._engine.backend, scope)
+        count = verb(self._engine, None if ids is None else fields.ids(ids), scope, parse(where))
+        meant = [] if count else reading.similar_scopes(self._engine.backend, scope)
         if meant:
             name, hint = verb.__name__, " or ".join(map(repr, meant))
             _logger.warning("%s matched nothing in %r; did you mean %s?", name, scope, hint)
@@ -569,24 +571,6 @@ class Memories(View):
 
     def __repr__(self) -> str:
         return f"MemoryStore({self.location!r})"
-
-
-def _similar_scopes(backend: Backend, scope: Scope | None) -> list[Scope]:
-    """Return scopes of live records whose path ends with the path of *scope*, at most three.
-
-    A *scope* that the journal knows was meant, so nothing is similar.
-    """
-    if not isinstance(scope, str | Subtree) or backend.select(scope, None, Page(1)):
-        return []
-    path = scope if isinstance(scope, str) else scope.path
-    similar: dict[Scope, None] = {}
-    for name in backend.namespaces(EVERYWHERE):
-        before, found, after = f"/{name}/".partition(f"/{path}/")
-        if found:
-            place = f"{before}/{path}".removeprefix("/")
-            similar[place if isinstance(scope, str) and not after else Subtree(place)] = None
-    known = similar and backend.log(1, None, scope, 0)
-    return [] if known else list(similar)[:_MAX_HINTS]
 
 
 def check_store(store: StoreT) -> StoreT:

@@ -13,8 +13,8 @@ from ..errors import CorruptStoreError, DimensionError, ValidationError
 from ..index import Accessed, ScopeIndex
 from ..model.arrays import Vector
 from ..model.filters import Filter, expired, unexpired
-from ..model.namespaces import Scope, covers
-from ..model.port import EMBEDDED, Page
+from ..model.namespaces import EVERYWHERE, Scope, Subtree, covers
+from ..model.port import EMBEDDED, Backend, Page
 from ..model.records import Listed, MemoryRecord, RecallResult, WhyNot, with_accesses
 from ..text import read_query
 from .engine import Engine
@@ -24,6 +24,7 @@ from .search import Mode, Placement, Question, Search, TopK, VectorQuery
 DEFAULT_SHARE: Final = 0.4
 """The vector's share of hybrid similarity for an embedder without a ``share``; measured."""
 
+_MAX_SIMILAR: Final = 3  # scopes of a hint
 _MAX_ATTEMPTS: Final = 64
 """The most attempts of a recall while other processes change the rows being read."""
 
@@ -171,8 +172,10 @@ class Answer(NamedTuple):
 
 def answered(engine: Engine, ranking: Ranking, request: Request) -> Answer:
     """Return the answer to *request*."""
-    question = _question(engine, request)
+    embedder, question = engine.embedder, _question(engine, request)
     with engine.index.lock:
+        if engine.embedder is not embedder:  # changed by ``reembed`` just now
+            question = _question(engine, request)
         for attempt in range(_MAX_ATTEMPTS):
             index = engine.index.open(request.scope)
             index.reader.start(again=attempt > 0)
@@ -193,8 +196,10 @@ def touch_rows(engine: Engine, found: Sequence[tuple[int, MemoryRecord]]) -> Non
 
 def why_not(engine: Engine, ranking: Ranking, id: str, request: Request) -> WhyNot:
     """Return the reason that keeps the record *id* out of the answer to *request*."""
-    question = _question(engine, request)
+    embedder, question = engine.embedder, _question(engine, request)
     with engine.index.lock:
+        if engine.embedder is not embedder:
+            question = _question(engine, request)
         for _ in range(_MAX_ATTEMPTS):
             record, row = engine.backend.get([id]).get(id), engine.backend.rows_of([id]).get(id)
             if record is None or row is None:
@@ -309,3 +314,21 @@ def _answer(index: ScopeIndex, found: TopK, request: Request) -> Answer:
         places = [place for place in places if scores[place] >= least]
     live = [place for place in places[: request.k] if accessed[place][0].state == "live"]
     return Answer(found, live, accessed)
+
+
+def similar_scopes(backend: Backend, scope: Scope | None) -> list[Scope]:
+    """Return scopes of live records whose path ends with the path of *scope*, at most three.
+
+    A *scope* that the journal knows was meant, so nothing is similar.
+    """
+    if not isinstance(scope, str | Subtree) or backend.select(scope, None, Page(1)):
+        return []
+    path = scope if isinstance(scope, str) else scope.path
+    similar: dict[Scope, None] = {}
+    for name in backend.namespaces(EVERYWHERE):
+        before, found, after = f"/{name}/".partition(f"/{path}/")
+        if found:
+            place = f"{before}/{path}".removeprefix("/")
+            similar[place if isinstance(scope, str) and not after else Subtree(place)] = None
+    known = similar and backend.log(1, None, scope, 0)
+    return [] if known else list(similar)[:_MAX_SIMILAR]

@@ -170,6 +170,27 @@ class Writer(Protocol):
         A ``patch`` of the record must follow.
         """
 
+    def stage(self, embedder: str, dimension: int, vectors: Mapping[int, Vector]) -> None:
+        """Keep vectors of a new *embedder*, by row, beside the present vectors.
+
+        Vectors staged for a different embedder, and vectors of rows that are gone, are dropped.
+        """
+
+    def unstaged(self, after: int, limit: int) -> list[tuple[int, MemoryRecord]]:
+        """Return at most *limit* records with a vector and without a staged vector, with rows.
+
+        The rows ascend, and begin *after* a row.
+        """
+
+    def count_staged(self) -> tuple[int, int]:
+        """Return the numbers of staged and of present vectors of the embedder."""
+
+    def adopt_staged(self) -> frozenset[str]:
+        """Put the staged vectors in place of the present vectors, and discard every segment.
+
+        Return the namespaces as ``discard`` does; ``Backend.scrub`` frees the space.
+        """
+
     def discard(self) -> frozenset[str]:
         """Remove every saved segment and all data without a record; return the namespaces."""
 

@@ -30,6 +30,7 @@ class Moments:
         self._engine = engine
         self._indexes: dict[int, tuple[PastBackend, ResidentIndex]] = {}
         self._checked = engine.backend.head()
+        self._embedder = engine.embedder
 
     def take(self, name: str) -> Snapshot:
         """Name the present, after writing pending accesses."""
@@ -92,6 +93,7 @@ class Moments:
         """Return an engine that reads the store at *moment*, and never writes."""
         present = self._engine
         with present.index.lock:
+            present.checked_dimension()
             self._drop_stale_indexes()
             found = self._indexes.pop(moment.seq, None)
             if found is None:
@@ -106,7 +108,10 @@ class Moments:
         return Engine(backend, embedder, lambda: at, new_id, index=index, present=present)
 
     def _drop_stale_indexes(self) -> None:
-        """Drop the indexes of all moments if a record was erased since the last call."""
+        """Drop the indexes of all moments after an erasing or a change of the embedder."""
+        if self._embedder is not self._engine.embedder:
+            self._indexes.clear()
+            self._embedder = self._engine.embedder
         backend = self._engine.backend
         checked, self._checked = self._checked, backend.head()
         if self._indexes and checked != self._checked and backend.journal_reader.erased(checked):

@@ -40,7 +40,7 @@ def blank_record(connection: sqlite3.Connection, id: str) -> frozenset[str]:
     )
     connection.execute("DELETE FROM links WHERE source = ? OR target = ?", (id, id))
     for row in rows:  # past rows keep vectors, too
-        connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
+        connection.execute("DELETE FROM vectors WHERE row IN (?, ?)", (row, -row))  # or staged
         connection.execute("DELETE FROM named_vectors WHERE row = ?", (row,))
         connection.execute("DELETE FROM accesses WHERE ordinal = ?", (row,))
     for namespace in namespaces:

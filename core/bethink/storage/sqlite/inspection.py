@@ -26,7 +26,7 @@ from .authenticator import (
 )
 from .keyed_file import KeyedFile
 from .opening import translate_errors
-from .rows import COLUMNS, ENTRY_COLUMNS, to_changes, to_record
+from .rows import COLUMNS, ENTRY_COLUMNS, STAGED, read_setting, to_changes, to_record
 
 _MAX_PAGE_PROBLEMS: Final = 100
 _ACCESSES: Final = "SELECT seq, count, last FROM accesses WHERE ordinal = ?"
@@ -51,7 +51,8 @@ SELECT 'fact', 'embedder', 'it is missing' WHERE EXISTS (SELECT 1 FROM vectors)
 SELECT 'vector', id, 'it is missing' FROM records LEFT JOIN vectors USING (row)
     WHERE vector IS NULL AND content <> '' AND state <> 'erased';
 SELECT 'vector', 'row ' || row, 'it belongs to no record' FROM vectors
-    WHERE row NOT IN (SELECT row FROM records);
+    WHERE row NOT IN (SELECT row FROM records) AND (row > 0
+    OR NOT EXISTS (SELECT 1 FROM facts WHERE name = 'reembedding' AND value <> ''));
 SELECT 'vector', 'row ' || row || ', ' || name, 'it belongs to no record' FROM named_vectors
     WHERE row NOT IN (SELECT row FROM journal WHERE row IS NOT NULL) OR since > row;
 SELECT 'link', source || ' ' || kind || ' ' || target, 'no journal entry tells of it'
@@ -195,7 +196,8 @@ class SQLiteInspection:
     def usual_dimension(self, name: str) -> int | None:
         table, named = ("vectors", "? = ''") if name == EMBEDDED else ("named_vectors", "name = ?")
         found = self._one(
-            f"SELECT length(vector) / 4 FROM {table} WHERE {named} AND typeof(vector) = 'blob' "
+            f"SELECT length(vector) / 4 FROM {table} WHERE {named} AND row > 0 "
+            "AND typeof(vector) = 'blob' "
             "AND length(vector) > 0 AND length(vector) % 4 = 0 "
             "GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1",
             name,
@@ -221,12 +223,15 @@ class SQLiteInspection:
                 yield Problem("fact", f"dimension:{name}", f"it is {wrong}")
                 noted = usual
             sizes[name] = noted and 4 * noted
+        staged = _number((read_setting(self._connection, STAGED) or "").partition(" ")[0])
         for table, selected in (("vectors", EMBEDDED_VECTOR), ("named_vectors", NAMED_VECTOR)):
             for *columns, code in self._connection.execute(
                 f"SELECT {selected}, code FROM {table} ORDER BY row"
             ):
                 row, name, _, blob = columns
-                is_whole = isinstance(blob, bytes) and len(blob) == sizes.get(name)
+                is_staged = table == "vectors" and row < 0
+                size = staged and 4 * staged if is_staged else sizes.get(name)
+                is_whole = isinstance(blob, bytes) and len(blob) == size
                 is_forged = self._auth is not None and code != self._auth.vector(columns)
                 if is_forged or not is_whole or not _is_finite(blob):
                     yield Problem("vector", self._owner(row, name), "it is damaged")

@@ -25,7 +25,7 @@ from ...errors import (
 )
 from ...model.arrays import Vector
 from ...model.journal import non_empty_fields
-from ...model.port import Row
+from ...model.port import EMBEDDED, Row
 from ...model.records import MemoryRecord, Problem, State
 from ..anchors import Anchor
 from .authenticator import EMBEDDED_VECTOR, ENTRY, NAMED_VECTOR, KeyedAuthenticator, parse_code
@@ -215,6 +215,14 @@ class KeyedWriter(SQLiteWriter):
     def _attach(self, row: int, vectors: Mapping[str, Vector]) -> None:
         super()._attach(row, vectors)
         self._sign_vectors(row, vectors)
+
+    def adopt_staged(self) -> frozenset[str]:
+        found = self._connection.execute("SELECT row FROM vectors WHERE row < 0").fetchall()
+        self._auth.check_vectors(self._connection, (row for (row,) in found))
+        namespaces = super().adopt_staged()
+        for (row,) in found:
+            self._sign_vectors(-row, (EMBEDDED,))
+        return namespaces
 
     def erase(self, row: int, tombstone: MemoryRecord) -> frozenset[str]:
         if _read_blank(self._connection):

@@ -198,6 +198,13 @@ def read_lenient(connection: sqlite3.Connection, read: Callable[[], Read]) -> Re
             connection.text_factory = str
 
 
+STAGED: Final = "reembedding"
+"""The setting with the length and the embedder of staged vectors, in the table under minus the row.
+
+Empty or absent without staged vectors.
+"""
+
+
 def to_blob(vector: Vector) -> bytearray:
     """Return the vector as little-endian float32 bytes.
 

@@ -16,7 +16,7 @@ from ...model.fields import to_json
 from ...model.filters import Filter, matcher, unexpired
 from ...model.journal import FULL_RECORD, START, chain_hash, digest, non_empty_fields
 from ...model.namespaces import Scope
-from ...model.port import EMBEDDED, Row
+from ...model.port import DIMENSION_SETTING, EMBEDDED, Row
 from ...model.records import LIVE, MemoryRecord, State
 from .authenticator import NO_AUTH, Authenticator
 from .erasing import ERASED, blank_record
@@ -26,6 +26,7 @@ from .rows import (
     FIELDS,
     HOLDS_KEY,
     JSON_LIST,
+    STAGED,
     RowTypes,
     entry_texts,
     key_range_sql,
@@ -59,6 +60,7 @@ _ENTRY: Final = (
 )
 _VECTOR: Final = "INSERT INTO vectors (row, vector) VALUES (?, ?)"
 _NAMED_VECTOR: Final = "INSERT INTO named_vectors (row, name, since, vector) VALUES (?, ?, ?, ?)"
+_STAGED_ROWS: Final = "(SELECT row FROM vectors)"
 _SALT_BYTES: Final = 16
 _LINKED: Final = "source = ? AND kind = ? AND target = ? AND until IS NULL"
 _LAST: Final = RowTypes(int, bytes, float)
@@ -263,6 +265,37 @@ class SQLiteWriter:
     def embed(self, row: int, vector: Vector) -> None:
         self._connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
         self._attach(row, {EMBEDDED: vector})
+
+    def stage(self, embedder: str, dimension: int, vectors: Mapping[int, Vector]) -> None:
+        target = f"{dimension} {embedder}"
+        if self.setting(STAGED) != target:
+            self._connection.execute("DELETE FROM vectors WHERE row < 0")
+            self.set_setting(STAGED, target)
+        rows = json.dumps([int(row) for row in vectors])
+        present = f"SELECT row FROM vectors WHERE row IN {JSON_LIST} AND -row NOT IN {_STAGED_ROWS}"
+        for (row,) in self._connection.execute(present, (rows,)).fetchall():
+            self._attach(-row, {EMBEDDED: vectors[row]})
+
+    def unstaged(self, after: int, limit: int) -> list[tuple[int, MemoryRecord]]:
+        waiting = f"row > ? AND row IN (SELECT row FROM vectors) AND -row NOT IN {_STAGED_ROWS}"
+        return list(self._found(f"{waiting} ORDER BY row LIMIT ?", max(after, 0), limit))
+
+    def count_staged(self) -> tuple[int, int]:
+        staged, present = self._connection.execute(
+            "SELECT count(*) FILTER (WHERE row < 0 AND -row IN (SELECT row FROM records)), "
+            "count(*) FILTER (WHERE row > 0) FROM vectors"
+        ).fetchone()
+        return staged, present
+
+    def adopt_staged(self) -> frozenset[str]:
+        dimension, _, embedder = (self.setting(STAGED) or "").partition(" ")
+        self._connection.execute("DELETE FROM vectors WHERE row > 0")
+        self._connection.execute("UPDATE vectors SET row = -row WHERE row < 0")
+        self.set_setting("embedder", embedder)
+        self.set_setting(DIMENSION_SETTING, dimension)
+        self.set_setting(STAGED, "")
+        self.set_setting(ERASED, str(self._head + 1))  # late segments have the former vectors
+        return self.discard()
 
     def discard(self) -> frozenset[str]:
         self._connection.execute("DELETE FROM vectors WHERE row NOT IN (SELECT row FROM records)")
