@@ -176,7 +176,7 @@ class View:
         return reading.listed(self._engine, check_scope(namespace), parse(where), page, listed)
 
     def count(self, *, namespace: Scope = "default", where: Where = None) -> int:
-        """Count the live records of *namespace* that pass *where*."""
+        """Count the live records that pass *where*, in "default" alone without a *namespace*."""
         return reading.count(self._engine, check_scope(namespace), parse(where))
 
     def namespaces(self, within: Scope = EVERYWHERE) -> dict[str, int]:

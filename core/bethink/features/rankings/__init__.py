@@ -41,8 +41,10 @@ FULL_BOOST_FROM: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class DecayProduct:
-    """Score = cosine · importance · e^(-rate · age), *rate* per day.
+    """Score = cosine · importance · e^(-rate · age), *rate* per day: the formula of pgmemai.
 
+    The age counts days since ``occurred_at`` or the last access, the later; pgmemai counts from
+    the creation. Recalls with ``touch=False`` are no accesses, and keep the age of pgmemai.
     The cosine is the bare cosine of the two vectors, at least 0. Words decide about relevance; in
     keyword mode the keyword score takes the place of the cosine. A rate may differ from query to
     query. One contribution, "decay product", is the whole score; the factors are among the signals.
@@ -79,6 +81,9 @@ class DecayProduct:
 class FiveSignal:
     """Score = the signals below by fixed weights, times a boost for the category of the query.
 
+    Weights and boosts are those of Memory Layer. Memory Layer's recency is e^(-d/30), with d days
+    since the last update; here, recency is 2^(-d/30), with d days since ``occurred_at`` or the last
+    access, the later. Recalls with ``touch=False`` are no accesses.
     .35 similarity, .25 outcome, .15 recency (half-life 30 days), .15 frequency and .10 confidence.
     Frequency is min(log(accesses + 1) / log(100), 1). A record of the query's category
     (``categories.query_intent``) is boosted: troubleshooting 1.5, gotcha and decision 1.4,

@@ -76,8 +76,17 @@ class TransferVerbs(Memories):
 
         return load(self._engine, source, fields.integer("max_line", max_line, 1))
 
-    def merge_from(self, other: Memories | str | os.PathLike[str]) -> Merged:
+    def merge_from(
+        self,
+        other: Memories | str | os.PathLike[str],
+        *,
+        namespace: Scope = EVERYWHERE,
+        similarity: float = 0.92,
+    ) -> Merged:
         """Merge the memories of a second store, open or in a file; all or nothing.
+
+        *namespace* limits the merge to memories of the second store in the namespace, or in any of
+        several. Near-duplicates have a cosine of at least *similarity*, in [0, 1].
 
         Records keep ids, times and statistics, whether live, archived or superseded. An equal id
         with an equal text is one record: the later change counts, and the higher number of
@@ -86,8 +95,13 @@ class TransferVerbs(Memories):
         near-duplicates (see *on_similar* of ``store``) the fuller record, else the record of this
         store, absorbs and supersedes the second. Of two facts with one key, and of two texts in
         ``Files`` with one path, the later supersedes the earlier. Merging again adds nothing.
-        Vectors of a different embedder are made again.
+        Vectors of a different embedder are made again. Each added or changed record has a journal
+        entry of its own, so that ``log``, ``audit``, ``as_of`` and ``undo`` tell of each record;
+        the entries are written in one transaction.
         """
         from .merge import merge_from
 
-        return merge_from(self._engine, other._engine if isinstance(other, Memories) else other)
+        scope = check_scope(namespace)
+        least = fields.number("similarity", similarity, 0.0, 1.0)
+        source = other._engine if isinstance(other, Memories) else other
+        return merge_from(self._engine, source, scope, least)

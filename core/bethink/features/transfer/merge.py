@@ -21,12 +21,13 @@ from ...memory.engine import Engine, Transaction
 from ...memory.writing import comes_after, leads_to, supersede
 from ...model import fields
 from ...model.journal import non_empty_fields
+from ...model.namespaces import EVERYWHERE, Scope, covers
 from ...model.port import EMBEDDED, Backend, Link, Row
 from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, State, different
 from ...model.values import Value
 from ...storage import open_backend
 from ..duplicates import DuplicateSearch, Match, combine, has_more_words
-from ..statements import parse_record
+from ..statements import MIN_DUPLICATE_COSINE, parse_record
 from .merge_conflicts import key_conflicts, last_changed_at
 
 _MERGED_STATES: Final[tuple[State, ...]] = ("live", "superseded", "archived")
@@ -71,29 +72,35 @@ class ForeignStore:
         backend: Backend,
         now: float,
         current: Callable[[MemoryRecord], MemoryRecord] = lambda record: record,
+        scope: Scope = EVERYWHERE,
     ) -> ForeignStore:
-        """Read all visible records of *backend*; *current* adds pending accesses."""
+        """Read the visible records of *backend* in *scope*; *current* adds pending accesses."""
         rows: list[Row] = []
         hidden: list[str] = []
         with backend.journal_reader.full_scan() as everything:
             for row in everything.records():
-                if row.record.state in _MERGED_STATES and not row.record.expired(now):
-                    rows.append(replace(row, record=current(row.record)))
+                record = row.record
+                is_visible = record.state in _MERGED_STATES and not record.expired(now)
+                if is_visible and covers(scope, record.namespace):
+                    rows.append(replace(row, record=current(record)))
                 else:
-                    hidden.append(row.record.id)
+                    hidden.append(record.id)
         links = backend.journal_reader.links([row.record.id for row in rows], backend.head())
         keyed = [row.record for row in rows if row.record.state == "live" and row.record.key]
         changed_at = {record.id: last_changed_at(backend, record) for record in keyed}
         return cls(rows, hidden, links, backend.setting("embedder"), changed_at)
 
 
-def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged:
-    """Merge the memories of an open store, or of the store in the file *other*."""
+def merge_from(
+    engine: Engine, other: Engine | str | os.PathLike[str], scope: Scope, least: float
+) -> Merged:
+    """Merge the memories in *scope* of an open store, or of the store in the file *other*."""
     engine.check_open()
     if isinstance(other, Engine):
         other.check_open()
         _check_other(engine, other.backend.location, itself=other is engine)
-        return merge(engine, ForeignStore.load(other.backend, engine.clock(), other.current))
+        foreign = ForeignStore.load(other.backend, engine.clock(), other.current, scope)
+        return merge(engine, foreign, least)
     if not isinstance(other, str | os.PathLike):
         kind = type(other).__name__
         raise ValidationError(f"merge_from needs a store or the path of one, not {kind}")
@@ -104,7 +111,7 @@ def merge_from(engine: Engine, other: Engine | str | os.PathLike[str]) -> Merged
         raise StorageError(path, "it is empty, so no store")
     _check_other(engine, path)
     with closing(open_backend(path)) as backend:
-        return merge(engine, ForeignStore.load(backend, engine.clock()))
+        return merge(engine, ForeignStore.load(backend, engine.clock(), scope=scope), least)
 
 
 def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None:
@@ -114,8 +121,8 @@ def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None
         raise ValidationError("a store cannot be merged with itself")
 
 
-def merge(engine: Engine, foreign: ForeignStore) -> Merged:
-    """Merge *foreign*, all or nothing."""
+def merge(engine: Engine, foreign: ForeignStore, least: float = MIN_DUPLICATE_COSINE) -> Merged:
+    """Merge *foreign*, all or nothing; near-duplicates have a cosine of at least *least*."""
     rows = foreign.rows
     if rows and foreign.embedder != engine.embedder.name:
         own = engine.embed([row.record for row in rows])
@@ -129,7 +136,7 @@ def merge(engine: Engine, foreign: ForeignStore) -> Merged:
     new = [row for row in rows if row.record.state == "live" and row.record.id not in known]
     absent = np.zeros(engine.dimension(), np.float32)
     vectors = [row.vectors.get(EMBEDDED, absent) for row in new]
-    duplicates = DuplicateSearch(engine, [row.record for row in new], vectors)
+    duplicates = DuplicateSearch(engine, [row.record for row in new], vectors, least)
     # *closing* writes all pending accesses first, so that accesses are compared with all of ours.
     with engine.writing(closing=True, guarded=False) as transaction:
         merged = _Merge(transaction, engine.backend, duplicates, foreign).run(rows)
