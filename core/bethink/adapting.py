@@ -4,6 +4,8 @@ Adapters import public names and this module, nothing deeper.
 """
 
 from .aio import finish_in_thread, make_async, make_async_write
+from .calls import explaining, suggesting
+from .embedders import check_embedder
 from .features.files import ROOT, normalise_path, numbered
 from .features.keys import Held, keys_between, last_between, store_if, update_all
 from .features.outcomes import Verdict
@@ -67,12 +69,14 @@ __all__ = [
     "Verdict",
     "Where",
     "add_turns",
+    "check_embedder",
     "check_namespace",
     "check_scope",
     "check_store",
     "checked_fields",
     "checked_ranking",
     "covers",
+    "explaining",
     "finish_in_thread",
     "foreign_link",
     "foreign_record",
@@ -96,6 +100,7 @@ __all__ = [
     "rough_tokens",
     "storable",
     "store_if",
+    "suggesting",
     "tallies",
     "terms",
     "turn_key",

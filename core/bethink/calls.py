@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import wraps
-from inspect import Parameter, getattr_static, isfunction, signature
+from inspect import Parameter, getattr_static, iscoroutinefunction, isfunction, signature
 from typing import Any, Final, NoReturn, TypeVar
 
 from .errors import ArgumentError
@@ -64,6 +64,7 @@ _OTHER_NAMES: Final = {
     "topk",
     "top_k": "k limit n n_results",
     "limit": "k max_results n n_results size top_k",
+    "last": "k limit n",
     "offset": "skip start",
     "where": "condition conditions filter filters metadata_filter older_than_seconds",
     "namespace": "agent agent_id app_id collection group_id org_id project run_id scope namespaces "
@@ -96,6 +97,7 @@ _OTHER_NAMES: Final = {
     "embeddings model",
     "api_key": "key openai_api_key token",
     "base_url": "api_base endpoint host url",
+    "embed": "embed_fn embedder embedding_function",
     "dimension": "dim dimensions dims size",
     "fn": "callable embed func function",
     "integrity_key": "encryption_key key passphrase password secret",
@@ -189,14 +191,19 @@ def suggesting(kind: Kind) -> Kind:
     vars_of_kind.__getattr__ = find_missing
     for name in dir(kind):
         verb, public = getattr_static(kind, name), name == "__init__" or name[0] != "_"
-        if public and isfunction(verb) and not hasattr(verb, "__wrapped__"):
-            call = _explaining(verb)
+        if public and isfunction(verb) and not _is_wrapped(verb):
+            call = explaining(verb)
             call.__module__, call.__qualname__ = kind.__module__, f"{kind.__qualname__}.{name}"
             setattr(kind, name, call)
     return kind
 
 
-def _explaining(verb: Verb) -> Verb:
+def _is_wrapped(verb: object) -> bool:
+    """Return whether the wrong calls of *verb* are seen too late, or by an inner verb."""
+    return iscoroutinefunction(verb) or hasattr(verb, "__wrapped__")
+
+
+def explaining(verb: Verb) -> Verb:
     """Return *verb* with an ``ArgumentError`` for every call that does not fit the signature."""
 
     @wraps(verb)
@@ -216,14 +223,16 @@ def _wrong_call(
 ) -> ArgumentError | None:
     """Return the error of a call of *verb* that does not fit the signature."""
     known = signature(verb).parameters
-    placed = [name for name, each in known.items() if each.kind is not each.KEYWORD_ONLY]
-    for name in named:
-        if name not in known:
-            return unknown_name("argument", name, list(known)[1:])
+    kinds = {each.kind for each in known.values()}
+    names = [name for name in known if name != "self"]
+    placed = [name for name in names if known[name].kind is not Parameter.KEYWORD_ONLY]
+    wrong = [name for name in named if name not in known]
+    if wrong and Parameter.VAR_KEYWORD not in kinds:
+        return unknown_name("argument", wrong[0], names)
     called = type(given[0]).__name__ if given and verb.__name__ == "__init__" else verb.__name__
-    if len(given) > len(placed):
-        message = f"{called} takes {', '.join(placed[1:]) or 'nothing'} without a name"
-        by_name = ", ".join(name for name in known if name not in placed)
+    if len(given) > len(placed) + ("self" in known) and Parameter.VAR_POSITIONAL not in kinds:
+        message = f"{called} takes {', '.join(placed) or 'nothing'} without a name"
+        by_name = ", ".join(name for name in names if name not in placed)
         return ArgumentError(f"{message}; by name: {by_name}" if by_name else message)
     try:
         signature(verb).bind(*given, **named)

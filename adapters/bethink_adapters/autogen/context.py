@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from bethink import ValidationError
+from bethink.adapting import suggesting
+
 from ..shared.opening import StoreOrPath
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
 from .messages import all_texts, recall_queries, results_since, show
@@ -22,6 +25,7 @@ else:
     _Context = object  # see `components`
 
 
+@suggesting
 class MemoryModelContext(Settings, _Context):
     """A conversation with a block of recalled memories in front of the last user message.
 
@@ -55,6 +59,9 @@ class MemoryModelContext(Settings, _Context):
             count_tokens=count_tokens,
             inject_as=inject_as,
         )
+        if context is not None and not hasattr(context, "get_messages"):
+            kind = type(context).__name__
+            raise ValidationError(f"context must be a ChatCompletionContext, not {kind}")
         self.context = UnboundedChatCompletionContext() if context is None else context
 
     async def get_messages(self) -> list[LLMMessage]:

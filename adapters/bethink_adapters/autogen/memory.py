@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bethink import Subtree, ValidationError
-from bethink.adapting import Turn, add_turns, covers, finish_in_thread
+from bethink.adapting import Turn, add_turns, covers, explaining, finish_in_thread, suggesting
 
 from ..shared.opening import StoreOrPath
 from ..shared.recalling import DEFAULT_BUDGET_TOKENS, DEFAULT_K
@@ -41,6 +41,7 @@ _MAX_KNOWN_RUNS = 256
 """The number of recorded runs without ids that a memory recognises."""
 
 
+@suggesting
 class AgentMemory(Settings, _Memory):
     """Recall from a namespace of a bethink store, and remember in the namespace.
 
@@ -166,6 +167,7 @@ class AgentMemory(Settings, _Memory):
         """
         await finish_in_thread(self.store.forget, namespace=self.namespace)
 
+    @explaining
     def _options(
         self,
         *,

@@ -15,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from bethink.adapting import function, integer
+
 Embed = Callable[[list[str]], Any]
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -32,10 +34,8 @@ class RememberingEmbedder:
     """
 
     def __init__(self, embed: Embed, *, capacity: int = 4096) -> None:
-        if capacity < 1:
-            raise ValueError(f"capacity must be at least 1, not {capacity}")
-        self._embed = embed
-        self._capacity = capacity
+        self._embed = function("embed", embed)
+        self._capacity = integer("capacity", capacity, 1)
         self._texts: OrderedDict[bytes, str | None] = OrderedDict()
         self._lock = threading.Lock()
 

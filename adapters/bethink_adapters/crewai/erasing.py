@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bethink import ValidationError
+
 from .errors import crew_errors
 from .external import CrewExternalStorage
 from .storage import CrewStorage
@@ -14,5 +16,8 @@ def erase_user(storage: CrewStorage | CrewExternalStorage) -> int:
     A user's view is a bound storage: ``erase_user(storage.bound("/users", user))``. Memories
     outside the view stay.
     """
+    if not isinstance(storage, CrewStorage | CrewExternalStorage):
+        kind = type(storage).__name__
+        raise ValidationError(f"storage must be a CrewStorage or CrewExternalStorage, not {kind}")
     store, place = storage.place
     return store.erase(namespace=place)

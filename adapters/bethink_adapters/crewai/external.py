@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bethink import MemoryStore, RecallResult, Subtree
-from bethink.adapting import MAX_CONTENT, check_namespace, finish_in_thread
+from bethink.adapting import MAX_CONTENT, check_namespace, finish_in_thread, suggesting
 
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath
@@ -18,6 +18,7 @@ from .errors import crew_errors
 from .store_handle import StoreHandle
 
 
+@suggesting
 class CrewExternalStorage:
     """The texts of an external memory: ``ExternalMemory(storage=CrewExternalStorage(store))``.
 

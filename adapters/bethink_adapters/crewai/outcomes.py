@@ -19,7 +19,7 @@ from bethink import (
     NotFoundError,
     RateLimitError,
 )
-from bethink.adapting import Scope, label
+from bethink.adapting import Scope, function, label
 
 from ..shared.extras import needs
 from ..shared.opening import StoreOrPath, open_store
@@ -53,6 +53,8 @@ def learn_outcomes(
     are not judged. Errors are logged, and the crew runs on. A bad *storage* or *session* raises
     ``ValidationError``, a missing crewAI ``MissingExtraError``.
     """
+    if judge is not None:
+        function("judge", judge)
     if not isinstance(storage, CrewStorage | CrewExternalStorage):
         storage = open_store(storage)
     return OutcomeListener(storage, judge, label("session", session))

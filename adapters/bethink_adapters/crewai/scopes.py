@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bethink import Subtree, segment
-from bethink.adapting import covers, unsegment
+from bethink.adapting import check_namespace, covers, unsegment
 
 
 def normalise(scope: str | None) -> str:
@@ -36,6 +36,9 @@ class View:
 
     namespace: str
     root: str = "/"
+
+    def __post_init__(self) -> None:
+        check_namespace(self.namespace)
 
     def bound(self, root: str) -> View:
         """Return the narrower view at *root*; a root outside the view raises ``ValueError``."""

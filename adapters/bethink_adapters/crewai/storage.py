@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
-from bethink.adapting import Tally, check_namespace, make_async, make_async_write, tallies
+from bethink.adapting import Tally, make_async, make_async_write, suggesting, tallies
 
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MAX_IDS: Final = 500  # ids in a filter; the store looks up longer lists one by one
 
 
+@suggesting
 class CrewStorage:
     """The records of a unified memory: ``Memory(storage=CrewStorage(store))``.
 
@@ -49,11 +50,10 @@ class CrewStorage:
         vector_dim: int | None = None,
     ) -> None:
         require("crewai", "crewai")
-        given = path if store is None else store
-        if given is None:
+        if store is None and path is None:
             raise TypeError("CrewStorage needs a store or a path")
-        self._store = StoreHandle(given)
-        self._view = View(check_namespace(namespace))
+        self._store = StoreHandle(path if store is None else store)
+        self._view = View(namespace)
         self._dimension = vector_dim
         self._owns = True
         self.write_lock = threading.RLock()

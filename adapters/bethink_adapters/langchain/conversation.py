@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from bethink import MemoryRecord, ValidationError
-from bethink.adapting import finish_in_thread, integer
+from bethink.adapting import finish_in_thread, integer, suggesting
 
 from ..shared.opening import StoreOrPath
 from ..shared.texts import askable
@@ -39,6 +39,7 @@ class _Transcript(ChatMessageHistory):
         """Require nothing."""
 
 
+@suggesting
 class ConversationMemory:
     """The memory of a chain, read before a call and written afterwards.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from bethink import Embedder, StaticEmbedder
+from bethink.adapting import check_embedder
 
 from ..shared.subclassing import on_base
 from .documents import part
@@ -27,11 +28,12 @@ class BethinkEmbeddings(_Base):
         return object.__new__(on_base(cls, part("embeddings").Embeddings))
 
     def __init__(self, embedder: Embedder | None = None) -> None:
-        self.embedder = StaticEmbedder() if embedder is None else embedder
+        self.embedder = check_embedder(StaticEmbedder() if embedder is None else embedder)
 
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector for each text."""
-        found = self.embedder.embed(list(texts)) if texts else ()
+        given = texts if isinstance(texts, str) else list(texts)  # the embedder refuses one text
+        found = self.embedder.embed(given) if texts else ()
         return [[float(number) for number in vector] for vector in found]
 
     def embed_query(self, text: str) -> list[float]:

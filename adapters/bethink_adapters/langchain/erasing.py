@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bethink import Subtree, ValidationError, segment
+from bethink.adapting import explaining
 
 from ..shared.opening import StoreOrPath, open_store
 
 
+@explaining
 def erase_user(
     store: StoreOrPath,
     *,

@@ -10,7 +10,7 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, MessageLog, ValidationError, segment
-from bethink.adapting import finish_in_thread, integer
+from bethink.adapting import explaining, finish_in_thread, integer, suggesting
 
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath, open_store
@@ -26,6 +26,7 @@ _REMOVE_ALL: Final = "__remove_all__"
 _HUMAN: Final = ("human", "user")
 
 
+@suggesting
 class ChatMessageHistory(_Base):
     """The messages of a session as LangChain's chat history; the constructor does no I/O.
 
@@ -78,6 +79,8 @@ class ChatMessageHistory(_Base):
         A ``RemoveMessage`` removes the message with its id, or all with the id "__remove_all__".
         Messages with ids that are the newest of the session already are not added again.
         """
+        if isinstance(messages, str):
+            raise ValidationError("messages must be a list of messages, not str")
         given = [as_message(message) for message in messages]
         items, gone = self._changed(given)
         self.log.append([] if self._ends_with(items, gone) else items, forget=gone)
@@ -168,6 +171,7 @@ class ChatMessageHistory(_Base):
         return left[len(left) - len(values) :] == values
 
 
+@explaining
 def message_history_factory(
     store: StoreOrPath,
     keys: Sequence[str] = ("session_id",),
@@ -181,8 +185,8 @@ def message_history_factory(
     The parameters are *keys*, as listed in ``history_factory_config``. The last key names the
     session, the keys before name owners: sessions of two owners are kept apart.
     """
-    if not keys:
-        raise ValidationError("message_history_factory needs at least one key")
+    if not keys or isinstance(keys, str):
+        raise ValidationError(f"keys must be a list of at least one key, not {keys!r}")
     opened = open_store(store)
     require("langchain", "langchain_core.chat_history")
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

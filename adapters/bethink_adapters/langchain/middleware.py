@@ -27,7 +27,7 @@ from typing import (
     TypedDict,
 )
 
-from bethink.adapting import TokenCounter, check_namespace, finish_in_thread, one_of
+from bethink.adapting import TokenCounter, check_namespace, finish_in_thread, one_of, suggesting
 
 from ..shared.extras import needs
 from ..shared.opening import StoreOrPath, open_store
@@ -51,6 +51,7 @@ Namespace: TypeAlias = str | Callable[[Any], str]
 _logger: Final = logging.getLogger(__name__)
 
 
+@suggesting
 class MemoryMiddleware(_Base):
     """Recall from, and remember in, a *namespace* of a bethink *store*.
 

@@ -6,7 +6,7 @@ import asyncio
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bethink.adapting import Mode, Scope, Where
+from bethink.adapting import Mode, Scope, Where, one_of
 
 from ..shared.opening import open_store
 from ..shared.recalling import DEFAULT_K
@@ -59,6 +59,7 @@ def retriever_class() -> type[MemoryStoreRetriever]:
         def __init__(self, **fields: Any) -> None:
             super().__init__(**fields)  # pydantic 1, of langchain-core 0.2, has no model_post_init
             self.store = open_store(self.store)
+            one_of("mode", self.mode, ("hybrid", "keyword", "semantic"))
 
         def _get_relevant_documents(
             self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None

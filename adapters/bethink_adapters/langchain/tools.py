@@ -7,7 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from bethink import BethinkError
-from bethink.adapting import check_namespace, finish_in_thread
+from bethink.adapting import check_namespace, explaining, finish_in_thread
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.recalling import DEFAULT_K, Recalling
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
 
+@explaining
 def memory_tools(
     store: StoreOrPath, *, namespace: str | Callable[[Any], str], k: int = DEFAULT_K
 ) -> list[BaseTool]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bethink import MemoryRecord, ValidationError
-from bethink.adapting import Mode, check_namespace, finish_in_thread, one_of, vector
+from bethink.adapting import Mode, check_namespace, finish_in_thread, one_of, suggesting, vector
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
@@ -28,6 +28,7 @@ Scored = list[tuple["Document", float]]
 Filter = Mapping[str, Any] | None
 
 
+@suggesting
 class BethinkVectorStore(_Base):
     """Keep documents in a *namespace* of a bethink *store*, with exact search.
 
@@ -57,6 +58,9 @@ class BethinkVectorStore(_Base):
         self.erase = erase
         self.namespace = check_namespace(namespace)
         self.mode: Mode = _mode(mode)
+        if not hasattr(embedding or BethinkEmbeddings, "embed_documents"):
+            kind = type(embedding).__name__
+            raise ValidationError(f"embedding must be Embeddings of LangChain, not {kind}")
         self._embedding = embedding
         self._name = f"langchain/{namespace}"
 
@@ -111,6 +115,8 @@ class BethinkVectorStore(_Base):
     ) -> list[str]:
         """Add *texts*, all or none; return the ids, made where none are given."""
         contents = list(texts)
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in contents):
+            raise ValidationError("texts must be a list of str")
         for name, given in (("metadatas", metadatas), ("ids", ids)):
             if given and len(given) != len(contents):
                 raise ValidationError(f"{len(contents)} texts, but {len(given)} {name}")

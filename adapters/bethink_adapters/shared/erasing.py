@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bethink import Subtree
+from bethink.adapting import explaining
 
 from .opening import StoreOrPath, open_store
 
 
+@explaining
 def erase_user(store: StoreOrPath, *, namespace: str) -> int:
     """Erase all memories of a user in *namespace* and below; return the number of records.
 
