@@ -469,9 +469,9 @@ class TestListening:
         assert stage.outcome(kept) == 0.2
         assert f"an outcome of {gone} is not recorded" in caplog.text
 
-    @pytest.mark.parametrize("wrong", ["crew.db", None])
-    def test_only_storages_and_stores_learn(self, wrong: Any) -> None:
-        with pytest.raises(ValidationError, match="storage or store"):
+    @pytest.mark.parametrize("wrong", [5, None])
+    def test_only_storages_stores_and_paths_learn(self, wrong: Any) -> None:
+        with pytest.raises(ValidationError, match="store must be a MemoryStore"):
             learn_outcomes(wrong)
 
     def test_crewai_is_needed(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
