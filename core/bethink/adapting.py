@@ -41,6 +41,7 @@ from .model.fields import (
 )
 from .model.namespaces import Scope, check_namespace, check_scope, covers, unsegment
 from .model.port import Page, Tally
+from .model.progress import Progress, counted, telling
 from .model.records import CHECKS
 from .model.records import checked as checked_fields
 from .text import read_query, rough_tokens, terms
@@ -59,6 +60,7 @@ __all__ = [
     "Packed",
     "Page",
     "PastChange",
+    "Progress",
     "Scope",
     "Scored",
     "Signals",
@@ -75,6 +77,7 @@ __all__ = [
     "check_store",
     "checked_fields",
     "checked_ranking",
+    "counted",
     "covers",
     "explaining",
     "finish_in_thread",
@@ -102,6 +105,7 @@ __all__ = [
     "store_if",
     "suggesting",
     "tallies",
+    "telling",
     "terms",
     "turn_key",
     "unsegment",

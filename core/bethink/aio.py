@@ -19,6 +19,7 @@ from .memory.history import When
 from .memory.memories import check_store
 from .model.fields import fail
 from .model.namespaces import EVERYWHERE
+from .model.progress import Progress
 from .model.records import MemoryRecord
 from .store import MemoryStore, Past
 
@@ -186,11 +187,14 @@ class AsyncMemoryStore(_AsyncView):
     update_wrapper(as_of, MemoryStore.as_of)
 
     async def merge_from(
-        self, other: AsyncMemoryStore | MemoryStore | str | os.PathLike[str]
+        self,
+        other: AsyncMemoryStore | MemoryStore | str | os.PathLike[str],
+        *,
+        progress: Progress = None,
     ) -> Merged:
         """Merge the memories of a second store, which may be awaitable, too."""
         source = other.sync if isinstance(other, AsyncMemoryStore) else other
-        return await finish_in_thread(self.sync.merge_from, source)
+        return await finish_in_thread(self.sync.merge_from, source, progress=progress)
 
     update_wrapper(merge_from, MemoryStore.merge_from)
 

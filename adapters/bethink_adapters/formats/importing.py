@@ -12,7 +12,15 @@ from itertools import islice
 from typing import Any, Final
 
 from bethink import KeyedMemory, MemoryStore, NotFoundError, ValidationError
-from bethink.adapting import check_namespace, identifier, integer, label
+from bethink.adapting import (
+    Progress,
+    check_namespace,
+    counted,
+    identifier,
+    integer,
+    label,
+    telling,
+)
 from bethink.adapting import checked_fields as checked
 
 from .arrivals import DIFFERS, Arrivals, no_end
@@ -41,6 +49,7 @@ def import_from(
     *,
     namespace: str | None = None,
     batch: int = _BATCH,
+    progress: Progress = None,
 ) -> Report:
     """Store the items of *reader*, *batch* memories at a time, and report skipped findings.
 
@@ -54,13 +63,18 @@ def import_from(
     Each ``Memory`` of a predecessor keeps times, counts, outcome and state, all in one transaction.
     An empty store gets the past of the source, too: the journal, and named moments. Imported again,
     a memory that the source has changed since changes here.
+
+    *progress* is a function of the findings read and the total, which is None here, or True for a
+    bar of ``tqdm``. An error of the function ends the import; earlier batches stay.
     """
     root = None if namespace is None else check_namespace(namespace)
     size = integer("batch", batch, 1)
-    run, found = _Import(store, root), iter(reader)
-    while some := list(islice(found, size)):
-        run.take(some)
-    return run.finish()
+    run = _Import(store, root)
+    with telling(progress) as tell:
+        found = counted(reader, tell, None)
+        while some := list(islice(found, size)):
+            run.take(some)
+        return run.finish()
 
 
 class _Import:

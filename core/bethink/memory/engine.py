@@ -28,6 +28,7 @@ from ..model.fields import identifier, integer, number
 from ..model.filters import Filter, sees_accesses
 from ..model.ids import IdFactory
 from ..model.port import DIMENSION_SETTING, EMBEDDED, Backend, Changes, Row, Writer
+from ..model.progress import STEP, Tell
 from ..model.records import RECORD_FIELDS, MemoryRecord, Snapshot, State, embedded_text
 
 _MAX_TIME: Final = 1e12  # seconds, before and after 1970
@@ -332,8 +333,14 @@ class Engine:
             buffer.written(touches)
         self.index.apply(changes)
 
-    def embed(self, records: Sequence[MemoryRecord]) -> list[Vector]:
+    def embed(self, records: Sequence[MemoryRecord], tell: Tell | None = None) -> list[Vector]:
         """Return one vector for each record; a record without content gets zeros."""
+        if tell is not None:
+            found: list[Vector] = []
+            for start in range(0, len(records), STEP):
+                found += self.embed(records[start : start + STEP])
+                tell(len(found), len(records))
+            return found
         self._made.embedder = self.embedder
         texts = [embedded_text(record) for record in records if record.content]
         vectors = self.vectors(texts) if texts else ()

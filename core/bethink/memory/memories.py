@@ -32,6 +32,7 @@ from ..model.forks import fork_lock, watch
 from ..model.ids import IdFactory
 from ..model.namespaces import EVERYWHERE, Scope, check_namespace, check_scope
 from ..model.port import Page
+from ..model.progress import Progress, Tell, telling
 from ..model.records import (
     GIVEN_DEFAULTS,
     Changes,
@@ -279,6 +280,7 @@ class Memories(View):
         forget: str | Iterable[str] = (),
         on_similar: OnSimilar = "keep",
         similarity: float = 0.92,
+        progress: Progress = None,
         **shared: Unpack[Fields],
     ) -> list[MemoryRecord]:
         """Remember all *items*, or none if an item is wrong; return the records as stored.
@@ -286,9 +288,11 @@ class Memories(View):
         An item is a content, or a mapping of arguments of ``store``. *shared* fields apply to items
         without the field. The same transaction forgets the records with the ids in *forget*; an
         unknown id raises ``NotFoundError``. *on_similar* also compares the items among themselves.
+        *progress*, see ``reembed``, tells of the embedding; an error there leaves nothing stored.
         """
         finder = self._duplicate_finder(on_similar, similarity)
-        return self._store_items(items, shared, fields.ids(forget), finder)
+        with telling(progress) as tell:
+            return self._store_items(items, shared, fields.ids(forget), finder, tell=tell)
 
     def _store_items(
         self,
@@ -297,9 +301,10 @@ class Memories(View):
         gone: Sequence[str] = (),
         finder: DuplicateFinder | None = None,
         check: Callable[[Transaction], None] | None = None,
+        tell: Tell | None = None,
     ) -> list[MemoryRecord]:
         """Store *items*; see ``writing.store_many``. Every verb that stores items calls this."""
-        return writing.store_many(self._engine, items, shared, gone, finder, check)
+        return writing.store_many(self._engine, items, shared, gone, finder, check, tell)
 
     @spelled_out(Changes, {})
     def update(self, id: str, **changes: Unpack[Changes]) -> MemoryRecord:

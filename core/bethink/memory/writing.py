@@ -17,6 +17,7 @@ from ..model.filters import Filter, constant, matches
 from ..model.journal import non_empty_fields
 from ..model.namespaces import EVERYWHERE, Scope, covers
 from ..model.port import EMBEDDED, Writer
+from ..model.progress import Tell
 from ..model.records import (
     LIVE,
     LOWEST_LIVE,
@@ -70,6 +71,7 @@ def store_many(
     gone: Sequence[str] = (),
     finder: DuplicateFinder | None = None,
     check: Callable[[Transaction], None] | None = None,
+    tell: Tell | None = None,
 ) -> list[MemoryRecord]:
     """Store all *items* or none, and forget the records with the ids in *gone*.
 
@@ -86,7 +88,7 @@ def store_many(
     records = [record for record, *_ in built]
     if len({record.id for record in records}) < len(records):
         raise ValidationError("two items have the same id")
-    vectors = engine.embed(records)
+    vectors = engine.embed(records, tell)
     if finder is not None:
         finder.prepare(records, vectors)
     with engine.writing() as transaction:

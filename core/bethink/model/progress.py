@@ -14,7 +14,7 @@ Tell: TypeAlias = Callable[[int, int | None], object]
 Progress: TypeAlias = Tell | bool | None
 """A function of the items done and the total (None if unknown), True for a bar, or None."""
 
-_STEP: Final = 256
+STEP: Final = 256
 """Items between two reports."""
 
 
@@ -51,7 +51,7 @@ def counted(items: Iterable[T], tell: Tell | None, total: int | None, done: int 
     told, now = -1, done
     for now, item in enumerate(items, done + 1):
         yield item
-        if not now % _STEP:
+        if not now % STEP:
             tell(now, total)
             told = now
     if now != told:

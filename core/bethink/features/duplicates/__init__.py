@@ -10,6 +10,7 @@ from ...model import fields
 from ...model.filters import parse
 from ...model.lazy_names import lazy_names
 from ...model.namespaces import Scope, check_scope
+from ...model.progress import Progress, telling
 
 if TYPE_CHECKING:
     from .consolidation import Consolidated
@@ -45,7 +46,11 @@ class DuplicateVerbs(Memories):
     """The verb ``consolidate``, and *on_similar* of ``store`` and ``store_many``."""
 
     def consolidate(
-        self, *, namespace: Scope = "default", where: Where = None
+        self,
+        *,
+        namespace: Scope = "default",
+        where: Where = None,
+        progress: Progress = None,
     ) -> list[Consolidated]:
         """Merge memories that nearly repeat each other; return the merged groups.
 
@@ -54,10 +59,12 @@ class DuplicateVerbs(Memories):
         outcomes. The memory supersedes the rest of the group; ``undo`` of the entry "merge" reverts
         the merge. A difference in a number, date, denial, key, value, author or day keeps memories
         apart. Turns of a conversation (records with a ``thread``) stay apart, too.
+        *progress*, see ``reembed``, tells of the search; an error there leaves nothing merged.
         """
         from .consolidation import consolidate
 
-        return consolidate(self._engine, check_scope(namespace), parse(where))
+        with telling(progress) as tell:
+            return consolidate(self._engine, check_scope(namespace), parse(where), tell)
 
     def _duplicate_finder(self, on_similar: OnSimilar, similarity: float) -> DuplicateFinder | None:
         chosen = fields.one_of("on_similar", on_similar, ON_SIMILAR)

@@ -10,6 +10,7 @@ from ...memory.engine import Engine, Transaction
 from ...memory.writing import supersede
 from ...model.filters import Filter, unexpired
 from ...model.namespaces import Scope
+from ...model.progress import Tell, counted
 from ...model.records import RECORD_FIELDS, MemoryRecord
 from ...model.values import Value
 from ..statements import ParsedRecord, parse_record
@@ -27,12 +28,14 @@ class Consolidated(Value):
     others: tuple[MemoryRecord, ...]
 
 
-def consolidate(engine: Engine, scope: Scope, where: Filter | None) -> list[Consolidated]:
+def consolidate(
+    engine: Engine, scope: Scope, where: Filter | None, tell: Tell | None = None
+) -> list[Consolidated]:
     """Merge near-duplicates; return the merged groups in order of insertion."""
     engine.flush_for(where)
     found = engine.backend.select(scope, unexpired(where, engine.clock()))
     lone = [record for record in found if record.thread is None and record.content]
-    groups = _groups(engine, [parse_record(record) for record in lone])
+    groups = _groups(engine, [parse_record(record) for record in lone], tell)
     if not groups:
         return []
     with engine.writing(closing=True) as transaction:
@@ -40,12 +43,15 @@ def consolidate(engine: Engine, scope: Scope, where: Filter | None) -> list[Cons
     return [each for each in merged if each.others]
 
 
-def _groups(engine: Engine, parsed_records: Sequence[ParsedRecord]) -> list[list[MemoryRecord]]:
+def _groups(
+    engine: Engine, parsed_records: Sequence[ParsedRecord], tell: Tell | None
+) -> list[list[MemoryRecord]]:
     """Return the groups of near-duplicates, the fullest record of each group first."""
     similarity = similarity_function(engine, [parsed.record.id for parsed in parsed_records])
     index = DuplicateIndex(similarity)
     groups: dict[str, list[MemoryRecord]] = {}
-    for parsed in sorted(parsed_records, key=_most_words_first):
+    ordered = sorted(parsed_records, key=_most_words_first)
+    for parsed in counted(ordered, tell, len(ordered)):
         found = index.find_nearest(parsed)
         if found is None:
             index.add(parsed)

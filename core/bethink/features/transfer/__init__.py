@@ -10,6 +10,7 @@ from ...model import fields
 from ...model.filters import parse
 from ...model.lazy_names import lazy_names
 from ...model.namespaces import EVERYWHERE, Scope, check_scope
+from ...model.progress import Progress, telling
 from .lines import LONGEST_LINE
 
 if TYPE_CHECKING:
@@ -53,28 +54,41 @@ __getattr__ = lazy_names(
 class TransferVerbs(Memories):
     """The verbs ``export``, ``import_`` and ``merge_from``."""
 
-    def export(self, target: Target, *, namespace: Scope = EVERYWHERE, where: Where = None) -> int:
+    def export(
+        self,
+        target: Target,
+        *,
+        namespace: Scope = EVERYWHERE,
+        where: Where = None,
+        progress: Progress = None,
+    ) -> int:
         """Write all records, in any state, with history, as lines of JSON; return the number.
 
         *target* is a path, where the complete file appears at once and for the owner only, or a
         file open for writing. *namespace* and *where* export the store as if only the passing
-        records had ever been stored.
+        records had ever been stored. *progress*, see ``reembed``, counts lines; an
+        error there leaves no file at the path.
         """
         from .exporter import dump
 
-        return dump(self._engine, target, check_scope(namespace), parse(where))
+        with telling(progress) as tell:
+            return dump(self._engine, target, check_scope(namespace), parse(where), tell)
 
-    def import_(self, source: Source, *, max_line: int = LONGEST_LINE) -> Merged:
+    def import_(
+        self, source: Source, *, max_line: int = LONGEST_LINE, progress: Progress = None
+    ) -> Merged:
         """Import an ``export`` from a path or a file open for reading; all or nothing.
 
         An empty store becomes the exported store, with history. A store with records merges the
         records, as ``merge_from`` does, without the history. Vectors of a different embedder are
         made again. A foreign file raises ``NotABethinkFileError``. A damaged file, or a line of
         more than *max_line* bytes, raises ``CorruptStoreError`` with the number of the line.
+        *progress*, see ``reembed``, counts lines; an error there leaves nothing imported.
         """
         from .importer import load
 
-        return load(self._engine, source, fields.integer("max_line", max_line, 1))
+        with telling(progress) as tell:
+            return load(self._engine, source, fields.integer("max_line", max_line, 1), tell)
 
     def merge_from(
         self,
@@ -82,6 +96,7 @@ class TransferVerbs(Memories):
         *,
         namespace: Scope = EVERYWHERE,
         similarity: float = 0.92,
+        progress: Progress = None,
     ) -> Merged:
         """Merge the memories of a second store, open or in a file; all or nothing.
 
@@ -97,11 +112,13 @@ class TransferVerbs(Memories):
         ``Files`` with one path, the later supersedes the earlier. Merging again adds nothing.
         Vectors of a different embedder are made again. Each added or changed record has a journal
         entry of its own, so that ``log``, ``audit``, ``as_of`` and ``undo`` tell of each record;
-        the entries are written in one transaction.
+        the entries are written in one transaction. *progress*, see ``reembed``, counts records; an
+        error there leaves nothing merged.
         """
         from .merge import merge_from
 
         scope = check_scope(namespace)
         least = fields.number("similarity", similarity, 0.0, 1.0)
         source = other._engine if isinstance(other, Memories) else other
-        return merge_from(self._engine, source, scope, least)
+        with telling(progress) as tell:
+            return merge_from(self._engine, source, scope, least, tell)

@@ -19,6 +19,7 @@ from ...model import fields
 from ...model.filters import Filter, matches
 from ...model.namespaces import EVERYWHERE, Scope, covers
 from ...model.port import EMBEDDED, Entry, FullScan
+from ...model.progress import Tell, counted
 from ...model.records import Snapshot
 from ...storage import make_folder, replace_file
 from ..links import LINK_ACTIONS
@@ -37,7 +38,9 @@ _UNKNOWN_EMBEDDER: Final = "unknown"
 Target: TypeAlias = str | os.PathLike[str] | Writes
 
 
-def dump(engine: Engine, target: Target, scope: Scope, where: Filter | None) -> int:
+def dump(
+    engine: Engine, target: Target, scope: Scope, where: Filter | None, tell: Tell | None = None
+) -> int:
     """Write the records in *scope* that pass *where*, in any state, with all history.
 
     Return the number of records.
@@ -52,8 +55,9 @@ def dump(engine: Engine, target: Target, scope: Scope, where: Filter | None) -> 
             chosen.length,
             len(everything.snapshots()),
         )
+        total = 1 + header.records + header.entries + header.snapshots
         lines = chain((header_line(header),), chosen.records(), chosen.history())
-        _write(engine, target, with_checksum(lines))
+        _write(engine, target, with_checksum(counted(lines, tell, total)))
     return chosen.count
 
 

@@ -14,6 +14,7 @@ from ...model import fields
 from ...model.arrays import Vector
 from ...model.journal import is_well_formed
 from ...model.port import EMBEDDED, Writer
+from ...model.progress import Tell, counted
 from ...model.records import MemoryRecord
 from .lines import FIELDS, Lines, checked_fields, decode_vector, record_of
 
@@ -28,20 +29,24 @@ class HistoryReplay:
     of *engine* made them, else new vectors, made before any transaction.
     """
 
-    def __init__(self, lines: Lines, engine: Engine, vector_file: IO[bytes]) -> None:
+    def __init__(
+        self, lines: Lines, engine: Engine, vector_file: IO[bytes], tell: Tell | None = None
+    ) -> None:
+        self._tell = tell
         self._lines = lines
         self._engine = engine
         self._spool = vector_file
         self._dimension = engine.dimension()
         self.header = lines.header()
         self._told = self.header.entries + self.header.snapshots
+        self._total = self.header.records + self._told
         self._known = self.header.embedder == engine.embedder.name
         self._check()
 
     def _check(self) -> None:
         """Read every line once, and keep the vectors."""
         waiting: list[_RecordAndVector] = []
-        for _ in range(self.header.records):
+        for _ in counted(range(self.header.records), self._tell, self._total):
             waiting.append(self._record())
             if len(waiting) == _BATCH_RECORDS:
                 self._keep(waiting)
@@ -78,7 +83,7 @@ class HistoryReplay:
         self._lines.skip(self.header.records)
         self._spool.seek(0)
         found: set[str] = set()
-        for _ in range(self._told):
+        for _ in counted(range(self._told), self._tell, self._total, self.header.records):
             kind, line = self._lines.take("entry", "snapshot")
             with self._lines.explained():
                 if kind == "snapshot":

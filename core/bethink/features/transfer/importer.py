@@ -15,6 +15,7 @@ from typing import IO, Final, Protocol, TypeAlias
 from ...errors import StorageError, ValidationError
 from ...memory.engine import Engine
 from ...model import fields
+from ...model.progress import Tell
 from ...storage import open_backend
 from . import merge
 from .history import HistoryReplay
@@ -34,14 +35,14 @@ Source: TypeAlias = str | os.PathLike[str] | Reads
 _READ_SIZE: Final = 1 << 20
 
 
-def load(engine: Engine, source: Source, longest: int) -> Merged:
+def load(engine: Engine, source: Source, longest: int, tell: Tell | None = None) -> Merged:
     """Import an export completely or not at all.
 
     An empty store gets the whole history, any other store the records, by merging.
     """
     engine.check_open()
     with _opened(source) as (file, name), TemporaryFile() as vector_file:
-        replay = HistoryReplay(Lines(file, name, longest), engine, vector_file)
+        replay = HistoryReplay(Lines(file, name, longest), engine, vector_file, tell)
         with engine.writing(guarded=False) as transaction:
             alone = not (transaction.base or engine.backend.journal_reader.snapshots())
             if alone:

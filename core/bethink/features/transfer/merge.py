@@ -23,6 +23,7 @@ from ...model import fields
 from ...model.journal import non_empty_fields
 from ...model.namespaces import EVERYWHERE, Scope, covers
 from ...model.port import EMBEDDED, Backend, Link, Row
+from ...model.progress import Tell, counted
 from ...model.records import LOWEST_LIVE, RECORD_FIELDS, MemoryRecord, State, different
 from ...model.values import Value
 from ...storage import open_backend
@@ -92,7 +93,11 @@ class ForeignStore:
 
 
 def merge_from(
-    engine: Engine, other: Engine | str | os.PathLike[str], scope: Scope, least: float
+    engine: Engine,
+    other: Engine | str | os.PathLike[str],
+    scope: Scope,
+    least: float,
+    tell: Tell | None = None,
 ) -> Merged:
     """Merge the memories in *scope* of an open store, or of the store in the file *other*."""
     engine.check_open()
@@ -100,7 +105,7 @@ def merge_from(
         other.check_open()
         _check_other(engine, other.backend.location, itself=other is engine)
         foreign = ForeignStore.load(other.backend, engine.clock(), other.current, scope)
-        return merge(engine, foreign, least)
+        return merge(engine, foreign, least, tell)
     if not isinstance(other, str | os.PathLike):
         kind = type(other).__name__
         raise ValidationError(f"merge_from needs a store or the path of one, not {kind}")
@@ -111,7 +116,7 @@ def merge_from(
         raise StorageError(path, "it is empty, so no store")
     _check_other(engine, path)
     with closing(open_backend(path)) as backend:
-        return merge(engine, ForeignStore.load(backend, engine.clock(), scope=scope), least)
+        return merge(engine, ForeignStore.load(backend, engine.clock(), scope=scope), least, tell)
 
 
 def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None:
@@ -121,7 +126,12 @@ def _check_other(engine: Engine, location: str, *, itself: bool = False) -> None
         raise ValidationError("a store cannot be merged with itself")
 
 
-def merge(engine: Engine, foreign: ForeignStore, least: float = MIN_DUPLICATE_COSINE) -> Merged:
+def merge(
+    engine: Engine,
+    foreign: ForeignStore,
+    least: float = MIN_DUPLICATE_COSINE,
+    tell: Tell | None = None,
+) -> Merged:
     """Merge *foreign*, all or nothing; near-duplicates have a cosine of at least *least*."""
     rows = foreign.rows
     if rows and foreign.embedder != engine.embedder.name:
@@ -139,7 +149,7 @@ def merge(engine: Engine, foreign: ForeignStore, least: float = MIN_DUPLICATE_CO
     duplicates = DuplicateSearch(engine, [row.record for row in new], vectors, least)
     # *closing* writes all pending accesses first, so that accesses are compared with all of ours.
     with engine.writing(closing=True, guarded=False) as transaction:
-        merged = _Merge(transaction, engine.backend, duplicates, foreign).run(rows)
+        merged = _Merge(transaction, engine.backend, duplicates, foreign).run(rows, tell)
     engine.index.save()
     return merged
 
@@ -167,7 +177,7 @@ class _Merge:
         self._outdated: dict[str, str] = {}  # id here -> id of the winner of the key conflict
         self._counts = dict.fromkeys(("added", "same", "absorbed", "outdated", "erased"), 0)
 
-    def run(self, rows: Sequence[Row]) -> Merged:
+    def run(self, rows: Sequence[Row], tell: Tell | None) -> Merged:
         """Write *rows* and the links; return the result."""
         # If an earlier merge gave our record of a hidden foreign id a derived id over there, the
         # derived id leads back to our record.
@@ -182,7 +192,7 @@ class _Merge:
         # A text of several chunks wins or loses as a whole, so keys are settled before any record
         # is written.
         self._settle_keys([row.record for row in local])
-        for row in local:
+        for row in counted(local, tell, len(local)):
             found = self._writer.find([row.record.id]).get(row.record.id)
             if found is None:
                 self._counts["added"] += 1
