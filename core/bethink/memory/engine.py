@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -30,6 +32,8 @@ from ..model.ids import IdFactory
 from ..model.port import DIMENSION_SETTING, EMBEDDED, Backend, Changes, Row, Writer
 from ..model.progress import STEP, Tell
 from ..model.records import RECORD_FIELDS, MemoryRecord, Snapshot, State, embedded_text
+
+_logger = logging.getLogger(__name__)
 
 _MAX_TIME: Final = 1e12  # seconds, before and after 1970
 _EMBEDDER_UNKNOWN: Final = (
@@ -308,7 +312,7 @@ class Engine:
         index takes the changes in.
         """
         self.check_open()
-        touches, buffer = {}, self.index.touches
+        touches, buffer, start = {}, self.index.touches, time.perf_counter()
         try:
             with self.backend.write() as writer:
                 bound = self._bind(writer)
@@ -332,6 +336,8 @@ class Engine:
         if touches:
             buffer.written(touches)
         self.index.apply(changes)
+        entries, seconds = changes.head - changes.base, time.perf_counter() - start
+        _logger.info("wrote %d journal entries in %.4f s", entries, seconds)
 
     def embed(self, records: Sequence[MemoryRecord], tell: Tell | None = None) -> list[Vector]:
         """Return one vector for each record; a record without content gets zeros."""
@@ -454,8 +460,8 @@ def stated_dimension(embedder: Embedder) -> int:
 
 def _read_clock(clock: Callable[[], float]) -> float:
     """Return the time of *clock* as a float, checked."""
-    time = clock()
-    if type(time) is float and -_MAX_TIME <= time <= _MAX_TIME:
-        return time
-    time = float(time) if isinstance(time, np.number) else time
-    return number("what the clock tells", time, -_MAX_TIME, _MAX_TIME, "Unix seconds")
+    now = clock()
+    if type(now) is float and -_MAX_TIME <= now <= _MAX_TIME:
+        return now
+    now = float(now) if isinstance(now, np.number) else now
+    return number("what the clock tells", now, -_MAX_TIME, _MAX_TIME, "Unix seconds")

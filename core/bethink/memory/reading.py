@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
@@ -20,6 +22,8 @@ from ..text import read_query
 from .engine import Engine
 from .ranking import Ranking
 from .search import Mode, Placement, Question, Search, TopK, VectorQuery
+
+_logger = logging.getLogger(__name__)
 
 DEFAULT_SHARE: Final = 0.4
 """The vector's share of hybrid similarity for an embedder without a ``share``; measured."""
@@ -131,7 +135,14 @@ def touch(engine: Engine, ids: Sequence[str]) -> None:
 
 def recall(engine: Engine, ranking: Ranking, request: Request) -> list[RecallResult]:
     """Answer *request*; see ``MemoryStore.recall``."""
+    start = time.perf_counter()
     answer = answered(engine, ranking, request)
+    _logger.debug(
+        "recalled %d of at most %d records in %.4f s",
+        len(answer.places),
+        request.k,
+        time.perf_counter() - start,
+    )
     return list(map(answer.result, range(len(answer.places))))
 
 

@@ -26,6 +26,19 @@ def test_what_is_found_is_stored_in_its_order(store: MemoryStore, batch: int) ->
     assert contents(store) == ["one", "two", "three"]
 
 
+def test_progress_counts_findings_and_an_error_keeps_earlier_batches(store: MemoryStore) -> None:
+    told: list[tuple[int, int | None]] = []
+
+    def stop_at_last(done: int, total: int | None) -> None:
+        told.append((done, total))
+        raise KeyError(done)
+
+    with pytest.raises(KeyError):
+        import_from(store, THREE, batch=2, progress=stop_at_last)
+    assert told == [(3, None)]
+    assert contents(store) == ["one", "two"]
+
+
 def test_a_second_import_adds_nothing(store: MemoryStore) -> None:
     import_from(store, THREE[:2])
     report = import_from(store, [*THREE, THREE[0], said("other", "3")])
