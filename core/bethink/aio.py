@@ -19,7 +19,6 @@ from .memory.history import When
 from .memory.memories import check_store
 from .model.fields import fail
 from .model.namespaces import EVERYWHERE
-from .model.progress import Progress
 from .model.records import MemoryRecord
 from .store import MemoryStore, Past
 
@@ -189,12 +188,11 @@ class AsyncMemoryStore(_AsyncView):
     async def merge_from(
         self,
         other: AsyncMemoryStore | MemoryStore | str | os.PathLike[str],
-        *,
-        progress: Progress = None,
+        **options: Any,
     ) -> Merged:
         """Merge the memories of a second store, which may be awaitable, too."""
         source = other.sync if isinstance(other, AsyncMemoryStore) else other
-        return await finish_in_thread(self.sync.merge_from, source, progress=progress)
+        return await finish_in_thread(self.sync.merge_from, source, **options)
 
     update_wrapper(merge_from, MemoryStore.merge_from)
 
