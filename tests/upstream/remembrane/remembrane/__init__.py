@@ -275,10 +275,15 @@ class MemoryStore:
         }
 
     def merge_from(
-        self, source: MemoryStore | str | os.PathLike[str], **options: Any
+        self,
+        source: MemoryStore | str | os.PathLike[str],
+        *,
+        namespaces: Sequence[str] | None = None,
+        dedupe_threshold: float = 0.92,
     ) -> dict[str, int]:
         other = source.inner if isinstance(source, MemoryStore) else source
-        merged = self.inner.merge_from(other, **options)
+        chosen = EVERYWHERE if namespaces is None else list(namespaces)
+        merged = self.inner.merge_from(other, namespace=chosen, similarity=dedupe_threshold)
         return {"added": merged.added - merged.absorbed, "merged": merged.absorbed}
 
 
