@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..surface.location import unknown_variables
 from . import stdio
 from .server import MemoryServer, Options
 
@@ -31,6 +32,8 @@ def run(
 
     *port* (0: any free port) serves HTTP on *host*; the address goes to the standard error.
     """
+    for warning in unknown_variables():
+        print(f"bethink mcp: {warning}", file=sys.stderr, flush=True)
     server = MemoryServer(
         Options(path, namespace=namespace, everything=everything, read_only=read_only)
     )
@@ -39,7 +42,7 @@ def run(
         return 0
     from . import http
 
-    with http.serve(server, host, port) as listening:
+    with http.serve(server.protocol, host, port) as listening:
         print(f"http://{host}:{listening.server_port}/mcp", file=sys.stderr, flush=True)
         server.warm()
         try:

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, cast
+from collections.abc import Iterable, Mapping
+from math import ceil
+from typing import Any, Final, Literal, cast
 
-from bethink import (
-    MemoryRecord,
-    MemoryStore,
-    NotFoundError,
-    SimilarMemoryError,
-    Subtree,
-    ValidationError,
+from bethink import MemoryStore, SimilarMemoryError, ValidationError
+from bethink.adapting import Verdict
+
+from .answers import (
+    ANSWER_TOKENS,
+    Answer,
+    Page,
+    brief,
+    clipped,
+    got,
+    not_found,
+    recalled,
+    sketch,
+    tokens,
 )
-from bethink.adapting import Verdict, covers
-
-from .answers import Answer, as_json, brief, got, recalled, shown, within
+from .view import View
 
 Arguments = Mapping[str, Any]
-Records = list[MemoryRecord]
-Ids = list[str]
-Listed = Literal["archived", "forgotten"]
-_MARKS = ("useful", "useless")
+_MARKS: Final = ("useful", "useless")
 
 
 class Calls:
-    """The tools on *store*; a fixed *namespace* hides everything outside of the namespace."""
+    """The tools on the store of *view*; with *touch*, memories that a tool returns are accessed."""
 
-    def __init__(self, store: MemoryStore, namespace: str | None = None) -> None:
-        self._memories = store
-        self._fixed = namespace
+    def __init__(self, view: View, *, touch: bool = True) -> None:
+        self._view = view
+        self._touch = touch
+
+    @property
+    def _memories(self) -> MemoryStore:
+        return self._view.store
 
     def call(self, tool: str, arguments: Arguments) -> Answer:
         """Return the answer of ``memory_<tool>`` to *arguments* that fit the tool's schema."""
@@ -47,7 +54,12 @@ class Calls:
     ) -> Answer:
         """Search; answer as many hits as fit into *budget_tokens*."""
         hits = self._memories.recall(
-            query, k=k, namespace=self._scope(namespace), where=where, as_of=as_of
+            query,
+            k=k,
+            namespace=self._view.scope(namespace),
+            where=where,
+            as_of=as_of,
+            touch=self._touch,
         )
         return recalled(hits, budget_tokens)
 
@@ -55,18 +67,26 @@ class Calls:
         self, query: str = "", namespace: str | None = None, budget_tokens: int = 800
     ) -> Answer:
         """Pack memories into one block."""
-        packed = self._memories.pack(
-            query, budget_tokens=budget_tokens, namespace=self._scope(namespace)
-        )
-        ids = [hit.memory.id for hit in packed.results]
-        data = {"text": packed.text, "tokens": packed.tokens, "ids": ids}
-        return Answer(packed.text or "Nothing is remembered that helps.", data)
+        room = budget_tokens
+        while True:
+            packed = self._memories.pack(
+                query,
+                budget_tokens=max(room, 1),
+                namespace=self._view.scope(namespace),
+                touch=self._touch,
+            )
+            ids = [hit.memory.id for hit in packed.results]
+            data = {"text": packed.text, "tokens": packed.tokens, "ids": ids}
+            excess = tokens(data) - budget_tokens
+            if excess <= 0 or not ids:
+                return Answer(packed.text or "Nothing is remembered that helps.", data)
+            room -= max(1, ceil(excess))
 
     def store(self, content: str, on_similar: str = "ask", **fields: Any) -> Answer:
         """Store a text, or show the memory that says nearly the same."""
-        fields["namespace"] = self._place(fields.get("namespace"))
+        fields["namespace"] = self._view.place(fields.get("namespace"))
         if fields.get("supersedes"):
-            self._one(fields["supersedes"])
+            self._view.one(fields["supersedes"])
         status = "created"
         try:
             record = self._memories.store(
@@ -78,10 +98,10 @@ class Calls:
                     f"Not stored: a memory says nearly the same. {brief(error.record)}\n"
                     "Use memory_update to correct it, or store again with on_similar 'keep'."
                 )
-                return Answer(text, {"status": "similar", "memory": shown(error.record)})
+                return Answer(text, {"status": "similar", "memory": sketch(error.record)})
             record, status = self._memories.store(content, on_similar="merge", **fields), "merged"
         return Answer(
-            f"Memory {status}: id {record.id}.", {"status": status, "memory": shown(record)}
+            f"Memory {status}: id {record.id}.", {"status": status, "memory": sketch(record)}
         )
 
     def get(
@@ -90,9 +110,9 @@ class Calls:
         """Return whole memories."""
         if not ids and key is None:
             raise ValidationError("memory_get needs ids or a key")
-        records, missing = self._known(ids)
+        records, missing = self._view.find(ids)
         if key is not None:
-            record = self._memories.get(namespace=self._place(namespace), key=key)
+            record = self._memories.get(namespace=self._view.place(namespace), key=key)
             if record is None:
                 missing.append(f"key {key}")
             else:
@@ -103,20 +123,20 @@ class Calls:
         """Change the given fields of a memory."""
         if not changes:
             raise ValidationError("memory_update needs a field to change")
-        record = self._memories.update(self._one(id).id, **changes)
-        return Answer(f"Updated. {brief(record)}", {"memory": shown(record)})
+        record = self._memories.update(self._view.one(id).id, **changes)
+        return Answer(f"Updated. {brief(record)}", {"memory": sketch(record)})
 
     def forget(self, ids: Iterable[str], reason: str | None = None) -> Answer:
         """Forget memories; *reason* is for the reader of the transcript."""
-        records, missing = self._known(ids)
+        records, missing = self._view.find(ids)
         forgotten = self._memories.forget([each.id for each in records]) if records else 0
         lines = [f"Forgot {forgotten}; memory_restore or `bethink restore` brings them back."]
-        lines += [f"No memory has the id {each}." for each in missing]
+        lines += not_found(missing)
         return Answer("\n".join(lines), {"forgotten": forgotten, "missing": missing})
 
     def outcome(self, ids: Iterable[str], outcome: str, session: str | None = None) -> Answer:
         """Record a verdict or a mark for each memory."""
-        own = [self._one(each).id for each in ids]
+        own = [self._view.one(each).id for each in ids]
         if outcome in _MARKS:
             mark = (
                 self._memories.mark_useful if outcome == "useful" else self._memories.mark_useless
@@ -125,10 +145,14 @@ class Calls:
         else:
             verdict = cast("Verdict", outcome)
             records = [self._memories.record_outcome(each, verdict, session) for each in own]
-        lines = [
-            f"Outcome now {each.outcome:+.2f} ({each.state}): {brief(each)}" for each in records
-        ]
-        return Answer("\n".join(lines), {"memories": [shown(each) for each in records]})
+        page = Page(ANSWER_TOKENS)
+        page.add_all(
+            (f"Outcome now {each.outcome:+.2f} ({each.state}): {brief(each)}", sketch(each))
+            for each in records
+        )
+        if page.full:
+            page.lines.append(f"({len(records) - len(page.items)} more, recorded too.)")
+        return Answer("\n".join(page.lines), {"memories": page.items})
 
     def conflicts(
         self,
@@ -140,28 +164,28 @@ class Calls:
         """Return pairs that can hardly both hold."""
         found = self._memories.conflicts(
             query or None,
-            namespace=self._scope(namespace),
+            namespace=self._view.scope(namespace),
             min_tier=min_tier,
             limit=limit,
         )
-        lines = [
-            f"{each.tier}:\n  older {brief(each.older)}\n  newer {brief(each.newer)}"
+        page = Page(ANSWER_TOKENS)
+        page.add_all(
+            (
+                f"{each.tier}:\n  older {brief(each.older)}\n  newer {brief(each.newer)}",
+                {
+                    "tier": each.tier,
+                    "similarity": round(each.similarity, 4),
+                    "older": sketch(each.older),
+                    "newer": sketch(each.newer),
+                },
+            )
             for each in found
-        ]
-        data = [
-            {
-                "tier": each.tier,
-                "similarity": round(each.similarity, 4),
-                "older": shown(each.older),
-                "newer": shown(each.newer),
-            }
-            for each in found
-        ]
-        return Answer("\n".join(lines) or "No conflicts.", {"conflicts": data})
+        )
+        return Answer("\n".join(page.lines) or "No conflicts.", {"conflicts": page.items})
 
     def resolve(self, keep: str, drop: str, reason: str | None = None) -> Answer:
         """Let *keep* supersede *drop*."""
-        count = self._memories.resolve(self._one(keep).id, self._one(drop).id, reason)
+        count = self._memories.resolve(self._view.one(keep).id, self._view.one(drop).id, reason)
         return Answer(f"Resolved: {keep} stays, {drop} is superseded.", {"resolved": count})
 
     def list(
@@ -172,15 +196,16 @@ class Calls:
         offset: int = 0,
     ) -> Answer:
         """Return a page of memories, newest first."""
-        scope = self._scope(namespace)
+        scope = self._view.scope(namespace)
         total = self._memories.count(namespace=scope, where=where)
         records = self._memories.all(
             namespace=scope, where=where, limit=limit, offset=offset, order="newest"
         )
-        lines, data, _ = within(2_000, records, [None] * len(records))
-        end = offset + len(data)
-        lines.append(f"({end} of {total}" + (f"; next offset {end})" if end < total else ")"))
-        return Answer("\n".join(lines), {"memories": data, "total": total})
+        page = Page(ANSWER_TOKENS)
+        page.add_all((brief(each), sketch(each)) for each in records)
+        end = offset + len(page.items)
+        page.lines.append(f"({end} of {total}" + (f"; next offset {end})" if end < total else ")"))
+        return Answer("\n".join(page.lines), {"memories": page.items, "total": total})
 
     def history(
         self,
@@ -189,23 +214,27 @@ class Calls:
         namespace: str | None = None,
         limit: int = 20,
     ) -> Answer:
-        """Return the versions of a key, or entries of the journal."""
+        """Return the versions of a key, or entries of the journal, the newest first."""
+        page = Page(ANSWER_TOKENS)
         if key is not None:
-            versions = self._memories.audit(key, namespace=self._place(namespace))[-limit:]
-            entries = [each.to_dict() for each in versions]
-            lines = [f"entry {each.seq}: {each.content[:200]}" for each in versions]
+            versions = self._memories.audit(key, namespace=self._view.place(namespace))
+            page.add_all(
+                (f"entry {each.seq}: {clipped(each.content)}", clipped(each.to_dict()))
+                for each in reversed(versions[-limit:])
+            )
         else:
-            if id is not None:
-                self._one(id)
-            log = self._memories.log(limit=limit, id=id, namespace=self._scope(namespace))
-            entries = [each.to_dict() for each in log]
-            lines = [f"entry {each.seq}: {each.action} {each.id or ''}" for each in log]
-        return Answer("\n".join(lines) or "No history.", {"entries": entries})
+            scope = self._view.seen if namespace is None else self._view.scope(namespace)
+            log = self._memories.log(limit=limit, id=id, namespace=scope)
+            page.add_all(
+                (f"entry {each.seq}: {each.action} {each.id or ''}", clipped(each.to_dict()))
+                for each in log
+            )
+        return Answer("\n".join(page.lines) or "No history.", {"entries": page.items})
 
     def relate(self, source: str, target: str, kind: str, remove: bool = False) -> Answer:
         """Link two memories, or remove the link."""
         verb = self._memories.unrelate if remove else self._memories.relate
-        changed = verb(self._one(source).id, self._one(target).id, kind)
+        changed = verb(self._view.one(source).id, self._view.one(target).id, kind)
         text = ("Unlinked." if remove else "Linked.") if changed else "Nothing to change."
         return Answer(text, {"changed": changed})
 
@@ -215,64 +244,9 @@ class Calls:
             raise ValidationError("memory_restore needs ids or an entry")
         count = 0
         if entry is not None:
-            since = self._memories.log(limit=None, since=entry - 1, namespace=self._scope(None))
-            if not since or since[-1].seq != entry:
-                raise NotFoundError("journal entry", str(entry))
-            self._memories.undo(entry)
+            self._memories.undo(self._view.entry(entry))
             count += 1
         if ids:
-            count += self._memories.unarchive(self._in_state("archived", ids))
-            count += self._memories.restore(self._in_state("forgotten", ids))
+            count += self._memories.unarchive(self._view.in_state("archived", ids))
+            count += self._memories.restore(self._view.in_state("forgotten", ids))
         return Answer(f"Restored {count}.", {"restored": count})
-
-    def resource(self, uri: str) -> tuple[str, str]:
-        """Return the text and the MIME type of a resource; raise ``LookupError`` for others."""
-        if uri == "bethink://stats":
-            return as_json(self._memories.stats().to_dict()), "application/json"
-        if uri == "bethink://recent":
-            newest = self._memories.all(namespace=self._scope(None), limit=20, order="newest")
-            return "\n".join(map(brief, newest)), "text/plain"
-        if not uri.startswith("bethink://memory/"):
-            raise LookupError(uri)
-        record = self._one(uri.removeprefix("bethink://memory/"))
-        return as_json(record.to_dict()), "application/json"
-
-    def close(self) -> None:
-        """Close the store."""
-        self._memories.close()
-
-    def _place(self, namespace: str | None) -> str:
-        """Return the namespace to write to."""
-        return self._fixed or namespace or "default"
-
-    def _scope(self, namespace: str | None) -> Subtree:
-        """Return the scope to read: a namespace with everything below."""
-        return Subtree(self._place(namespace))
-
-    def _known(self, ids: Iterable[str]) -> tuple[Records, Ids]:
-        """Return the visible records with *ids*, and the ids without such a record."""
-        records, missing = [], []
-        for each in dict.fromkeys(ids):
-            record = self._memories.get(each)
-            if record is None or not self._visible(record):
-                missing.append(each)
-            else:
-                records.append(record)
-        return records, missing
-
-    def _in_state(self, state: Listed, ids: Iterable[str]) -> Sequence[str]:
-        """Return those of *ids* that belong to records in *state*."""
-        found = self._memories.all(
-            namespace=self._scope(None), where={"id": {"$in": list(ids)}}, state=state
-        )
-        return [each.id for each in found]
-
-    def _one(self, id: str) -> MemoryRecord:
-        """Return the visible record with *id*, or raise ``NotFoundError``."""
-        records, _ = self._known([id])
-        if not records:
-            raise NotFoundError("memory", id)
-        return records[0]
-
-    def _visible(self, record: MemoryRecord) -> bool:
-        return self._fixed is None or covers(Subtree(self._fixed), record.namespace)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
+import socket
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,32 +18,27 @@ from urllib.parse import urlsplit
 from .protocol import (
     HANDSHAKE,
     HEADER_MISMATCH,
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     MODERN,
     PARSE_ERROR,
     PROTOCOL,
-    UNSUPPORTED_VERSION,
     Message,
+    Server,
     failure,
     is_modern,
     unsupported,
 )
-from .server import MemoryServer
+from .wire import encode, parse
 
 MAX_BODY: Final = 4 * 1024 * 1024
 """The longest body, in bytes."""
+IDLE_SECONDS: Final = 60
+"""A connection without a request for so long is closed."""
 LOCAL: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
 
-_STATUS: Final[Mapping[int, int]] = {
-    METHOD_NOT_FOUND: 404,
-    INVALID_PARAMS: 400,
-    HEADER_MISMATCH: 400,
-    UNSUPPORTED_VERSION: 400,
-    INVALID_REQUEST: 400,
-    PARSE_ERROR: 400,
-}
 _NAMED: Final[Mapping[str, str]] = {
     "tools/call": "name",
     "prompts/get": "name",
@@ -62,7 +57,7 @@ class HttpReply:
 
 
 def answer(
-    server: MemoryServer,
+    server: Server,
     method: str,
     headers: Mapping[str, str],
     body: bytes,
@@ -79,19 +74,16 @@ def answer(
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         return HttpReply(415, failure(None, INVALID_REQUEST, "the body must be application/json"))
     try:
-        message = json.loads(body)
-    except (ValueError, RecursionError) as error:
+        message = parse(body)
+    except ValueError as error:
         return HttpReply(400, failure(None, PARSE_ERROR, f"no JSON: {error}"))
     refused = _check_headers(message, headers)
     if refused is not None:
         return HttpReply(400, refused)
-    reply = server.protocol.reply(message)
+    reply = server.reply(message)
     if reply is None:
         return HttpReply(202)
-    code = reply.get("error", {}).get("code")
-    modern = is_modern(message.get("params")) if isinstance(message, dict) else False
-    strict = modern or code in (PARSE_ERROR, INVALID_REQUEST)
-    return HttpReply(_STATUS.get(code, 200) if strict else 200, reply)
+    return HttpReply(_status(message, reply), reply)
 
 
 def allowed(headers: Mapping[str, str], hosts: Collection[str]) -> bool:
@@ -99,21 +91,28 @@ def allowed(headers: Mapping[str, str], hosts: Collection[str]) -> bool:
     if _name(headers.get("host", "")) not in hosts:
         return False
     origin = headers.get("origin")
-    return origin is None or _name(urlsplit(origin).netloc) in hosts
+    try:
+        return origin is None or _name(urlsplit(origin).netloc) in hosts
+    except ValueError:  # such as a bracket that is never closed
+        return False
 
 
-def serve(server: MemoryServer, host: str, port: int) -> ThreadingHTTPServer:
+def serve(server: Server, host: str, port: int) -> ThreadingHTTPServer:
     """Return an HTTP server of ``/mcp`` at *host* and *port*; the caller runs ``serve_forever``."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        timeout = IDLE_SECONDS
 
         def _handle(self) -> None:
             length = self.headers.get("content-length", "0")
-            size = int(length) if length.isdigit() else MAX_BODY + 1
-            headers = {name.lower(): value for name, value in self.headers.items()}
+            size = int(length) if length.isdecimal() and len(length) < 20 else MAX_BODY + 1
+            headers = {name.lower(): value.strip() for name, value in self.headers.items()}
             if self.path.partition("?")[0] != "/mcp":
                 reply = HttpReply(404)
+            elif "transfer-encoding" in headers:
+                self.close_connection = True
+                reply = HttpReply(411)
             elif size > MAX_BODY:
                 self.close_connection = True
                 reply = HttpReply(413)
@@ -121,10 +120,10 @@ def serve(server: MemoryServer, host: str, port: int) -> ThreadingHTTPServer:
                 reply = answer(server, self.command, headers, self.rfile.read(size), hosts)
             self._send(reply)
 
-        do_GET = do_POST = do_DELETE = do_PUT = do_OPTIONS = _handle
+        do_GET = do_POST = do_DELETE = do_PUT = do_PATCH = do_HEAD = do_OPTIONS = _handle
 
         def _send(self, reply: HttpReply) -> None:
-            body = b"" if reply.body is None else json.dumps(reply.body).encode()
+            body = b"" if reply.body is None else encode(reply.body)
             self.send_response(reply.status)
             for name, value in reply.headers.items():
                 self.send_header(name, value)
@@ -132,35 +131,47 @@ def serve(server: MemoryServer, host: str, port: int) -> ThreadingHTTPServer:
                 self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
             """Log nothing: a request may hold what a user said."""
 
-    hosts = LOCAL | {host}
-    return ThreadingHTTPServer((host, port), Handler)
+    class Listener(ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+    hosts = LOCAL | {f"[{host}]" if ":" in host else host.lower()}
+    return Listener((host, port), Handler)
+
+
+def _status(message: object, reply: Message) -> int:
+    """Return the status of *reply*: errors have a status of their own in the modern version."""
+    code = reply.get("error", {}).get("code")
+    if code in (PARSE_ERROR, INVALID_REQUEST):
+        return 400
+    if code is None or not (isinstance(message, dict) and is_modern(message.get("params"))):
+        return 200
+    return {METHOD_NOT_FOUND: 404, INTERNAL_ERROR: 500}.get(code, 400)
 
 
 def _check_headers(message: object, headers: Mapping[str, str]) -> Message | None:
     """Return the error of headers that are unknown, or contradict *message*."""
     version = headers.get("mcp-protocol-version")
-    known = isinstance(message, dict)
-    params = message.get("params") if isinstance(message, dict) else None
-    identity = message.get("id") if isinstance(message, dict) else None
+    fields = message if isinstance(message, dict) else {}
+    params, identity = fields.get("params"), fields.get("id")
     if not is_modern(params):
         if version is not None and version not in (*HANDSHAKE, *MODERN):
             error = unsupported(version)
             return failure(identity, error.code, str(error), error.data)
-        if version in MODERN and known and "id" in message:  # type: ignore[operator]
+        if version in MODERN and "id" in fields:
             return failure(identity, INVALID_PARAMS, f"params._meta needs {PROTOCOL!r}")
         return None
-    assert isinstance(message, dict)
     assert isinstance(params, dict)
     if version != params["_meta"][PROTOCOL]:
         return _mismatch(identity, "MCP-Protocol-Version")
-    if headers.get("mcp-method") != message.get("method"):
+    if headers.get("mcp-method") != fields.get("method"):
         return _mismatch(identity, "Mcp-Method")
-    named = _NAMED.get(str(message.get("method")))
+    named = _NAMED.get(str(fields.get("method")))
     if named is not None and _decoded(headers.get("mcp-name")) != params.get(named):
         return _mismatch(identity, "Mcp-Name")
     return None

@@ -7,6 +7,7 @@ capabilities in ``params._meta``; the server keeps no state. A *handshake* reque
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -26,6 +27,8 @@ HEADER_MISMATCH: Final = -32020
 UNSUPPORTED_VERSION: Final = -32022
 RESOURCE_NOT_FOUND: Final = -32002
 """The code of the handshake versions; the modern version answers ``INVALID_PARAMS``."""
+_MESSAGE: Final = 1_000
+"""The most characters of an error's message, which may repeat what the client sent."""
 
 Message = dict[str, Any]
 Params = Mapping[str, Any]
@@ -61,11 +64,11 @@ class Server:
         if method is None and ("result" in message or "error" in message):
             return None  # a response to a request that this server never sends
         if not isinstance(method, str):
-            return failure(_usable(identity), INVALID_REQUEST, "method must be a text")
+            return failure(identity, INVALID_REQUEST, "method must be a text")
         if "id" not in message:
             return None
         if _usable(identity) is None:
-            return failure(None, INVALID_REQUEST, "id must be a text or an integer")
+            return failure(None, INVALID_REQUEST, "id must be a text or a number")
         try:
             result = self._answer(method, message.get("params"))
         except ProtocolError as error:
@@ -142,24 +145,31 @@ def is_modern(params: object) -> bool:
 
 def unsupported(version: object) -> ProtocolError:
     """Return the error for a *version* that this server does not speak."""
+    shown = (version if isinstance(version, str) else repr(version))[:_MESSAGE]
     return ProtocolError(
         UNSUPPORTED_VERSION,
-        f"this server does not speak the protocol version {version!r}",
-        {"supported": list(MODERN), "requested": version},
+        f"this server does not speak the protocol version {shown!r}",
+        {"supported": list(MODERN), "requested": shown},
     )
 
 
 def failure(
     identity: object, code: int, message: str, data: Mapping[str, Any] | None = None
 ) -> Message:
-    """Return a JSON-RPC error response."""
-    error: dict[str, Any] = {"code": code, "message": message}
+    """Return a JSON-RPC error response; an *identity* that no id may be becomes null."""
+    error: dict[str, Any] = {"code": code, "message": shortened(message)}
     if data is not None:
         error["data"] = dict(data)
-    return {"jsonrpc": "2.0", "id": identity, "error": error}
+    return {"jsonrpc": "2.0", "id": _usable(identity), "error": error}
+
+
+def shortened(message: str) -> str:
+    """Return *message*, or the beginning of a long message."""
+    return message if len(message) <= _MESSAGE else f"{message[:_MESSAGE]}…"
 
 
 def _usable(identity: object) -> object:
-    """Return *identity* if JSON-RPC allows it, else None; a truth is no number."""
-    usable = isinstance(identity, str | int | float) and not isinstance(identity, bool)
-    return identity if usable else None
+    """Return *identity* if JSON-RPC allows the value, else None; neither truths nor infinities."""
+    if isinstance(identity, bool) or (isinstance(identity, float) and not math.isfinite(identity)):
+        return None
+    return identity if isinstance(identity, str | int | float) else None

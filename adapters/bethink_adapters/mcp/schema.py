@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 Schema = Mapping[str, Any]
+_SHOWN: Final = 100
+"""The most characters of a wrong value in a message."""
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -28,7 +30,7 @@ def check(schema: Schema, value: Any, name: str = "arguments") -> None:
         raise ArgumentError(f"{name} must be {_spelled(schema['type'])}, not {_kind(value)}")
     if "enum" in schema and value not in schema["enum"]:
         allowed = ", ".join(map(repr, schema["enum"]))
-        raise ArgumentError(f"{name} must be one of {allowed}, not {value!r}")
+        raise ArgumentError(f"{name} must be one of {allowed}, not {_brief(value)}")
     _check_bounds(schema, value, name)
     if isinstance(value, list) and "items" in schema:
         for place, each in enumerate(value):
@@ -41,7 +43,9 @@ def _check_members(schema: Schema, value: Mapping[str, Any]) -> None:
     known = schema["properties"]
     for name in value:
         if name not in known and schema.get("additionalProperties") is False:
-            raise ArgumentError(f"unknown argument {name!r}; known: {', '.join(known) or 'none'}")
+            raise ArgumentError(
+                f"unknown argument {_brief(name)}; known: {', '.join(known) or 'none'}"
+            )
     for name in schema.get("required", ()):
         if name not in value:
             raise ArgumentError(f"the argument {name!r} is missing")
@@ -62,7 +66,7 @@ def _check_bounds(schema: Schema, value: Any, name: str) -> None:
     elif isinstance(value, int | float) and not isinstance(value, bool):
         lowest, highest = schema.get("minimum"), schema.get("maximum")
         if (lowest is not None and value < lowest) or (highest is not None and value > highest):
-            raise ArgumentError(f"{name} must lie in [{lowest}, {highest}], not {value}")
+            raise ArgumentError(f"{name} must lie in [{lowest}, {highest}], not {_brief(value)}")
 
 
 def _is_of(value: Any, types: str | Sequence[str]) -> bool:
@@ -74,6 +78,12 @@ def _is_of(value: Any, types: str | Sequence[str]) -> bool:
 
 def _spelled(types: str | Sequence[str]) -> str:
     return types if isinstance(types, str) else " or ".join(types)
+
+
+def _brief(value: object) -> str:
+    """Return *value* as Python shows the value, cut after some characters."""
+    shown = repr(value)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
 
 def _kind(value: Any) -> str:

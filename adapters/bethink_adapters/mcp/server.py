@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..surface.version import version
-from . import prompts
+from . import prompts, resources
 from .protocol import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -18,6 +18,7 @@ from .protocol import (
     Params,
     ProtocolError,
     Server,
+    shortened,
 )
 from .schema import ArgumentError, check
 from .tools import listed
@@ -25,30 +26,9 @@ from .tools import listed
 if TYPE_CHECKING:
     from bethink import MemoryStore
 
-    from .calls import Calls
+    from .view import View
 
 NAME: Final = "bethink"
-_RECENT: Final = 20
-_RESOURCES: Final = (
-    {
-        "uri": "bethink://stats",
-        "name": "stats",
-        "description": "What the memory holds: counts, size, embedder",
-        "mimeType": "application/json",
-    },
-    {
-        "uri": "bethink://recent",
-        "name": "recent",
-        "description": f"The newest {_RECENT} memories",
-        "mimeType": "text/plain",
-    },
-)
-_TEMPLATE: Final = {
-    "uriTemplate": "bethink://memory/{id}",
-    "name": "memory",
-    "description": "One memory with all fields",
-    "mimeType": "application/json",
-}
 
 
 @dataclass(frozen=True)
@@ -70,6 +50,8 @@ class MemoryServer:
         self._options = options
         self._opened = opened or self._open
         self._lock = threading.Lock()
+        self._view: View | None = None
+        self._closed = False
         self._tools = {
             each["name"]: each
             for each in listed(
@@ -88,9 +70,9 @@ class MemoryServer:
             {
                 "tools/list": lambda params: _page(params, tools=list(self._tools.values())),
                 "tools/call": self._call,
-                "resources/list": lambda params: _page(params, resources=list(_RESOURCES)),
+                "resources/list": lambda params: _page(params, resources=list(resources.LISTED)),
                 "resources/templates/list": lambda params: _page(
-                    params, resourceTemplates=[_TEMPLATE]
+                    params, resourceTemplates=list(resources.TEMPLATES)
                 ),
                 "resources/read": self._read,
                 "prompts/list": lambda params: _page(params, prompts=prompts.listed()),
@@ -100,38 +82,46 @@ class MemoryServer:
         )
 
     def warm(self) -> None:
-        """Open the store on a thread of its own, so that the first call finds an open store."""
+        """Import the core, and open a file that exists, on a thread of its own."""
         threading.Thread(target=self._warmed, daemon=True).start()
 
     def close(self) -> None:
-        """Close the store, if a call has opened it."""
+        """Close the store, if a call has opened the store; later calls fail."""
         with self._lock:
-            calls = self.__dict__.pop("_made", None)
-        if calls is not None:
-            calls.close()
+            self._closed = True
+            opened, self._view = self._view, None
+        if opened is not None:
+            opened.store.close()
 
     def _warmed(self) -> None:
         try:
-            _ = self._calls
+            with self._lock:
+                if not self._closed:
+                    from . import calls  # noqa: F401
+            if self._options.path.exists():
+                self._seen()
         except Exception:  # the first call meets the same error, and answers with it
             return
 
-    @property
-    def _calls(self) -> Calls:
+    def _seen(self) -> View:
+        """Return the view of the open store; open the store at the first call."""
         with self._lock:
-            made: Calls | None = self.__dict__.get("_made")
-            if made is None:
-                from .calls import Calls
+            if self._closed:
+                raise ProtocolError(INTERNAL_ERROR, "the server is closed")
+            if self._view is None:
+                from .view import View
 
-                made = Calls(self._opened(), self._options.namespace)
-                self.__dict__["_made"] = made
-            return made
+                self._view = View(self._opened(), self._options.namespace)
+            return self._view
 
     def _open(self) -> MemoryStore:
-        from bethink import MemoryStore
+        from bethink import MemoryStore, NotFoundError
 
-        self._options.path.parent.mkdir(parents=True, exist_ok=True)
-        return MemoryStore(self._options.path)
+        path = self._options.path
+        if self._options.read_only and not path.exists():
+            raise NotFoundError("memory file", str(path))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return MemoryStore(path)
 
     def _call(self, params: Params) -> dict[str, Any]:
         name, arguments = params.get("name"), params.get("arguments")
@@ -141,7 +131,11 @@ class MemoryServer:
         try:
             given = {} if arguments is None else arguments
             check(tool["inputSchema"], given)
-            return self._calls.call(tool["name"].removeprefix("memory_"), given).as_result()
+            view = self._seen()
+            from .calls import Calls
+
+            calls = Calls(view, touch=not self._options.read_only)
+            return calls.call(tool["name"].removeprefix("memory_"), given).as_result()
         except ArgumentError as error:
             return _refused(str(error))
         except Exception as error:
@@ -156,11 +150,9 @@ class MemoryServer:
         if not isinstance(uri, str):
             raise ProtocolError(INVALID_PARAMS, "resources/read needs the text uri")
         try:
-            text, kind = self._calls.resource(uri)
+            text, kind = resources.read(self._seen(), uri)
         except LookupError:
             raise ProtocolError(RESOURCE_NOT_FOUND, f"no resource {uri!r}", {"uri": uri}) from None
-        except Exception as error:
-            raise ProtocolError(INTERNAL_ERROR, str(error)) from error
         return {"contents": [{"uri": uri, "mimeType": kind, "text": text}]}
 
 
@@ -184,4 +176,4 @@ def _page(params: Params, **items: Any) -> dict[str, Any]:
 
 
 def _refused(message: str) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": message}], "isError": True}
+    return {"content": [{"type": "text", "text": shortened(message)}], "isError": True}

@@ -6,50 +6,68 @@ any other import.
 
 from __future__ import annotations
 
-import json
+import os
 import sys
-from collections.abc import Iterable
-from typing import BinaryIO
+from collections.abc import Iterator
+from io import RawIOBase
+from typing import BinaryIO, Final
 
 from .protocol import INVALID_REQUEST, PARSE_ERROR, Message, failure
 from .server import MemoryServer
+from .wire import encode, parse
 
-MAX_LINE = 16 * 1024 * 1024
+MAX_LINE: Final = 16 * 1024 * 1024
 """The longest message, in bytes."""
 
 
 def serve(server: MemoryServer) -> None:
     """Answer the messages of the standard input until the input ends."""
-    wire = sys.stdout.buffer
+    descriptor = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # for libraries that print without Python
     sys.stdout = sys.stderr
     try:
-        exchange(server, sys.stdin.buffer, wire)
+        with open(descriptor, "wb", buffering=0) as wire:
+            exchange(server, sys.stdin.buffer, wire)
     except (BrokenPipeError, KeyboardInterrupt):
         pass
     finally:
         server.close()
 
 
-def exchange(server: MemoryServer, lines: Iterable[bytes], wire: BinaryIO) -> None:
-    """Write a reply to *wire* for each of *lines* that wants a reply."""
+def exchange(server: MemoryServer, source: BinaryIO, wire: RawIOBase) -> None:
+    """Write a reply to *wire* for each line of *source* that wants a reply."""
     warmed = False
-    for line in lines:
-        if not line.strip():
-            continue
+    for line in _lines(source):
         answer = _reply(server, line)
         if answer is not None:
-            wire.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
-            wire.flush()
+            _write(wire, encode(answer) + b"\n")
         if not warmed:
             warmed = True
             server.warm()
+
+
+def _lines(source: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines that hold anything; of a line that is too long, the beginning."""
+    while line := source.readline(MAX_LINE + 1):
+        rest = line
+        while len(rest) > MAX_LINE and not rest.endswith(b"\n"):
+            rest = source.readline(MAX_LINE + 1)
+        if line.strip():
+            yield line
 
 
 def _reply(server: MemoryServer, line: bytes) -> Message | None:
     if len(line) > MAX_LINE:
         return failure(None, INVALID_REQUEST, f"a message is longer than {MAX_LINE:,} bytes")
     try:
-        message = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        message = parse(line)
+    except ValueError as error:
         return failure(None, PARSE_ERROR, f"no JSON: {error}")
     return server.protocol.reply(message)
+
+
+def _write(wire: RawIOBase, message: bytes) -> None:
+    """Write the whole *message*; a raw file may take a part at a time."""
+    rest = memoryview(message)
+    while rest:
+        rest = rest[wire.write(rest) :]

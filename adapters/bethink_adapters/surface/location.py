@@ -57,3 +57,14 @@ def project_namespace(folder: Path) -> str:
 
     root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
     return f"projects/{segment(root.name)}"
+
+
+def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:
+    """Return a warning for each variable named as if for bethink, which bethink does not read."""
+    env = os.environ if environment is None else environment
+    known = (DB_VARIABLE, NAMESPACE_VARIABLE)
+    return [
+        f"the environment variable {name} has no meaning; known: {', '.join(known)}"
+        for name in sorted(env)
+        if name.startswith("BETHINK_") and name not in known
+    ]
