@@ -250,3 +250,16 @@ class Calls:
             count += self._memories.unarchive(self._view.in_state("archived", ids))
             count += self._memories.restore(self._view.in_state("forgotten", ids))
         return Answer(f"Restored {count}.", {"restored": count})
+
+    def tasks(
+        self,
+        action: str,
+        task: str | None = None,
+        ids: Iterable[str] = (),
+        namespace: str | None = None,
+        budget_tokens: int = 800,
+    ) -> Answer:
+        """List tasks, show what helps with them, link tasks with memories, or score closed ones."""
+        from .task_calls import tasks
+
+        return tasks(self._view, namespace, action, task, [*ids], budget_tokens)

@@ -138,6 +138,8 @@ class MemoryServer:
             return calls.call(tool["name"].removeprefix("memory_"), given).as_result()
         except ArgumentError as error:
             return _refused(str(error))
+        except RecursionError:
+            return _refused("the arguments are nested too deeply")
         except Exception as error:
             from bethink import BethinkError
 
@@ -151,7 +153,7 @@ class MemoryServer:
             raise ProtocolError(INVALID_PARAMS, "resources/read needs the text uri")
         try:
             text, kind = resources.read(self._seen(), uri)
-        except LookupError:
+        except (LookupError, ValueError):  # a value that no id can be is no id, too
             raise ProtocolError(RESOURCE_NOT_FOUND, f"no resource {uri!r}", {"uri": uri}) from None
         return {"contents": [{"uri": uri, "mimeType": kind, "text": text}]}
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from io import RawIOBase
 from typing import BinaryIO, Final
 
 from .protocol import INVALID_REQUEST, PARSE_ERROR, Message, failure
@@ -26,7 +25,7 @@ def serve(server: MemoryServer) -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # for libraries that print without Python
     sys.stdout = sys.stderr
     try:
-        with open(descriptor, "wb", buffering=0) as wire:
+        with open(descriptor, "wb") as wire:
             exchange(server, sys.stdin.buffer, wire)
     except (BrokenPipeError, KeyboardInterrupt):
         pass
@@ -34,13 +33,14 @@ def serve(server: MemoryServer) -> None:
         server.close()
 
 
-def exchange(server: MemoryServer, source: BinaryIO, wire: RawIOBase) -> None:
+def exchange(server: MemoryServer, source: BinaryIO, wire: BinaryIO) -> None:
     """Write a reply to *wire* for each line of *source* that wants a reply."""
     warmed = False
     for line in _lines(source):
         answer = _reply(server, line)
         if answer is not None:
-            _write(wire, encode(answer) + b"\n")
+            wire.write(encode(answer) + b"\n")
+            wire.flush()
         if not warmed:
             warmed = True
             server.warm()
@@ -64,10 +64,3 @@ def _reply(server: MemoryServer, line: bytes) -> Message | None:
     except ValueError as error:
         return failure(None, PARSE_ERROR, f"no JSON: {error}")
     return server.protocol.reply(message)
-
-
-def _write(wire: RawIOBase, message: bytes) -> None:
-    """Write the whole *message*; a raw file may take a part at a time."""
-    rest = memoryview(message)
-    while rest:
-        rest = rest[wire.write(rest) :]

@@ -10,9 +10,12 @@ Tool = dict[str, Any]
 MAX_TEXT: Final = 100_000
 """The longest text of one memory, in characters."""
 
-_ID: Final = {"type": "string", "minLength": 1, "maxLength": 500}
+_ID: Final = {"type": "string", "minLength": 1, "maxLength": 200}
 _IDS: Final = {"type": "array", "items": _ID, "minItems": 1, "maxItems": 50}
-_NAMESPACE: Final = {"type": "string", "description": "slash path, such as projects/ferry"}
+_NAMESPACE: Final = {
+    "type": "string",
+    "description": "slash path, such as projects/ferry; else default",
+}
 _TIME: Final = {"type": "string", "description": "ISO 8601 time, such as 2026-11-20T09:00Z"}
 _UNIT: Final = {"type": "number", "minimum": 0, "maximum": 1}
 _FIELDS: Final[Mapping[str, Any]] = {
@@ -80,7 +83,12 @@ USUAL: Final[tuple[Tool, ...]] = (
             "namespace": _NAMESPACE,
             "where": {"type": "object", "description": 'filter, such as {"category": "decision"}'},
             "as_of": {**_TIME, "description": "answer as the memory stood then"},
-            "budget_tokens": {"type": "integer", "minimum": 50, "maximum": 8_000, "default": 2_000},
+            "budget_tokens": {
+                "type": "integer",
+                "minimum": 100,
+                "maximum": 8_000,
+                "default": 2_000,
+            },
         },
         ["query"],
         answer={"memories": _LIST, "truncated": {"type": "boolean"}},
@@ -93,7 +101,7 @@ USUAL: Final[tuple[Tool, ...]] = (
         {
             "query": {"type": "string", "maxLength": 10_000},
             "namespace": _NAMESPACE,
-            "budget_tokens": {"type": "integer", "minimum": 50, "maximum": 8_000, "default": 800},
+            "budget_tokens": {"type": "integer", "minimum": 100, "maximum": 8_000, "default": 800},
         },
         answer={"text": _TEXT, "tokens": _COUNT, "ids": {"type": "array", "items": _TEXT}},
         reads=True,
@@ -224,6 +232,20 @@ MORE: Final[tuple[Tool, ...]] = (
         {"ids": _IDS, "entry": {"type": "integer", "minimum": 1}},
         answer={"restored": _COUNT},
         repeats=True,
+    ),
+    _tool(
+        "tasks",
+        "Tasks of Beads and Claude Code beside memories: list open tasks; context of a task or of "
+        "all open tasks; link a task with memories that help; sync scores closed tasks' memories.",
+        {
+            "action": {"type": "string", "enum": ["list", "context", "link", "sync"]},
+            "task": {**_ID, "description": "id of the task, for context and link"},
+            "ids": {**_IDS, "description": "memories to link"},
+            "namespace": {"type": "string", "description": "else the project's"},
+            "budget_tokens": {"type": "integer", "minimum": 100, "maximum": 8_000, "default": 800},
+        },
+        ["action"],
+        answer={"action": _TEXT},
     ),
 )
 """The tools that ``--tools all`` adds."""
