@@ -139,6 +139,9 @@ NUMBERS = {word: str(number) for number, word in enumerate(_COUNT.split(), 2)} |
     "dozen": "12",
 }
 
+VALUES = NUMBERS.keys() | WEEKDAYS.keys() | MONTHS.keys()
+"""Words that are values."""
+
 MONEY = {
     word: currency
     for currency, words in {

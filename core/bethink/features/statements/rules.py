@@ -85,7 +85,9 @@ def _find_all(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
         return findings
     for x, y in product(a.statements, b.statements):
         common, valued = x.bag & y.bag, bool(x.values and y.values)
-        if not (common or valued) or _subjects_differ(x, y, common) or _conditions_differ(x, y):
+        if not (valued or _may_conflict(x, y, common)):
+            continue
+        if _subjects_differ(x, y, common) or _conditions_differ(x, y):
             continue
         pair = _Pair(x, y, a, b, common)
         found = _apply_rules(pair, valued)
@@ -96,10 +98,26 @@ def _find_all(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
     return findings
 
 
+def _may_conflict(x: Statement, y: Statement, common: frozenset[str]) -> bool:
+    """Return whether any rule but ``_values`` can apply: a cheap test that most pairs fail."""
+    if not common:
+        return False
+    if x.denied != y.denied:
+        return len(common) > 1 or x.bag == y.bag
+    return (
+        x.first == y.first
+        or (x.personal and y.personal)
+        or ((x.changed or y.changed) and len(common) >= MIN_SUBJECT_TERMS)
+        or not lex.POSTS.isdisjoint(common)
+        or not (x.opposed.isdisjoint(y.bag) and y.opposed.isdisjoint(x.bag))
+    )
+
+
 def _details(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
     """Find what differs in texts of equal words: ">= 2" and "<= 2", "all pass" and "some pass"."""
-    further = abs(len(a.words) - len(b.words))
-    if a.figures != b.figures or further > MAX_REPLACED or _main_words(a) != _main_words(b):
+    if a.main_words != b.main_words or a.figures != b.figures:
+        return []
+    if abs(len(a.words) - len(b.words)) > MAX_REPLACED:
         return []
     found = [_sign(a, b)]
     if not all(any(s.vague for s in each.statements) for each in (a, b)):
@@ -131,10 +149,6 @@ def _sign(a: StatementFeatures, b: StatementFeatures) -> Finding | None:
     if not (one and two) and EMOJI.sub("", one + two).strip() in ("", "?"):
         return None  # emoji in one text alone adorn the text
     return "possible", "sign", f"{one} / {two}"
-
-
-def _main_words(a: StatementFeatures) -> list[str]:
-    return [word for word in a.words if word not in lex.DETAIL_TERMS]
 
 
 def _apply_rules(pair: _Pair, valued: bool) -> list[Finding]:

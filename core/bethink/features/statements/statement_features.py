@@ -27,13 +27,13 @@ _NEAR_TERMS: Final = 6
 _FENCED = lazy_pattern(r"```.*?(?:```|\Z)", re.DOTALL)
 # Phrases with a denial that deny nothing.
 _IDIOMS = lazy_pattern(
-    r"\bnot (?:only|just|sure|yet sure|necessarily|to mention)\b|\b(?:why|or|if) not\b"
-    r"|\bno (?:problem|worries|doubt|matter|idea|way)\b|(?:^|[.!?]\s+)no,|\bcan'?t wait\b"
-    r"|\b(?:do not|don't) (?:know|forget|worry|hesitate|mind)\b|\bso far\b"
+    r"\b(?:not (?:only|just|sure|yet sure|necessarily|to mention)|(?:why|or|if) not"
+    r"|no (?:problem|worries|doubt|matter|idea|way)|can'?t wait"
+    r"|(?:do not|don't) (?:know|forget|worry|hesitate|mind)|so far)\b|(?:^|[.!?]\s+)no,"
 )
 _CEASED = lazy_pattern(
-    r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!be )\bused to\b|\bno longer\b"
-    r"|\b(?:stop(?:s|ped)?|quit|ceased) (?=\w+ing\b)"
+    r"\b(?:used to\b(?<!is used to)(?<!are used to)(?<!was used to)(?<!were used to)"
+    r"(?<!be used to)|no longer\b|(?:stop(?:s|ped)?|quit|ceased) (?=\w+ing\b))"
 )
 # Words that deny a following word, each of a different kind.
 _ENDED = lazy_pattern(
@@ -161,7 +161,8 @@ class Statement:
 class StatementFeatures:
     """The statements of a text, and the content of the whole text, questions and code included.
 
-    ``words`` are the content terms in order, ``figures`` the numbers and dates; ``turns`` are
+    ``words`` are the content terms in order, ``main_words`` the words without units and
+    quantifiers, ``figures`` the numbers and dates; ``turns`` are
     little words that turn a sentence around ("into", "off"), ``roles`` the prepositions before each
     word ("from", "to"); ``denials`` counts denials, in idioms, too ("I don't know"); ``personal``:
     about the speaker. ``text`` has straight quotes, and no ``emoji`` at the end.
@@ -172,6 +173,7 @@ class StatementFeatures:
     amounts: frozenset[tuple[str, str]]
     names: frozenset[str]
     words: tuple[str, ...]
+    main_words: tuple[str, ...]
     figures: tuple[str, ...]
     turns: frozenset[str]
     roles: Mapping[str, frozenset[str]]
@@ -204,13 +206,15 @@ def extract_features(text: str) -> StatementFeatures:
     bag = _union([s.bag for s in statements])
     if not bag and set(_find_signs(told)) > set(figures):  # ">= 2" has no word but is about 2
         bag = _set(figures)
+    terms = tuple(filter(None, map(_term, tokens)))
     return StatementFeatures(
         statements=statements,
         bag=bag,
         amounts=_set((v.kind, v.amount) for s in statements for v in s.values),
         # Names are found by capital letters, so in the text before folding.
         names=_set(map(_term, _find_names(text).casefold().split())),
-        words=tuple(filter(None, map(_term, tokens))),
+        words=terms,
+        main_words=tuple(term for term in terms if term not in lex.DETAIL_TERMS),
         figures=figures,
         turns=_set(lex.PARTICLES.intersection(tokens)),
         roles=_roles(tokens),
@@ -261,7 +265,8 @@ def _set(items: Iterable[_T]) -> frozenset[_T]:
 
 
 def _find_names(text: str) -> str:
-    return " ".join((*_NAMES.findall(text), *_ADDRESS.findall(text)))
+    addresses = _ADDRESS.findall(text) if "@" in text else ()
+    return " ".join((*_NAMES.findall(text), *addresses))
 
 
 def _roles(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
@@ -330,7 +335,7 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
         before={t: b for b, t in pairwise(terms) if b and t and b not in lex.NO_OWNERS},
         values=values,
         denied=denial < len(tokens) or hidden,
-        changed=any(stem(token) in lex.CHANGES for token in tokens if token.isascii()),
+        changed=any(map(_announces_change, tokens)),
         vague=tokens[0] in lex.INDEFINITE,
         event=_is_event(tokens),
         personal=personal,
@@ -389,8 +394,11 @@ def _tokens(part: str) -> Iterator[str]:
         if not token.isascii() and token not in lex.MONEY:
             yield from words(token)
             continue
-        head, apostrophe, tail = token.rpartition("'")
-        cut = apostrophe and tail in ("s", "m", "re", "ve", "ll", "d")
+        if "'" not in token:
+            yield token
+            continue
+        head, _, tail = token.rpartition("'")
+        cut = tail in ("s", "m", "re", "ve", "ll", "d")
         yield (head if cut else token).replace("'", "")
         if cut and tail in lex.FORMS_OF_BE:
             yield tail
@@ -415,6 +423,7 @@ def _is_question(tokens: list[str], marked: bool) -> bool:
     return marked and tokens[first] in lex.AUXILIARIES
 
 
+@lru_cache(maxsize=1 << 14)
 def _figure(token: str) -> str:
     """Return the value of a number, weekday or month, or an empty string."""
     if _is_number(token):
@@ -434,6 +443,11 @@ def _opposites(term: str) -> frozenset[str]:
     cut = {term.removeprefix(prefix) for prefix in lex.PREFIXES}
     shorter = {rest for rest in cut if 3 < len(rest) < len(term)}
     return lex.OPPOSITES.get(term, frozenset()) | shorter
+
+
+@lru_cache(maxsize=1 << 14)
+def _announces_change(token: str) -> bool:
+    return token.isascii() and stem(token) in lex.CHANGES
 
 
 @lru_cache(maxsize=1 << 14)
@@ -467,7 +481,11 @@ def _values(tokens: list[str], terms: list[str], last: tuple[str, ...]) -> Itera
 
     Numbers in rows are sums and lists, and not the subject of a statement.
     """
-    named = [(i, *value) for i in range(len(tokens)) if (value := _parse_value(tokens, i))]
+    named = [
+        (i, *value)
+        for i, token in enumerate(tokens)
+        if not (token.isalpha() and token not in lex.VALUES) and (value := _parse_value(tokens, i))
+    ]
     if sum(kind in lex.COUNTED for _, kind, *_ in named) > _MAX_NUMBERS:
         named = [value for value in named if value[1] not in lex.COUNTED]
     # A unit belongs to the amount and names no thing, so a unit is no content.
@@ -493,8 +511,6 @@ def _per(tokens: list[str], i: int) -> str:
 def _parse_value(tokens: list[str], i: int) -> _Reading | None:
     """Return kind, amount, number and unit of the value at a place; see ``Value``."""
     token = lex.NUMBERS.get(tokens[i], tokens[i])
-    if token.isalpha() and token not in lex.WEEKDAYS and token not in lex.MONTHS:
-        return None
     if token in lex.WEEKDAYS:
         return _date("weekday", lex.WEEKDAYS[token])
     before, (after, then) = tokens[i - 1] if i else "", (*tokens[i + 1 : i + 3], "", "")[:2]
