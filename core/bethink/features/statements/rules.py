@@ -81,13 +81,12 @@ def _in_order(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 def _find_all(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
     findings: list[Finding] = []
-    if a.bag.isdisjoint(b.bag):
-        return findings
     for x, y in product(a.statements, b.statements):
-        common, valued = x.bag & y.bag, bool(x.values and y.values)
-        if not (valued or _may_conflict(x, y, common)):
+        valued = bool(x.values and y.values)
+        if not (valued or _may_conflict(x, y)) or a.bag.isdisjoint(b.bag):
             continue
-        if _subjects_differ(x, y, common) or _conditions_differ(x, y):
+        common = x.bag & y.bag
+        if not (common or valued) or _subjects_differ(x, y, common) or _conditions_differ(x, y):
             continue
         pair = _Pair(x, y, a, b, common)
         found = _apply_rules(pair, valued)
@@ -98,17 +97,15 @@ def _find_all(a: StatementFeatures, b: StatementFeatures) -> list[Finding]:
     return findings
 
 
-def _may_conflict(x: Statement, y: Statement, common: frozenset[str]) -> bool:
+def _may_conflict(x: Statement, y: Statement) -> bool:
     """Return whether any rule but ``_values`` can apply: a cheap test that most pairs fail."""
-    if not common:
-        return False
     if x.denied != y.denied:
-        return len(common) > 1 or x.bag == y.bag
+        return x.bag == y.bag or len(x.bag & y.bag) > 1
     return (
         x.first == y.first
         or (x.personal and y.personal)
-        or ((x.changed or y.changed) and len(common) >= MIN_SUBJECT_TERMS)
-        or not lex.POSTS.isdisjoint(common)
+        or bool(x.posts and y.posts)
+        or ((x.changed or y.changed) and len(x.bag & y.bag) >= MIN_SUBJECT_TERMS)
         or not (x.opposed.isdisjoint(y.bag) and y.opposed.isdisjoint(x.bag))
     )
 

@@ -122,7 +122,8 @@ class Value:
 class Statement:
     """One statement: the content terms in order, and the form.
 
-    ``first`` is the first term except "new", ``opposed`` are terms that exclude a term of the
+    ``first`` is the first term except "new", ``posts`` are terms for things with one holder at a
+    time, ``opposed`` are terms that exclude a term of the
     statement, ``scope`` the terms after the denial; ``before`` has the term right before each.
     ``vague``: about nobody in particular; ``event``: going on; ``personal``: about the speaker or
     user; ``being``: about the nature or place of something; ``owned``: about a possession;
@@ -134,6 +135,7 @@ class Statement:
     terms: tuple[str, ...]
     first: str
     bag: frozenset[str]
+    posts: frozenset[str]
     opposed: frozenset[str]
     scope: frozenset[str]
     before: Mapping[str, str]
@@ -330,6 +332,7 @@ def _statement(part: str, last: tuple[str, ...]) -> Statement | None:
         terms=told,
         first=next((term for term in told if term != "new"), ""),
         bag=bag,
+        posts=_set(lex.POSTS & bag),
         opposed=_union([opposed for term in told if (opposed := _opposites(term))]),
         scope=_set(filter(None, terms[denial:])) or bag,
         before={t: b for b, t in pairwise(terms) if b and t and b not in lex.NO_OWNERS},
