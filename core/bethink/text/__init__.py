@@ -8,6 +8,7 @@ tokenizer, the stemmer, the stop words, the dates or the sentences therefore req
 
 from .dates import MONTHS, date_words, utc
 from .queries import Query, is_english, read_query
+from .sections import read_sections
 from .sentences import count_content_words, is_instruction, is_question, mentions_time
 from .stemming import stem, uninflect
 from .stop_words import STOP_WORDS
@@ -28,6 +29,7 @@ __all__ = [
     "is_question",
     "mentions_time",
     "read_query",
+    "read_sections",
     "rough_tokens",
     "stem",
     "stems",

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from ...text import uninflect
+from ...text import read_sections, uninflect
 
 CATEGORIES: Final = (
     "architecture",
@@ -68,11 +68,7 @@ def _strongest(kind: str, text: str) -> str | None:
 @cache
 def _rules(kind: str) -> dict[str, tuple[str, ...]]:
     """Return the cues by category, from the sections "said: ..." or "asked: ..." of the file."""
-    text = _FILE.read_text(encoding="ascii")
-    sections = {
-        name: [line for line in body.splitlines() if line]
-        for name, body in re.findall(r"^\[(\w.*)\]\n((?:.+\n)+)", text, re.MULTILINE)
-    }
+    sections = read_sections(_FILE)
     shared = {f"<{name}>": f"(?:{'|'.join(sections[name])})" for name in sections if name.isupper()}
     return {
         name.partition(": ")[2]: tuple(
