@@ -138,8 +138,10 @@ def _repair_journal(engine: Engine, found: Sequence[Problem]) -> bool:
     try:
         with engine.writing(guarded=False) as transaction:
             lost = transaction.writer.empty_lost_entries()
-            ids = sorted({id for id in lost.values() if id is not None})
-            for row, record in transaction.writer.find(ids).values():
+            ids = {id for id in lost.values() if id is not None}
+            if None in lost.values():  # what the journal no longer tells may have been there
+                ids |= {problem.where for problem in found if problem.kind == "record"}
+            for row, record in transaction.writer.find(sorted(ids)).values():
                 if record.state != "erased":
                     after = replace(record, updated_at=transaction.now)
                     told = {name: getattr(after, name) for name in MemoryRecord.__slots__}

@@ -99,6 +99,22 @@ def test_a_repaired_store_reads_everything_and_still_tells_the_loss(
             assert copy.all() == store.all()
 
 
+@pytest.mark.parametrize("lost", ["= 1", "= 3", "= 4", "= 5", ">= 3", ">= 1"])
+def test_a_file_with_missing_entries_can_be_exported_after_repair(path: Path, lost: str) -> None:
+    with damaged(path, "SELECT 1") as store:
+        store.update("tea", content="likes black tea")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"DELETE FROM journal WHERE seq {lost}")
+    with MemoryStore(path, embedder=HashEmbedder(16)) as store:
+        held = [record.content for record in store.all()]
+        store.repair()
+        READS["export"](store)
+        store.store("a later fact")
+        with MemoryStore(embedder=HashEmbedder(16)) as copy:
+            copy.import_(path.with_suffix(".jsonl"))
+            assert [record.content for record in copy.all()] == held
+
+
 @pytest.mark.parametrize("statement", DAMAGES.values(), ids=DAMAGES)
 def test_repair_leaves_a_changed_entry_of_a_keyed_file_as_proof(path: Path, statement: str) -> None:
     with damaged(path, statement, KEY) as store:

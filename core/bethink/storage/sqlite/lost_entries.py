@@ -16,15 +16,21 @@ _EMPTY: Final = (
     "changes = NULL WHERE seq = ?"
 )
 _STORED: Final = "SELECT 'store', id, namespace, NULL, ordinal FROM records WHERE ordinal = ?"
-_FILL: Final = (  # an entry that stored or last changed a record, and is missing
+_FILL: Final = (  # the missing entries, of the record that an entry stored or last changed
+    "WITH ends AS (SELECT coalesce(max(seq), 0) AS head FROM journal), "
+    "told(seq, ordinal, id, namespace) AS (SELECT ordinal, ordinal, id, namespace FROM records "
+    "UNION SELECT revision, ordinal, id, namespace FROM records), numbers(seq) AS (SELECT 1 "
+    "UNION ALL SELECT numbers.seq + 1 FROM numbers WHERE numbers.seq < max("
+    "(SELECT head FROM ends), "
+    "(SELECT coalesce(max(seq), 0) FROM told, ends WHERE seq <= head + ?))) "
     "INSERT INTO journal SELECT seq, coalesce((SELECT max(at) FROM journal WHERE seq < missing.seq "
     "AND typeof(at) = 'real'), 0.0), iif(seq = ordinal, 'store', 'lost'), id, namespace, "
     "NULL, iif(seq = ordinal, seq, NULL), zeroblob(32), zeroblob(32), NULL, NULL, NULL FROM "
-    "(SELECT ordinal AS seq, ordinal, id, namespace FROM records UNION "
-    "SELECT revision, ordinal, id, namespace FROM records GROUP BY revision) AS missing "
-    "WHERE seq NOT IN (SELECT seq FROM journal) "
-    "AND seq < (SELECT max(seq) FROM journal) GROUP BY seq RETURNING seq, id"
+    "(SELECT numbers.seq, ordinal, id, namespace FROM numbers LEFT JOIN told USING (seq)) "
+    "AS missing WHERE seq NOT IN (SELECT seq FROM journal) GROUP BY seq RETURNING seq, id"
 )
+_MAX_LOST_AT_END: Final = 10_000
+"""Entries: a record's number farther beyond the journal's end is damage of the record."""
 
 
 def empty_lost_entries(connection: sqlite3.Connection) -> dict[int, str | None]:
@@ -32,7 +38,7 @@ def empty_lost_entries(connection: sqlite3.Connection) -> dict[int, str | None]:
 
     Return the ids of the records by entry, None if unknown.
     """
-    lost: dict[int, str | None] = dict(connection.execute(_FILL).fetchall())
+    lost: dict[int, str | None] = dict(connection.execute(_FILL, (_MAX_LOST_AT_END,)).fetchall())
     last = 0.0
     connection.text_factory = readable_or_bytes
     try:

@@ -75,7 +75,10 @@ class SQLiteWriter:
     def __init__(self, connection: sqlite3.Connection, auth: Authenticator = NO_AUTH) -> None:
         self._connection = connection
         self._auth = auth
-        last = connection.execute(
+        self._read_end()
+
+    def _read_end(self) -> None:
+        last = self._connection.execute(
             "SELECT seq, link, at FROM journal ORDER BY seq DESC LIMIT 1"
         ).fetchone()
         self._head: int
@@ -310,7 +313,9 @@ class SQLiteWriter:
         return repair_indexes(self._connection)
 
     def empty_lost_entries(self) -> dict[int, str | None]:
-        return empty_lost_entries(self._connection)
+        lost = empty_lost_entries(self._connection)
+        self._read_end()
+        return lost
 
     def touch(self, accesses: Mapping[str, tuple[int, float]]) -> list[int]:
         found = self._connection.execute(_ACCESSED, (json.dumps(list(accesses)),)).fetchall()
