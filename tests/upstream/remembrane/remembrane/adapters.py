@@ -10,10 +10,10 @@ from . import MemoryStore
 
 
 class RemembraneChatMemory(ConversationMemory):
-    """The memory of a chain; *k* is a number of exchanges."""
+    """The memory of a chain, in the session's namespace; *k* is a number of exchanges."""
 
     def __init__(self, store: MemoryStore, session_id: str, **options: Any) -> None:
-        super().__init__(store.inner, session_id, **options)
+        super().__init__(store.inner, session_id, namespace=session_id, **options)
 
 
 class RemembraneStorage:
