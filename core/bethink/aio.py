@@ -211,6 +211,8 @@ def _synchronous(store: AsyncMemoryStore | MemoryStore) -> MemoryStore:
 class AsyncPast(_AsyncView):
     """A ``Past`` with awaitable verbs; ``sync`` is the past."""
 
+    _remedy = Past._remedy
+
     def __init__(self, past: Past) -> None:
         self.sync = past
         self.seq = past.seq

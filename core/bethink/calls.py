@@ -37,6 +37,8 @@ _OTHER_NAMES: Final = {
     "relate": "add_edge add_link add_relation connect link",
     "unrelate": "disconnect remove_edge unlink",
     "related": "get_links links neighbors neighbours relations",
+    "to_dict": "as_dict asdict dict json model_dump to_json",
+    "embed": "embed_documents embed_fn embed_query embed_text embedder embedding_function encode",
     "record_outcome": "feedback rate reward",
     "stats": "get_stats",
     "mark_useful": "feedback",
@@ -97,7 +99,6 @@ _OTHER_NAMES: Final = {
     "embeddings model",
     "api_key": "key openai_api_key token",
     "base_url": "api_base endpoint host url",
-    "embed": "embed_fn embedder embedding_function",
     "dimension": "dim dimensions dims size",
     "fn": "callable embed func function",
     "integrity_key": "encryption_key key passphrase password secret",
@@ -139,10 +140,16 @@ def right_names(wrong: str, known: Collection[str]) -> str:
     return " or ".join(repr(name) for name in right if name in known)
 
 
-def missing_attribute(owner: str, name: str, known: Collection[str]) -> AttributeError:
-    """Return the error of *owner* without an attribute *name*, with the right name if known."""
+def missing_attribute(
+    owner: str, name: str, known: Collection[str], remedy: str = ""
+) -> AttributeError:
+    """Return the error of *owner* without an attribute *name*, with the right name if known.
+
+    The *remedy* stands where no right name is known.
+    """
     message = f"{owner} has no attribute {name!r}"
-    if right := "" if name.startswith("_") else right_names(name, known):
+    right = "" if name.startswith("_") else right_names(name, known) or remedy
+    if right:
         return AttributeError(f"{message}; use {right}", name=None)  # so Python adds no guess
     return AttributeError(message)
 
@@ -185,7 +192,9 @@ def suggesting(kind: Kind) -> Kind:
     """Make *kind* answer a wrong name, or a wrong argument of a verb, with the right name."""
 
     def find_missing(self: object, name: str) -> NoReturn:
-        raise missing_attribute(f"{type(self).__name__!r} object", name, dir(type(self)))
+        kind = type(self)
+        remedy = getattr(kind, "_remedy", "")
+        raise missing_attribute(f"{kind.__name__!r} object", name, dir(kind), remedy)
 
     vars_of_kind: Any = kind
     vars_of_kind.__getattr__ = find_missing

@@ -33,6 +33,8 @@ class Past(LinkReader, Container, memories.Past):
     The records have the fields of the moment, and the accesses written by then.
     """
 
+    _remedy: ClassVar = "the store: recall, pack, why_not and audit take as_of=past.seq"
+
 
 @suggesting
 class MemoryStore(

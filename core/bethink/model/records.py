@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, get
 import numpy as np
 import numpy.typing as npt
 
-from ..calls import missing_attribute, unknown_name
+from ..calls import unknown_name
 from . import fields as checks
 from .namespaces import check_namespace
 from .patterns import lazy_pattern
@@ -301,8 +301,7 @@ class LazyResults(Value):
         def __getattr__(self, name: str) -> Any:
             """Compute a field on first use."""
             if name not in self.__match_args__:
-                kind = type(self)
-                raise missing_attribute(f"{kind.__name__!r} object", name, dir(kind))
+                super().__getattr__(name)
             set_field(self, name, self._tell(name))
             return getattr(self, name)
 

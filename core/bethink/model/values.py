@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from ..calls import missing_attribute
 
 _MAX_LINE: Final = 100  # characters of a text shown in a line
 
@@ -20,6 +22,16 @@ class Value:
         Times stay Unix seconds, as in an export: a text would lose digits. Tuples become lists.
         """
         return {name: json_form(getattr(self, name)) for name in self.__match_args__}
+
+    if not TYPE_CHECKING:  # or any name would pass for an attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Answer a wrong name with the right name, also of a field of the memory inside."""
+            kind, inside = type(self), ""
+            fields = self.__match_args__
+            if name not in fields and "memory" in fields and name in dir(type(self.memory)):
+                inside = f"'memory.{name}'"
+            raise missing_attribute(f"{kind.__name__!r} object", name, dir(kind), inside)
 
     def _repr_html_(self) -> str:
         """Return the fields that are not empty as a table, for notebooks."""

@@ -50,6 +50,7 @@ class DuplicateVerbs(Memories):
         *,
         namespace: Scope = "default",
         where: Where = None,
+        similarity: float = 0.92,
         progress: Progress = None,
     ) -> list[Consolidated]:
         """Merge memories that nearly repeat each other; return the merged groups.
@@ -58,13 +59,15 @@ class DuplicateVerbs(Memories):
         later value counts), the highest importance and confidence, and the sum of accesses and
         outcomes. The memory supersedes the rest of the group; ``undo`` of the entry "merge" reverts
         the merge. A difference in a number, date, denial, key, value, author or day keeps memories
-        apart. Turns of a conversation (records with a ``thread``) stay apart, too.
+        apart. Turns of a conversation (records with a ``thread``) stay apart, too. *similarity* is
+        that of ``store``.
         *progress*, see ``reembed``, tells of the search; an error there leaves nothing merged.
         """
         from .consolidation import consolidate
 
+        least = fields.number("similarity", similarity, 0.0, 1.0)
         with telling(progress) as tell:
-            return consolidate(self._engine, check_scope(namespace), parse(where), tell)
+            return consolidate(self._engine, check_scope(namespace), parse(where), least, tell)
 
     def _duplicate_finder(self, on_similar: OnSimilar, similarity: float) -> DuplicateFinder | None:
         chosen = fields.one_of("on_similar", on_similar, ON_SIMILAR)

@@ -29,13 +29,13 @@ class Consolidated(Value):
 
 
 def consolidate(
-    engine: Engine, scope: Scope, where: Filter | None, tell: Tell | None = None
+    engine: Engine, scope: Scope, where: Filter | None, least: float, tell: Tell | None = None
 ) -> list[Consolidated]:
-    """Merge near-duplicates; return the merged groups in order of insertion."""
+    """Merge near-duplicates, of a cosine of at least *least*; return the groups as inserted."""
     engine.flush_for(where)
     found = engine.backend.select(scope, unexpired(where, engine.clock()))
     lone = [record for record in found if record.thread is None and record.content]
-    groups = _groups(engine, [parse_record(record) for record in lone], tell)
+    groups = _groups(engine, [parse_record(record) for record in lone], least, tell)
     if not groups:
         return []
     with engine.writing(closing=True) as transaction:
@@ -44,11 +44,11 @@ def consolidate(
 
 
 def _groups(
-    engine: Engine, parsed_records: Sequence[ParsedRecord], tell: Tell | None
+    engine: Engine, parsed_records: Sequence[ParsedRecord], least: float, tell: Tell | None
 ) -> list[list[MemoryRecord]]:
     """Return the groups of near-duplicates, the fullest record of each group first."""
     similarity = similarity_function(engine, [parsed.record.id for parsed in parsed_records])
-    index = DuplicateIndex(similarity)
+    index = DuplicateIndex(similarity, least)
     groups: dict[str, list[MemoryRecord]] = {}
     ordered = sorted(parsed_records, key=_most_words_first)
     for parsed in counted(ordered, tell, len(ordered)):

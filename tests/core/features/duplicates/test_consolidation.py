@@ -220,3 +220,11 @@ def test_it_merges_what_comparing_all_merges(given_texts: list[str]) -> None:
         expected = {id: set(some) - {id} for id, some in kept.items() if len(some) > 1}
         found = store.consolidate()
     assert {m.record.id: {other.id for other in m.others} for m in found} == expected
+
+
+def test_a_lower_similarity_merges_what_a_longer_memory_contains(store: MemoryStore) -> None:
+    store.store("use tabs")
+    kept = store.store("always use tabs for Go code")
+    assert store.consolidate() == []
+    (merged,) = store.consolidate(similarity=0.5)
+    assert merged.record.id == kept.id
