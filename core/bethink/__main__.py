@@ -1,4 +1,8 @@
-"""``python -m bethink FILE``: what a file holds, the newest memories, conflicts and health."""
+"""``python -m bethink FILE``: what a file holds, the newest memories, conflicts and health.
+
+``python -m bethink COMMAND`` is the command line of ``bethink_adapters.cli``; a file with the name
+of a command is ``./NAME``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import Final
 
 from . import EVERYWHERE, BethinkError, CallableEmbedder, EmbedderMismatchError, MemoryStore
@@ -29,6 +34,15 @@ def main(arguments: list[str]) -> int | str:
     except BethinkError as error:
         return str(error)
     return 0
+
+
+def run(words: list[str]) -> int | str:
+    """Run the command line if *words* begin with a command or an option, else ``main``."""
+    if words:
+        command_line = import_module("bethink_adapters.cli")
+        if command_line.is_command(words[0]):
+            return int(command_line.main(words))
+    return main(words)
 
 
 def _open(path: str) -> MemoryStore:
@@ -77,4 +91,4 @@ def _time(seconds: float) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:]))

@@ -9,7 +9,6 @@ The memory core is imported by the commands that open a file, never for ``--help
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -19,53 +18,71 @@ from .command import Context, Failure, Reply
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command of *arguments* (default: ``sys.argv``); return the exit code."""
-    from .parser import make_parser
+    from .parser import parse
 
-    given = make_parser().parse_args(arguments)
-    context = Context(given.command, given)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    in_json = "--json" in words or "--jsonl" in words
+    context: Context | None = None
     try:
-        reply = _run(context)
-        from .output import show
-
-        if not isinstance(reply, _Told):
-            show(reply, form=given.form or "text", pager=given.pager)
-        sys.stdout.flush()
-        return reply.code
+        given = parse(words)
+        context = Context(given.command, given)
+        return _show(context, context.command.run(context))
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         return 130
-    finally:
-        context.close()
-
-
-class _Told(Reply):
-    """A failure that was told on the standard error."""
-
-
-def _run(context: Context) -> Reply:
-    """Return the command's reply; tell a failure on the standard error."""
-    try:
-        return context.command.run(context)
-    except Failure as error:
-        return _told(context, "Failure", str(error), error.code)
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
-        return _told(context, type(error).__name__, str(error), 1)
+    except SystemExit as end:  # --help and --version
+        return end.code if isinstance(end.code, int) else 0
     except Exception as error:
-        from bethink import BethinkError, ValidationError
-
-        if not isinstance(error, BethinkError):
+        told = _sentence(error)
+        if told is None:
             raise
-        code = 2 if isinstance(error, ValidationError) else 1
-        return _told(context, type(error).__name__, str(error), code)
+        _tell(*told, in_json=in_json)
+        return told[2]
+    finally:
+        if context is not None:
+            context.close()
 
 
-def _told(context: Context, kind: str, message: str, code: int) -> Reply:
-    if context.given.form:
-        print(json.dumps({"error": {"type": kind, "message": message}}), file=sys.stderr)
+def is_command(word: str) -> bool:
+    """Return whether *word* begins a command line: the name of a command, or an option."""
+    from .parser import BY_NAME
+
+    return word in BY_NAME or word.startswith("-")
+
+
+def _show(context: Context, reply: Reply) -> int:
+    from .output import show
+
+    show(reply, form=context.given.form or "text", pager=context.given.pager)
+    sys.stdout.flush()
+    return reply.code
+
+
+def _sentence(error: Exception) -> tuple[str, str, int] | None:
+    """Return kind, sentence and exit code of a failure; None for a fault of the program."""
+    kind = type(error).__name__
+    if isinstance(error, Failure):
+        return kind, str(error), error.code
+    if isinstance(error, UnicodeDecodeError):
+        return kind, f"the text is no UTF-8 at byte {error.start}", 2
+    if isinstance(error, OSError):
+        named = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return kind, named, 1
+    from bethink import BethinkError, ValidationError
+
+    if not isinstance(error, BethinkError):
+        return None
+    return kind, str(error), 2 if isinstance(error, ValidationError) else 1
+
+
+def _tell(kind: str, message: str, code: int, *, in_json: bool) -> None:
+    """Write a failure to the standard error."""
+    if in_json:
+        import json
+
+        message = json.dumps({"error": {"type": kind, "message": message, "exit_code": code}})
+        print(message, file=sys.stderr)
     else:
         print(f"bethink: {message}", file=sys.stderr)
-    return _Told(code=code)

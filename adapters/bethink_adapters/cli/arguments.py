@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
-import time
-from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from .command import Argument, Context, Failure, argument
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from bethink import MemoryRecord
 
 STATES: Final = ("live", "superseded", "archived", "forgotten")
@@ -90,6 +88,8 @@ def filter_of(given: Namespace) -> dict[str, Any] | None:
 
 def json_of(name: str, text: str) -> Any:
     """Return the JSON value *text* of the argument *name*."""
+    import json
+
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -98,11 +98,13 @@ def json_of(name: str, text: str) -> Any:
 
 def time_of(text: str) -> float:
     """Return the Unix time of *text*: ISO 8601, seconds, an age such as 2d, or a span as +7d."""
+    import re
+    import time
+    from datetime import datetime
+
     if span := re.fullmatch(rf"([+-]?){_SPAN}", text):
         seconds = float(span[2]) * _UNITS[span[3]]
         return time.time() + (seconds if span[1] == "+" else -seconds)
-    from datetime import datetime
-
     try:
         return float(text)
     except ValueError:
@@ -113,8 +115,19 @@ def time_of(text: str) -> float:
         raise Failure(f"{text!r} is no time; write 2026-11-20T09:00, 2d or +7d", 2) from None
 
 
+def days_of(text: str) -> float:
+    """Return the days of a span such as 90d."""
+    import re
+
+    if span := re.fullmatch(_SPAN, text):
+        return float(span[1]) * _UNITS[span[2]] / _UNITS["d"]
+    raise Failure(f"{text!r} is no span; write 90d or 12h", 2)
+
+
 def moment_of(text: str | None) -> Any:
     """Return *text* as a moment: ``#12`` is a journal entry, 2d an age, else a time or snapshot."""
+    import re
+
     if text is None:
         return None
     if re.fullmatch(r"#\d+", text):

@@ -1,19 +1,24 @@
-"""The form of a command: the arguments, the call, and the reply. Imports no memory core."""
+"""The form of a command: the arguments, the call, and the reply.
+
+The modules of the commands import neither the memory core nor more of the standard library than the
+help needs; functions import the rest.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..surface.location import find_file, find_namespace
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+    from pathlib import Path
+
     from bethink import MemoryStore
     from bethink.adapting import Scope
 
@@ -28,24 +33,27 @@ class Failure(Exception):
         self.code = code
 
 
-@dataclass(frozen=True)
-class Argument:
-    """An argument of ``ArgumentParser.add_argument``: *flags* and *options*."""
+class Argument(NamedTuple):
+    """An argument of ``ArgumentParser.add_argument``: *flags* and *options*.
+
+    *words* are the values that a shell completes.
+    """
 
     flags: tuple[str, ...]
     options: Mapping[str, Any]
+    words: Sequence[str] = ()
 
 
-def argument(*flags: str, **options: Any) -> Argument:
+def argument(*flags: str, words: Sequence[str] = (), **options: Any) -> Argument:
     """Return the argument with *flags* and the *options* of ``add_argument``."""
-    return Argument(flags, options)
+    return Argument(flags, options, words or options.get("choices", ()))
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(NamedTuple):
     """The result of a command: *data* for ``--json``, *lines* for readers, the exit *code*.
 
-    *paged* lines go through a pager on a terminal.
+    *paged* lines go through a pager on a terminal. *data* may be an iterator, shown as lines of
+    JSON as the values come.
     """
 
     data: Any = None
@@ -54,11 +62,10 @@ class Reply:
     paged: bool = False
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """A command: *access* "read" wants a file that exists, "write" makes the file.
 
-    *synonyms* are taken too, and not shown.
+    *synonyms* are taken too, and not shown. *example* is a command line for the documentation.
     """
 
     name: str
@@ -67,15 +74,33 @@ class Command:
     arguments: Sequence[Argument] = ()
     access: Access = "read"
     synonyms: Sequence[str] = ()
+    example: str = ""
 
 
-@dataclass
+@contextmanager
+def copied(store: MemoryStore) -> Iterator[MemoryStore]:
+    """Give a copy of *store*, in a file of its own, to try on."""
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from bethink import MemoryStore as Store
+
+    with TemporaryDirectory() as folder:
+        target = Path(folder, "trial.db")
+        store.backup(target)
+        with Store(target) as copy:
+            yield copy
+
+
 class Context:
     """A call of *command* with the arguments *given*."""
 
-    command: Command
-    given: Namespace
-    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    def __init__(
+        self, command: Command, given: Namespace, environment: Mapping[str, str] = os.environ
+    ) -> None:
+        self.command = command
+        self.given = given
+        self.environment = environment
 
     @cached_property
     def path(self) -> Path:
@@ -124,6 +149,8 @@ class Context:
 
     def text(self, given: str | None, file: str | None = None) -> str:
         """Return the text of an argument, of *file*, or of the standard input for ``-``."""
+        from pathlib import Path
+
         if file is not None and given is not None:
             raise Failure("give a text or --file, not both", 2)
         source = file if file is not None else given
@@ -135,8 +162,8 @@ class Context:
             return Path(file).expanduser().read_text(encoding="utf-8")
         return source
 
-    def confirm(self, count: int, action: str) -> None:
-        """Ask before *action* changes *count* memories; ``--yes`` answers.
+    def confirm(self, count: int, action: str, preview: Iterable[str] = ()) -> None:
+        """Show the *preview* and ask before *action* changes *count* memories; ``--yes`` answers.
 
         Raise ``Failure`` without a terminal to ask on, or for any answer but yes.
         """
@@ -145,6 +172,8 @@ class Context:
         what = f"{action} {count} {'memory' if count == 1 else 'memories'}"
         if not sys.stdin.isatty():
             raise Failure(f"this would {what}; add --yes to do so, --dry-run to look", 2)
+        for line in preview:
+            print(line, file=sys.stderr)
         print(f"{what.capitalize()}? [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise Failure("nothing was changed")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..surface.location import find_file, find_namespace
@@ -114,8 +111,10 @@ def hook(context: Context) -> Reply:
 
 def completion(context: Context) -> Reply:
     """Print the completion of a shell."""
-    name = f"bethink.{context.given.shell}"
-    text = files(__package__).joinpath("completion", name).read_text(encoding="utf-8")
+    from .completion import script
+    from .parser import COMMON, GROUPS
+
+    text = script(context.given.shell, GROUPS, COMMON)
     return Reply({"shell": context.given.shell, "completion": text}, text.splitlines())
 
 
@@ -162,6 +161,8 @@ def _facts(host: Host, changes: list[Change], dry_run: bool) -> dict[str, Any]:
 
 
 def _place(context: Context) -> Place:
+    from pathlib import Path
+
     from ..hosts import Place
 
     project = Path.cwd() if getattr(context.given, "project", False) else None
@@ -170,6 +171,9 @@ def _place(context: Context) -> Place:
 
 def _program(context: Context) -> Program:
     """Return how hosts start bethink: by absolute paths, for hosts of the desktop know no PATH."""
+    import shutil
+    from pathlib import Path
+
     from ..hosts import Program
 
     script = shutil.which("bethink", path=str(Path(sys.executable).parent))
@@ -186,7 +190,7 @@ _MCP: Final = (
     argument("--host", default="127.0.0.1", help="the address for --http (127.0.0.1)"),
 )
 _HOSTS: Final = (
-    argument("hosts", nargs="*", metavar="HOST", help=", ".join(_HOST_NAMES)),
+    argument("hosts", nargs="*", metavar="HOST", words=_HOST_NAMES, help=", ".join(_HOST_NAMES)),
     argument("--all", action="store_true", help="every host that is here"),
     argument("--project", action="store_true", help="the settings of this folder, not the user's"),
     argument("--dry-run", action="store_true", help="show the changes, make none"),

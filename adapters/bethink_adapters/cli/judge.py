@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from . import output
 from .arguments import FILTER, ID, SHORT_ID, YES, arguments, filter_of, find_ids
-from .command import Command, Context, Reply, argument
+from .command import Command, Context, Reply, argument, copied
 
 if TYPE_CHECKING:
-    from bethink import MemoryStore
+    from bethink import Consolidated
 
 _VERDICTS: Final = ("worked", "failed", "partial", "useful", "useless")
 
@@ -58,12 +55,19 @@ def resolve(context: Context) -> Reply:
 def consolidate(context: Context) -> Reply:
     """Merge memories that nearly repeat each other."""
     given, where = context.given, filter_of(context.given)
-    with _copied(context.store) if given.dry_run else _present(context.store) as store:
-        if not given.dry_run and not given.yes:
-            with _copied(context.store) as trial:
-                groups = trial.consolidate(namespace=context.scope, where=where)
-            context.confirm(sum(len(each.others) for each in groups), "merge")
-        merged = store.consolidate(namespace=context.scope, where=where)
+    if given.yes and not given.dry_run:
+        merged = context.store.consolidate(namespace=context.scope, where=where)
+        return Reply([each.to_dict() for each in merged], _groups(merged))
+    with copied(context.store) as trial:
+        merged = trial.consolidate(namespace=context.scope, where=where)
+    if not given.dry_run:
+        context.confirm(sum(len(each.others) for each in merged), "merge", _groups(merged))
+        merged = context.store.consolidate(namespace=context.scope, where=where)
+    return Reply([each.to_dict() for each in merged], _groups(merged))
+
+
+def _groups(merged: Sequence[Consolidated]) -> list[str]:
+    """Return lines that show each kept memory above the memories that it absorbs."""
     rows = [
         row
         for each in merged
@@ -72,25 +76,7 @@ def consolidate(context: Context) -> Reply:
             *(("", other.id[-SHORT_ID:], other.content) for other in each.others),
         )
     ]
-    lines = list(output.table(rows, flexible=2)) or ["nothing to merge"]
-    return Reply([each.to_dict() for each in merged], lines)
-
-
-@contextmanager
-def _present(store: MemoryStore) -> Iterator[MemoryStore]:
-    yield store
-
-
-@contextmanager
-def _copied(store: MemoryStore) -> Iterator[MemoryStore]:
-    """Give a copy of *store* to try on."""
-    from bethink import MemoryStore as Store
-
-    with TemporaryDirectory() as folder:
-        target = Path(folder, "trial.db")
-        store.backup(target)
-        with Store(target) as copy:
-            yield copy
+    return list(output.table(rows, flexible=2)) or ["nothing to merge"]
 
 
 COMMANDS: Final = (

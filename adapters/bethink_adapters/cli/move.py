@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ..surface.location import find_namespace
 from . import output
 from .arguments import FILTER, arguments, filter_of
 from .command import Command, Context, Failure, Reply, argument
@@ -21,27 +21,39 @@ _FORMATS: Final = (
 def export(context: Context) -> Reply:
     """Write memories to a file."""
     given, where = context.given, filter_of(context.given)
+    if given.target == "-":
+        if given.format == "md":
+            raise Failure("notes go into a folder; give a path in place of -", 2)
+        context.store.export(sys.stdout, namespace=context.whole_scope, where=where)
+        return Reply()
     if given.format == "md":
         from ..formats import export_markdown
 
-        written = export_markdown(context.store, given.target, namespace=context.whole_scope)
-        return Reply({"written": _number(written)}, [f"wrote {_number(written)}"])
-    target: Any = sys.stdout if given.target == "-" else given.target
-    count = context.store.export(target, namespace=context.whole_scope, where=where)
-    if given.target == "-":
-        return Reply(None, ())
-    return Reply({"written": count}, [f"wrote {count}"])
+        count = export_markdown(
+            context.store, given.target, namespace=context.whole_scope, where=where
+        )
+    else:
+        count = context.store.export(
+            given.target, namespace=context.whole_scope, where=where, progress=output.bar("written")
+        )
+    return Reply({"written": count}, [f"wrote {count:,} to {given.target}"])
 
 
 def import_(context: Context) -> Reply:
-    """Read memories of bethink, or of another system."""
+    """Read memories of bethink, or of a different system."""
+    from pathlib import Path
+
     given = context.given
     source = Path(given.source).expanduser()
     if given.source != "-" and not source.exists():
-        raise Failure(f"no file at {source}", 1)
+        raise Failure(f"no file at {source}")
     if given.format == "bethink":
-        merged = context.store.import_(sys.stdin if given.source == "-" else source)
-        return Reply(merged.to_dict(), output.pairs(merged.to_dict()))
+        data = context.store.import_(
+            sys.stdin.buffer if given.source == "-" else source, progress=output.bar("read")
+        ).to_dict()
+        return Reply(data, output.pairs(data))
+    if given.source == "-":
+        raise Failure(f"--from {given.format} reads a file, not the standard input", 2)
     from .. import formats
 
     readers: dict[str, Callable[[Any], Iterable[Any]]] = {
@@ -54,26 +66,38 @@ def import_(context: Context) -> Reply:
         "remembrane": formats.read_remembrane,
     }
     report = formats.import_from(
-        context.store, readers[given.format](source), namespace=given.namespace
+        context.store,
+        readers[given.format](source),
+        namespace=find_namespace(given.namespace, context.environment),
+        progress=output.bar("read"),
     )
-    skipped = [str(each) for each in report.skipped]
-    for each in skipped:
+    for each in report.skipped:
         print(f"skipped: {each}", file=sys.stderr)
-    counts = {"imported": report.imported, "known": report.known, "skipped": len(skipped)}
+    counts = {
+        "imported": report.imported,
+        "known": report.known,
+        "changed": report.changed,
+        "without_past": report.without_past,
+        "skipped": len(report.skipped),
+    }
     return Reply(counts, output.pairs(counts))
 
 
 def merge(context: Context) -> Reply:
-    """Take the memories of another file in."""
-    source = Path(context.given.source).expanduser()
+    """Take the memories of a second file in."""
+    from pathlib import Path
+
+    given = context.given
+    source = Path(given.source).expanduser()
     if not source.exists():
         raise Failure(f"no file at {source}")
-    merged = context.store.merge_from(source)
+    merged = context.store.merge_from(
+        source,
+        namespace=context.whole_scope,
+        similarity=given.similarity,
+        progress=output.bar("merged"),
+    )
     return Reply(merged.to_dict(), output.pairs(merged.to_dict()))
-
-
-def _number(written: Any) -> int:
-    return written if isinstance(written, int) else len(written)
 
 
 COMMANDS: Final = (
@@ -94,7 +118,12 @@ COMMANDS: Final = (
         (
             argument("source", metavar="PATH", help="file or folder, - for stdin"),
             argument(
-                "--from", dest="format", choices=_FORMATS, default="bethink", help="(bethink)"
+                "--from",
+                dest="format",
+                choices=_FORMATS,
+                default="bethink",
+                metavar="SYSTEM",
+                help=", ".join(_FORMATS),
             ),
         ),
         "write",
@@ -104,7 +133,16 @@ COMMANDS: Final = (
         "merge",
         "take the memories of another file in",
         merge,
-        (argument("source", metavar="PATH", help="another memory file"),),
+        (
+            argument("source", metavar="PATH", help="the second memory file"),
+            argument(
+                "--similarity",
+                type=float,
+                default=0.92,
+                metavar="0..1",
+                help="of repetitions (0.92)",
+            ),
+        ),
         "write",
     ),
 )

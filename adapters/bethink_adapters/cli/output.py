@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
-import shutil
-import subprocess
 import sys
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from .arguments import SHORT_ID
@@ -21,20 +16,44 @@ if TYPE_CHECKING:
 
 _DIM: Final = "2"
 _BOLD: Final = "1"
+_BAR: Final = 30
+"""Columns of a bar."""
 
 
 def show(reply: Reply, *, form: str, pager: bool) -> None:
     """Print *reply* as "text", "json" or "jsonl"."""
+    import json
+
+    if reply.data is None and form != "text":
+        return
     if form == "json":
         print(json.dumps(reply.data, ensure_ascii=False, indent=2))
     elif form == "jsonl":
-        for each in reply.data if isinstance(reply.data, list) else [reply.data]:
-            print(json.dumps(each, ensure_ascii=False))
+        values = reply.data if isinstance(reply.data, list | Iterator) else [reply.data]
+        for each in values:
+            print(json.dumps(each, ensure_ascii=False), flush=True)
     elif reply.paged and pager and sys.stdout.isatty():
         _page(list(reply.lines))
     else:
         for line in reply.lines:
             print(line, flush=reply.paged)
+
+
+def bar(noun: str) -> Callable[[int, int | None], None] | None:
+    """Return a function that shows progress on the standard error, None without a terminal."""
+    if not sys.stderr.isatty():
+        return None
+
+    def tell(done: int, total: int | None) -> None:
+        if total is None:
+            line = f"{done:,} {noun}"
+        else:
+            filled = _BAR * min(done, total) // max(1, total)
+            line = f"[{'#' * filled}{'.' * (_BAR - filled)}] {done:,} of {total:,} {noun}"
+        ending = "\n" if done == total else ""
+        print(f"\r{fit(line, columns() - 1)}", end=ending, file=sys.stderr, flush=True)
+
+    return tell
 
 
 def coloured() -> bool:
@@ -62,7 +81,7 @@ def table(
 
     The columns *right* are aligned to the right.
     """
-    shown = [[_clean(cell) for cell in row] for row in rows]
+    shown = [[clean(cell) for cell in row] for row in rows]
     if not shown:
         return
     widths = [max(width(row[place]) for row in shown) for place in range(len(shown[0]))]
@@ -75,6 +94,8 @@ def table(
 
 def columns() -> int:
     """Return the width of the terminal in columns, 80 without a terminal."""
+    import shutil
+
     return shutil.get_terminal_size((80, 24)).columns
 
 
@@ -106,7 +127,7 @@ def memories(
         (
             *(() if scores is None else (f"{scores[place]:.2f}",)),
             each.id[-SHORT_ID:],
-            each.content or json.dumps(each.value, ensure_ascii=False),
+            each.content or _plain(each.value),
             day(each.occurred_at),
             *((each.namespace,) if several else ()),
         )
@@ -128,11 +149,15 @@ def details(record: MemoryRecord) -> Iterable[str]:
 
 def moment(seconds: float) -> str:
     """Return a time in the local zone, to the second."""
+    from datetime import datetime
+
     return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
 
 
 def day(seconds: float) -> str:
     """Return the local day of a time."""
+    from datetime import datetime
+
     return datetime.fromtimestamp(seconds).astimezone().date().isoformat()
 
 
@@ -144,10 +169,12 @@ def pairs(values: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _plain(value: Any) -> str:
+    import json
+
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Return *text* in one line, without characters that move the cursor."""
     line = " ".join(text.split())
     return "".join(each for each in line if each.isprintable() or each == " ")
@@ -161,6 +188,10 @@ def _columns_of(character: str) -> int:
 
 def _page(lines: Sequence[str]) -> None:
     """Show *lines* in the pager of PAGER (less), if they are more than the terminal's rows."""
+    import shlex
+    import shutil
+    import subprocess
+
     text = "\n".join(lines) + "\n" if lines else ""
     command = shlex.split(os.environ.get("PAGER", "less"))
     few = len(lines) < shutil.get_terminal_size((80, 24)).lines

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS, Action, ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+import os
+from argparse import SUPPRESS, Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, NoReturn
 
 from . import care, connect, judge, move, past, recall, remember
 from .arguments import EVERYWHERE
-from .command import Argument, Command, argument
+from .command import Argument, Command, Failure, argument
 
 GROUPS: Final[Mapping[str, Sequence[Command]]] = {
     "remember": remember.COMMANDS,
@@ -20,6 +21,14 @@ GROUPS: Final[Mapping[str, Sequence[Command]]] = {
     "connect": connect.COMMANDS,
 }
 """Every command by group, in the order of the help."""
+
+BY_NAME: Final[Mapping[str, Command]] = {
+    name: each
+    for group in GROUPS.values()
+    for each in group
+    for name in (each.name, *each.synonyms)
+}
+"""Every command by name, and by synonym."""
 
 COMMON: Final = (
     argument("--db", metavar="PATH", help="the memory file; else BETHINK_DB, else the project's"),
@@ -34,14 +43,23 @@ COMMON: Final = (
 """The arguments of every command; all may stand before or after the command's name."""
 
 
-def make_parser() -> ArgumentParser:
-    """Return the parser of every command."""
-    parser = ArgumentParser(
+def parse(words: Sequence[str]) -> Namespace:
+    """Return the arguments in *words*; raise ``Failure`` for a wrong use.
+
+    Only commands whose names are among *words* are made.
+    """
+    return make_parser({BY_NAME[word].name for word in words if word in BY_NAME}).parse_args(words)
+
+
+def make_parser(names: Collection[str] | None = None) -> ArgumentParser:
+    """Return the parser of the commands *names*, or of every command."""
+    parser = _Parser(
         prog="bethink",
         usage="bethink COMMAND [ARGUMENTS]",
         description="One-file memory for AI agents.\n\n" + "\n".join(_overview()),
         epilog="`bethink COMMAND --help` tells the arguments of a command.",
-        formatter_class=RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     _add(parser, COMMON)
@@ -49,8 +67,40 @@ def make_parser() -> ArgumentParser:
         prog="bethink", metavar="COMMAND", help=SUPPRESS, required=True
     )
     for command in (each for group in GROUPS.values() for each in group):
-        _add_command(commands, command)
+        if names is None or command.name in names:
+            _add_command(commands, command)
     return parser
+
+
+class _Parser(ArgumentParser):
+    """A parser whose errors are raised, and name the command that is meant."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = "argument COMMAND: invalid choice: "
+        if message.startswith(unknown):
+            from difflib import get_close_matches
+
+            word = message.removeprefix(unknown).partition(" (choose")[0]
+            close = get_close_matches(word.strip("'"), BY_NAME, 1)
+            hint = f"; did you mean `bethink {close[0]}`?" if close else ""
+            raise Failure(f"no command {word}{hint}; `bethink --help` lists the commands", 2)
+        raise Failure(f"{message}; `{self.prog} --help` tells the arguments", 2)
+
+
+class _Formatter(RawDescriptionHelpFormatter):
+    """The usual form of help, at most 100 columns wide."""
+
+    def __init__(self, prog: str, **options: Any) -> None:
+        super().__init__(prog, **{"width": _help_columns(), **options})
+
+
+def _help_columns() -> int:
+    """Return the columns for help, without the import that argparse needs for the question."""
+    try:
+        columns = int(os.environ.get("COLUMNS") or os.get_terminal_size().columns)
+    except (OSError, ValueError):
+        columns = 80
+    return min(100, max(40, columns)) - 2
 
 
 class _Version(Action):
@@ -59,14 +109,18 @@ class _Version(Action):
     def __call__(self, parser: ArgumentParser, *_: object) -> None:
         from ..surface.version import version
 
-        parser.exit(0, f"bethink {version()}\n")
+        print(f"bethink {version()}")
+        parser.exit()
 
 
 def _add_command(commands: Any, command: Command) -> None:
     added = commands.add_parser(
         command.name,
         description=f"{command.help[0].upper()}{command.help[1:]}.",
+        epilog=f"example: {command.example}" if command.example else None,
         aliases=command.synonyms,
+        formatter_class=_Formatter,
+        allow_abbrev=False,
     )
     _add(added, command.arguments)
     taken = {flag for each in command.arguments for flag in each.flags}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from . import output
 from .arguments import AS_OF, LIMIT, SHORT_ID, arguments, find_ids, moment_of
-from .command import Command, Context, Reply, argument
+from .command import Command, Context, Failure, Reply, argument
 
 if TYPE_CHECKING:
     from bethink import LogEntry, MemoryStore
+    from bethink.adapting import Scope
 
 _SECONDS: Final = 0.5
 """How often ``log --follow`` looks for entries."""
@@ -24,9 +24,12 @@ def log(context: Context) -> Reply:
     scope = context.scope if given.namespace else None
     found = context.store.log(limit=given.limit, id=id, namespace=scope, since=given.since)
     if given.follow:
-        start = found[0].seq if found else given.since
-        lines = _followed(context.store, [_entry(each) for each in reversed(found)], start)
-        return Reply([each.to_dict() for each in found], lines)
+        if given.form == "json":
+            raise Failure("--follow has no end; use --jsonl in place of --json", 2)
+        entries = _followed(context.store, found, id, scope, given.since)
+        if given.form:
+            return Reply(each.to_dict() for each in entries)
+        return Reply(lines=map(_entry, entries), paged=True)
     return Reply([each.to_dict() for each in found], map(_entry, found), paged=True)
 
 
@@ -34,7 +37,7 @@ def snapshot(context: Context) -> Reply:
     """Name the present, or list the names."""
     if context.given.name is not None:
         made = context.store.snapshot(context.given.name)
-        return Reply(made.to_dict(), [f"{made.name} is #{made.seq}"])
+        return Reply(made.to_dict(), [f"{made.name!r} names the state after entry #{made.seq}"])
     found = context.store.snapshots()
     rows = [(each.name, f"#{each.seq}", output.moment(each.at)) for each in found]
     return Reply([each.to_dict() for each in found], output.table(rows, flexible=0, right=(1,)))
@@ -66,15 +69,20 @@ def audit(context: Context) -> Reply:
         (f"#{each.seq}", output.moment(each.at), each.ended_by or "stands", each.content)
         for each in found
     ]
+    if not found:
+        raise Failure(f"no fact has the key {given.key!r} in {context.namespace!r}")
     lines = output.table(rows, flexible=3, right=(0,))
-    return Reply([each.to_dict() for each in found], lines, 0 if found else 1)
+    return Reply([each.to_dict() for each in found], lines)
 
 
 def undo(context: Context) -> Reply:
     """Undo a journal entry."""
     entry = context.given.entry
     if entry is None:
-        entry = context.store.log(limit=1)[0].seq
+        last = context.store.log(limit=1)
+        if not last:
+            raise Failure("nothing has happened in this file yet")
+        entry = last[0].seq
     record = context.store.undo(entry)
     return Reply(record.to_dict(), [f"undid #{entry}: {record.id[-SHORT_ID:]} is {record.state}"])
 
@@ -82,18 +90,22 @@ def undo(context: Context) -> Reply:
 def _entry(entry: LogEntry) -> str:
     what = entry.changes.get("content") or ", ".join(entry.changes)
     id = (entry.id or "")[-SHORT_ID:]
-    line = f"#{entry.seq}  {output.moment(entry.at)[:19]}  {entry.action}  {id}  {what}"
-    return output.fit(" ".join(line.split()), output.columns()).rstrip()
+    line = f"#{entry.seq:<6} {output.moment(entry.at)[:19]}  {entry.action:9}  {id:8}  "
+    return output.fit(line + output.clean(str(what)), output.columns()).rstrip()
 
 
-def _followed(store: MemoryStore, shown: list[str], seq: int) -> Iterator[str]:
-    """Yield *shown*, then entries after *seq* as they come."""
-    yield from shown
+def _followed(
+    store: MemoryStore, shown: list[LogEntry], id: str | None, scope: Scope | None, since: int
+) -> Iterator[LogEntry]:
+    """Yield *shown* from the oldest on, then entries of *id* in *scope* as the entries come."""
+    import time
+
     while True:
-        for entry in reversed(store.log(limit=None, since=seq)):
-            seq = entry.seq
-            yield _entry(entry)
+        for entry in reversed(shown):
+            since = entry.seq
+            yield entry
         time.sleep(_SECONDS)
+        shown = store.log(limit=None, id=id, namespace=scope, since=since)
 
 
 COMMANDS: Final = (

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from . import output
 from .arguments import (
     FIELDS,
     FILTER,
@@ -17,12 +16,15 @@ from .arguments import (
     STATES,
     YES,
     arguments,
+    days_of,
     fields_of,
     filter_of,
     find_ids,
-    time_of,
 )
-from .command import Command, Context, Failure, Reply, argument
+from .command import Command, Context, Failure, Reply, argument, copied
+
+if TYPE_CHECKING:
+    from bethink import MemoryStore
 
 _FILE: Final = argument("--file", metavar="PATH", help="read the text from a file, - for stdin")
 _PAST: Final = {
@@ -32,6 +34,8 @@ _PAST: Final = {
     "archive": "archived",
     "unarchive": "unarchived",
 }
+_SHOWN: Final = 5
+"""How many memories a preview lists."""
 State = Literal["live", "superseded", "archived", "forgotten"]
 _SOME_IDS: Final = argument("ids", nargs="*", metavar="ID", help="ids, or their last characters")
 
@@ -79,14 +83,22 @@ def _remove(context: Context, verb: str, states: tuple[State, ...]) -> Reply:
     named = given.namespace is not None or given.everywhere
     if bool(chosen) == (where is not None or named):
         raise Failure("give either ids, or a filter or -n NAMESPACE", 2)
-    affected = len(chosen)
-    if not chosen:
-        for state in states:
-            affected += len(context.store.all(namespace=context.scope, where=where, state=state))
+    if chosen:
+        found = [each for each in context.store.get_many(chosen) if each is not None]
+    else:
+        scope = context.scope
+        found = [
+            each
+            for state in states
+            for each in context.store.all(namespace=scope, where=where, state=state)
+        ]
+    count = len(chosen) or len(found)
+    preview = [*output.memories(found[:_SHOWN]), *_more(len(found) - _SHOWN)]
     if given.dry_run:
-        return Reply({"count": affected, "dry_run": True}, [f"would {verb} {affected}"])
+        data = {"count": count, "ids": chosen or [each.id for each in found], "dry_run": True}
+        return Reply(data, [*preview, f"would {verb} {count}"])
     if not chosen or verb == "erase":
-        context.confirm(affected, verb)
+        context.confirm(count, verb, preview)
     remove = getattr(context.store, verb)
     count = remove(chosen) if chosen else remove(namespace=context.scope, where=where)
     return Reply({"count": count}, [f"{_PAST[verb]} {count}"], 0 if count else 1)
@@ -109,15 +121,31 @@ def unarchive(context: Context) -> Reply:
 
 def tidy(context: Context) -> Reply:
     """Forget what has expired, and let outcomes drift back to 0."""
-    retention = context.given.older_than
-    expired = context.store.expire(
-        retention=None if retention is None else _age(retention),
+    given = context.given
+    chosen = given.unused is not None or given.floor is not None
+    if chosen and not (given.namespace or given.everywhere):
+        raise Failure("--unused and --floor want -n NAMESPACE, or -a for all", 2)
+    with copied(context.store) as trial:
+        expired, drifted = _tidy(context, trial)
+    if given.dry_run:
+        data = {"expired": expired, "drifted": drifted, "dry_run": True}
+        return Reply(data, [f"would forget {expired} and let {drifted} drift"])
+    if chosen:
+        context.confirm(expired, "forget")
+    expired, drifted = _tidy(context, context.store)
+    return Reply(
+        {"expired": expired, "drifted": drifted}, [f"forgot {expired}, let {drifted} drift"]
+    )
+
+
+def _tidy(context: Context, store: MemoryStore) -> tuple[int, int]:
+    unused = context.given.unused
+    expired = store.expire(
+        retention=None if unused is None else days_of(unused),
         floor=context.given.floor,
         namespace=context.scope if context.given.namespace or context.given.everywhere else None,
     )
-    drifted = context.store.drift()
-    data = {"expired": expired, "drifted": drifted}
-    return Reply(data, [f"expired {expired}, drifted {drifted}"])
+    return expired, store.drift()
 
 
 def _count(context: Context, verb: str) -> Reply:
@@ -125,15 +153,15 @@ def _count(context: Context, verb: str) -> Reply:
     return Reply({"count": count}, [f"{_PAST[verb]} {count}"], 0 if count else 1)
 
 
-def _age(text: str) -> float:
-    """Return the seconds of a span such as 90d."""
-    import time
-
-    return time.time() - time_of(text)
+def _more(count: int) -> list[str]:
+    return [f"… and {count:,} more"] if count > 0 else []
 
 
 def _lines(source: str) -> Iterator[Any]:
     """Yield the JSON values of *source*, a path or - for the standard input, a line each."""
+    import json
+    from pathlib import Path
+
     lines = sys.stdin if source == "-" else Path(source).expanduser().open(encoding="utf-8")
     with lines:
         for number, line in enumerate(lines, 1):
@@ -197,8 +225,9 @@ COMMANDS: Final = (
         "forget what has expired, let outcomes drift",
         tidy,
         arguments(
-            argument("--older-than", metavar="SPAN", help="forget what is older, too: 90d"),
-            argument("--floor", type=float, help="forget what has less activation, too"),
+            argument("--unused", metavar="SPAN", help="also forget what nobody used for 90d"),
+            argument("--floor", type=float, metavar="0..1", help="also forget the less active"),
+            YES,
         ),
     ),
 )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..surface.location import find_namespace, project_namespace
@@ -21,6 +18,8 @@ _OLD_SECONDS: Final = 3_600.0
 
 def tasks(context: Context) -> Reply:
     """Run one of the actions."""
+    from pathlib import Path
+
     from ..tasks import read_all
 
     listing = read_all(Path.cwd(), context.environment)
@@ -75,6 +74,8 @@ def _link(context: Context, listing: Listing) -> Reply:
 
 
 def _sync(context: Context, listing: Listing) -> Reply:
+    from dataclasses import asdict
+
     from ..tasks import sync
 
     given = context.given
@@ -107,16 +108,22 @@ def _open(listing: Listing) -> list[Task]:
 
 def _namespace(context: Context) -> str:
     """Return the namespace that is named, else the project's."""
+    from pathlib import Path
+
     named = find_namespace(context.given.namespace, context.environment)
     return named or project_namespace(Path.cwd())
 
 
 def _facts(task: Task) -> dict[str, Any]:
+    from dataclasses import asdict
+
     return {**asdict(task), "blocked_by": list(task.blocked_by)}
 
 
 def _notes(listing: Listing) -> list[str]:
     """Return lines about files that are old, and about skipped parts."""
+    import time
+
     now = time.time()
     old = [
         f"{path} is {(now - changed) / 3_600:.0f} h old"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DB_VARIABLE: Final = "BETHINK_DB"
 NAMESPACE_VARIABLE: Final = "BETHINK_NAMESPACE"
-PROJECT_FILE: Final = Path(".bethink", "memory.db")
+PROJECT_FILE: Final = (".bethink", "memory.db")
 
 
 def find_file(
@@ -24,16 +26,20 @@ def find_file(
     The first that is there counts: *given*; ``BETHINK_DB``; ``.bethink/memory.db`` in *folder* (the
     working directory) if the file exists; ``memory.db`` in the user's data folder.
     """
+    from pathlib import Path
+
     env = os.environ if environment is None else environment
     named = given or env.get(DB_VARIABLE)
     if named:
         return Path(named).expanduser().absolute()
-    project = (folder or Path.cwd()) / PROJECT_FILE
+    project = (folder or Path.cwd()).joinpath(*PROJECT_FILE)
     return project.absolute() if project.is_file() else user_folder(env) / "memory.db"
 
 
 def user_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
     """Return the folder for bethink's files of this user, which need not exist."""
+    from pathlib import Path
+
     env = os.environ if environment is None else environment
     home = Path(env.get("HOME") or env.get("USERPROFILE") or Path.home())
     if platform == "darwin":

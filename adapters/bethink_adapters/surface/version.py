@@ -1,11 +1,8 @@
-"""The version of bethink, without an import of bethink."""
+"""The version of bethink."""
 
 
 def version() -> str:
-    """Return the installed version, "0" for sources that are not installed."""
-    from importlib.metadata import PackageNotFoundError, version
+    """Return the version."""
+    from bethink import __version__
 
-    try:
-        return version("bethink")
-    except PackageNotFoundError:
-        return "0"
+    return __version__

@@ -1,0 +1,295 @@
+"""Where the file is, what is shown, and what is asked before memories go."""
+
+import json
+import os
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from bethink import MemoryStore
+from bethink_adapters.cli import output
+from bethink_adapters.cli.arguments import moment_of, time_of
+from bethink_adapters.cli.command import Failure
+
+from .conftest import Run, ids
+
+OLD, STANDUP, PIER_3, PIER_4, ANN = ids()
+
+
+def test_the_file_is_told_then_of_the_environment_then_of_the_project_then_of_the_user(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def place() -> str:
+        return str(run("stats", "--json").data["location"])
+
+    user = folder.parent / "home" / ".local" / "share" / "bethink" / "memory.db"
+    monkeypatch.setattr("sys.platform", "linux")
+    assert run("store", "of the user").code == 0
+    assert place() == str(user)
+    (folder / ".bethink").mkdir()
+    assert run("--db", ".bethink/memory.db", "store", "of the project").code == 0
+    assert place() == str(folder / ".bethink" / "memory.db")
+    monkeypatch.setenv("BETHINK_DB", "~/named.db")
+    assert run("store", "named").code == 0
+    assert place() == str(folder.parent / "home" / "named.db")
+    assert run("--db", str(user), "list", "--json").data[0]["content"] == "of the user"
+    assert run("list", "--json", "--db", str(user)).data[0]["content"] == "of the user"
+
+
+def test_a_namespace_is_told_then_of_the_environment(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BETHINK_NAMESPACE", "users")
+    assert run("store", "Users have names", "--json").data["namespace"] == "users"
+    assert {each["namespace"] for each in run("list", "--json").data} == {"users", "users/ann"}
+    assert run("list", "-n", "users/ann", "--json").data[0]["content"] == "Ann drinks tea"
+    assert len(run("list", "--everywhere", "--json").data) == 5
+
+
+def test_an_empty_namespace_tells_where_memories_are(run: Run, file: Path) -> None:
+    done = run("recall", "tea", "-n", "users/bob")
+    assert done.code == 0
+    assert "memories are in default (3), users/ann (1); -a reads all" in done.out
+    assert run("recall", "tea", "-n", "users/bob", "--json").data == []
+
+
+def test_a_text_comes_from_the_standard_input_or_a_file(run: Run, file: Path) -> None:
+    assert run("store", "-", "--json", text="aus der Röhre\n").data["content"][:9] == "aus der R"
+    Path("note.txt").write_text("from a file", encoding="utf-8")
+    assert run("store", "--file", "note.txt", "--json").data["content"] == "from a file"
+    assert run("store", "--file", "-", "--json", text="again").data["content"] == "again"
+    assert run("recall", "-", "--json", text="Röhre").data
+    Path("latin.txt").write_bytes("Röhre".encode("latin-1"))
+    done = run("store", "--file", "latin.txt")
+    assert (done.code, done.err) == (2, "bethink: the text is no UTF-8 at byte 1\n")
+    assert run("store", "--file", ".").code == 1
+
+
+def test_many_memories_come_as_lines_of_json(run: Run, file: Path) -> None:
+    lines = '"a text"\n\n{"content": "with fields", "key": "k", "importance": 0.9}\n'
+    stored = run("store", "--jsonl", "-", "--category", "both", "--json", text=lines).data
+    assert [each["content"] for each in stored] == ["a text", "with fields"]
+    assert {each["category"] for each in stored} == {"both"}
+    done = run("store", "--jsonl", "-", text='"fine"\n{"broken\n')
+    assert (done.code, "-, line 2: " in done.err) == (2, True)
+    assert run("recall", "fine", "--mode", "keyword", "--json").data == []
+
+
+def test_a_short_id_names_a_memory_unless_several_end_so(run: Run, file: Path) -> None:
+    assert run("get", STANDUP[-8:], "--json").data["id"] == STANDUP
+    done = run("get", STANDUP[:12])
+    assert done.code == 1
+    assert f"could be any of:\n  {STANDUP}  Standup is at 10:00" in done.err
+    assert run("get", OLD[-8:], "--json").data["state"] == "superseded"
+
+
+def test_forgetting_by_filter_shows_and_asks_first(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    looked = run("forget", "--category", "travel", "--dry-run")
+    assert "The ferry leaves from pier 3" in looked.out
+    assert looked.out.endswith("would forget 2\n")
+    refused = run("forget", "--category", "travel")
+    assert (refused.code, "add --yes" in refused.err) == (2, True)
+    for typed, code, left in (("n\n", 1, 2), ("", 1, 2), ("yes\n", 0, 0)):
+        done = run("forget", "--category", "travel", text=typed, terminal=True)
+        assert "The ferry leaves from pier 4" in done.err
+        assert "Forget 2 memories? [y/N]" in done.err
+        assert done.code == code
+        assert len(run("list", "--category", "travel", "--json").data) == left
+    assert run("restore", PIER_3, PIER_4).out == "restored 2\n"
+
+
+def test_erasing_asks_even_for_an_id(run: Run, file: Path) -> None:
+    assert run("erase", PIER_3).code == 2
+    assert run("erase", PIER_3, "--dry-run", "--json").data == {
+        "count": 1,
+        "ids": [PIER_3],
+        "dry_run": True,
+    }
+    assert run("erase", PIER_3, "--yes").code == 0
+    assert run("log", PIER_3).out.count("erase") >= 1
+
+
+def test_a_trial_of_consolidate_and_tidy_changes_nothing(run: Run, file: Path) -> None:
+    run("store", "The ferry leaves from pier 3.")
+    before = file.read_bytes()
+    looked = run("consolidate", "--dry-run")
+    assert looked.out.startswith("keep")
+    assert run("consolidate").code == 2
+    assert "would forget 4" in run("tidy", "--unused", "0s", "--dry-run", "-n", "default").out
+    assert file.read_bytes() == before
+    assert run("consolidate", "--yes").out == looked.out
+    assert run("tidy", "--unused", "0s", "-n", "default", "--yes").out.startswith("forgot 3")
+
+
+def test_a_memory_has_a_history(run: Run, file: Path) -> None:
+    run("outcome", "failed", STANDUP)
+    data = run("get", "--key", "standup", "--history", "--json").data
+    assert data["content"] == "Standup is at 10:00"
+    assert [each["action"] for each in data["log"]][-1] == "store"
+    assert len(data["outcomes"]) == 1
+    text = run("get", STANDUP, "--history").out
+    assert "history, newest first" in text
+    assert "failed" in text
+
+
+def test_a_recall_explains_and_answers_as_of_then(run: Run, file: Path) -> None:
+    assert "keyword" in run("recall", "standup", "--explain").out
+    run("update", STANDUP, "--content", "Standup is at 11:00")
+    for moment in ("monday", "#7"):
+        [hit, *_] = run("recall", "standup", "--as-of", moment, "--json").data
+        assert hit["memory"]["content"] == "Standup is at 10:00"
+    [change] = run("diff", "monday", "--json").data["changed"]
+    assert change["after"]["content"] == "Standup is at 11:00"
+    assert "[content]" in run("diff", "monday").out
+
+
+def test_recall_counts_no_access_unless_asked(run: Run, file: Path) -> None:
+    for flags, count in ((), 0), (("--touch",), 1):
+        run("recall", "standup", *flags)
+        run("context", "standup")
+        assert run("get", STANDUP, "--json").data["access_count"] == count
+
+
+def test_context_without_a_query_shows_the_newest(run: Run, file: Path) -> None:
+    assert "The ferry leaves from pier 4" in run("context").out
+    assert run("context", "--budget", "60", "--json").data["tokens"] <= 60
+
+
+def test_skipped_parts_of_an_import_are_named(run: Run, file: Path) -> None:
+    lines = [
+        {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["drinks tea"]},
+        {"type": "riddle"},
+    ]
+    Path("mcp.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    done = run("import", "mcp.jsonl", "--from", "mcp")
+    assert done.code == 0
+    assert "imported          2" in done.out
+    assert done.err.startswith("skipped: line 2: ")
+    again = run("import", "mcp.jsonl", "--from", "mcp", "--json").data
+    assert (again["imported"], again["known"], again["skipped"]) == (0, 2, 1)
+
+
+def test_an_export_goes_to_the_standard_output_and_comes_back(run: Run, file: Path) -> None:
+    exported = run("export", "-").out
+    done = run("--db", "copy.db", "import", "-", "--json", text=exported)
+    assert done.data["added"] == 5
+    assert run("--db", "copy.db", "log", "--json").data[0]["action"] == "snapshot"
+    assert run("export", "notes", "--format", "md", "--json").data == {"written": 4}
+    assert run("--db", "third.db", "import", "notes", "--from", "markdown").code == 0
+    assert run("--db", "third.db", "recall", "ferry", "--json", "-a").data
+
+
+def test_a_damaged_export_is_told_with_the_line(run: Run, file: Path) -> None:
+    lines = Path("in.jsonl").read_text("utf-8").splitlines()
+    Path("in.jsonl").write_text("\n".join([*lines[:2], "{", *lines[3:]]), encoding="utf-8")
+    done = run("--db", "copy.db", "import", "in.jsonl")
+    assert (done.code, "line 3" in done.err) == (1, True)
+    assert run("--db", "copy.db", "list", "--json").data == []
+
+
+def test_a_bar_shows_progress_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert output.bar("read") is None
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    tell = output.bar("read")
+    assert tell is not None
+    tell(1, 2)
+    tell(2, 2)
+    tell(1_000, None)
+    shown = capsys.readouterr().err
+    assert "[###############...............] 1 of 2 read" in shown
+    assert "[##############################] 2 of 2 read" in shown
+    assert "1,000 read" in shown
+
+
+@pytest.mark.parametrize(
+    ("environment", "terminal", "coloured"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"NO_COLOR": "1"}, True, False),
+        ({"TERM": "dumb"}, True, False),
+        ({"FORCE_COLOR": "1"}, False, True),
+    ],
+)
+def test_colour_is_for_terminals(
+    environment: dict[str, str], terminal: bool, coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[" in output.bold("x")) == coloured
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the pager is a script of a shell")
+def test_a_long_list_goes_through_the_pager_of_a_terminal(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pager = Path("pager")
+    pager.write_text('#!/bin/sh\ncat > "paged.txt"\n')
+    pager.chmod(0o755)
+    monkeypatch.setenv("PAGER", str(pager.absolute()))
+    monkeypatch.setenv("LINES", "3")
+    with MemoryStore(file) as store:
+        store.store_many([f"note {number}" for number in range(20)])
+    assert "note 7" in run("list").out
+    assert "note 7" in run("list", "--no-pager", terminal=True).out
+    assert not Path("paged.txt").exists()
+    assert run("list", terminal=True).out == ""
+    assert "note 7" in Path("paged.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain words " * 12,
+        "日本語のメモ、会議は月曜日の朝にあります。" * 4,
+        "e\u0301" * 90,
+        "🎉 party 🥳 " * 20,
+        "tab\tand\nnewline\x1b[31m red " * 9,
+    ],
+)
+def test_tables_fit_80_columns(text: str, run: Run, file: Path) -> None:
+    run("store", text, "--category", "wide")
+    for words in (
+        ["list"],
+        ["recall", text],
+        ["log"],
+        ["forget", "--category", "wide", "--dry-run"],
+    ):
+        lines = run(*words).out.splitlines()
+        assert all(columns(line) <= 80 for line in lines)
+        assert any(columns(line) >= 77 for line in lines)
+        assert not any("\x1b" in line or "\t" in line for line in lines)
+
+
+def columns(line: str) -> int:
+    wide = sum(unicodedata.east_asian_width(each) in "WF" for each in line)
+    marks = sum(unicodedata.combining(each) > 0 for each in line)
+    return len(line) + wide - marks
+
+
+def test_times_are_iso_ages_spans_and_entries() -> None:
+    assert time_of("2026-11-20T09:00Z") == 1_795_165_200.0
+    assert time_of("1795165200") == 1_795_165_200.0
+    assert time_of("+7d") - time_of("2d") == pytest.approx(9 * 86_400, abs=5)
+    assert moment_of("#12") == 12
+    assert moment_of("monday") == "monday"
+    with pytest.raises(Failure, match="'later' is no time"):
+        time_of("later")
+
+
+def test_undo_takes_the_last_entry_back(run: Run, file: Path) -> None:
+    run("forget", PIER_3)
+    assert "is live" in run("undo").out
+    MemoryStore("fresh.db").close()
+    done = run("--db", "fresh.db", "undo")
+    assert (done.code, done.err) == (1, "bethink: nothing has happened in this file yet\n")

@@ -1,0 +1,142 @@
+"""The command line as a process: pipes, interrupts, the ways to start."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bethink import MemoryStore
+from bethink.__main__ import run as run_module
+
+from .conftest import Run
+
+COMMAND = [sys.executable, "-m", "bethink_adapters.cli"]
+MODULE = [sys.executable, "-m", "bethink"]
+
+
+def environment(file: Path) -> dict[str, str]:
+    return {**os.environ, "BETHINK_DB": str(file)}
+
+
+def test_python_m_bethink_is_the_command_line_or_shows_a_file(
+    file: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_module(["recall", "standup", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["memory"]["key"] == "standup"
+    assert run_module(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("bethink ")
+    assert run_module([str(file)]) == 0
+    assert "newest memories" in capsys.readouterr().out
+    file.rename("recall")
+    assert run_module(["./recall"]) == 0
+    assert "newest memories" in capsys.readouterr().out
+    assert run_module(["recall.txt"]) == "recall.txt: there is no such file, or the file is empty"
+
+
+def test_the_modules_run(file: Path) -> None:
+    for command in (COMMAND, MODULE):
+        done = subprocess.run(
+            [*command, "get", "--key", "none"],
+            capture_output=True,
+            text=True,
+            env=environment(file),
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == "bethink: no memory 'none'\n"
+
+
+def test_help_loads_no_memory_core(file: Path) -> None:
+    code = (
+        "import sys; from bethink_adapters.cli import main; main(['--help']); "
+        "print(sys.modules.keys() & {'bethink', 'numpy', 'asyncio', 'dataclasses', 'json', "
+        "'importlib.metadata', 'pathlib', 'shutil', 'subprocess', 'tempfile'})"
+    )
+    command = [sys.executable, "-S", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
+def test_a_closed_pipe_ends_quietly(file: Path) -> None:
+    with MemoryStore(file) as store:
+        store.store_many([f"note {number} {'x' * 2_000}" for number in range(300)])
+    for form in ([], ["--json"], ["--jsonl"]):
+        reader = subprocess.Popen(["head", "-1"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        done = subprocess.run(
+            [*COMMAND, "list", "--limit", "300", *form],
+            stdout=reader.stdin,
+            stderr=subprocess.PIPE,
+            env=environment(file),
+            check=False,
+        )
+        assert reader.stdin is not None
+        reader.stdin.close()
+        reader.wait()
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
+def test_a_log_is_followed_until_an_interrupt(file: Path) -> None:
+    following = subprocess.Popen(
+        [*COMMAND, "log", "--follow", "--jsonl", "--limit", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(file),
+    )
+    assert following.stdout is not None
+    assert json.loads(following.stdout.readline())["action"] == "snapshot"
+    with MemoryStore(file) as store:
+        store.store("news of a second process")
+    assert json.loads(following.stdout.readline())["changes"]["content"].startswith("news")
+    following.send_signal(signal.SIGINT)
+    out, err = following.communicate(timeout=30)
+    assert (following.returncode, out, err) == (130, "", "")
+
+
+def test_a_file_that_is_no_store_is_told_in_a_sentence(run: Run, folder: Path) -> None:
+    Path("notes.txt").write_text("a text " * 100)
+    done = run("--db", "notes.txt", "list")
+    assert (done.code, done.out) == (1, "")
+    assert "notes.txt: not a bethink file" in done.err
+    assert run("--db", ".", "list").code == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="rights of POSIX")
+def test_a_read_only_file_is_read_and_refuses_writes(run: Run, file: Path, read_only: Path) -> None:
+    for words in (["list"], ["recall", "standup"], ["stats"], ["get", "--key", "standup"], ["log"]):
+        done = run("--db", str(read_only), *words)
+        assert (done.code, done.err) == (0, "")
+        assert done.out
+    for words in (["store", "Bob likes ham"], ["forget", "--category", "travel", "--yes"]):
+        done = run("--db", str(read_only), *words)
+        assert (done.code, done.out) == (1, "")
+        assert done.err.startswith(f"bethink: {read_only}: ")
+        assert done.err.count("\n") == 1
+    assert [each.name for each in read_only.parent.iterdir()] == [read_only.name]
+
+
+@pytest.fixture
+def read_only(file: Path) -> Iterator[Path]:
+    """A file in a folder, both without the right to write, for a user without privileges."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        shutil.copy(file, path)
+        path.chmod(0o444)
+        Path(folder).chmod(0o555)
+        user = os.geteuid()
+        if user == 0:
+            os.seteuid(65_534)
+        try:
+            yield path
+        finally:
+            os.seteuid(user)
+            Path(folder).chmod(0o755)
