@@ -103,6 +103,7 @@ def serve(server: Server, host: str, port: int) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = IDLE_SECONDS
+        wbufsize = -1  # head and body in one packet: two would wait for each other, 40 ms
 
         def _handle(self) -> None:
             length = self.headers.get("content-length", "0")
