@@ -117,6 +117,11 @@ LIKELY = [
     ("The old laptop had 16GB of RAM", "The new laptop has 32GB of RAM"),
     ("The service is written in Python", "The service is written in Rust"),
     ("The deadline is on day 12", "The deadline is on day 26"),
+    ("Run 3 ends on Monday", "The run ends on Friday"),
+    ("The crew needs 2 vans in May", "The crew needs 3 vans"),
+    ("If it rains, the gate is open", "The gate is closed"),
+    ("In the hall the door is open", "The door of the hall is closed"),
+    ("The train goes from Oslo to Rome", "The train goes from Rome to Oslo"),
     (
         "Trains from Basel to Lyon leave daily at 7:30",
         "Fast trains from Basel leave hall 7 at 8:15",
@@ -126,7 +131,7 @@ LIKELY = [
 
 @pytest.mark.parametrize(("one", "other"), LIKELY)
 def test_a_fact_with_another_value_is_a_likely_conflict(one: str, other: str) -> None:
-    assert tier(one, other) == "likely"
+    assert tier(one, other) == tier(other, one) == "likely"
 
 
 @pytest.mark.parametrize(("one", "other"), LIKELY)
@@ -138,6 +143,9 @@ def test_a_likely_conflict_is_never_a_duplicate(one: str, other: str) -> None:
     ("one", "other"),
     [
         ("We painted the hall blue", "We painted the hall green"),
+        ("The pipeline begins with paint", "The pipeline ends with glue"),
+        ("Correction: the garden plan has a pond", "The plan for the garden has a pond"),
+        ("A person is folding a napkin", "A person is unfolding a napkin"),
         ("I found no bug in the new payment module", "The payment module of the shop has a bug"),
         ("A crowd is standing in the rain", "A crowd is sitting in the rain"),
         ("I keep a list of plants to water", "I just updated my list of garden plants to water"),
@@ -368,6 +376,17 @@ def test_a_conflict_tells_what_differs_from_older_to_newer() -> None:
         "  older (1970-01-01, a): The rate limit is 100 requests\n"
         "  newer (1970-01-02, b): The rate limit is 200 requests"
     )
+
+
+def test_a_denial_is_told_with_the_share_of_words_that_both_texts_have() -> None:
+    found = between("Ann paints barns for farmers", "Ann never paints barns in winter storms")
+    assert found is not None
+    assert found.signals["denial"] == 0.75
+
+
+def test_up_to_four_more_quantifiers_are_a_conflict() -> None:
+    assert tier("Tests pass", "Many few several usually often tests pass") == "possible"
+    assert tier("Tests pass", "Many few several usually often rarely tests pass") is None
 
 
 def test_different_units_are_told() -> None:
