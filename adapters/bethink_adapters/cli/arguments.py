@@ -20,8 +20,8 @@ _UNITS: Final[Mapping[str, float]] = {
 }  # fmt: skip
 _SPAN: Final = r"(\d+(?:\.\d+)?)([smhdw])"
 
-IDS: Final = argument("ids", nargs="+", metavar="ID", help="ids, or their last characters")
-ID: Final = argument("id", metavar="ID", help="id, or its last characters")
+IDS: Final = argument("ids", nargs="+", metavar="ID", help="whole ids, or the last characters")
+ID: Final = argument("id", metavar="ID", help="the whole id, or the last characters")
 EVERYWHERE: Final = argument(
     "-a", "--everywhere", action="store_true", help="read all namespaces, not one with those below"
 )
@@ -31,13 +31,13 @@ AS_OF: Final = argument(
 LIMIT: Final = argument("--limit", type=int, default=50, metavar="N", help="at most N (50)")
 YES: Final = (
     argument("--yes", action="store_true", help="do not ask"),
-    argument("--dry-run", action="store_true", help="show what would happen, change nothing"),
+    argument("--dry-run", action="store_true", help="show the changes, make none"),
 )
 FILTER: Final = (
-    argument("--where", metavar="JSON", help='filter, such as {"importance": {"$gte": 0.8}}'),
-    argument("--category", help="only this category"),
+    argument("--where", metavar="JSON", help='filter: {"importance": {"$gte": 0.8}}'),
+    argument("--category", help="only memories of the category"),
     argument("--tag", action="append", metavar="TAG", help="only memories with the tag"),
-    argument("--author", help="only this speaker"),
+    argument("--author", help="only memories by the speaker"),
 )
 _TIMES: Final = ("occurred_at", "expires_at")
 _JSONS: Final = ("value", "metadata")
@@ -52,8 +52,8 @@ FIELDS: Final = (
     argument("--source", help="where the memory comes from"),
     argument("--value", metavar="JSON", help="value of a fact"),
     argument("--metadata", metavar="JSON", help="further fields, a JSON object"),
-    argument("--occurred-at", metavar="TIME", help="when it happened: ISO, or age (2d)"),
-    argument("--expires-at", metavar="TIME", help="when it ends: ISO, or +7d"),
+    argument("--occurred-at", metavar="TIME", help="when the event was: ISO, or age (2d)"),
+    argument("--expires-at", metavar="TIME", help="when the memory ends: ISO, or +7d"),
 )
 """The fields of a memory."""
 

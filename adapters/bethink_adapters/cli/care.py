@@ -22,6 +22,17 @@ def repair(context: Context) -> Reply:
 
 
 COMMANDS: Final = (
-    Command("verify", "check the file and the history", verify, synonyms=("check",)),
-    Command("repair", "mend what can be mended", repair),
+    Command(
+        "verify",
+        "check the file and the history",
+        verify,
+        synonyms=("check",),
+        example="bethink verify",
+    ),
+    Command(
+        "repair",
+        "mend the damage of a file",
+        repair,
+        example="bethink repair",
+    ),
 )

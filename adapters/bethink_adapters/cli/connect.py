@@ -191,28 +191,51 @@ _MCP: Final = (
 )
 _HOSTS: Final = (
     argument("hosts", nargs="*", metavar="HOST", words=_HOST_NAMES, help=", ".join(_HOST_NAMES)),
-    argument("--all", action="store_true", help="every host that is here"),
+    argument("--all", action="store_true", help="every host on the machine"),
     argument("--project", action="store_true", help="the settings of this folder, not the user's"),
     argument("--dry-run", action="store_true", help="show the changes, make none"),
 )
 
 COMMANDS: Final = (
-    Command("mcp", "serve a memory to agent hosts (MCP)", mcp, _MCP, "none"),
+    Command(
+        "mcp",
+        "serve a memory to agent hosts (MCP)",
+        mcp,
+        _MCP,
+        "none",
+        example="bethink mcp --read-only",
+    ),
     Command(
         "install",
         "install bethink in agent hosts",
         install,
         arguments(_HOSTS, argument("--no-hooks", action="store_true", help="the server only")),
         "none",
+        example="bethink install claude-code --dry-run",
     ),
-    Command("uninstall", "take bethink out of agent hosts", uninstall, _HOSTS, "none"),
-    Command("doctor", "check the file, the program and the hosts", doctor, (), "none"),
+    Command(
+        "uninstall",
+        "take bethink out of agent hosts",
+        uninstall,
+        _HOSTS,
+        "none",
+        example="bethink uninstall claude-code",
+    ),
+    Command(
+        "doctor",
+        "check the file, the program and the hosts",
+        doctor,
+        (),
+        "none",
+        example="bethink doctor",
+    ),
     Command(
         "hook",
         "answer the hook of a host (called by hosts)",
         hook,
         (argument("host", metavar="HOST", choices=_HOST_NAMES, help="such as claude-code"),),
         "none",
+        example="bethink hook claude-code",
     ),
     tasks.COMMAND,
     Command(
@@ -221,5 +244,6 @@ COMMANDS: Final = (
         completion,
         (argument("shell", choices=("bash", "zsh", "fish"), help="the shell"),),
         "none",
+        example="bethink completion bash",
     ),
 )

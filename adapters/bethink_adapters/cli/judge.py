@@ -86,15 +86,17 @@ COMMANDS: Final = (
         outcome,
         arguments(
             argument("outcome", choices=_VERDICTS, metavar="VERDICT", help=", ".join(_VERDICTS)),
-            argument("ids", nargs="+", metavar="ID", help="ids, or their last characters"),
+            argument("ids", nargs="+", metavar="ID", help="whole ids, or the last characters"),
             argument("--session", metavar="NAME", help="who judges; three failures an hour count"),
         ),
+        example="bethink outcome worked 4a998ed4 ef5a0645",
     ),
     Command(
         "reinforce",
         "raise the importance of a memory",
         reinforce,
         arguments(ID, argument("--amount", type=float, default=0.1, help="(0.1)")),
+        example="bethink reinforce 4a998ed4 --amount 0.2",
     ),
     Command(
         "relate",
@@ -106,6 +108,7 @@ COMMANDS: Final = (
             argument("target", metavar="ID", help="the memory that the link reaches"),
             argument("--remove", action="store_true", help="remove the link"),
         ),
+        example="bethink relate 4a998ed4 part_of ef5a0645",
     ),
     Command(
         "resolve",
@@ -116,11 +119,13 @@ COMMANDS: Final = (
             argument("drop", nargs="+", metavar="DROP", help="memories that do not"),
             argument("--reason", help="goes into the journal"),
         ),
+        example="bethink resolve 5b7d1c02 ef5a0645 --reason 'pier 3 is closed'",
     ),
     Command(
         "consolidate",
         "merge memories that nearly repeat each other",
         consolidate,
         arguments(FILTER, YES),
+        example="bethink consolidate --dry-run",
     ),
 )

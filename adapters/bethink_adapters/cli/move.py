@@ -110,10 +110,11 @@ COMMANDS: Final = (
             argument("--format", choices=("jsonl", "md"), default="jsonl", help="(jsonl)"),
             FILTER,
         ),
+        example="bethink export memories.jsonl",
     ),
     Command(
         "import",
-        "read memories of bethink or of another system",
+        "read memories of bethink or of a predecessor",
         import_,
         (
             argument("source", metavar="PATH", help="file or folder, - for stdin"),
@@ -128,10 +129,11 @@ COMMANDS: Final = (
         ),
         "write",
         ("ingest",),
+        example="bethink import notes --from markdown -n notes",
     ),
     Command(
         "merge",
-        "take the memories of another file in",
+        "take the memories of a second file in",
         merge,
         (
             argument("source", metavar="PATH", help="the second memory file"),
@@ -144,5 +146,6 @@ COMMANDS: Final = (
             ),
         ),
         "write",
+        example="bethink merge second.db",
     ),
 )

@@ -119,12 +119,14 @@ COMMANDS: Final = (
             argument("--since", type=int, default=0, metavar="ENTRY", help="after this entry"),
             argument("--follow", action="store_true", help="go on showing, oldest first"),
         ),
+        example="bethink log --limit 20",
     ),
     Command(
         "snapshot",
         "name the present, or list the names",
         snapshot,
         (argument("name", nargs="?", help="the name; without: list"),),
+        example="bethink snapshot before-the-move",
     ),
     Command(
         "diff",
@@ -134,17 +136,20 @@ COMMANDS: Final = (
             argument("since", metavar="WHEN", help="time, age (2d), snapshot, or #entry"),
             argument("until", nargs="?", metavar="WHEN", help="(now)"),
         ),
+        example="bethink diff monday",
     ),
     Command(
         "audit",
         "show every version of a fact",
         audit,
         arguments(argument("key", help="the key"), AS_OF),
+        example="bethink audit standup --as-of monday",
     ),
     Command(
         "undo",
         "undo a journal entry",
         undo,
         (argument("entry", nargs="?", type=int, help="the entry's number; without: the last"),),
+        example="bethink undo 3",
     ),
 )

@@ -211,6 +211,7 @@ COMMANDS: Final = (
             _TOUCH,
         ),
         synonyms=("search",),
+        example="bethink recall 'when is standup?' -k 3 --explain",
     ),
     Command(
         "context",
@@ -224,6 +225,7 @@ COMMANDS: Final = (
             _TOUCH,
         ),
         synonyms=("pack",),
+        example="bethink context 'plan the week' --budget 400",
     ),
     Command(
         "why",
@@ -232,17 +234,19 @@ COMMANDS: Final = (
         arguments(
             ID, _QUERY, argument("-k", type=int, default=5, metavar="N", help="(5)"), AS_OF, FILTER
         ),
+        example="bethink why ef5a0645 'when is standup?'",
     ),
     Command(
         "get",
         "show a memory with all fields",
         get,
         arguments(
-            argument("id", nargs="?", metavar="ID", help="id, or its last characters"),
+            argument("id", nargs="?", metavar="ID", help="the whole id, or the last characters"),
             argument("--key", help="the present memory of a key"),
-            argument("--history", action="store_true", help="show what happened to it, too"),
+            argument("--history", action="store_true", help="show the log and the outcomes, too"),
         ),
         synonyms=("show",),
+        example="bethink get --key standup --history",
     ),
     Command(
         "list",
@@ -255,12 +259,14 @@ COMMANDS: Final = (
             argument("--state", choices=_STATES, default="live", help="(live)"),
             FILTER,
         ),
+        example="bethink list --category travel --order importance",
     ),
     Command(
         "related",
         "show the memories linked with a memory",
         related,
         arguments(ID, argument("--kind", help="only links of this kind")),
+        example="bethink related ef5a0645 --kind contradicts",
     ),
     Command(
         "conflicts",
@@ -274,7 +280,18 @@ COMMANDS: Final = (
             LIMIT,
             AS_OF,
         ),
+        example="bethink conflicts --min-tier likely",
     ),
-    Command("stats", "show what the file holds", stats),
-    Command("namespaces", "list namespaces and counts", namespaces),
+    Command(
+        "stats",
+        "show what the file holds",
+        stats,
+        example="bethink stats --json",
+    ),
+    Command(
+        "namespaces",
+        "list namespaces and counts",
+        namespaces,
+        example="bethink namespaces",
+    ),
 )

@@ -37,7 +37,9 @@ _PAST: Final = {
 _SHOWN: Final = 5
 """How many memories a preview lists."""
 State = Literal["live", "superseded", "archived", "forgotten"]
-_SOME_IDS: Final = argument("ids", nargs="*", metavar="ID", help="ids, or their last characters")
+_SOME_IDS: Final = argument(
+    "ids", nargs="*", metavar="ID", help="whole ids, or the last characters"
+)
 
 
 def store(context: Context) -> Reply:
@@ -192,6 +194,7 @@ COMMANDS: Final = (
         ),
         "write",
         ("add",),
+        example="bethink store 'Standup is at 10:00' --key standup --tag team",
     ),
     Command(
         "update",
@@ -203,6 +206,7 @@ COMMANDS: Final = (
             _FILE,
             FIELDS,
         ),
+        example="bethink update 4a998ed4 --content 'Standup is at 11:00'",
     ),
     Command(
         "forget",
@@ -210,15 +214,35 @@ COMMANDS: Final = (
         forget,
         arguments(_SOME_IDS, FILTER, YES),
         synonyms=("rm", "delete"),
+        example="bethink forget --category travel --dry-run",
     ),
-    Command("restore", "bring forgotten memories back", restore, (IDS,)),
-    Command("archive", "put memories aside", archive, (IDS,)),
-    Command("unarchive", "bring archived memories back", unarchive, (IDS,)),
+    Command(
+        "restore",
+        "bring forgotten memories back",
+        restore,
+        (IDS,),
+        example="bethink restore 7f1de620",
+    ),
+    Command(
+        "archive",
+        "put memories aside",
+        archive,
+        (IDS,),
+        example="bethink archive ef5a0645",
+    ),
+    Command(
+        "unarchive",
+        "bring archived memories back",
+        unarchive,
+        (IDS,),
+        example="bethink unarchive 0b3c55d9",
+    ),
     Command(
         "erase",
         "erase memories and their history for good",
         erase,
         arguments(_SOME_IDS, FILTER, YES),
+        example="bethink erase ef5a0645 --yes",
     ),
     Command(
         "tidy",
@@ -229,5 +253,6 @@ COMMANDS: Final = (
             argument("--floor", type=float, metavar="0..1", help="also forget the less active"),
             YES,
         ),
+        example="bethink tidy --unused 90d -n default --dry-run",
     ),
 )

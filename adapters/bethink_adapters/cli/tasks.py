@@ -10,6 +10,8 @@ from .arguments import SHORT_ID, find_ids
 from .command import Command, Context, Failure, Reply, argument
 
 if TYPE_CHECKING:
+    from bethink.adapting import Scope
+
     from ..tasks import Listing, Task
 
 _ACTIONS: Final = ("list", "show", "context", "link", "sync")
@@ -29,11 +31,7 @@ def tasks(context: Context) -> Reply:
 
 def _list(context: Context, listing: Listing) -> Reply:
     given = context.given
-    shown = [
-        each
-        for each in listing.tasks
-        if (given.done or not each.closed) and given.source in (None, each.source)
-    ]
+    shown = _of_source(context, listing) if given.done else _open(context, listing)
     rows = [
         (each.source, each.id[-24:], each.status, each.title, ", ".join(each.blocked_by))
         for each in shown
@@ -56,9 +54,13 @@ def _show(context: Context, listing: Listing) -> Reply:
 def _context(context: Context, listing: Listing) -> Reply:
     from ..tasks import context as block
 
-    chosen = [_one(context, listing)] if context.given.task else _open(listing)
+    chosen = [_one(context, listing)] if context.given.task else _open(context, listing)
     text = block(
-        context.store, chosen, namespace=_namespace(context), budget_tokens=context.given.budget
+        context.store,
+        chosen,
+        namespace=_namespace(context),
+        scope=_scope(context),
+        budget_tokens=context.given.budget,
     )
     return Reply({"text": text}, text.splitlines())
 
@@ -79,6 +81,7 @@ def _sync(context: Context, listing: Listing) -> Reply:
     from ..tasks import sync
 
     given = context.given
+    listing.tasks = _of_source(context, listing)
     found = sync(
         context.store,
         listing,
@@ -102,8 +105,12 @@ def _one(context: Context, listing: Listing) -> Task:
     return found[0]
 
 
-def _open(listing: Listing) -> list[Task]:
-    return [each for each in listing.tasks if not each.closed]
+def _open(context: Context, listing: Listing) -> list[Task]:
+    return [each for each in _of_source(context, listing) if not each.closed]
+
+
+def _of_source(context: Context, listing: Listing) -> list[Task]:
+    return [each for each in listing.tasks if context.given.source in (None, each.source)]
 
 
 def _namespace(context: Context) -> str:
@@ -112,6 +119,14 @@ def _namespace(context: Context) -> str:
 
     named = find_namespace(context.given.namespace, context.environment)
     return named or project_namespace(Path.cwd())
+
+
+def _scope(context: Context) -> Scope:
+    """Return the namespace that is named with all below, else the project's beside "default"."""
+    from bethink import Subtree
+
+    named = find_namespace(context.given.namespace, context.environment)
+    return Subtree(named) if named else ["default", Subtree(_namespace(context))]
 
 
 def _facts(task: Task) -> dict[str, Any]:
@@ -148,4 +163,5 @@ COMMAND: Final = Command(
         argument("--dry-run", action="store_true", help="sync: show the verdicts, record none"),
     ),
     "write",
+    example="bethink tasks sync --dry-run",
 )

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from bethink import MemoryRecord, MemoryStore, NotFoundError, RateLimitError
-from bethink.adapting import Verdict
+from bethink.adapting import Scope, Verdict
 
 from .task import Listing, Task
 
@@ -104,9 +104,18 @@ def sync(
 
 
 def context(
-    store: MemoryStore, tasks: Sequence[Task], *, namespace: str, budget_tokens: int
+    store: MemoryStore,
+    tasks: Sequence[Task],
+    *,
+    namespace: str,
+    budget_tokens: int,
+    scope: Scope | None = None,
 ) -> str:
-    """Return the memories linked with *tasks*, and those that match the titles, as one block."""
+    """Return the memories linked with *tasks*, and those that match the titles, as one block.
+
+    The links are those of *namespace*; titles are looked up in *scope*, without a scope in
+    *namespace*.
+    """
     from bethink import context_block
 
     records: dict[str, MemoryRecord] = {}
@@ -118,7 +127,7 @@ def context(
     packed = store.pack(
         titles,
         budget_tokens=budget_tokens,
-        namespace=namespace,
+        namespace=namespace if scope is None else scope,
         where={"$not": {"$or": [{"tags": {"$contains": TAG}}, {"id": {"$in": list(records)}}]}},
     )
     block = context_block(records.values())

@@ -72,6 +72,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.store("The ferry leaves from pier 3", id=ids()[2], category="travel")
         store.store("The ferry leaves from pier 4", id=ids()[3], category="travel")
         store.store("Ann drinks tea", id=ids()[4], namespace="users/ann")
+        store.forget(store.store("Trams run late", id=f"019000000000700080000000{'7f1de620'}").id)
+        store.archive(store.store("Bikes are free", id=f"019000000000700080000000{'0b3c55d9'}").id)
         store.relate(ids()[2], ids()[3], "contradicts")
         store.snapshot("monday")
         store.export(folder / "in.jsonl")
@@ -87,10 +89,15 @@ def file(folder: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(made / "memory.db", path)
     for name in ("in.jsonl", "second.db"):
         shutil.copy(made / name, folder / name)
+    (folder / "notes").mkdir()
+    (folder / "notes" / "pier.md").write_text("The pier is old", encoding="utf-8")
+    (folder / ".beads").mkdir()
+    (folder / ".beads" / "issues.jsonl").write_text('{"id": "bd-1", "title": "Fix the pier"}\n')
     monkeypatch.setenv("BETHINK_DB", str(path))
     return path
 
 
 def ids() -> list[str]:
     """Return the ids in the file: superseded standup, standup, two ferries, Ann."""
-    return [f"0190000000007000800000000000{number:04x}" for number in range(0xA1, 0xA6)]
+    ends = ("96ac20b6", "4a998ed4", "ef5a0645", "5b7d1c02", "c83f9e11")
+    return [f"019000000000700080000000{end}" for end in ends]

@@ -175,7 +175,7 @@ def test_skipped_parts_of_an_import_are_named(run: Run, file: Path) -> None:
 def test_an_export_goes_to_the_standard_output_and_comes_back(run: Run, file: Path) -> None:
     exported = run("export", "-").out
     done = run("--db", "copy.db", "import", "-", "--json", text=exported)
-    assert done.data["added"] == 5
+    assert done.data["added"] == 7
     assert run("--db", "copy.db", "log", "--json").data[0]["action"] == "snapshot"
     assert run("export", "notes", "--format", "md", "--json").data == {"written": 4}
     assert run("--db", "third.db", "import", "notes", "--from", "markdown").code == 0

@@ -40,7 +40,7 @@ CALLS = {
     "diff": (["diff", "#1"], "The ferry leaves from pier 3"),
     "audit": (["audit", "standup"], "Standup is at 9:00"),
     "undo": (["undo", "4"], "is forgotten"),
-    "export": (["export", "out.jsonl"], "wrote 5 to out.jsonl"),
+    "export": (["export", "out.jsonl"], "wrote 7 to out.jsonl"),
     "import": (["import", "in.jsonl"], "added"),
     "merge": (["merge", "second.db"], "added"),
     "verify": (["verify"], "no problems"),
@@ -79,7 +79,7 @@ MISSING = [
     ["undo", "999"],
     ["import", "missing.jsonl"],
     ["merge", "missing.db"],
-    ["tasks", "show", "bd-1"],
+    ["tasks", "show", "bd-2"],
     ["install"],
 ]
 WRONG = [
