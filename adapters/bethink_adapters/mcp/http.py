@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import socket
+import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -140,6 +141,11 @@ def serve(server: Server, host: str, port: int) -> ThreadingHTTPServer:
 
     class Listener(ThreadingHTTPServer):
         address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Tell nothing of a client that left."""
+            if not isinstance(sys.exception(), ConnectionError):
+                super().handle_error(request, client_address)
 
     hosts = LOCAL | {f"[{host}]" if ":" in host else host.lower()}
     return Listener((host, port), Handler)

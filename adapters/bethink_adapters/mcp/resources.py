@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from .view import View
 
 _RECENT: Final = 20
+_COUNTED: Final = 50
+"""The most namespaces, and categories, in the stats: the largest."""
 _MEMORY: Final = "bethink://memory/"
 
 LISTED: Final = (
@@ -54,6 +56,14 @@ def read(view: View, uri: str) -> tuple[str, str]:
 def _counted(view: View) -> dict[str, Any]:
     """Return the stats of the file; of a fixed namespace only the counts of live records."""
     if view.fixed is None:
-        return view.store.stats().to_dict()
-    namespaces = view.store.namespaces(view.seen)
-    return {"states": {"live": sum(namespaces.values())}, "namespaces": namespaces}
+        counted = view.store.stats().to_dict()
+    else:
+        namespaces = view.store.namespaces(view.seen)
+        counted = {"states": {"live": sum(namespaces.values())}, "namespaces": namespaces}
+    for name in ("namespaces", "categories"):
+        counts = counted.get(name, {})
+        if len(counts) > _COUNTED:
+            largest = sorted(counts, key=lambda each: (-counts[each], each))[:_COUNTED]
+            counted[name] = {each: counts[each] for each in largest}
+            counted[f"more_{name}"] = len(counts) - _COUNTED
+    return counted

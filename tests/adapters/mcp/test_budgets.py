@@ -1,5 +1,6 @@
 """No answer is larger than its budget, neither the text nor the data."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,15 @@ def test_resources_keep_to_a_budget(host: Host, large: list[str]) -> None:
     for id in large[:5]:
         assert len(host.read(f"bethink://memory/{id}")) <= 4 * GET_TOKENS
     assert len(host.read("bethink://recent")) <= 4 * ANSWER_TOKENS * 3
+
+
+def test_the_stats_count_the_largest_of_many_namespaces(host: Host, tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "memory.db") as store:
+        store.store_many([{"content": str(n), "namespace": f"n{n}"} for n in range(60)])
+        store.store("second", namespace="n59")
+    stats = json.loads(host.read("bethink://stats"))
+    assert next(iter(stats["namespaces"].items())) == ("n59", 2)
+    assert (len(stats["namespaces"]), stats["more_namespaces"]) == (50, 10)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import struct
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -192,6 +193,15 @@ def test_a_modern_header_without_a_modern_body_is_refused(port: int) -> None:
         port, request("ping", id=[1]), JSON | {"MCP-Protocol-Version": MODERN[0]}
     )
     assert (response.status, reply["error"]["code"], reply["id"]) == (400, -32602, None)
+
+
+def test_a_client_that_leaves_is_no_event(port: int, capfd: pytest.CaptureFixture[str]) -> None:
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n")
+    assert status(port, request("ping")) == 200
+    assert capfd.readouterr().err == ""
 
 
 def test_parallel_requests_each_get_their_reply(port: int) -> None:
