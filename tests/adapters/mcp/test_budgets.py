@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from bethink import MemoryStore
-from bethink_adapters.mcp.answers import ANSWER_TOKENS, GET_TOKENS
+from bethink_adapters.mcp.answers import ANSWER_TOKENS, GET_TOKENS, Page
 
 from .calling import Host
 
@@ -61,6 +61,14 @@ def test_the_other_tools_keep_to_theirs(host: Host, large: list[str]) -> None:
     }
     for tool, arguments in calls.items():
         assert host.cost(tool, **arguments) <= ANSWER_TOKENS, tool
+
+
+@pytest.mark.parametrize(("line", "item"), [("x" * 400, {}), ("", {"x": "x" * 400})])
+def test_neither_the_text_nor_the_data_exceeds_the_budget(line: str, item: dict[str, str]) -> None:
+    page = Page(100)
+    assert not page.add(line, item)
+    assert page.full
+    assert Page(200).add(line, item)
 
 
 def test_a_long_text_is_cut_and_marked(host: Host, large: list[str]) -> None:
