@@ -156,6 +156,12 @@ def test_two_items_that_fill_a_capacity_beyond_the_table_are_both_taken() -> Non
     assert best_subset(values, weights, groups, setups, 100_000).tolist() == [True, True, False]
 
 
+def test_an_item_that_fills_the_capacity_to_the_last_token_is_taken() -> None:
+    values, weights = np.array([0.56, 0.67]), np.array([2, 9])
+    groups, setups = np.array([0, 1]), np.array([1, 3])
+    assert best_subset(values, weights, groups, setups, 12).tolist() == [False, True]
+
+
 def test_of_equal_items_the_first_are_taken() -> None:
     values, weights = np.full(90, 0.3), np.full(90, 4)
     groups, setups = np.zeros(90, dtype=np.int64), np.array([1])
