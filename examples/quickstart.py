@@ -3,11 +3,10 @@
 from bethink import MemoryStore
 
 with MemoryStore("quickstart.db") as store:
-    store.store("Ann prefers dark mode in every editor", author="Ann")
-    store.store("The invoice run starts on the first Monday of the month")
+    store.store("Ann prefers dark mode in every editor", key="theme")
+    store.store("The invoice run starts on the first Monday of the month", key="invoices")
     store.store("Standup is at 9:30", key="standup")
-    store.store("Standup is at 10:00", key="standup")  # the fact changed: the old one is superseded
-
-    for hit in store.recall("When is the standup?", k=2):
-        print(f"{hit.score:.2f}  {hit.memory.content}")
-        print(f"      {hit.explain().signals}")
+    store.store("Standup is at 10:00", key="standup")  # a new fact supersedes the old fact
+    for hit in store.recall("When is the standup?"):
+        print(hit)
+        print(hit.explain())

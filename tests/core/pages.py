@@ -1,4 +1,7 @@
-"""The code of README and docs, and a run of an extra's code where only the extra is installed.
+"""The code of README and docs: what a block runs on, and the results that a block states.
+
+A comment `# → text` beside an expression or a `print` states the value or the printed text; a block
+of "text" right below states all that the code prints. "…" stands for any characters.
 
     python -m tests.core.pages crewai
 
@@ -8,20 +11,33 @@ extra, in the table of `docs/adapters.md`. A block runs twice in a folder, as a 
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent, indent
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ADAPTERS = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
-OTHERS = [(ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("guide", "migrating")]
-BLOCKS = re.findall(
-    r"^```python\n(.*?)^```", "".join([README, *OTHERS, ADAPTERS]), re.DOTALL | re.MULTILINE
-)
+PAGES = ["README.md", *(f"docs/{name}.md" for name in ("guide", "ranking", "migrating"))]
+PAGES += ["docs/delete-a-user.md", "docs/adapters.md"]
+FENCED = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+
+
+def blocks_in(text: str) -> list[str]:
+    """Return the code of the blocks of *text*; what a block prints stands in the last line."""
+    return [
+        code + (f"# prints {printed!r}\n" if printed else "")
+        for code, printed in FENCED.findall(text)
+    ]
+
+
+BLOCKS_OF = {page: blocks_in((ROOT / page).read_text(encoding="utf-8")) for page in PAGES}
+BLOCKS = [block for blocks in BLOCKS_OF.values() for block in blocks]
 EXAMPLES = f"""
         import sys
         sys.path.insert(0, {str(ROOT / "examples")!r})
@@ -33,22 +49,20 @@ def old_database(program: str) -> str:
     return f"""
         import sqlite3, sys
         sys.path.insert(0, {str(ROOT / "tests" / "adapters" / "formats")!r})
+        from pathlib import Path
         from test_{program} import SCHEMA
+        Path("old.db").unlink(missing_ok=True)
         sqlite3.connect("old.db").executescript(SCHEMA).connection.close()
     """
 
 
-# What a reader has and the README does not show: an export, a model, agents with tasks.
+# What a reader has and the pages below docs do not show: an export, a model, agents with tasks.
 GIVEN = {
     "bethink_adapters.formats import import_from, read_remembrane": old_database("remembrane"),
     "bethink_adapters.formats import import_from, read_memory_layer": old_database("memory_layer"),
     "bethink_adapters.formats": f"""
         import shutil
         shutil.copy({str(ROOT / "examples" / "data" / "conversations.json")!r}, ".")
-    """,
-    "langchain.agents": """
-        from langchain_core.language_models import FakeListChatModel
-        model, tools = FakeListChatModel(responses=["Margherita."]), []
     """,
     "langchain_core": """
         from langchain_core.language_models import FakeListChatModel
@@ -114,13 +128,55 @@ GIVEN = {
 }
 
 
+CHECKS = """
+import contextlib, io, re
+def _agrees(stated, found):
+    pattern = re.escape(stated.rstrip()).replace("…", ".*")
+    assert re.fullmatch(pattern, found.rstrip(), re.DOTALL), f"{stated!r} is stated, not {found!r}"
+def _prints(stated, *values, **options):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        print(*values, **options)
+    print(out.getvalue(), end="")
+    _agrees(stated, out.getvalue())
+def _is(stated, value):
+    _agrees(stated, repr(value))
+"""
+
+
+def stated_results(block: str) -> Iterator[tuple[int, str]]:
+    """Yield number and text of the comments of *block* that state a result."""
+    for number, line in enumerate(block.splitlines(), 1):
+        if stated := re.search(r"  # → (.+)$", line):
+            yield number, stated[1]
+
+
+def asserting(block: str) -> str:
+    """Return *block* with a check in the place of each expression whose result is stated."""
+    tree = ast.parse(block, type_comments=False)
+    expressions = {node.end_lineno: node for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for number, stated in stated_results(block):
+        node = expressions[number]
+        shown, call = [ast.Constant(stated)], node.value
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "print":
+            call.func, call.args = ast.Name("_prints"), [*shown, *call.args]
+        else:
+            node.value = ast.Call(ast.Name("_is"), [*shown, call], [])
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
 def runnable(block: str) -> str:
-    """Return *block* as a script, with what it takes for granted in front."""
+    """Return *block* as a script that checks itself, with what it takes for granted in front."""
     given = "".join(dedent(code) for name, code in GIVEN.items() if f"from {name}" in block)
-    if "await " not in block:
-        return given + block
-    body = indent(given + block, "    ")
-    return f"import asyncio\nasync def main():\n{body}\nasyncio.run(main())\n"
+    given = "" if block in BLOCKS_OF["README.md"] else given
+    code = asserting(block)
+    if re.search(r"^(\w+ = )?await ", code, re.MULTILINE):
+        code = f"import asyncio\nasync def main():\n{indent(given + code, '    ')}"
+        return f"{CHECKS}{code}\nasyncio.run(main())\n"
+    printed = re.search(r"^# prints (.+)\n", block, re.MULTILINE)
+    if printed is None:
+        return CHECKS + given + code
+    code = f"with contextlib.redirect_stdout(io.StringIO()) as _out:\n{indent(code, '    ')}"
+    return f"{CHECKS}{given}{code}\n_agrees({printed[1]}, _out.getvalue())\n"
 
 
 ROW = re.compile(r"^\| `([\w-]+)` \| (`bethink_adapters.+?) \| (.*?) \| ", re.MULTILINE)

@@ -1,8 +1,9 @@
-"""The README shows the figures that are kept beside it, and no others."""
+"""The pages show the figures that are kept beside them, and no others."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,28 @@ def a_run() -> dict[str, Any]:
     }
 
 
-def test_readme_shows_the_figures_that_are_kept() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"{BEGIN}\n{section(DOCUMENT, PICTURE, FIGURES)}\n{END}\n" in text
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def test_page_of_measurements_shows_the_figures_that_are_kept() -> None:
+    shown = section(DOCUMENT, "bench/figures.svg", "bench/figures.json")
+    assert f"{BEGIN}\n{shown}\n{END}\n" in page("docs/measured.md")
+
+
+def test_readme_shows_some_columns_of_the_figures_that_are_kept() -> None:
+    def table(text: str) -> list[dict[str, str]]:
+        head, _, *rows = re.findall(r"^\|.*\|$", text, re.MULTILINE)
+        return [dict(zip(cells(head), cells(row), strict=True)) for row in rows]
+
+    kept = table(section(DOCUMENT, "", "").partition("bethink by the number")[0])
+    shown = table(page("README.md").partition("CPU time")[2].partition("Share of")[0])
+    assert shown == [{column: row[column] for column in shown[0]} for row in kept]
+    assert PICTURE in page("README.md")
 
 
 def test_a_peer_is_told_in_time_and_as_a_multiple() -> None:

@@ -11,33 +11,77 @@ from pathlib import Path
 import pytest
 
 from .installed import is_installed
-from .pages import BLOCKS, README, ROOT, extras, runnable
+from .pages import ADAPTERS, BLOCKS, BLOCKS_OF, PAGES, README, ROOT, blocks_in, extras, runnable
 
 TOX = (ROOT / "tox.ini").read_text(encoding="utf-8")
 PINS = re.findall(r"^ +([a-z]+\d+): ([\w-]+)==(\S+)$", TOX, re.MULTILINE)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.splitlines()[-1][:40])
-def test_code_runs(block: str, tmp_path: Path) -> None:
-    missing = [
-        name for name in re.findall(r"^from ([\w.]+)", block, re.M) if not is_installed(name)
-    ]
-    if missing:
-        pytest.skip(f"{missing} not installed")
-    command = [sys.executable, "-c", runnable(block)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+def missing_modules(block: str) -> list[str]:
+    """Return the modules that *block* imports names from and that are not installed."""
+    return [name for name in re.findall(r"^from ([\w.]+)", block, re.M) if not is_installed(name)]
+
+
+def run(scripts: list[str], folder: Path) -> None:
+    """Run *scripts* in one process, each with names of its own."""
+    code = f"for script in {scripts!r}:\n    exec(script, {{'__name__': 'page'}})\n"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.splitlines()[-1][:40])
+def test_code_runs_twice_and_gives_the_results_stated(block: str, tmp_path: Path) -> None:
+    if missing := missing_modules(block):
+        pytest.skip(f"{missing} not installed")
+    run([runnable(block)] * 2, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+def test_page_runs_from_top_to_bottom(page: str, tmp_path: Path) -> None:
+    run([runnable(each) for each in BLOCKS_OF[page] if not missing_modules(each)], tmp_path)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.splitlines()[-1][:40])
+def test_comment_beside_a_print_states_a_result_that_is_checked(block: str) -> None:
+    beside = [line for line in block.splitlines() if re.search(r"\bprint\(.*\)  # (?!→ )", line)]
+    assert not beside
+
+
+@pytest.mark.parametrize(
+    ("block", "right"),
+    [
+        ("print(1 + 1)  # → 2", True),
+        ("print(1 + 1)  # → 3", False),
+        ("[1, 'a']  # → [1, 'a']", True),
+        ("[1, 'a']  # → [1, 'b']", False),
+        ("for _ in range(2):\n    print(\n        'a', 'b'\n    )  # → a b", True),
+        ("print('a 0.54 b')  # → a … b", True),
+        ("print('a 0.54 c')  # → a … b", False),
+        ("```python\nprint('a')\nprint('b')\n```\n\n```text\na\nb\n```\n", True),
+        ("```python\nprint('a')\nprint('b')\n```\n\n```text\na\nc\n```\n", False),
+    ],
+)
+def test_stated_result_is_compared(block: str, right: bool) -> None:
+    (block,) = blocks_in(block) or [block]
+    if right:
+        exec(runnable(block), {})
+    else:
+        with pytest.raises(AssertionError, match="is stated, not"):
+            exec(runnable(block), {})
+
+
 def test_first_code_is_the_quickstart() -> None:
-    assert BLOCKS[0] in (ROOT / "examples" / "quickstart.py").read_text(encoding="utf-8")
+    code = BLOCKS[0].partition("# prints")[0]
+    assert code in (ROOT / "examples" / "quickstart.py").read_text(encoding="utf-8")
 
 
 def test_table_names_the_versions_that_are_tested() -> None:
     row = r"^\| `bethink_adapters\.[\w.]+` \| (\S+) \| (.+?) \|$"
     table: dict[str, set[str]] = {}
-    for package, versions in re.findall(row, README, re.MULTILINE):
+    for package, versions in re.findall(row, ADAPTERS, re.MULTILINE):
         table.setdefault(package, set()).update(versions.split(", "))
     tested = {
         package: {version for _, name, version in PINS if name == package} for package in table
@@ -86,9 +130,7 @@ def heading_ids(text: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}
 
 
-@pytest.mark.parametrize(
-    "name", ["README.md", "docs/guide.md", "docs/adapters.md", "docs/migrating.md"]
-)
+@pytest.mark.parametrize("name", PAGES)
 def test_links_lead_somewhere(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     links = re.findall(r"\]\((?!http)([^)#]*)(?:#([^)]+))?\)", text)
