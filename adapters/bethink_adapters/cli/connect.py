@@ -26,6 +26,8 @@ def mcp(context: Context) -> Reply:
     from ..mcp.__main__ import run
 
     given = context.given
+    if given.http is not None and not 0 <= given.http <= 65_535:
+        raise Failure("--http takes a port from 0 to 65535", 2)
     return Reply(
         code=run(
             context.path,

@@ -43,7 +43,8 @@ def run(
     from . import http
 
     with http.serve(server.protocol, host, port) as listening:
-        print(f"http://{host}:{listening.server_port}/mcp", file=sys.stderr, flush=True)
+        name = f"[{host}]" if ":" in host else host
+        print(f"http://{name}:{listening.server_port}/mcp", file=sys.stderr, flush=True)
         server.warm()
         try:
             listening.serve_forever()

@@ -136,7 +136,7 @@ class MemoryServer:
 
             calls = Calls(view, touch=not self._options.read_only)
             return calls.call(tool["name"].removeprefix("memory_"), given).as_result()
-        except ArgumentError as error:
+        except (ArgumentError, OSError) as error:
             return _refused(str(error))
         except RecursionError:
             return _refused("the arguments are nested too deeply")

@@ -221,6 +221,22 @@ def test_parallel_requests_each_get_their_reply(port: int) -> None:
     assert reply["result"]["structuredContent"]["total"] == 40
 
 
+def test_an_address_of_the_newer_internet_is_served(host: Host) -> None:
+    try:
+        listening = http.serve(host.server.protocol, "::1", 0)
+    except OSError:
+        pytest.skip("there is no ::1 here")
+    with listening:
+        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
+        thread.start()
+        connection = HTTPConnection("::1", listening.server_port, timeout=30)
+        connection.request("POST", "/mcp", json.dumps(request("ping")), JSON)
+        assert connection.getresponse().status == 200
+        connection.close()
+        listening.shutdown()
+        thread.join()
+
+
 def test_the_configured_name_is_known_too(host: Host) -> None:
     headers = {"host": "Box.local:80", "content-type": "application/json"}
     body = json.dumps(request("ping")).encode()

@@ -143,6 +143,29 @@ def test_unknown_variables_are_told_on_the_standard_error(tmp_path: Path) -> Non
     assert found.stdout == b""
 
 
+@pytest.mark.parametrize("content", [b"no database", None])
+def test_a_file_that_cannot_be_opened_is_told_by_the_tools(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    file = tmp_path / "memory.db"
+    if content is None:
+        file = tmp_path / "note" / "memory.db"
+        file.parent.write_text("a file where a folder should be")
+    else:
+        file.write_bytes(content)
+    call = request("tools/call", {"name": "memory_context", "arguments": {}}, 2)
+    listed, called = replies(run(file, lines(request("tools/list"), call)).stdout)
+    assert len(listed["result"]["tools"]) == 9
+    assert called["result"]["isError"]
+    assert str(tmp_path) in called["result"]["content"][0]["text"]
+
+
+def test_a_port_that_does_not_exist_is_wrong_usage(tmp_path: Path) -> None:
+    found = run(tmp_path / "memory.db", b"", "--http", "99999")
+    assert found.returncode == 2
+    assert b"from 0 to 65535" in found.stderr
+
+
 def test_what_others_print_does_not_reach_the_wire(tmp_path: Path) -> None:
     noisy = (
         "import os, sys; from bethink_adapters.mcp import MemoryServer, Options, stdio;"
@@ -183,7 +206,7 @@ def test_the_first_answer_needs_no_memory_core(tmp_path: Path) -> None:
         "ask = lambda m: server.reply({'jsonrpc': '2.0', 'id': 1, 'method': m, 'params':"
         " {'protocolVersion': '2025-11-25'}});"
         "[ask(m) for m in ('initialize', 'tools/list', 'resources/list', 'prompts/list')];"
-        "print([m for m in ('bethink', 'numpy', 'asyncio', 'http') if m in sys.modules])"
+        "print([m for m in ('bethink.store', 'numpy', 'asyncio', 'http') if m in sys.modules])"
     )
     found = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "memory.db")],
