@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from ..surface.location import find_file, find_namespace
+from ..surface.location import DB_VARIABLE, find_namespace
 from . import tasks
 from .arguments import arguments
 from .command import Command, Context, Failure, Reply, argument
@@ -42,45 +42,50 @@ def mcp(context: Context) -> Reply:
 
 def install(context: Context) -> Reply:
     """Install bethink in hosts."""
-    from ..hosts import SettingsError
     from ..hosts import install as install_in
 
-    given, where, program = context.given, _place(context), _program(context)
+    where, program = _place(context), _program(context)
+    return _change_hosts(
+        context,
+        where,
+        lambda host: install_in(host, program, where, hooks=not context.given.no_hooks),
+        "installed",
+    )
+
+
+def uninstall(context: Context) -> Reply:
+    """Take bethink out of hosts."""
+    from ..hosts import uninstall as uninstall_from
+
+    where, program = _place(context), _program(context)
+    return _change_hosts(
+        context, where, lambda host: uninstall_from(host, program, where), "uninstalled"
+    )
+
+
+def _change_hosts(
+    context: Context, where: Place, changes_of: Callable[[Host], Iterable[Change]], done: str
+) -> Reply:
+    """Apply *changes_of* each chosen host; a host that fails leaves the rest alone."""
+    from ..hosts import SettingsError
+
     failed, data, lines = 0, list[dict[str, Any]](), list[str]()
     for host in _chosen(context, where):
         if where.server(host) is None:
             lines.append(f"{host.title}: has no settings of projects")
             continue
         try:
-            changes = list(install_in(host, program, where, hooks=not given.no_hooks))
-        except SettingsError as error:
-            failed = 1
-            lines += [f"{host.title}: {error}", "add by hand:", error.snippet]
-            data.append({"host": host.name, "error": str(error)})
-            continue
-        lines += _done(context, host, changes, "installed")
-        if any(changes) and not given.dry_run:
-            lines.append(f"  next: {host.wants.format(title=host.title)}")
-        data.append(_facts(host, changes, given.dry_run))
-    return Reply(data, lines, failed)
-
-
-def uninstall(context: Context) -> Reply:
-    """Take bethink out of hosts."""
-    from ..hosts import SettingsError
-    from ..hosts import uninstall as uninstall_from
-
-    where, program = _place(context), _program(context)
-    failed, data, lines = 0, list[dict[str, Any]](), list[str]()
-    for host in _chosen(context, where):
-        try:
-            changes = list(uninstall_from(host, program, where))
-        except SettingsError as error:
+            changes = list(changes_of(host))
+            lines += _done(context, host, changes, done)
+        except (SettingsError, OSError) as error:
             failed = 1
             lines.append(f"{host.title}: {error}")
+            if snippet := getattr(error, "snippet", ""):
+                lines += ["add by hand:", *snippet.splitlines()]
             data.append({"host": host.name, "error": str(error)})
             continue
-        lines += _done(context, host, changes, "uninstalled")
+        if any(changes) and done == "installed" and not context.given.dry_run:
+            lines.append(f"  next: {host.wants.format(title=host.title)}")
         data.append(_facts(host, changes, context.given.dry_run))
     return Reply(data, lines, failed)
 
@@ -97,17 +102,20 @@ def doctor(context: Context) -> Reply:
 
 def hook(context: Context) -> Reply:
     """Answer a host's hook; the exit code is 0 whatever happens."""
-    from ..hosts.hook import run
+    from contextlib import suppress
 
-    text = run(
-        context.given.host,
-        sys.stdin.buffer.read().decode("utf-8", "replace"),
-        find_file(context.given.db, environment=context.environment),
-        namespace=find_namespace(context.given.namespace, context.environment),
-        environment=context.environment,
-    )
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
+    with suppress(Exception):
+        from ..hosts.hook import run
+
+        text = run(
+            context.given.host,
+            sys.stdin.buffer.read().decode("utf-8", "replace"),
+            context.path,
+            namespace=find_namespace(context.given.namespace, context.environment),
+            environment=context.environment,
+        )
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
     os._exit(0)  # a hook that gave up leaves a thread behind
 
 
@@ -180,9 +188,9 @@ def _program(context: Context) -> Program:
 
     script = shutil.which("bethink", path=str(Path(sys.executable).parent))
     command = [script] if script else [sys.executable, "-m", "bethink_adapters.cli"]
-    given = context.given.db
+    given = context.given.db or context.environment.get(DB_VARIABLE)
     db = Path(given).expanduser().absolute() if given else None
-    return Program(command, db, context.given.namespace)
+    return Program(command, db, find_namespace(context.given.namespace, context.environment))
 
 
 _MCP: Final = (

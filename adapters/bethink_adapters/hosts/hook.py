@@ -35,6 +35,8 @@ MIN_SHARE: Final = 0.6
 """A memory for a prompt needs this share of the best score, and ``MIN_SCORE``."""
 MIN_SCORE: Final = 0.3
 MIN_WORDS: Final = 3
+_NO_TASK: Final = {"$not": {"tags": {"$contains": "task"}}}
+"""Records of tasks are links to memories, not memories."""
 _COMPARED: Final = 300
 """Conflicts are counted in scopes of at most so many memories; a hook has no time for more."""
 _LOG_BYTES: Final = 200_000
@@ -56,6 +58,12 @@ class Call:
     def text(self, *names: str) -> str:
         """Return the first field of *names* that is a text, else ""."""
         return next((v for name in names if isinstance(v := self.event.get(name), str)), "")
+
+    def folder(self) -> str:
+        """Return the folder that the agent works in."""
+        roots = self.event.get("workspace_roots")
+        root = roots[0] if isinstance(roots, list) and roots else ""
+        return self.text("cwd") or (root if isinstance(root, str) else "") or os.getcwd()
 
     def reply(self, context: str) -> dict[str, Any]:
         """Return the object that brings *context* to the model in the host's form."""
@@ -125,7 +133,7 @@ def _answer(call: Call, path: Path, namespace: str | None, folder: Path) -> str:
         if call.moment == "stop":
             _judge(call, store, session)
             return ""
-        scope = _scope(namespace, call.text("cwd") or os.getcwd())
+        scope = _scope(namespace, call.folder())
         if call.moment == "start":
             context = _opening(store, scope, session)
         else:
@@ -136,7 +144,7 @@ def _answer(call: Call, path: Path, namespace: str | None, folder: Path) -> str:
 def _opening(store: MemoryStore, scope: Scope, session: Session) -> str:
     """Return the block for a new session, and note the ids that the block shows."""
     session.forget()
-    packed = store.pack("", budget_tokens=START_TOKENS, namespace=scope)
+    packed = store.pack("", budget_tokens=START_TOKENS, namespace=scope, where=_NO_TASK)
     if not packed.results:
         return ""
     session.add(hit.id for hit in packed.results)
@@ -159,7 +167,7 @@ def _for_prompt(store: MemoryStore, scope: Scope, session: Session, prompt: str)
         namespace=scope,
         min_score=MIN_SCORE,
         min_share=MIN_SHARE,
-        where={"$not": {"$or": [{"id": {"$in": shown}}, {"tags": {"$contains": "task"}}]}},
+        where={"$and": [_NO_TASK, {"$not": {"id": {"$in": shown}}}]},
     )
     if not packed.results:
         return ""

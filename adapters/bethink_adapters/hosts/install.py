@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -32,11 +32,15 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True)
 class Change:
-    """The change of the file *path* from *before* to *after*, as bytes; None: there is no file."""
+    """The change of the file *path* from *before* to *after*, as bytes; None: there is no file.
+
+    *kept*: a copy of *before* is to stay beside the file.
+    """
 
     path: Path
     before: bytes | None
     after: bytes | None
+    kept: bool = False
 
     def __bool__(self) -> bool:
         return self.before != self.after
@@ -53,15 +57,19 @@ class Change:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def apply(self) -> None:
-        """Write the file: a copy of the first state stays beside, and a link stays a link."""
+        """Write the file: a link stays a link, and the copy goes once the file is as before."""
+        self._write()
+        if self.after in (None, _read(_backup(self.path))):
+            _backup(self.path).unlink(missing_ok=True)
+
+    def _write(self) -> None:
         target = Path(os.path.realpath(self.path))
         if self.after is None:
             target.unlink()
-            _backup(self.path).unlink(missing_ok=True)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
         backup = _backup(self.path)
-        if self.before is not None and not backup.exists():
+        if self.kept and not backup.exists():
             shutil.copy2(target, backup)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
@@ -108,8 +116,13 @@ def install(
 
     Raise ``SettingsError`` if a file cannot be read as settings.
     """
+    dropping = _drops(host, where)
     for path, edits in _edits(host, program, where, server=server, hooks=hooks).items():
-        yield _change(path, edits, settings.snippet(host, program))
+        change = _change(path, edits, settings.snippet(host, program))
+        first = (
+            change.before is not None and _edited(change.before, dropping[path]) == change.before
+        )
+        yield replace(change, kept=first)
 
 
 def uninstall(host: Host, program: Program, where: Place) -> Iterator[Change]:
@@ -118,18 +131,15 @@ def uninstall(host: Host, program: Program, where: Place) -> Iterator[Change]:
     A file that only the installation has changed gets the bytes of before.
     """
     added = _edits(host, program, where, server=True, hooks=True)
-    dropped: dict[Path, list[Edit]] = {}
-    if (file := where.server(host)) is not None:
-        dropped.setdefault(file, []).append(settings.drop_server(host))
-    if host.hooks is not None and (file := where.hooks(host)) is not None:
-        dropped.setdefault(file, []).append(settings.drop_hooks(host, host.hooks))
-    for path, edits in dropped.items():
+    for path, edits in _drops(host, where).items():
         change = _change(path, edits)
         if change.before is None or not change:
             continue
         original = _read(_backup(path))
         if _edited(original, added.get(path, [])) == change.before:
             yield Change(path, change.before, original)
+        elif original is None and settings.is_empty(change.after or b""):
+            yield Change(path, change.before, None)
         else:
             yield change
 
@@ -145,12 +155,26 @@ def _edits(
     return edits
 
 
+def _drops(host: Host, where: Place) -> dict[Path, list[Edit]]:
+    edits: dict[Path, list[Edit]] = {}
+    if (file := where.server(host)) is not None:
+        edits.setdefault(file, []).append(settings.drop_server(host))
+    if host.hooks is not None and (file := where.hooks(host)) is not None:
+        edits.setdefault(file, []).append(settings.drop_hooks(host, host.hooks))
+    return edits
+
+
 def _change(path: Path, edits: list[Edit], snippet: str = "") -> Change:
-    before = _read(path)
     try:
-        return Change(path, before, _edited(before, edits))
+        before = _read(path)
+        change = Change(path, before, _edited(before, edits))
     except (JsonError, TomlError, UnicodeDecodeError) as error:
         raise SettingsError(path, str(error), snippet) from None
+    except OSError as error:
+        raise SettingsError(path, error.strerror or str(error), snippet) from None
+    if change and before is not None and not path.stat().st_mode & 0o222:
+        raise SettingsError(path, "is read-only", snippet)
+    return change
 
 
 def _edited(before: bytes | None, edits: list[Edit]) -> bytes | None:

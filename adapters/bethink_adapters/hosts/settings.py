@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -108,6 +109,14 @@ def snippet(host: Host, program: Program) -> str:
     return json.dumps({host.root: {NAME: program.server(host)}}, indent=2, ensure_ascii=False)
 
 
+def is_empty(settings: bytes) -> bool:
+    """Return whether *settings* hold nothing, apart from the version that hooks want."""
+    text = settings.decode("utf-8")
+    return not text.strip() or (
+        text.lstrip().startswith("{") and _data(text) in ({}, {"version": 1})
+    )
+
+
 def _events(hooks: Hooks) -> tuple[str, ...]:
     return (hooks.start, hooks.prompt, hooks.stop)
 
@@ -134,7 +143,9 @@ def _find(text: str, host: Host, event: str) -> tuple[tuple[str | int, ...], dic
 
 def _is_own(item: object, host: Host) -> bool:
     command = item.get("command") if isinstance(item, dict) else None
-    return isinstance(command, str) and command.endswith(f" hook {host.name}")
+    if not isinstance(command, str) or not command.endswith(f" hook {host.name}"):
+        return False
+    return re.search(r"\bbethink(_adapters\.cli)?\b", command) is not None
 
 
 def _data(text: str) -> Mapping[str, Any]:

@@ -6,7 +6,12 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+_TOKEN: Final = re.compile(
+    r"""("{3}(?:\\.|[^\\])*?"{3}|'{3}.*?'{3})|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*""", re.DOTALL
+)
+"""A text of several lines (the group), a text of a line, or a comment."""
 
 
 class TomlError(ValueError):
@@ -61,7 +66,8 @@ def _span(text: str, path: Sequence[str]) -> tuple[int, int]:
     names = r"\s*\.\s*".join(
         f"(?:{re.escape(key)}|\"{re.escape(key)}\"|'{re.escape(key)}')" for key in path
     )
-    heads = list(re.finditer(r"^[ \t]*\[[^\r\n]*", text, re.MULTILINE))
+    plain = _TOKEN.sub(lambda found: "-" * len(found[0]) if found[1] else found[0], text)
+    heads = list(re.finditer(r"^[ \t]*\[[^\r\n]*", plain, re.MULTILINE))
     own = re.compile(rf"[ \t]*\[\s*{names}\s*(?:\.[^\]]*)?\]")
     inside = [place for place, head in enumerate(heads) if own.match(head[0])]
     if not inside or inside != list(range(inside[0], inside[-1] + 1)):
