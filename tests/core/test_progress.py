@@ -45,6 +45,7 @@ VERBS: dict[str, tuple[Callable[[], MemoryStore], Callable[..., Any]]] = {
     "merge_from": (new, lambda store, **given: store.merge_from(filled(), **given)),
     "export": (filled, lambda store, **given: store.export(io.StringIO(), **given)),
     "consolidate": (filled, lambda store, **given: store.consolidate(**given)),
+    "verify": (filled, lambda store, **given: store.verify(**given)),
     "reembed": (filled, lambda store, **given: store.reembed(HashEmbedder(96), **given)),
 }
 

@@ -217,10 +217,11 @@ class Calls:
         """Return the versions of a key, or entries of the journal, the newest first."""
         page = Page(ANSWER_TOKENS)
         if key is not None:
-            versions = self._memories.audit(key, namespace=self._view.place(namespace))
+            place = self._view.place(namespace)
+            versions = self._memories.audit(key, namespace=place, limit=limit)
             page.add_all(
                 (f"entry {each.seq}: {clipped(each.content)}", clipped(each.to_dict()))
-                for each in reversed(versions[-limit:])
+                for each in reversed(versions)
             )
         else:
             scope = self._view.seen if namespace is None else self._view.scope(namespace)

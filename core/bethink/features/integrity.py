@@ -22,6 +22,7 @@ from ..memory.memories import Memories
 from ..model import fields
 from ..model.namespaces import EVERYWHERE
 from ..model.port import DIMENSION_SETTING, EMBEDDED, Access, Entry, Inspection, Move, RecordTrace
+from ..model.progress import Progress, Tell, telling
 from ..model.records import Integrity, MemoryRecord, Problem, ProblemKind, Repair, different
 from ..model.replay import record_of, replayed
 
@@ -34,14 +35,16 @@ _BATCH_RECORDS: Final = 64
 class IntegrityVerbs(Memories):
     """The verbs ``verify``, ``repair`` and ``backup``."""
 
-    def verify(self) -> Integrity:
+    def verify(self, *, progress: Progress = None) -> Integrity:
         """Check everything in the file and report damage; nothing is changed.
 
         Pages and tables, the journal's chain, every record against the journal, vectors, links,
         snapshots, the saved index; with an integrity key all codes and the anchor. At most 1,000
-        problems are returned.
+        problems are returned. *progress*, see ``reembed``, counts journal entries and records; an
+        error there ends the check.
         """
-        return Integrity(_find_problems(self._engine, MAX_PROBLEMS))
+        with telling(progress) as tell:
+            return Integrity(_find_problems(self._engine, MAX_PROBLEMS, tell))
 
     def repair(self) -> Repair:
         """Make indexes and the embedder's vectors again, if ``verify`` finds damage.
@@ -75,10 +78,12 @@ class IntegrityVerbs(Memories):
         self._engine.backend.backup(path)
 
 
-def _find_problems(engine: Engine, most: int | None = None) -> tuple[Problem, ...]:
+def _find_problems(
+    engine: Engine, most: int | None = None, tell: Tell | None = None
+) -> tuple[Problem, ...]:
     """Return all problems, or the first *most*."""
     engine.check_open()
-    with engine.backend.inspect() as inspection:
+    with engine.backend.inspect(tell) as inspection:
         return tuple(islice(_problems(inspection, engine.known_dimension), most))
 
 

@@ -505,15 +505,23 @@ class Memories(View):
         return history.diff(self._engine.backend, first, last, scope)
 
     def audit(
-        self, key: str, *, namespace: str = "default", as_of: When | None = None
+        self,
+        key: str,
+        *,
+        namespace: str = "default",
+        as_of: When | None = None,
+        limit: int | None = None,
     ) -> list[Version]:
         """Return every version of the fact *key*, with times and successors, oldest first.
 
-        With *as_of*, a moment as in ``as_of``, return the versions known at the moment.
+        With *as_of*, a moment as in ``as_of``, return the versions known at the moment; with
+        *limit*, only the last so many.
         """
         place, name = check_namespace(namespace), fields.label("key", key)
         known = self._moments.now() if as_of is None else self._moments.find(as_of)
-        return history.audit(self._engine.backend, place, name, known.seq)
+        return history.audit(
+            self._engine.backend, place, name, known.seq, fields.limit("limit", limit)
+        )
 
     @property
     def closed(self) -> bool:

@@ -28,6 +28,7 @@ _MAX_TIME: Final = 1e12  # Unix seconds, before and after 1970
 _TIME: Final = "Unix seconds, an aware datetime or an ISO text"
 _MAX_COUNT: Final = 2**61  # fits SQLite's 64 bits, also after an addition
 _MAX_JSON_INT: Final = 10**4000  # Python reads no more than 4,300 digits
+_MAX_DIMENSION: Final = 131_072  # of a vector: products of eight-bit codes add up within 32 bits
 _MAX_COMPONENT: Final = 1e18  # of a vector: the square of the length stays finite in float32
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -272,13 +273,16 @@ def unit(name: str, value: object) -> float:
 
 
 def vector(name: str, value: object) -> Vector:
-    """Return *value*, a list of finite numbers, as a float32 vector."""
+    """Return *value*, a list of at most 131,072 finite numbers, as a float32 vector."""
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValidationError(f"vector {name!r} is not a list of numbers") from None
     if numbers.ndim != 1 or not len(numbers):
         raise ValidationError(f"vector {name!r} must be a flat list of at least one number")
+    if len(numbers) > _MAX_DIMENSION:
+        most = f"at most {_MAX_DIMENSION:,} numbers can be searched"
+        raise ValidationError(f"vector {name!r} has {len(numbers):,} numbers, and {most}")
     if not np.isfinite(numbers).all() or np.abs(numbers).max() > _MAX_COMPONENT:
         raise ValidationError(f"vector {name!r} holds a number that float32 cannot")
     return numbers.astype(np.float32)

@@ -23,6 +23,7 @@ from ..model.filters import Filter
 from ..model.namespaces import Scope
 from ..model.records import LIVE, LogEntry, MemoryRecord, Problem, Snapshot, SortField, State
 from .arrays import Rows, Vector
+from .progress import Tell
 
 EMBEDDED = ""
 """The vector name under which the store's own embedder writes."""
@@ -380,8 +381,8 @@ class Backend(Protocol):
         ``head`` before the last erasing is late: erased words may be in the segment.
         """
 
-    def inspect(self) -> AbstractContextManager[Inspection]:
-        """Open all current data for checks that may take long."""
+    def inspect(self, tell: Tell | None = None) -> AbstractContextManager[Inspection]:
+        """Open all current data for checks that may take long; *tell* hears of the progress."""
 
     def scrub(self) -> None:
         """Remove every erased byte from all places where the backend keeps data.
@@ -509,8 +510,8 @@ class JournalReader(Protocol):
     def ids_of_rows(self, rows: Sequence[int]) -> dict[int, str]:
         """Return the id of the record of each of *rows*."""
 
-    def key_holders(self, namespace: str, key: str, seq: int) -> list[Current]:
-        """Return the present and past holders, in any state, of *key* that existed at *seq*."""
+    def key_holders(self, namespace: str, key: str, seq: int, most: int = -1) -> list[Current]:
+        """Return holders, past or present, of *key* at *seq*: all, or the *most* last changed."""
 
     def candidates(self, scope: Scope, seq: int, since: int | None = None) -> list[Current]:
         """Return all records that may have been live in *scope* at *seq*, and perhaps more.

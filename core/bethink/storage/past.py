@@ -36,6 +36,7 @@ from ..model.port import (
     Writer,
     tally,
 )
+from ..model.progress import Tell
 from ..model.records import LogEntry, MemoryRecord, State, embedded_text
 from ..model.replay import RecordAt, records_at
 
@@ -172,8 +173,8 @@ class PastBackend:
         found = self._present.log(None, id, scope, since, skip_damaged)
         return list(islice((entry for entry in found if entry.seq <= self._seq), limit))
 
-    def inspect(self) -> AbstractContextManager[Inspection]:
-        return self._present.inspect()
+    def inspect(self, tell: Tell | None = None) -> AbstractContextManager[Inspection]:
+        return self._present.inspect(tell)
 
     def backup(self, target: str) -> None:
         """Copy the present, since the copy has the same past."""

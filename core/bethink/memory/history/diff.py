@@ -96,14 +96,28 @@ def _readable(
     }
 
 
-def audit(backend: Backend, namespace: str, key: str, seq: int) -> list[Version]:
-    """Return every version of the fact *key* up to entry *seq*, oldest first."""
-    found: list[Version] = []
-    for current in backend.journal_reader.key_holders(namespace, key, seq):
-        entries = backend.log(None, current.record.id, None, 0)[::-1]
-        known = (entry for entry in entries if entry.seq <= seq)
-        found += _versions(known, (namespace, key, "live"))
-    return sorted(found, key=lambda version: version.seq)
+def audit(
+    backend: Backend, namespace: str, key: str, seq: int, limit: int | None = None
+) -> list[Version]:
+    """Return the versions, or the last *limit*, of the fact *key* up to entry *seq*, in order."""
+    if limit == 0:
+        return []
+    asked = -1 if limit is None else limit + 1
+    while True:
+        holders = backend.journal_reader.key_holders(namespace, key, seq, asked)
+        found: list[Version] = []
+        for current in holders:
+            entries = backend.log(None, current.record.id, None, 0)[::-1]
+            known = (entry for entry in entries if entry.seq <= seq)
+            found += _versions(known, (namespace, key, "live"))
+        found.sort(key=lambda version: version.seq)
+        if limit is None:
+            return found
+        # No version of a record is later than the last change of the record.
+        is_late = len(found) >= limit and found[-limit].seq >= holders[-1].revision
+        if is_late or len(holders) < asked:
+            return found[-limit:]
+        asked *= 4
 
 
 def _versions(entries: Iterable[LogEntry], place: tuple[str, str, str]) -> Iterator[Version]:

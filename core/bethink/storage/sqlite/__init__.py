@@ -28,6 +28,7 @@ from ...model.port import (
     Totals,
     tally,
 )
+from ...model.progress import Tell
 from ...model.records import LIVE, LogEntry, MemoryRecord, State
 from ..anchors import Anchor
 from .authenticator import NO_AUTH
@@ -321,10 +322,10 @@ class SQLiteBackend:
         return list(map(to_log_entry, found))
 
     @contextmanager
-    def inspect(self) -> Iterator[SQLiteInspection]:
+    def inspect(self, tell: Tell | None = None) -> Iterator[SQLiteInspection]:
         known = None if self._keyed_file is None else self._keyed_file.read_anchor()
         with self._connections.long_read_transaction() as connection:
-            yield SQLiteInspection(connection, self.location, self._keyed_file, known)
+            yield SQLiteInspection(connection, self.location, self._keyed_file, known, tell)
 
     def scrub(self) -> None:
         self._scrub(BUSY_SECONDS)

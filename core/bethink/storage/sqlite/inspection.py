@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from ...errors import BethinkError, CorruptStoreError, StorageError
 from ...model.journal import START, chain_hash, digest
 from ...model.port import EMBEDDED, SEGMENT_FORMAT, Access, Entry, Move, RecordTrace
+from ...model.progress import Tell, counted
 from ...model.records import MemoryRecord, Problem
 from . import schema
 from .authenticator import (
@@ -26,10 +30,17 @@ from .authenticator import (
 )
 from .keyed_file import KeyedFile
 from .opening import translate_errors
-from .rows import COLUMNS, ENTRY_COLUMNS, STAGED, read_setting, to_changes, to_record
+from .rows import COLUMNS, ENTRY_COLUMNS, STAGED, from_json, read_setting, to_changes, to_record
+
+T = TypeVar("T")
 
 _MAX_PAGE_PROBLEMS: Final = 100
 _ACCESSES: Final = "SELECT seq, count, last FROM accesses WHERE ordinal = ?"
+_TOUCHES: Final = (  # sorted once: a read of each record's touches would read each touch many times
+    "SELECT records.row, seq, told.value FROM journal CROSS JOIN "
+    "json_each(CASE WHEN json_valid(changes) THEN changes END, '$.accesses') AS told "
+    "CROSS JOIN records ON records.id = told.key WHERE action = 'touch' ORDER BY 1, 2"
+)
 _ENTRIES_OF_RECORD: Final = (
     f"SELECT {ENTRY_COLUMNS} FROM journal WHERE seq = :ordinal AND id = :id UNION ALL "
     f"SELECT {ENTRY_COLUMNS} FROM journal "
@@ -86,18 +97,23 @@ SELECT 'segment', namespace || ', rows ' || since || ' to ' || until, 'it is mis
 class SQLiteInspection:
     """Check the file at *path* as seen by *connection*; *known* is the line of the anchor.
 
-    The methods are documented in ``Inspection``.
+    *tell* hears of the entries and records checked. The methods are documented in ``Inspection``.
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, path: str, keyed: KeyedFile | None, known: str | None
+        self,
+        connection: sqlite3.Connection,
+        path: str,
+        keyed: KeyedFile | None,
+        known: str | None,
+        tell: Tell | None = None,
     ) -> None:
         self._connection = connection
         self._path = path
         self._keyed = keyed
         self._auth = None if keyed is None else keyed.auth
         self._known = known
-        self._touch = lru_cache(256)(self._read_touch)
+        self._tell = tell
 
     def damage(self, dimension: Callable[[], int | None] = lambda: None) -> Iterator[Problem]:
         vectors = partial(self._vectors, dimension)
@@ -126,9 +142,10 @@ class SQLiteInspection:
     def _journal(self) -> Iterator[Problem]:
         (erased,) = self._one("SELECT max(seq) FROM journal WHERE action = 'erase'")
         previous, last, before, stored, clock_steps = START, 0, -math.inf, 0, set[int]()
-        for *columns, link, salt, changes, code in self._connection.execute(
+        entries = self._connection.execute(
             f"SELECT {ENTRY}, salt, changes, code FROM journal ORDER BY seq"
-        ):
+        )
+        for *columns, link, salt, changes, code in self._counted(entries):
             seq, at, action, *_, row, digested = columns
             stored += action == "store"
             is_gone = changes is None and row is None and not (erased and seq < erased)
@@ -247,11 +264,21 @@ class SQLiteInspection:
                 yield Problem("record", str(columns[0]), _CHANGED)
 
     def traces(self) -> Iterator[RecordTrace]:
-        with translate_errors(self._path):
-            for row, ordinal, revision, *values in self._connection.execute(
+        with (
+            translate_errors(self._path),
+            closing(self._connection.execute(_TOUCHES)) as touches,
+        ):
+            by_row = groupby(touches, key=itemgetter(0))
+            touched, told = next(by_row, (None, iter(())))
+            records = self._connection.execute(
                 f"SELECT row, ordinal, revision, {COLUMNS} FROM records ORDER BY row"
-            ):
+            )
+            for row, ordinal, revision, *values in self._counted(records, after_entries=True):
                 id = values[0]
+                journaled = dict[int, tuple[int, float] | None]()
+                if row == touched:
+                    journaled = {seq: _read_access(text) for _, seq, text in told}
+                    touched, told = next(by_row, (None, iter(())))
                 # Read at once: a kept exception would keep a half-read cursor, and the log, open.
                 entries = self._connection.execute(
                     _ENTRIES_OF_RECORD, {"ordinal": ordinal, "id": id}
@@ -264,18 +291,20 @@ class SQLiteInspection:
                     revision,
                     _read_record(values),
                     tuple(Entry._make((*each[:-1], *_read_changes(each[-1]))) for each in entries),
-                    tuple(Access(s, n, last, self._touch(s).get(id)) for s, n, last in accesses),
+                    tuple(Access(s, n, last, journaled.get(s)) for s, n, last in accesses),
                 )
 
     def moves(self) -> Counter[Move]:
         with translate_errors(self._path):
             return Counter(self._connection.execute("SELECT id, namespace, key FROM departures"))
 
-    def _read_touch(self, seq: int) -> dict[str, tuple[int, float]]:
-        found = self._one("SELECT changes FROM journal WHERE seq = ? AND action = 'touch'", seq)
-        changes, _ = _read_changes(found[0] if found else None)
-        accesses = (changes or {}).get("accesses", {})
-        return {id: tuple(count_and_time) for id, count_and_time in accesses.items()}
+    def _counted(self, items: Iterable[T], *, after_entries: bool = False) -> Iterator[T]:
+        """Yield entries or records; tell how many of both have been yielded."""
+        if self._tell is None:
+            return iter(items)
+        sizes = "SELECT ifnull(max(seq), 0), (SELECT count(*) FROM records) FROM journal"
+        entries, records = self._one(sizes)
+        return counted(items, self._tell, entries + records, entries if after_entries else 0)
 
     def _one(self, sql: str, *parameters: object) -> Any:
         with translate_errors(self._path):
@@ -288,6 +317,15 @@ def _read_changes(text: Any) -> tuple[dict[str, Any] | None, Any]:
         return to_changes(text)
     except CorruptStoreError:
         return {}, None  # the digest reveals the damage
+
+
+def _read_access(text: Any) -> tuple[int, float] | None:
+    """Return the count and the time in the JSON *text* of a touch, None for damage."""
+    try:
+        count_and_time = from_json(text, list)
+    except CorruptStoreError:
+        return None
+    return tuple(count_and_time) if list(map(type, count_and_time)) == [int, float] else None
 
 
 def _read_record(values: list[Any]) -> MemoryRecord | None:

@@ -84,14 +84,14 @@ class SQLiteJournalReader:
         made = f"SELECT seq, id FROM journal WHERE seq IN {JSON_LIST}"
         return dict(self._connections.rows(made, json.dumps(list(rows))))
 
-    def key_holders(self, namespace: str, key: str, seq: int) -> list[Current]:
+    def key_holders(self, namespace: str, key: str, seq: int, most: int = -1) -> list[Current]:
         place = "namespace = ? AND key = ?"
         return self._found(
             f"{self._current} WHERE ordinal <= ? AND id IN "
             f"(SELECT id FROM records WHERE {place} AND state = 'live' "
             f"UNION SELECT id FROM records WHERE {place} AND state <> 'live' AND ordinal <= ? "
-            f"UNION SELECT id FROM departures WHERE {place})",
-            *(seq, namespace, key, namespace, key, seq, namespace, key),
+            f"UNION SELECT id FROM departures WHERE {place}) ORDER BY revision DESC LIMIT ?",
+            *(seq, namespace, key, namespace, key, seq, namespace, key, most),
         )
 
     def candidates(self, scope: Scope, seq: int, since: int | None = None) -> list[Current]:

@@ -1,0 +1,101 @@
+"""Work grows with what is asked for, not with the age or the size of the file: counts, no times."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bethink import HashEmbedder, MemoryStore, ValidationError
+from bethink.memory.history import audit
+from bethink.storage.sqlite import inspection
+
+from ...stored import alter
+from ..clock import Clock
+
+EMBEDDER = HashEmbedder(16)
+
+
+def count_calls(patch: pytest.MonkeyPatch, module: Any, name: str) -> list[Any]:
+    """Return a list that gets the arguments of every call of a function of *module*."""
+    calls: list[Any] = []
+    real = getattr(module, name)
+
+    def counted(*args: Any, **given: Any) -> Any:
+        calls.append(args)
+        return real(*args, **given)
+
+    patch.setattr(module, name, counted)
+    return calls
+
+
+def test_verify_reads_each_entry_a_fixed_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, times = Clock(), 600
+    with MemoryStore(embedder=EMBEDDER, clock=clock) as store:
+        ids = [store.store(f"note {n}").id for n in range(4)]
+        for n in range(times):
+            clock.now += 61  # pending accesses are due after a minute
+            store.touch(ids)
+            store.update(ids[n % 4], content=f"changed {n}")
+        touches = [entry for entry in store.log(limit=None) if entry.action == "touch"]
+        assert len(touches) > 256
+        read = count_calls(monkeypatch, inspection, "to_changes")
+        assert store.verify().problems == ()
+        assert len(read) <= len(store.log(limit=None))
+
+
+@pytest.mark.parametrize("text", ["{", '{"accesses": {"a": [1]}}', '{"accesses": 3}', '["a"]', ""])
+def test_a_touch_that_cannot_be_read_is_a_problem(path: Path, text: str) -> None:
+    clock = Clock()
+    with MemoryStore(path, embedder=EMBEDDER, clock=clock) as store:
+        store.store("a note", id="a")
+        store.touch("a")
+    alter(path, f"UPDATE journal SET changes = '{text}' WHERE action = 'touch'")
+    with MemoryStore(path, embedder=EMBEDDER, clock=clock) as store:
+        where = {(problem.kind, problem.where) for problem in store.verify().problems}
+    assert where == {("journal", "entry 2"), ("record", "a")}
+
+
+def test_the_longest_vector_is_found_and_a_longer_vector_is_refused() -> None:
+    longest = np.ones(131_072)
+    with MemoryStore(embedder=EMBEDDER) as store:
+        store.store("near", vectors={"own": longest})
+        store.store("far", vectors={"own": -longest})
+        assert [hit.content for hit in store.recall(None, vector=("own", longest))] == ["near"]
+        for refused in (
+            lambda vector: store.store("x", vectors={"longer": vector}),
+            lambda vector: store.recall(None, vector=("longer", vector)),
+        ):
+            with pytest.raises(ValidationError, match="at most 131,072 numbers"):
+                refused(np.ones(131_073))
+
+
+def test_an_audit_with_a_limit_reads_the_last_holders_of_a_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with MemoryStore(embedder=EMBEDDER) as store:
+        first = store.store("room 0", key="office")
+        store.update(first.id, key="old office")
+        for n in range(1, 60):
+            last = store.store(f"room {n}", key="office")
+        store.forget(last.id)
+        store.update(first.id, key="office", content="room 60")
+        every = store.audit("office")
+        read = count_calls(monkeypatch, sys.modules[audit.__module__], "_versions")
+        for limit in (0, 1, 2, 10, 61, 100):
+            assert store.audit("office", limit=limit) == every[max(0, len(every) - limit) :]
+        assert store.audit("office", as_of=20, limit=3) == store.audit("office", as_of=20)[-3:]
+        del read[:]
+        store.audit("office", limit=3)
+        assert len(read) <= 20
+
+
+def test_a_limit_of_versions_is_a_number_from_0() -> None:
+    with (
+        MemoryStore(embedder=EMBEDDER) as store,
+        pytest.raises(ValidationError, match="limit must be"),
+    ):
+        store.audit("office", limit=-1)
