@@ -34,7 +34,14 @@ def tasks(
         return Answer(f"Linked {count}.", {"action": action, "count": count})
     chosen = [_one(listing, task)] if task else [each for each in listing.tasks if not each.closed]
     if action == "context":
-        text = context(view.store, chosen, namespace=namespace, budget_tokens=budget)
+        text = context(
+            view.store,
+            chosen,
+            namespace=namespace,
+            budget_tokens=budget,
+            scope=view.scope(named),
+            within=view.seen,
+        )
         text = cut(text, budget - 20)
         return Answer(text or "Nothing is remembered.", {"action": action, "text": text})
     page = Page(ANSWER_TOKENS)
@@ -46,7 +53,7 @@ def tasks(
 
 
 def _synced(view: View, listing: Listing, namespace: str) -> Answer:
-    found = sync(view.store, listing, namespace=namespace)
+    found = sync(view.store, listing, namespace=namespace, within=view.seen)
     page = Page(ANSWER_TOKENS)
     page.add_all(
         (f"{each.verdict}: memory {each.memory} by {each.task}", asdict(each)) for each in found

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from bethink import MemoryRecord, MemoryStore, NotFoundError, RateLimitError
-from bethink.adapting import Scope, Verdict
+from bethink import EVERYWHERE, MemoryRecord, MemoryStore, NotFoundError, RateLimitError
+from bethink.adapting import Scope, Verdict, covers
 
 from .task import Listing, Task
 
@@ -81,12 +81,13 @@ def sync(
     namespace: str,
     dry_run: bool = False,
     allow_failed: bool = False,
+    within: Scope = EVERYWHERE,
 ) -> list[Verdicts]:
     """Record an outcome for the memories of each linked task that has been closed since; once.
 
     A task that was closed for a reason such as "duplicate" gives no verdict; with *allow_failed*, a
     reason such as "reverted" gives "failed". Memories linked after the closing get no verdict. With
-    *dry_run* nothing is written.
+    *dry_run* nothing is written. Linked memories outside of *within* are passed over.
     """
     found = []
     for task in listing.tasks:
@@ -96,7 +97,7 @@ def sync(
         seen = record.value if isinstance(record.value, dict) else {}
         verdict = _verdict(task, allow_failed) if task.closed and not _is_closed(seen) else None
         if verdict is not None:
-            found += _judge(store, task, record, verdict, dry_run)
+            found += _judge(store, task, record, verdict, dry_run, within)
         now = _seen(task, seen.get("scored_at") if verdict is None else task.closed_at)
         if not dry_run and now != seen:
             store.update(record.id, value=now, content=task.title)
@@ -110,11 +111,12 @@ def context(
     namespace: str,
     budget_tokens: int,
     scope: Scope | None = None,
+    within: Scope = EVERYWHERE,
 ) -> str:
     """Return the memories linked with *tasks*, and those that match the titles, as one block.
 
     The links are those of *namespace*; titles are looked up in *scope*, without a scope in
-    *namespace*.
+    *namespace*. Linked memories outside of *within* are left out.
     """
     from bethink import context_block
 
@@ -122,7 +124,11 @@ def context(
     for task in tasks:
         record = find(store, task, namespace)
         if record is not None:
-            records |= {each.id: each for each in linked(store, record) if each.state == "live"}
+            records |= {
+                each.id: each
+                for each in linked(store, record)
+                if each.state == "live" and covers(within, each.namespace)
+            }
     titles = "\n".join(task.title for task in tasks)
     packed = store.pack(
         titles,
@@ -135,13 +141,20 @@ def context(
 
 
 def _judge(
-    store: MemoryStore, task: Task, record: MemoryRecord, verdict: Verdict, dry_run: bool
+    store: MemoryStore,
+    task: Task,
+    record: MemoryRecord,
+    verdict: Verdict,
+    dry_run: bool,
+    within: Scope,
 ) -> list[Verdicts]:
     closed = task.closed_at
     session = f"{task.key}@{closed:.0f}" if closed is not None else task.key
     found = []
     for relation in store.related(record.id, kind=USED, direction="out"):
         memory = relation.memory.id
+        if not covers(within, relation.memory.namespace):
+            continue
         if closed is not None and relation.at > closed:
             continue
         if any(each.session == session for each in store.outcomes(memory)):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bethink import MemoryStore, Subtree
+from bethink_adapters.tasks import link, read_all
 
 from .calling import Host
 
@@ -87,6 +88,27 @@ def test_a_memory_that_moved_here_does_not_tell_what_it_said_before(
     assert moved["changes"]["content"] == "The safe has moved"
     assert not inside.call("recall", query="safe", as_of="2020-01-01")["memories"]
     assert "not found" in inside.refusal("restore", entry=moved["seq"])
+
+
+def test_a_task_linked_with_a_memory_outside_tells_nothing_of_the_memory(
+    inside: Host, secret: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / ".beads" / "issues.jsonl"
+    file.parent.mkdir()
+    file.write_text('{"id": "bd-1", "title": "Open it", "status": "open"}')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    own = inside.store("Doors open at nine")
+    inside.call("tasks", action="link", task="bd-1", ids=[own])
+    with MemoryStore(tmp_path / "memory.db") as store:
+        link(store, read_all(tmp_path).tasks[0], [secret], namespace="team")
+    shown = inside.call("tasks", action="context", task="bd-1")["text"]
+    assert "Doors open" in shown
+    assert "4711" not in shown
+    file.write_text('{"id": "bd-1", "title": "Open it", "status": "closed"}')
+    verdicts = inside.call("tasks", action="sync")["verdicts"]
+    assert [each["memory"] for each in verdicts] == [own]
 
 
 def test_resources_show_only_what_is_inside(inside: Host, secret: str) -> None:
