@@ -7,7 +7,15 @@ from .aio import finish_in_thread, make_async, make_async_write
 from .calls import explaining, suggesting
 from .embedders import check_embedder
 from .features.files import ROOT, normalise_path, numbered
-from .features.keys import Held, keys_between, last_between, store_if, update_all
+from .features.keys import (
+    Held,
+    forget_if,
+    keys_between,
+    last_between,
+    store_if,
+    update_all,
+    update_if,
+)
 from .features.outcomes import Verdict
 from .features.packing import Budget, Packed, TokenCounter, pack
 from .features.tallies import tallies, values
@@ -83,6 +91,7 @@ __all__ = [
     "finish_in_thread",
     "foreign_link",
     "foreign_record",
+    "forget_if",
     "function",
     "identifier",
     "import_foreign",
@@ -110,6 +119,7 @@ __all__ = [
     "turn_key",
     "unsegment",
     "update_all",
+    "update_if",
     "values",
     "vector",
 ]

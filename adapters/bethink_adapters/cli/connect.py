@@ -40,6 +40,13 @@ def mcp(context: Context) -> Reply:
     )
 
 
+def serve(context: Context) -> Reply:
+    """Serve a memory over HTTP."""
+    from ..rest.command import run
+
+    return Reply(code=run(context))
+
+
 def install(context: Context) -> Reply:
     """Install bethink in hosts."""
     from ..hosts import install as install_in
@@ -199,6 +206,15 @@ _MCP: Final = (
     argument("--http", type=int, metavar="PORT", help="serve HTTP instead of stdio"),
     argument("--host", default="127.0.0.1", help="the address for --http (127.0.0.1)"),
 )
+_SERVE: Final = (
+    argument("--port", type=int, default=8420, help="0 takes any free port (8420)"),
+    argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)"),
+    argument("--read-only", action="store_true", help="let no request write"),
+    argument("--tokens", metavar="PATH", help="the file of tokens; else the user's"),
+    argument("--new-token", action="store_true", help="add a token, for -n only if given"),
+    argument("--allow-host", action="append", metavar="NAME", default=[], help="may be repeated"),
+    argument("--allow-origin", action="append", metavar="URL", default=[], help="a page's origin"),
+)
 _HOSTS: Final = (
     argument("hosts", nargs="*", metavar="HOST", words=_HOST_NAMES, help=", ".join(_HOST_NAMES)),
     argument("--all", action="store_true", help="every host on the machine"),
@@ -215,6 +231,7 @@ COMMANDS: Final = (
         "none",
         example="bethink mcp --read-only",
     ),
+    Command("serve", "serve a memory over HTTP (REST and MCP)", serve, _SERVE, "none"),
     Command(
         "install",
         "install bethink in agent hosts",

@@ -14,8 +14,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
-from urllib.parse import urlsplit
 
+from ..surface.pages import LOCAL, allowed
 from .protocol import (
     HANDSHAKE,
     HEADER_MISMATCH,
@@ -38,7 +38,6 @@ MAX_BODY: Final = 4 * 1024 * 1024
 """The longest body, in bytes."""
 IDLE_SECONDS: Final = 60
 """A connection without a request for so long is closed."""
-LOCAL: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
 
 _NAMED: Final[Mapping[str, str]] = {
     "tools/call": "name",
@@ -85,17 +84,6 @@ def answer(
     if reply is None:
         return HttpReply(202)
     return HttpReply(_status(message, reply), reply)
-
-
-def allowed(headers: Mapping[str, str], hosts: Collection[str]) -> bool:
-    """Return whether the request came by one of *hosts*, and from no foreign page."""
-    if _name(headers.get("host", "")) not in hosts:
-        return False
-    origin = headers.get("origin")
-    try:
-        return origin is None or _name(urlsplit(origin).netloc) in hosts
-    except ValueError:  # such as a bracket that is never closed
-        return False
 
 
 def serve(server: Server, host: str, port: int) -> ThreadingHTTPServer:
@@ -198,9 +186,3 @@ def _decoded(value: str | None) -> str | None:
         return base64.b64decode(value[9:-2], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         return None
-
-
-def _name(netloc: str) -> str:
-    """Return the host of *netloc* without the port."""
-    host, _, port = netloc.rpartition(":")
-    return (host if host and port.isdigit() else netloc).lower()

@@ -28,6 +28,7 @@ REQUIREMENTS: Final = {
     "llama-index": "llama-index-core>=0.12.37",
     "openai-agents": "openai-agents>=0.22",
     "pydantic-ai": "pydantic-ai-slim>=1.90",
+    "server": "fastapi>=0.165",
     "strands": "strands-agents>=1.46",
 }
 """The framework of each extra, as in ``pyproject.toml``."""

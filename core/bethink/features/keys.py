@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ..errors import ValidationError
 from ..memory.engine import Transaction
 from ..memory.memories import check_store
-from ..memory.writing import revise, unexpired
+from ..memory.writing import find_live, retire, revise, unexpired, update
+from ..model import fields as checks
 from ..model.records import MemoryRecord, checked
 
 if TYPE_CHECKING:
@@ -76,6 +77,43 @@ def store_if(
         return check_store(store)._store_items(items, shared, forget, check=check)
     except _Refused:
         return None
+
+
+def update_if(
+    store: MemoryStore,
+    condition: Callable[[MemoryRecord], bool],
+    id: str,
+    changes: Mapping[str, Any],
+) -> MemoryRecord | None:
+    """Change fields of the live record *id* if *condition* holds inside the transaction.
+
+    Return the changed record, or None if the record does not satisfy *condition*. An *id* without a
+    live record raises ``NotFoundError``.
+    """
+
+    def check(record: MemoryRecord) -> None:
+        if not condition(record):
+            raise _Refused
+
+    engine = check_store(store)._engine
+    try:
+        return update(engine, checks.identifier("id", id), changes, check)
+    except _Refused:
+        return None
+
+
+def forget_if(store: MemoryStore, condition: Callable[[MemoryRecord], bool], id: str) -> bool:
+    """Forget the live record *id* if *condition* holds inside the transaction; return whether.
+
+    An *id* without a live record raises ``NotFoundError``.
+    """
+    engine = check_store(store)._engine
+    engine.check_open()
+    with engine.writing() as transaction:
+        row, record = find_live(transaction, checks.identifier("id", id))
+        fits = condition(record)
+        retire(transaction, [(row, record)] if fits else [])
+    return fits
 
 
 def update_all(store: MemoryStore, changes: Mapping[str, Mapping[str, Any]]) -> list[MemoryRecord]:

@@ -140,8 +140,16 @@ def _store_each(
     return [latest[each.id] for each in stored]
 
 
-def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
-    """Change fields of a live record; accesses and outcome stay."""
+def update(
+    engine: Engine,
+    id: str,
+    changes: Mapping[str, Any],
+    check: Callable[[MemoryRecord], None] | None = None,
+) -> MemoryRecord:
+    """Change fields of a live record; accesses and outcome stay.
+
+    *check* sees the record inside the transaction, and may refuse by an error.
+    """
     engine.check_open()
     fields = checked(changes)
     if "supersedes" in fields:
@@ -158,6 +166,8 @@ def update(engine: Engine, id: str, changes: Mapping[str, Any]) -> MemoryRecord:
             vectors[EMBEDDED] = engine.embed([after])[0]
         with engine.writing() as transaction:
             row, before = find_live(transaction, id, expired="expires_at" in fields)
+            if check is not None:
+                check(before)
             same = (before.content, before.author) == (known.content, known.author)
             if same:
                 after = revise(transaction, row, before, fields, vectors)

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from bethink import MemoryStore, NotFoundError, ValidationError
-from bethink.adapting import Held, keys_between, last_between, store_if, update_all
+from bethink import MemoryRecord, MemoryStore, NotFoundError, ValidationError
+from bethink.adapting import (
+    Held,
+    forget_if,
+    keys_between,
+    last_between,
+    store_if,
+    update_all,
+    update_if,
+)
 
 
 def test_a_range_has_its_lower_bound_and_not_its_upper(store: MemoryStore) -> None:
@@ -90,3 +100,21 @@ def test_none_of_many_records_is_updated_if_a_change_is_refused(store: MemorySto
     with pytest.raises(ValidationError, match="'content' together"):
         update_all(store, {"a": {"category": "new"}, "b": {"content": "new"}})
     assert [record.category for record in store.all()] == [None, None]
+
+
+def test_a_record_is_changed_or_forgotten_only_while_it_is_as_expected(store: MemoryStore) -> None:
+    id = store.store("The port is 80").id
+
+    def says(text: str) -> Callable[[MemoryRecord], bool]:
+        return lambda record: record.content == text
+
+    assert update_if(store, says("The port is 90"), id, {"importance": 1.0}) is None
+    assert not forget_if(store, says("The port is 90"), id)
+    assert store.get(id).importance == 0.5  # type: ignore[union-attr]
+    changed = update_if(store, says("The port is 80"), id, {"content": "The port is 90"})
+    assert changed is not None
+    assert forget_if(store, says("The port is 90"), id)
+    with pytest.raises(NotFoundError):
+        update_if(store, says("The port is 90"), id, {"importance": 1.0})
+    with pytest.raises(NotFoundError):
+        forget_if(store, says("The port is 90"), id)

@@ -1,0 +1,108 @@
+"""The application: routes, errors, the guard, and the description of the operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+
+from bethink import MemoryStore
+
+from ..surface.version import version
+from . import (
+    agents,
+    bulk,
+    care,
+    events,
+    history,
+    judging,
+    memories,
+    problems,
+    searching,
+    threads,
+    transfer,
+)
+from .guard import Guard
+from .metrics import Metrics
+from .repeats import Repeats
+from .routing import PROBLEMS
+from .settings import Settings
+
+_MODULES = (memories, searching, judging, bulk, history, events, threads, transfer, care)
+
+
+class App(FastAPI):
+    """The application, with our own description of the operations."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI 3.1 description: a bearer token for all but the open paths."""
+        if self.openapi_schema is None:
+            found = get_openapi(
+                title="bethink", version=version(), description=__doc__, routes=self.routes
+            )
+            self.openapi_schema = _completed(found)
+        return self.openapi_schema
+
+
+def create_app(store: MemoryStore, settings: Settings) -> FastAPI:
+    """Return the ASGI application over the open *store*; the caller closes the store.
+
+    Every handler runs on a thread of the pool: a store may be used from many threads.
+    """
+    metrics = Metrics()
+    middleware = [Middleware(Guard, store=store, settings=settings, metrics=metrics)]
+    if settings.origins:
+        middleware.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=sorted(settings.origins),
+                allow_methods=["DELETE", "GET", "PATCH", "POST", "PUT"],
+                allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match",
+                               "If-None-Match", "Last-Event-ID"],
+                expose_headers=["ETag", "Link", "Location", "Retry-After"],
+            )
+        )  # fmt: skip
+    middleware.append(Middleware(Repeats))
+    app = App(
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        middleware=middleware,
+        responses=PROBLEMS,
+        redirect_slashes=False,
+    )
+    app.state.store, app.state.metrics = store, metrics
+    app.state.streams = events.Streams(settings)
+    problems.install(app)
+    for module in _MODULES:
+        app.include_router(module.routes)
+    app.include_router(care.outside)
+    agents.add(app, settings)
+    return app
+
+
+def _completed(found: dict[str, Any]) -> dict[str, Any]:
+    """Add the token, the problems and the filter in addresses to the description."""
+    parts = found.setdefault("components", {})
+    parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    parts["schemas"]["ProblemModel"] = problems.ProblemModel.model_json_schema()
+    for name in ("HTTPValidationError", "ValidationError"):
+        parts["schemas"].pop(name, None)
+    found["security"] = [{"token": []}]
+    for path, operations in found["paths"].items():
+        for operation in operations.values():
+            if path.startswith("/health/"):
+                operation["security"] = []
+            for parameter in operation.get("parameters", ()):
+                if parameter["name"] == "where":
+                    parameter["content"] = {
+                        "application/json": {"schema": {"$ref": "#/components/schemas/Where"}}
+                    }
+                    del parameter["schema"]
+    return found
+
+
+__all__ = ["create_app"]

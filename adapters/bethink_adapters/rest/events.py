@@ -1,0 +1,110 @@
+"""Changes as server-sent events: the journal is the log, so a stream resumes exactly."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Header, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from bethink import LogEntry
+
+from .caller import Caller, Client
+from .memories import last_entry
+from .problems import Problem
+from .routing import router
+from .settings import Settings
+from .types import Flag, Whole
+
+routes = router("history")
+
+
+@dataclass
+class Streams:
+    """The open streams of a server; *stopping* ends all."""
+
+    settings: Settings
+    open: int = 0
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@routes.get(
+    "/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def events(
+    caller: Client,
+    request: Request,
+    since: Annotated[Whole | None, Query(ge=0, le=2**53)] = None,
+    last_event_id: Annotated[
+        str | None, Header(alias="Last-Event-ID", pattern=r"^[0-9]{1,15}$")
+    ] = None,
+    follow: Annotated[Flag, Query(description="false: end after the last entry")] = True,
+) -> Response:
+    """Stream the journal's entries after *since*, or from now on, as events without texts."""
+    streams: Streams = request.app.state.streams
+    if streams.open >= streams.settings.max_streams:
+        raise Problem(503, "streams", "too many streams are open", Retry_After="5")
+    start = since if last_event_id is None else int(last_event_id)
+    if start is None:
+        start = await run_in_threadpool(last_entry, caller)
+    return StreamingResponse(
+        _stream(caller, streams, start, follow), media_type="text/event-stream"
+    )
+
+
+async def _stream(caller: Caller, streams: Streams, seq: int, follow: bool) -> AsyncIterator[str]:
+    """Yield the events after entry *seq*, and comments that keep the connection."""
+    streams.open += 1
+    spoken = time.monotonic()
+    try:
+        yield ": events\n\n"
+        while not streams.stopping.is_set():
+            entries = await run_in_threadpool(_after, caller, seq)
+            for entry in entries:
+                seq = entry.seq
+                if _visible(caller, entry):
+                    yield _event(entry)
+                    spoken = time.monotonic()
+            if not follow:
+                return
+            if time.monotonic() - spoken > streams.settings.heartbeat_seconds:
+                yield ": still here\n\n"
+                spoken = time.monotonic()
+            await _wait(streams)
+    finally:
+        streams.open -= 1
+
+
+async def _wait(streams: Streams) -> None:
+    try:
+        await asyncio.wait_for(streams.stopping.wait(), streams.settings.poll_seconds)
+    except TimeoutError:
+        return
+
+
+def _after(caller: Caller, seq: int) -> list[LogEntry]:
+    """Return the entries after *seq*, the oldest first."""
+    return caller.store.log(limit=None, since=seq, skip_damaged=True)[::-1]
+
+
+def _visible(caller: Caller, entry: LogEntry) -> bool:
+    return caller.sees(entry.namespace)
+
+
+def _event(entry: LogEntry) -> str:
+    data = {
+        "seq": entry.seq,
+        "at": entry.at,
+        "id": entry.id,
+        "namespace": entry.namespace,
+        "action": entry.action,
+    }
+    return f"id: {entry.seq}\nevent: {entry.action}\ndata: {json.dumps(data)}\n\n"

@@ -1,0 +1,133 @@
+"""The filter language as a model, so that the schema tells what the server takes."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Final
+
+from pydantic import (
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    StrictBool,
+    StringConstraints,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from .types import Body, Time
+
+_PATHS: Final = r"^(metadata(\.[^.\x00-\x1f]{1,100}){1,8}|value(\.[^.\x00-\x1f]{1,100}){0,8})$"
+_MAX_PARTS: Final = 100
+
+_Word = Annotated[str, StringConstraints(max_length=100_000, strict=True)]
+_Number = Annotated[float, Field(ge=-1e300, le=1e300, strict=True)]
+Scalar = StrictBool | _Number | _Word | None
+Measure = _Number | _Word
+
+
+class Condition(Body):
+    """Operators on a field; all must hold."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, allow_inf_nan=False, json_schema_extra={"minProperties": 1}
+    )
+    eq: Scalar = Field(None, alias="$eq")
+    ne: Scalar = Field(None, alias="$ne")
+    gt: Measure = Field(0, alias="$gt")
+    gte: Measure = Field(0, alias="$gte")
+    lt: Measure = Field(0, alias="$lt")
+    lte: Measure = Field(0, alias="$lte")
+    among: list[Scalar] = Field([], alias="$in", max_length=1000)
+    not_among: list[Scalar] = Field([], alias="$nin", max_length=1000)
+    contains: Scalar = Field(None, alias="$contains")
+    contains_any: list[Scalar] = Field([], alias="$contains_any", max_length=1000)
+    exists: StrictBool = Field(True, alias="$exists")
+
+    @model_validator(mode="after")
+    def _holds_some(self) -> Condition:
+        if not self.model_fields_set:
+            raise ValueError("a condition needs an operator")
+        return self
+
+
+class Moments(Body):
+    """Operators on a time."""
+
+    model_config = Condition.model_config
+    eq: Time | None = Field(None, alias="$eq")
+    ne: Time | None = Field(None, alias="$ne")
+    gt: Time = Field(0.0, alias="$gt")
+    gte: Time = Field(0.0, alias="$gte")
+    lt: Time = Field(0.0, alias="$lt")
+    lte: Time = Field(0.0, alias="$lte")
+    exists: StrictBool = Field(True, alias="$exists")
+
+    @model_validator(mode="after")
+    def _holds_some(self) -> Moments:
+        if not self.model_fields_set:
+            raise ValueError("a condition needs an operator")
+        return self
+
+
+_Field = Scalar | Condition
+_Instant = Time | Moments | None
+
+
+class Where(Body):
+    """A filter, as in the guide: fields with conditions, $and, $or, $not, metadata and value."""
+
+    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
+    __pydantic_extra__: dict[str, _Field] = Field(init=False)
+
+    id: _Field = None
+    namespace: _Field = None
+    key: _Field = None
+    thread: _Field = None
+    author: _Field = None
+    category: _Field = None
+    source: _Field = None
+    tags: _Field = None
+    importance: _Field = None
+    confidence: _Field = None
+    access_count: _Field = None
+    outcome: _Field = None
+    created_at: _Instant = None
+    occurred_at: _Instant = None
+    updated_at: _Instant = None
+    expires_at: _Instant = None
+    last_accessed_at: _Instant = None
+    every: list[Where] = Field([], alias="$and", max_length=_MAX_PARTS)
+    some: list[Where] = Field([], alias="$or", max_length=_MAX_PARTS)
+    opposite: Where | None = Field(None, alias="$not")
+
+    @model_validator(mode="after")
+    def _knows_paths(self) -> Where:
+        for name in self.__pydantic_extra__:
+            if not re.fullmatch(_PATHS, name):
+                raise ValueError(f"unknown field {name!r}")
+        if "opposite" in self.model_fields_set and self.opposite is None:
+            raise ValueError("$not needs a filter")
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the schema: further names are paths in metadata or value."""
+        schema = handler(core)
+        found = handler.resolve_ref_schema(schema)
+        found["patternProperties"] = {_PATHS: found.pop("additionalProperties", {})}
+        found["additionalProperties"] = False
+        found["properties"]["$not"] = {"$ref": "#/components/schemas/Where"}
+        return schema
+
+    def plain(self) -> dict[str, Any]:
+        """Return the filter of the core."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
+
+def plain(where: Where | None) -> dict[str, Any] | None:
+    """Return *where* as the core takes a filter."""
+    return None if where is None else where.plain()

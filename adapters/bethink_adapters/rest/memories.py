@@ -1,0 +1,229 @@
+"""The operations on memories: list, store, read, change, forget, and bring back."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any
+
+from fastapi import Header, Query
+from pydantic import TypeAdapter, ValidationError
+from starlette.responses import Response
+
+from bethink import MemoryRecord, NotFoundError
+from bethink.adapting import forget_if, update_if
+
+from . import replies, results
+from .caller import Caller, Client, moment
+from .filters import Where, plain
+from .models import BatchBody, ReinforceBody, StoreBody, UpdateBody
+from .problems import Problem, state_conflicts
+from .replies import Json, dicts, etag, names_tag
+from .routing import router, told
+from .settings import MAX_PAGE
+from .types import Flag, Id, Listed, Moment, Namespace, Order, Whole
+
+routes = router("memories")
+_WHERE = TypeAdapter(Where)
+IfMatch = Annotated[str | None, Header(max_length=500, pattern=r"^[\x20-\x7e]*$")]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, pattern=r"^[!-~]+$")]
+
+
+@routes.get("/memories", responses=told(results.Page))
+def list_memories(
+    caller: Client,
+    namespace: Annotated[Namespace | None, Query()] = None,
+    subtree: Annotated[Flag, Query()] = False,
+    where: Annotated[str | None, Query(description="a filter as JSON")] = None,
+    state: Listed = "live",
+    order: Order = "newest",
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Annotated[Whole, Query(ge=1, le=MAX_PAGE)] = 50,
+    as_of: Annotated[Moment | None, Query()] = None,
+) -> Response:
+    """List memories; the pages of a listing show the moment of the first page."""
+    listing: dict[str, Any] = {
+        "namespace": caller.scope(namespace, subtree),
+        "where": plain(_filter(where)),
+        "state": state,
+        "order": order,
+    }
+    text = repr((namespace, subtree, where, state, order, as_of, caller.token.namespaces))
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    if cursor is not None:
+        seq, offset = _position(cursor, digest)
+        found = caller.store.as_of(seq).all(limit=limit + 1, offset=offset, **listing)
+    else:
+        offset = 0
+        seq, found = _first_page(caller, limit + 1, moment(caller.store, as_of), listing)
+    following = None
+    if len(found) > limit:
+        following = replies.encode_cursor(seq, offset + limit, digest)
+    body = {"items": dicts(found[:limit]), "next": following, "seq": seq}
+    headers = {} if following is None else {"Link": f'<?cursor={following}>; rel="next"'}
+    return Json(body, headers=headers)
+
+
+@routes.post("/memories", status_code=201, responses=told(MemoryRecord, 201))
+def store_memory(caller: Client, body: StoreBody, key: Key = None) -> Response:
+    """Store a memory; a repeated Idempotency-Key returns the memory stored before."""
+    given = body.given() | {"namespace": caller.place(body.namespace)}
+    if body.supersedes is not None:
+        caller.one(body.supersedes)
+    if key is not None and body.id is None:
+        given["id"] = seeded_id(caller, key, 0)
+        stored = caller.store.get(given["id"])
+        if stored is not None and caller.sees(stored.namespace):
+            return replies.memory(_same(stored, body.content), 201)
+    with state_conflicts():
+        return replies.memory(caller.store.store(**given), 201)
+
+
+@routes.post("/memories/batch", status_code=201, responses=told(results.Memories, 201))
+def store_batch(caller: Client, body: BatchBody, key: Key = None) -> Response:
+    """Store memories and forget others, all or none."""
+    items = [item.given() | {"namespace": caller.place(item.namespace)} for item in body.items]
+    for id in body.forget:
+        caller.one(id)
+    for item in body.items:
+        if item.supersedes is not None:
+            caller.one(item.supersedes)
+    if key is not None:
+        for number, each in enumerate(items):
+            each.setdefault("id", seeded_id(caller, key, number))
+        stored = caller.store.get_many([item["id"] for item in items])
+        if all(each is not None and caller.sees(each.namespace) for each in stored):
+            pairs = zip(stored, body.items, strict=True)
+            return Json(
+                {"items": dicts(_same(each, item.content) for each, item in pairs if each)}, 201
+            )
+    with state_conflicts():
+        found = caller.store.store_many(items, forget=body.forget, on_similar=body.on_similar)
+    return Json({"items": dicts(found)}, 201)
+
+
+@routes.get("/memories/{id}", responses=told(MemoryRecord) | {304: {"description": "As before"}})
+def get_memory(
+    caller: Client,
+    id: Id,
+    as_of: Annotated[Moment | None, Query()] = None,
+    if_none_match: IfMatch = None,
+) -> Response:
+    """Read a memory, also a superseded or archived memory."""
+    when = moment(caller.store, as_of)
+    if when is None:
+        record = caller.one(id)
+    else:
+        found = caller.store.as_of(when).get(id)
+        if found is None or not caller.sees(found.namespace):
+            raise NotFoundError("memory", id)
+        record = found
+    if if_none_match is not None and names_tag(if_none_match, etag(record)):
+        return Response(status_code=304, headers={"ETag": etag(record)})
+    return replies.memory(record)
+
+
+@routes.patch("/memories/{id}", responses=told(MemoryRecord))
+def update_memory(caller: Client, id: Id, body: UpdateBody, if_match: IfMatch = None) -> Response:
+    """Change fields of a live memory; with If-Match only the version with the tag."""
+    caller.one(id)
+    changes = body.given()
+    if "namespace" in changes:
+        caller.place(changes["namespace"])
+    with state_conflicts():
+        if if_match is None:
+            return replies.memory(caller.store.update(id, **changes))
+        changed = update_if(
+            caller.store, lambda record: names_tag(if_match, etag(record)), id, changes
+        )
+    if changed is None:
+        raise _changed_since(id)
+    return replies.memory(changed)
+
+
+@routes.delete("/memories/{id}", status_code=204)
+def forget_memory(caller: Client, id: Id, if_match: IfMatch = None) -> Response:
+    """Forget a memory; ``restore`` brings the memory back."""
+    record = caller.one(id)
+    if if_match is None:
+        caller.store.forget(record.id)
+    elif not forget_if(caller.store, lambda each: names_tag(if_match, etag(each)), id):
+        raise _changed_since(id)
+    return Response(status_code=204)
+
+
+@routes.post("/memories/{id}/restore", responses=told(results.Count))
+def restore_memory(caller: Client, id: Id) -> Response:
+    """Bring a forgotten memory back."""
+    with state_conflicts():
+        return Json({"count": caller.store.restore(caller.known([id]))})
+
+
+@routes.post("/memories/{id}/archive", responses=told(results.Count))
+def archive_memory(caller: Client, id: Id) -> Response:
+    """Hide a live memory from searches without forgetting the memory."""
+    return Json({"count": caller.store.archive(caller.known([id]))})
+
+
+@routes.post("/memories/{id}/unarchive", responses=told(results.Count))
+def unarchive_memory(caller: Client, id: Id) -> Response:
+    """Bring an archived memory back."""
+    with state_conflicts():
+        return Json({"count": caller.store.unarchive(caller.known([id]))})
+
+
+@routes.post("/memories/{id}/reinforce", responses=told(MemoryRecord))
+def reinforce_memory(caller: Client, id: Id, body: ReinforceBody) -> Response:
+    """Raise the importance of a live memory."""
+    return replies.memory(caller.store.reinforce(caller.one(id).id, body.amount))
+
+
+def _filter(where: str | None) -> Where | None:
+    if where is None:
+        return None
+    try:
+        return _WHERE.validate_json(where)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise Problem(422, "validation", f"query.where: {first['msg']}") from None
+
+
+def _position(cursor: str, digest: str) -> tuple[int, int]:
+    """Return the journal entry and the offset of *cursor*."""
+    found = replies.decode_cursor(cursor)
+    if found is None or found[2] != digest:
+        raise NotFoundError("cursor", cursor)
+    return found[0], found[1]
+
+
+def _first_page(
+    caller: Caller, limit: int, when: Any, listing: dict[str, Any]
+) -> tuple[int, list[MemoryRecord]]:
+    """Return the last journal entry, and the page as of the entry."""
+    seq = when if when is not None else last_entry(caller)
+    if when is None:
+        found = caller.store.all(limit=limit, **listing)
+        if last_entry(caller) == seq:
+            return seq, found
+    return seq, caller.store.as_of(seq).all(limit=limit, **listing)
+
+
+def last_entry(caller: Caller) -> int:
+    """Return the number of the last journal entry, 0 for an empty journal."""
+    newest = caller.store.log(limit=1, skip_damaged=True)
+    return newest[0].seq if newest else 0
+
+
+def seeded_id(caller: Caller, key: str, number: int) -> str:
+    """Return the id of memory *number* of the requests with the Idempotency-Key *key*."""
+    text = f"{caller.token.text}\n{key}\n{number}"
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _same(record: MemoryRecord, content: str) -> MemoryRecord:
+    if record.content != content:
+        raise Problem(409, "idempotency", "the Idempotency-Key was used for a different memory")
+    return record
+
+
+def _changed_since(id: str) -> Problem:
+    return Problem(412, "changed", f"memory {id!r} is not the version that If-Match names")

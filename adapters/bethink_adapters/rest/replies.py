@@ -1,0 +1,80 @@
+"""The replies of all routes: JSON of values by ``to_dict``, entity tags, links to next pages."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from bethink import MemoryRecord
+
+_ACCESSES: Final = ("access_count", "last_accessed_at")
+
+
+class Json(Response):
+    """A JSON body without NaN, in UTF-8."""
+
+    media_type = "application/json"
+
+    def __init__(
+        self,
+        content: Any,
+        status_code: int = 200,
+        headers: Mapping[str, str] | None = None,
+        media_type: str | None = None,
+    ) -> None:
+        super().__init__(content, status_code, headers, media_type)
+
+    def render(self, content: Any) -> bytes:
+        """Return *content* as bytes; a lone surrogate of an old text is escaped."""
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        try:
+            return text.encode()
+        except UnicodeEncodeError:
+            return json.dumps(content, allow_nan=False).encode()
+
+
+def dicts(values: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return *values* by ``to_dict``."""
+    return [each.to_dict() for each in values]
+
+
+def etag(record: MemoryRecord) -> str:
+    """Return the entity tag of *record*: a digest of every field but the counts of accesses."""
+    told = {name: each for name, each in record.to_dict().items() if name not in _ACCESSES}
+    text = json.dumps(told, sort_keys=True)
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
+
+
+def names_tag(header: str, tag: str) -> bool:
+    """Return whether the ``If-Match`` or ``If-None-Match`` *header* names *tag*."""
+    return any(each.strip() in ("*", tag) for each in header.split(","))
+
+
+def memory(record: MemoryRecord, status: int = 200) -> Json:
+    """Return *record* with the entity tag."""
+    headers = {"ETag": etag(record)}
+    if status == 201:
+        headers["Location"] = f"/v1/memories/{record.id}"
+    return Json(record.to_dict(), status, headers)
+
+
+def encode_cursor(seq: int, offset: int, digest: str) -> str:
+    """Return the cursor of the listing *digest*, as of journal entry *seq*, from *offset* on."""
+    text = f"{seq}.{offset}.{digest}"
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+def decode_cursor(cursor: str) -> tuple[int, int, str] | None:
+    """Return the parts of a cursor; None for a text that is no cursor."""
+    try:
+        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
+        seq, offset, digest = text.split(".")
+        return int(seq), int(offset), digest
+    except (binascii.Error, ValueError):
+        return None

@@ -1,0 +1,141 @@
+"""The bodies of answers that are no value of the core."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from bethink import (
+    Conflict,
+    Consolidated,
+    LogEntry,
+    MemoryRecord,
+    OutcomeEntry,
+    RecallResult,
+    Relation,
+    Snapshot,
+    Version,
+)
+
+
+class Page(BaseModel):
+    """A page of memories; *next* is the cursor of the next page."""
+
+    items: list[MemoryRecord]
+    next: str | None
+    seq: int
+
+
+class Memories(BaseModel):
+    """Memories."""
+
+    items: list[MemoryRecord]
+
+
+class Hits(BaseModel):
+    """Hits, the best first."""
+
+    items: list[RecallResult]
+
+
+class Entries(BaseModel):
+    """Entries of the journal, the newest first."""
+
+    items: list[LogEntry]
+
+
+class Versions(BaseModel):
+    """The versions of a fact, the oldest first."""
+
+    items: list[Version]
+
+
+class Snapshots(BaseModel):
+    """Named moments."""
+
+    items: list[Snapshot]
+
+
+class Conflicts(BaseModel):
+    """Pairs of memories that can hardly both hold."""
+
+    items: list[Conflict]
+
+
+class Merges(BaseModel):
+    """Groups of near-duplicates; *dry_run* says that nothing was merged."""
+
+    items: list[Consolidated]
+    dry_run: bool
+
+
+class Outcomes(BaseModel):
+    """Changes of an outcome, the oldest first."""
+
+    items: list[OutcomeEntry]
+
+
+class Relations(BaseModel):
+    """Links of a memory."""
+
+    items: list[Relation]
+
+
+class Count(BaseModel):
+    """How many memories changed."""
+
+    count: int
+
+
+class Changed(BaseModel):
+    """Whether anything changed."""
+
+    changed: bool
+
+
+class Removal(BaseModel):
+    """How many memories went, or would go; *confirm* is the token that a dry run gives."""
+
+    count: int
+    dry_run: bool
+    confirm: str | None = None
+
+
+class Tidied(BaseModel):
+    """How many memories were forgotten, and how many outcomes drifted back."""
+
+    expired: int
+    drifted: int
+    dry_run: bool
+    confirm: str | None = None
+
+
+class Counts(BaseModel):
+    """Live memories by namespace."""
+
+    namespaces: dict[str, int]
+
+
+class Vector(BaseModel):
+    """A named vector of a memory."""
+
+    vector: list[float]
+
+
+class Threads(BaseModel):
+    """The names of threads that have messages."""
+
+    items: list[str]
+
+
+class About(BaseModel):
+    """The name of the server."""
+
+    name: str
+    version: str
+    description: str
+
+
+class Health(BaseModel):
+    """The state of the server."""
+
+    status: str

@@ -1,0 +1,86 @@
+"""Routes that document problems, and read JSON bodies within limits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+
+from .problems import MEDIA_TYPE, Problem
+from .settings import MAX_DEPTH
+
+_PROBLEM: Final = {
+    "description": "Problem",
+    "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemModel"}}},
+}
+PROBLEMS: Final[dict[int | str, dict[str, Any]]] = dict.fromkeys(
+    (400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 429, 500, 502, 503), _PROBLEM
+)
+"""The problems that any operation may answer with."""
+
+
+class _Request(Request):
+    """A request whose JSON has no NaN and is not nested too deeply."""
+
+    async def json(self) -> Any:
+        """Return the body as JSON."""
+        body = await self.body()
+        try:
+            found = json.loads(body, parse_constant=_refuse_constant)
+        except RecursionError:
+            raise _too_deep() from None
+        except UnicodeDecodeError as error:
+            raise json.JSONDecodeError(str(error), "", 0) from None
+        if not _depth_within(found, MAX_DEPTH):
+            raise _too_deep()
+        return found
+
+
+class Route(APIRoute):
+    """A route with bodies within limits."""
+
+    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
+        """Return the handler of requests."""
+        handle = super().get_route_handler()
+
+        async def handler(request: Request) -> Response:
+            return await handle(_Request(request.scope, request.receive))
+
+        return handler
+
+
+def router(tag: str) -> APIRouter:
+    """Return a router of operations under ``/v1``."""
+    return APIRouter(prefix="/v1", tags=[tag], route_class=Route)
+
+
+def told(model: Any, status: int = 200, description: str = "Done") -> dict[int | str, Any]:
+    """Return the documentation of a successful response."""
+    return {status: {"model": model, "description": description}}
+
+
+def _depth_within(value: Any, limit: int) -> bool:
+    """Return whether the JSON *value* has at most *limit* levels."""
+    level: list[Any] = [value]
+    for _ in range(limit):
+        nested: list[Any] = []
+        for each in level:
+            if isinstance(each, dict | list):
+                inner: Iterable[Any] = each.values() if isinstance(each, dict) else each
+                nested += [one for one in inner if isinstance(one, dict | list)]
+        if not nested:
+            return True
+        level = nested
+    return False
+
+
+def _refuse_constant(name: str) -> Any:
+    raise json.JSONDecodeError(f"{name} is no JSON", name, 0)
+
+
+def _too_deep() -> Problem:
+    return Problem(422, "depth", f"the body has more than {MAX_DEPTH} levels")

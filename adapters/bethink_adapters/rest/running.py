@@ -1,0 +1,54 @@
+"""Running the server: the store opened once, and a stop that loses nothing acknowledged."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from bethink import MemoryStore
+
+from .app import create_app
+from .settings import Settings
+
+_STOP_SECONDS = 10
+
+
+class Server(uvicorn.Server):
+    """A server that ends the streams of events when it is told to stop."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop; requests in work are answered."""
+        streams = self.config.app.state.streams  # type: ignore[union-attr]
+        streams.stopping.set()
+        super().handle_exit(sig, frame)
+
+
+def run(path: Path, settings: Settings, *, host: str = "127.0.0.1", port: int = 8420) -> int:
+    """Serve the file at *path* until a signal; return the exit code.
+
+    *port* 0 takes any free port; the address goes to the standard error.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with MemoryStore(path) as store, socket.socket(family) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        app = create_app(store, settings)
+        config = uvicorn.Config(
+            app,
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            timeout_graceful_shutdown=_STOP_SECONDS,
+        )
+        named = f"[{host}]" if ":" in host else host
+        print(f"http://{named}:{listening.getsockname()[1]}/", file=sys.stderr, flush=True)
+        try:
+            Server(config).run(sockets=[listening])
+        except KeyboardInterrupt:
+            return 0
+    return 0

@@ -1,0 +1,100 @@
+"""The types of arguments, with the patterns and bounds that the core checks."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import Strict as StrictType
+from pydantic.functional_validators import AfterValidator
+
+from bethink.adapting import MAX_CONTENT, MAX_LABEL
+
+from .settings import MAX_BATCH
+
+_CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
+NAMESPACE: Final = rf"^([^/{_CONTROL}]+/)*\**[^/*{_CONTROL}][^/{_CONTROL}]*$"
+"""Segments joined by "/"; the last is not made of asterisks alone."""
+_VISIBLE: Final = r"[^\s\x00-\x20\x7f-\xa0\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f\u3000\ufeff]"
+MAX_TIME: Final = 1e12
+"""The greatest time, in Unix seconds before or after 1970."""
+
+
+class Body(BaseModel):
+    """The body of a request: no unknown field, no value of a different type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def _iso(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
+
+
+def _flag(value: object) -> object:
+    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
+
+
+def _digits(value: object) -> object:
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
+
+
+Namespace = Annotated[str, StringConstraints(pattern=NAMESPACE, max_length=1024, strict=True)]
+Label = Annotated[
+    str, StringConstraints(pattern=_VISIBLE, min_length=1, max_length=MAX_LABEL, strict=True)
+]
+"""A text that is not blank."""
+Id = Annotated[
+    str,
+    StringConstraints(
+        pattern=rf"^[^\x00]*{_VISIBLE}[^\x00]*$", min_length=1, max_length=MAX_LABEL, strict=True
+    ),
+]
+Ids = Annotated[list[Id], Field(min_length=1, max_length=MAX_BATCH)]
+Text = Annotated[str, StringConstraints(max_length=MAX_LABEL, strict=True)]
+Kind = Annotated[
+    str, StringConstraints(pattern=rf"^[^\x00]*{_VISIBLE}[^\x00]*$", max_length=64, strict=True)
+]
+Content = Annotated[
+    str, StringConstraints(pattern=_VISIBLE, min_length=1, max_length=MAX_CONTENT, strict=True)
+]
+Query = Annotated[str, StringConstraints(max_length=MAX_CONTENT, strict=True)]
+Unit = Annotated[float, Field(ge=0, le=1)]
+Time = (
+    Annotated[float, Field(ge=-MAX_TIME, le=MAX_TIME), StrictType()]
+    | Annotated[
+        str,
+        AfterValidator(_iso),
+        StrictType(),
+        Field(max_length=64, json_schema_extra={"format": "date-time"}),
+    ]
+)
+Moment = Annotated[
+    str,
+    Field(
+        max_length=MAX_LABEL,
+        pattern=_VISIBLE,
+        description='"#12" is a journal entry; Unix seconds; ISO 8601; or the name of a snapshot',
+    ),
+]
+Tags = Annotated[list[Label], Field(max_length=MAX_BATCH)]
+Flag = Annotated[bool, BeforeValidator(_flag), StrictType()]
+"""A boolean in the address: true or false."""
+Whole = Annotated[int, BeforeValidator(_digits), StrictType()]
+"""A whole number in the address."""
+Mode = Literal["hybrid", "keyword", "semantic"]
+Listed = Literal["live", "superseded", "archived", "forgotten", "expired"]
+Order = Literal[
+    "oldest",
+    "newest",
+    "occurred_at",
+    "created_at",
+    "updated_at",
+    "last_accessed_at",
+    "access_count",
+    "importance",
+    "outcome",
+]
+Value = Any
+"""Any JSON value."""

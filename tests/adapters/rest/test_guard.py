@@ -1,0 +1,256 @@
+"""Who may do what: hosts, pages, tokens, namespaces, limits, and the form of refusals."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bethink import MemoryStore
+from bethink_adapters.rest.tokens import (
+    Token,
+    TokenFileError,
+    new_token,
+    read_tokens,
+    write_tokens,
+)
+
+from .serving import ANN, READER, Client
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "evil.example:8420"},
+        {"Origin": "null"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://127.0.0.1:3000"},
+        {"Origin": "http://[127.0.0.1"},
+    ],
+)
+def test_foreign_host_or_page_is_refused(client: Client, headers: dict[str, str]) -> None:
+    for path in ("/v1/stats", "/health/live", "/openapi.json"):
+        reply = client().get(path, headers=headers)
+        assert reply.status_code == 403
+        assert reply.headers["content-type"] == "application/problem+json"
+        assert "access-control-allow-origin" not in reply.headers
+
+
+def test_own_page_and_allowed_hosts_and_pages_pass(client: Client) -> None:
+    own = {"Origin": "http://127.0.0.1:8420"}
+    assert client().get("/v1/stats", headers=own).status_code == 200
+    http = client(hosts=frozenset({"box.example"}), origins=frozenset({"https://app.example"}))
+    assert http.get("/v1/stats", headers={"Host": "box.example:80"}).status_code == 200
+    page = {"Origin": "https://app.example"}
+    reply = http.get("/v1/stats", headers=page)
+    assert reply.headers["access-control-allow-origin"] == "https://app.example"
+    asked = {**page, "Access-Control-Request-Method": "PATCH"}
+    assert http.options("/v1/memories/x", headers=asked).status_code == 200
+
+
+@pytest.mark.parametrize("sent", [None, "Bearer", "Bearer x", "Basic token-for-everything"])
+def test_every_operation_needs_a_token(client: Client, sent: str | None) -> None:
+    http = client(None)
+    headers = {} if sent is None else {"Authorization": sent}
+    paths = http.get("/openapi.json").json()["paths"]
+    asked = [
+        http.request(method, path.replace("{", "").replace("}", ""), headers=headers)
+        for path, operations in paths.items()
+        for method in operations
+        if not path.startswith("/health")
+    ]
+    assert len(asked) > 45
+    assert {reply.status_code for reply in asked} == {401}
+    assert asked[0].headers["www-authenticate"] == "Bearer"
+    assert http.post("/mcp", headers=headers).status_code == 401
+    assert http.get("/health/live").json() == {"status": "live"}
+    assert http.get("/health/ready").json() == {"status": "ready"}
+
+
+def test_reader_changes_nothing(client: Client, store: MemoryStore) -> None:
+    id = store.store("Use tabs in Go").id
+    entries = len(store.log())
+    for http in (client(READER), client(read_only=True)):
+        paths = http.get("/openapi.json").json()["paths"]
+        del paths["/v1/events"]  # without an end
+        for path, operations in paths.items():
+            for method in operations:
+                http.request(method, path.replace("{id}", id), json={"query": "tabs"})
+        assert http.delete(f"/v1/memories/{id}").status_code == 403
+        hits = http.post("/v1/recall", json={"query": "tabs", "touch": True}).json()["items"]
+        assert len(hits) == 1
+    assert len(store.log()) == entries
+    assert store.get(id).access_count == 0  # type: ignore[union-attr]
+
+
+def test_foreign_memory_is_absent(client: Client, store: MemoryStore) -> None:
+    """Every operation on a foreign id answers as for an id that no memory has."""
+    other = store.store("Bob's secret", namespace="users/bob", key="k", vectors={"v": [1.0]})
+    own = store.store("Ann's port is 80", namespace="users/ann/work")
+    http = client(ANN)
+    operations: list[tuple[str, str, Any]] = [
+        ("GET", "", None),
+        ("PATCH", "", {"importance": 1}),
+        ("DELETE", "", None),
+        ("POST", "/restore", None),
+        ("POST", "/archive", None),
+        ("POST", "/unarchive", None),
+        ("POST", "/reinforce", {}),
+        ("GET", "/outcomes", None),
+        ("POST", "/outcomes", {"outcome": "worked"}),
+        ("GET", "/history", None),
+        ("GET", "/vectors?name=v", None),
+        ("GET", "/relations", None),
+        ("PUT", "/relations", {"target": own.id, "kind": "fixes"}),
+        ("DELETE", f"/relations?target={own.id}&kind=fixes", None),
+        ("POST", "/why", {"query": "secret"}),
+    ]
+    for method, path, body in operations:
+        replies = [
+            http.request(method, f"/v1/memories/{id}{path}", json=body)
+            for id in (other.id, "0" * 32)
+        ]
+        details = {each.json()["detail"].replace(other.id, "0" * 32) for each in replies}
+        assert [each.status_code for each in replies] == [404, 404], path
+        assert len(details) == 1, path
+    assert store.log(limit=1)[0].id == own.id
+
+
+def test_bound_token_sees_its_namespaces_alone(client: Client, store: MemoryStore) -> None:
+    other = store.store("The secret port is 80", namespace="users/bob", key="port")
+    own = store.store("The port is 90", namespace="users/ann/work")
+    http = client(ANN)
+
+    def contents(reply: Any) -> list[str]:
+        return [each.get("memory", each)["content"] for each in reply.json()["items"]]
+
+    assert contents(http.get("/v1/memories")) == [own.content]
+    assert contents(http.post("/v1/recall", json={"query": "port"})) == [own.content]
+    assert contents(http.get("/v1/memories?namespace=users&subtree=true")) == [own.content]
+    assert http.get("/v1/memories?namespace=users/bob").status_code == 404
+    assert http.get("/v1/facts/port?namespace=users/bob").status_code == 404
+    assert http.get("/v1/namespaces").json() == {"namespaces": {"users/ann/work": 1}}
+    assert {each["id"] for each in http.get("/v1/log").json()["items"]} == {own.id}
+    assert http.post("/v1/undo", json={"seq": 1}).status_code == 404
+    text = http.get("/v1/events?since=0&follow=false").text
+    assert own.id in text
+    assert other.id not in text
+    assert other.id not in http.get("/v1/export").text
+    assert http.post("/v1/forget", json={}).json()["count"] == 1
+    assert http.post("/v1/forget", json={"ids": [other.id]}).status_code == 404
+    made = http.post("/v1/memories", json={"content": "mine"})
+    assert made.json()["namespace"] == "users/ann"
+    theirs = {"content": "theirs", "namespace": "users/bob"}
+    assert http.post("/v1/memories", json=theirs).status_code == 404
+    assert (
+        http.post("/v1/memories", json={"content": "x", "supersedes": other.id}).status_code == 404
+    )
+    assert http.post("/v1/threads/t", json={"messages": [{"value": {}}]}).status_code == 201
+    assert client().get("/v1/threads").json() == {"items": []}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "stats"),
+        ("POST", "verify"),
+        ("POST", "repair"),
+        ("POST", "tidy"),
+        ("POST", "snapshots"),
+        ("POST", "import"),
+        ("POST", "merge"),
+    ],
+)
+def test_bound_token_has_no_whole_file(client: Client, method: str, path: str) -> None:
+    body = {"name": "x"} if path == "snapshots" else {}
+    assert client(ANN).request(method, f"/v1/{path}", json=body).status_code == 403
+
+
+def test_limits_refuse_bodies_and_numbers_beyond(client: Client) -> None:
+    http = client()
+    large = b'{"content": "' + b"x" * 5_000_000 + b'"}'
+    headers = {"Content-Type": "application/json"}
+    assert http.post("/v1/memories", content=large, headers=headers).status_code == 413
+
+    def pieces() -> Any:
+        yield from (large[at : at + 65_536] for at in range(0, len(large), 65_536))
+
+    assert http.post("/v1/memories", content=pieces(), headers=headers).status_code == 413
+    deep = b'{"content": "a", "value": ' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+    refused = http.post("/v1/memories", content=deep, headers=headers)
+    assert refused.json()["type"] == "urn:bethink:problem:depth"
+    hundred = b'{"content": "a", "value": ' + b"[" * 100 + b"]" * 100 + b"}"
+    assert http.post("/v1/memories", content=hundred, headers=headers).status_code == 422
+    assert http.post("/v1/recall", json={"query": "a", "k": 1_001}).status_code == 422
+    batch = {"items": [{"content": "a"}] * 1_001}
+    assert http.post("/v1/memories/batch", json=batch).status_code == 422
+    assert http.get("/v1/memories?limit=201").status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"{", "application/json"),
+        (b'{"content": NaN}', "application/json"),
+        (b"\xff", "application/json"),
+        (b'{"content": "a", "nope": 1}', "application/json"),
+        (b'{"content": "a", "importance": "0.5"}', "application/json"),
+        (b'{"content": "a", "importance": true}', "application/json"),
+        (b'{"content": "\\ud800"}', "application/json"),
+        (b'{"content": "a", "namespace": "a//b"}', "application/json"),
+        (b'{"content": "a"}', "text/plain"),
+    ],
+)
+def test_wrong_bodies_are_told_as_problems(client: Client, content: bytes, kind: str) -> None:
+    reply = client().post("/v1/memories", content=content, headers={"Content-Type": kind})
+    assert reply.status_code in (415, 422)
+    assert reply.headers["content-type"] == "application/problem+json"
+    assert {"type", "title", "status", "detail", "instance"} <= reply.json().keys()
+
+
+def test_errors_of_the_store_have_statuses(client: Client, store: MemoryStore) -> None:
+    http = client()
+    id = store.store("Use tabs in Go, always").id
+    same = {"content": "Use tabs in Go, always", "on_similar": "raise"}
+    refused = http.post("/v1/memories", json=same)
+    assert (refused.status_code, refused.json()["id"]) == (409, id)
+    assert http.post("/v1/memories", json={"content": "a", "id": id}).status_code == 409
+    for _ in range(3):
+        http.post(f"/v1/memories/{id}/outcomes", json={"outcome": "failed", "session": "s"})
+    limited = http.post(f"/v1/memories/{id}/outcomes", json={"outcome": "failed", "session": "s"})
+    store.close()
+    closed = http.get("/v1/log")
+    assert closed.status_code == 503
+    assert int(closed.headers["retry-after"]) > 0
+    assert http.get("/health/ready").status_code == 503
+    assert limited.status_code in (404, 429)
+
+
+def test_refused_method_names_all_methods_of_the_path(client: Client) -> None:
+    reply = client().post("/v1/memories/x", json={})
+    assert reply.status_code == 405
+    assert reply.headers["allow"] == "DELETE, GET, PATCH"
+
+
+def test_file_of_tokens_is_for_the_owner(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "tokens.json"
+    [made] = read_tokens(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert read_tokens(path) == [made]
+    write_tokens(path, [made, new_token(["users/ann"], read_only=True)])
+    assert read_tokens(path)[1].namespaces == ("users/ann",)
+    path.chmod(0o644)
+    with pytest.raises(TokenFileError, match="chmod 600"):
+        read_tokens(path)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"tokens": []}', '{"tokens": [{"token": "short"}]}'])
+def test_file_without_tokens_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "tokens.json"
+    write_tokens(path, [Token("x" * 20)])
+    path.write_text(text)
+    with pytest.raises(TokenFileError):
+        read_tokens(path)

@@ -1,0 +1,175 @@
+"""Memories over HTTP: store, read, change, forget, list."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from bethink import MemoryStore
+
+from .serving import Client, client_of
+
+
+def test_stored_memory_is_read_back_with_tag_and_place(client: Client) -> None:
+    http = client()
+    made = http.post("/v1/memories", json={"content": "Use tabs in Go", "tags": ["style"]})
+    assert made.status_code == 201
+    read = http.get(made.headers["location"])
+    assert read.json()["tags"] == ["style"]
+    assert read.headers["etag"] == made.headers["etag"]
+    assert read.headers["cache-control"] == "no-store"
+
+
+def test_unchanged_memory_is_not_sent_again(client: Client, store: MemoryStore) -> None:
+    http = client()
+    record = store.store("Use tabs in Go")
+    tag = http.get(f"/v1/memories/{record.id}").headers["etag"]
+    again = http.get(f"/v1/memories/{record.id}", headers={"If-None-Match": tag})
+    assert (again.status_code, again.content) == (304, b"")
+    store.update(record.id, importance=0.9)
+    assert http.get(f"/v1/memories/{record.id}", headers={"If-None-Match": tag}).status_code == 200
+
+
+def test_one_of_many_updates_of_a_version_succeeds(client: Client, store: MemoryStore) -> None:
+    http = client()
+    record = store.store("The port is 80")
+    tag = http.get(f"/v1/memories/{record.id}").headers["etag"]
+
+    def change(number: int) -> int:
+        return http.patch(
+            f"/v1/memories/{record.id}",
+            json={"content": f"The port is {number}"},
+            headers={"If-Match": tag},
+        ).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        found = sorted(pool.map(change, range(8)))
+    assert found == [200] + [412] * 7
+    assert len(store.log(id=record.id)) == 2
+
+
+def test_memory_changed_since_is_not_forgotten(client: Client, store: MemoryStore) -> None:
+    http = client()
+    record = store.store("The port is 80")
+    tag = http.get(f"/v1/memories/{record.id}").headers["etag"]
+    store.update(record.id, content="The port is 90")
+    address = f"/v1/memories/{record.id}"
+    assert http.delete(address, headers={"If-Match": tag}).status_code == 412
+    tag = http.get(address).headers["etag"]
+    assert http.delete(address, headers={"If-Match": tag}).status_code == 204
+    assert http.get(address).status_code == 404
+    assert http.post(f"{address}/restore").json() == {"count": 1}
+
+
+def test_accesses_leave_the_tag_alone(client: Client, store: MemoryStore) -> None:
+    http = client()
+    record = store.store("The port is 80")
+    tag = http.get(f"/v1/memories/{record.id}").headers["etag"]
+    store.touch(record.id)
+    assert http.get(f"/v1/memories/{record.id}").headers["etag"] == tag
+
+
+def test_repeated_key_stores_once_also_after_a_restart(client: Client, store: MemoryStore) -> None:
+    headers = {"Idempotency-Key": "a1"}
+    body = {"content": "Use tabs in Go"}
+    first = client().post("/v1/memories", json=body, headers=headers)
+    again = client().post("/v1/memories", json=body, headers=headers)
+    assert first.json() == again.json()
+    assert store.count() == 1
+    other = client().post("/v1/memories", json={"content": "Else"}, headers=headers)
+    assert other.status_code == 409
+
+
+def test_repeated_key_counts_an_outcome_once(client: Client, store: MemoryStore) -> None:
+    http = client()
+    id = store.store("Use tabs in Go").id
+    for _ in range(2):
+        reply = http.post(
+            f"/v1/memories/{id}/outcomes",
+            json={"outcome": "worked"},
+            headers={"Idempotency-Key": "b2"},
+        )
+        assert reply.json()["outcome"] == 0.2
+    assert len(store.outcomes(id)) == 1
+    changed = http.post(
+        f"/v1/memories/{id}/outcomes",
+        json={"outcome": "failed"},
+        headers={"Idempotency-Key": "b2"},
+    )
+    assert changed.status_code == 409
+
+
+def test_batch_is_stored_whole_or_not_at_all(client: Client, store: MemoryStore) -> None:
+    http = client()
+    items = [{"content": "one"}, {"content": "two", "namespace": "users/ann"}]
+    made = http.post("/v1/memories/batch", json={"items": items}, headers={"Idempotency-Key": "k"})
+    again = client().post(
+        "/v1/memories/batch", json={"items": items}, headers={"Idempotency-Key": "k"}
+    )
+    assert made.json() == again.json()
+    gone = {"items": [{"content": "three"}], "forget": ["none"]}
+    assert http.post("/v1/memories/batch", json=gone).status_code == 404
+    assert store.namespaces() == {"default": 1, "users/ann": 1}
+
+
+def test_pages_hold_each_memory_once_while_others_are_stored(
+    client: Client, store: MemoryStore
+) -> None:
+    http = client()
+    store.store_many([f"memory {number}" for number in range(1_200)])
+    seen, reply, number = list[str](), http.get("/v1/memories?limit=100"), 0
+    while True:
+        page: dict[str, Any] = reply.json()
+        seen += [each["content"] for each in page["items"]]
+        if page["next"] is None:
+            break
+        store.store_many([f"late {number} {each}" for each in range(20)])
+        store.forget(page["items"][0]["id"])
+        number += 1
+        reply = http.get("/v1/memories", params={"limit": 100, "cursor": page["next"]})
+    assert sorted(seen) == sorted(f"memory {number}" for number in range(1_200))
+
+
+def test_cursor_of_a_different_listing_is_not_found(client: Client, store: MemoryStore) -> None:
+    http = client()
+    store.store_many(["one", "two", "three"])
+    cursor = http.get("/v1/memories?limit=1").json()["next"]
+    assert http.get(f"/v1/memories?cursor={cursor}").status_code == 200
+    assert http.get(f"/v1/memories?order=oldest&cursor={cursor}").status_code == 404
+    assert http.get("/v1/memories?cursor=x").status_code == 404
+
+
+def test_listing_filters_by_field_state_and_moment(client: Client, store: MemoryStore) -> None:
+    http = client()
+    old = store.store("old", tags=["a"])
+    store.archive(old.id)
+    store.store("new", category="decision")
+
+    def listed(query: str) -> list[str]:
+        return [each["content"] for each in http.get(f"/v1/memories?{query}").json()["items"]]
+
+    assert listed("") == ["new"]
+    assert listed("state=archived") == ["old"]
+    assert listed("as_of=%231") == ["old"]
+    assert listed('where={"category":{"$in":["decision"]}}') == ["new"]
+    assert listed('where={"$not":{"category":"decision"}}') == []
+    assert http.get('/v1/memories?where={"nope":1}').status_code == 422
+
+
+def test_memory_is_archived_unarchived_and_reinforced(client: Client, store: MemoryStore) -> None:
+    http = client()
+    address = f"/v1/memories/{store.store('Use tabs').id}"
+    assert http.post(f"{address}/archive").json() == {"count": 1}
+    assert http.post(f"{address}/unarchive").json() == {"count": 1}
+    assert http.post(f"{address}/reinforce", json={"amount": 0.2}).json()["importance"] == 0.7
+
+
+def test_writes_of_another_process_are_seen_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with MemoryStore(path) as served, MemoryStore(path) as other:
+        http = client_of(served)
+        assert http.post("/v1/recall", json={"query": "tabs"}).json() == {"items": []}
+        other.store("Use tabs in Go")
+        hits = http.post("/v1/recall", json={"query": "tabs"}).json()["items"]
+        assert [hit["memory"]["content"] for hit in hits] == ["Use tabs in Go"]
