@@ -1,4 +1,4 @@
-"""The commands that connect: mcp, install, uninstall, doctor, hook, completion."""
+"""The commands that connect: mcp, serve, install, uninstall, doctor, hook, completion."""
 
 from __future__ import annotations
 
