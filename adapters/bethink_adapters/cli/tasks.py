@@ -33,8 +33,7 @@ def _list(context: Context, listing: Listing) -> Reply:
     given = context.given
     shown = _of_source(context, listing) if given.done else _open(context, listing)
     rows = [
-        (each.source, each.id[-24:], each.status, each.title, ", ".join(each.blocked_by))
-        for each in shown
+        (each.source, each.id[-24:], each.status, f"{each.title}{_after(each)}") for each in shown
     ]
     data = {"tasks": [_facts(each) for each in shown], "skipped": listing.skipped}
     return Reply(data, [*output.table(rows, flexible=3), *_notes(listing)])
@@ -129,6 +128,10 @@ def _scope(context: Context) -> Scope:
     return Subtree(named) if named else ["default", Subtree(_namespace(context))]
 
 
+def _after(task: Task) -> str:
+    return f" (after {', '.join(task.blocked_by)})" if task.blocked_by else ""
+
+
 def _facts(task: Task) -> dict[str, Any]:
     from dataclasses import asdict
 
@@ -162,6 +165,5 @@ COMMAND: Final = Command(
         argument("--allow-failed", action="store_true", help="let 'reverted' score as failed"),
         argument("--dry-run", action="store_true", help="sync: show the verdicts, record none"),
     ),
-    "write",
     example="bethink tasks sync --dry-run",
 )

@@ -9,7 +9,8 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,19 +18,27 @@ from .task import CLOSED, Listing, Task, seconds_of
 
 _EXPORTS: Final = ("issues.jsonl", "beads.jsonl")
 _SECONDS: Final = 10.0
+_PAUSE_SECONDS: Final = 0.2
+_CONFLICT: Final = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 _MAX_BYTES: Final = 64 * 1024 * 1024
 _BLOCKING: Final = frozenset(("blocks", "parent-child", "conditional-blocks", "waits-for"))
 _GONE: Final = "tombstone"
 
 
 def find_beads(folder: Path, environment: Mapping[str, str] | None = None) -> Path | None:
-    """Return the folder of Beads: BEADS_DIR, or ``.beads`` in *folder* or above."""
+    """Return the folder of Beads: BEADS_DIR, or ``.beads`` in *folder* or above.
+
+    A file ``redirect`` in ``.beads`` names the folder to use in place, from the parent folder.
+    """
     env = os.environ if environment is None else environment
     if named := env.get("BEADS_DIR"):
         return Path(named) if Path(named).is_dir() else None
     for each in (folder, *folder.parents):
-        if (each / ".beads").is_dir():
-            return each / ".beads"
+        beads = each / ".beads"
+        if beads.is_dir():
+            redirect = beads / "redirect"
+            target = each / redirect.read_text("utf-8").strip() if redirect.is_file() else beads
+            return target if target.is_dir() else beads
     return None
 
 
@@ -49,7 +58,7 @@ def read_beads(
                 timeout=_SECONDS,
                 check=True,
             )
-            return read_lines(done.stdout.decode("utf-8", "replace").splitlines(), command)
+            return read_lines(done.stdout.decode("utf-8", "replace"), f"{command} export")
         except (OSError, subprocess.SubprocessError) as error:
             failed = [f"{command} export: {error}"]
     else:
@@ -57,18 +66,28 @@ def read_beads(
     for name in _EXPORTS:
         file = beads / name
         if file.is_file() and not file.is_symlink() and file.stat().st_size <= _MAX_BYTES:
-            listing = read_lines(file.read_text("utf-8", "replace").splitlines(), str(file))
+            text = file.read_text("utf-8", "replace")
+            if text and not text.endswith("\n"):  # perhaps half written
+                time.sleep(_PAUSE_SECONDS)
+                text = file.read_text("utf-8", "replace")
+            listing = read_lines(text, str(file))
             listing.read[file] = file.stat().st_mtime
             listing.skipped += failed
             return listing
     return Listing(skipped=[*failed, f"{beads}: no {_EXPORTS[0]}; run `bd export`"])
 
 
-def read_lines(lines: Iterable[str], path: str) -> Listing:
-    """Return the tasks in *lines* of JSON; of two lines with one id the last counts."""
+def read_lines(text: str, path: str) -> Listing:
+    """Return the tasks in lines of JSON; of two lines with one id the last counts.
+
+    Between the marks of a merge conflict, the lines of both sides are read.
+    """
     listing, found = Listing(), dict[str, dict[str, Any]]()
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
+            continue
+        if line.startswith(_CONFLICT):
+            listing.skipped.append(f"{path}, line {number}: a mark of a merge conflict")
             continue
         try:
             issue = json.loads(line)

@@ -64,7 +64,7 @@ def read_claude_todos(root: Path, project: Path | None = None) -> Listing:
         session = named[1] if named else file.stem
         if not isinstance(value, list) or not _belongs(root, session, project):
             continue
-        changed = listing.read[file]
+        changed, seen = listing.read[file], set[str]()
         for each in value:
             text = (
                 " ".join(str(each.get("content") or "").split()) if isinstance(each, dict) else ""
@@ -73,6 +73,9 @@ def read_claude_todos(root: Path, project: Path | None = None) -> Listing:
                 listing.skipped.append(f"{file}: a todo without content")
                 continue
             status = str(each.get("status") or "pending")
+            if text in seen:  # a second item of the text is the first item
+                continue
+            seen.add(text)
             digest = hashlib.sha256(f"{session}\0{text}".encode()).hexdigest()[:16]
             listing.tasks.append(
                 Task(

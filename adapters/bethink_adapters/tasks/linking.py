@@ -95,11 +95,11 @@ def sync(
         if record is None:
             continue
         seen = record.value if isinstance(record.value, dict) else {}
-        verdict = _verdict(task, allow_failed) if task.closed and not _is_closed(seen) else None
+        verdict = _verdict(task, allow_failed) if _is_closed_since(task, seen) else None
         if verdict is not None:
             found += _judge(store, task, record, verdict, dry_run, within)
         now = _seen(task, seen.get("scored_at") if verdict is None else task.closed_at)
-        if not dry_run and now != seen:
+        if not dry_run and (now, task.title) != (seen, record.content):
             store.update(record.id, value=now, content=task.title)
     return found
 
@@ -179,8 +179,13 @@ def _verdict(task: Task, allow_failed: bool) -> Verdict | None:
     return "worked"
 
 
-def _is_closed(seen: dict[str, Any]) -> bool:
-    return bool(seen.get("closed"))
+def _is_closed_since(task: Task, seen: dict[str, Any]) -> bool:
+    """Return whether *task* was closed after the task was *seen*, perhaps opened between."""
+    if not task.closed or not seen.get("closed"):
+        return task.closed
+    scored = seen.get("scored_at")
+    closed_again = isinstance(scored, int | float) and task.closed_at is not None
+    return task.source == "beads" and closed_again and task.closed_at != scored
 
 
 def _seen(task: Task, scored_at: Any) -> dict[str, Any]:

@@ -48,7 +48,7 @@ CALLS = {
     "install": (["install", "cursor", "--dry-run"], '"mcpServers"'),
     "uninstall": (["uninstall", "cursor"], "nothing to change"),
     "doctor": (["doctor"], "4 memories"),
-    "tasks": (["tasks"], ""),
+    "tasks": (["tasks", "sync"], "nothing to record"),
     "completion": (["completion", "bash"], "bethink"),
 }
 SERVERS = {"mcp", "hook"}  # speak a form of their own
