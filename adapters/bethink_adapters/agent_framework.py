@@ -134,9 +134,9 @@ class MemoryRecall(_Context):
 
     The best *k* memories of *namespace* that score at least *min_score*, and that are not shown
     anyway, are shown: as many as fit into *budget_tokens*, as *count_tokens* counts (default: an
-    estimate). With *remember*, a namespace, the words of users and the model are stored there, once
-    for each session: the question before a run, the answer after the run. A store that fails is
-    logged, and the run goes on.
+    estimate). *min_share* is that of ``recall``. With *remember*, a namespace, the words of users
+    and the model are stored there, once for each session: the question before a run, the answer
+    after the run. A store that fails is logged, and the run goes on.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -154,6 +154,7 @@ class MemoryRecall(_Context):
         remember: str | None = None,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
+        min_share: float = 0.0,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
         source_id: str = "bethink_recall",
@@ -162,7 +163,7 @@ class MemoryRecall(_Context):
         self.store = open_store(store)
         self.remember = None if remember is None else check_namespace(remember)
         self._recalling = Recalling(
-            self.store, namespace, k, min_score, budget_tokens, count_tokens
+            self.store, namespace, k, min_score, budget_tokens, count_tokens, min_share
         )
 
     async def before_run(

@@ -67,10 +67,11 @@ class MemoryLearning:
     """What the users of agents said and were told, each user in a namespace below *namespace*.
 
     The best *k* memories that score at least *min_score* are shown: as many as fit into
-    *budget_tokens*, as *count_tokens* counts (default: an estimate). A run without a user neither
-    recalls nor remembers, unless *per_user* is False: then all users share *namespace*. Set
-    *include_own* to False for agents with ``add_history_to_context``, whose model sees the session
-    anyway. *tools* gives the model ``recall`` and ``remember``.
+    *budget_tokens*, as *count_tokens* counts (default: an estimate). *min_share* is that of
+    ``recall``. A run without a user neither recalls nor remembers, unless *per_user* is False: then
+    all users share *namespace*. Set *include_own* to False for agents with
+    ``add_history_to_context``, whose model sees the session anyway. *tools* gives the model
+    ``recall`` and ``remember``.
 
     A store that fails raises; Agno logs the error, and the run goes on.
     """
@@ -88,6 +89,7 @@ class MemoryLearning:
         tools: bool = False,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
+        min_share: float = 0.0,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
     ) -> None:
@@ -99,7 +101,7 @@ class MemoryLearning:
         self.tools = tools
         self.was_updated = False
         self._recalling = Recalling(
-            self.store, namespace, k, min_score, budget_tokens, count_tokens
+            self.store, namespace, k, min_score, budget_tokens, count_tokens, min_share
         )
         self._is_told = False
 

@@ -55,10 +55,10 @@ else:
 class MemoryService(_Base):
     """The words of ADK's users and agents, each user in a namespace below *namespace*.
 
-    A search returns the best *k* memories, at least 1, with a score of at least *min_score*. An
-    entry's id is the id of the event. Deleting a memory forgets the memory; with *erase*, no byte
-    of the memory stays. Deleted events are not taken in again. The *store* stays open. Bad settings
-    raise ``ValidationError``.
+    A search returns the best *k* memories, at least 1, with a score of at least *min_score*.
+    *min_share* is that of ``recall``. An entry's id is the id of the event. Deleting a memory
+    forgets the memory; with *erase*, no byte of the memory stays. Deleted events are not taken in
+    again. The *store* stays open. Bad settings raise ``ValidationError``.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -75,12 +75,14 @@ class MemoryService(_Base):
         namespace: str = "adk",
         k: int = 10,
         min_score: float = 0.0,
+        min_share: float = 0.0,
         erase: bool = False,
     ) -> None:
         self.store = open_store(store)
         self.namespace = check_namespace(namespace)
         self.k = integer("k", k, 1)
         self.min_score = number("min_score", min_score, -1e9, 1e9)
+        self.min_share = number("min_share", min_share, 0.0, 1.0)
         self.erase = erase
 
     def namespace_of(self, app_name: str, user_id: str) -> str:
@@ -175,6 +177,7 @@ class MemoryService(_Base):
             k=self.k,
             namespace=self.namespace_of(app_name, user_id),
             min_score=self.min_score,
+            min_share=self.min_share,
         )
         return SearchMemoryResponse(memories=[_entry(hit.memory) for hit in found])
 

@@ -97,6 +97,7 @@ def recall_filter(
     namespace: Scope | Callable[[CallModelData[Any]], Scope],
     k: int = DEFAULT_K,
     min_score: float = 0.0,
+    min_share: float = 0.0,
     budget_tokens: int = DEFAULT_BUDGET_TOKENS,
     count_tokens: Callable[[str], float] | None = None,
 ) -> Callable[[CallModelData[Any]], Coroutine[Any, Any, ModelInputData]]:
@@ -104,13 +105,16 @@ def recall_filter(
 
     *namespace* may be a function of the call, for instance of the call's ``context``. The filter
     shows the best *k* memories with a score of at least *min_score*, as many as fit into
-    *budget_tokens*, as *count_tokens* counts the tokens (default: an estimate). Texts in the
-    conversation are not shown again. A failing store is logged and shows nothing; bad settings, and
-    a function that returns no namespace, raise ``ValidationError``.
+    *budget_tokens*, as *count_tokens* counts the tokens (default: an estimate). *min_share* is that
+    of ``recall``. Texts in the conversation are not shown again. A failing store is logged and
+    shows nothing; bad settings, and a function that returns no namespace, raise
+    ``ValidationError``.
     """
     require("openai-agents", "agents.run")
     usual: Scope = "default" if callable(namespace) else namespace
-    recalling = Recalling(open_store(store), usual, k, min_score, budget_tokens, count_tokens)
+    recalling = Recalling(
+        open_store(store), usual, k, min_score, budget_tokens, count_tokens, min_share
+    )
 
     async def filtered(data: CallModelData[Any]) -> ModelInputData:
         from agents.run import ModelInputData

@@ -53,10 +53,11 @@ class StrandsStore:
 
     *name* and *description* tell agents with several stores the stores apart. A search looks in
     *scope* (default: the namespace) for at most *max_search_results* memories that score at least
-    *min_score*. The turns of the conversation itself, called *thread*, are left out, as the model
-    sees the conversation anyway; *include_own* is for agents that drop old messages. With
-    *writable* False nothing is added; with *extraction* False only tools add memories. An
-    ``ExtractionConfig`` says when words are remembered; by default after each turn.
+    *min_score*. *min_share* is that of ``recall``. The turns of the conversation itself, called
+    *thread*, are left out, as the model sees the conversation anyway; *include_own* is for agents
+    that drop old messages. With *writable* False nothing is added; with *extraction* False only
+    tools add memories. An ``ExtractionConfig`` says when words are remembered; by default after
+    each turn.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class StrandsStore:
         description: str | None = None,
         max_search_results: int = DEFAULT_K,
         min_score: float = 0.0,
+        min_share: float = 0.0,
         include_own: bool = False,
         writable: bool = True,
         extraction: Any = None,
@@ -83,6 +85,7 @@ class StrandsStore:
         self.description = description
         self.max_search_results: int | None = integer("max_search_results", max_search_results, 1)
         self.min_score = number("min_score", min_score, -1e9, 1e9)
+        self.min_share = number("min_share", min_share, 0.0, 1.0)
         self.include_own = include_own
         self.writable = writable
         self.extraction = writable and _each_turn() if extraction is None else extraction
@@ -100,6 +103,7 @@ class StrandsStore:
             namespace=self.scope,
             where=None if self.include_own else {"$not": {"thread": self.thread}},
             min_score=self.min_score,
+            min_share=self.min_share,
         )
         return [
             MemoryEntry(content=hit.memory.content, metadata=_told(hit.memory, hit.score))

@@ -4,7 +4,7 @@ Adapters import public names and this module, nothing deeper.
 """
 
 from .aio import finish_in_thread, make_async, make_async_write
-from .calls import explaining, suggesting
+from .calls import explaining, suggesting, unknown_name
 from .embedders import check_embedder
 from .features.files import ROOT, normalise_path, numbered
 from .features.keys import (
@@ -117,6 +117,7 @@ __all__ = [
     "telling",
     "terms",
     "turn_key",
+    "unknown_name",
     "unsegment",
     "update_all",
     "update_if",

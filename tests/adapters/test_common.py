@@ -16,7 +16,7 @@ from bethink_adapters.shared.extras import REQUIREMENTS, needs
 from bethink_adapters.shared.opening import open_store
 from bethink_adapters.shared.recalling import Recalling
 
-from .makers import MAKERS, is_importable, make, named
+from .makers import MAKERS, is_importable, make, makeable, named
 
 BLOCKS = (
     "ag2:RecallPolicy",
@@ -49,7 +49,8 @@ def defaults(made: Any) -> dict[str, object]:
 @pytest.mark.parametrize("place", BLOCKS)
 def test_a_block_is_of_five_memories_in_800_tokens(place: str) -> None:
     found = defaults(named(place))
-    assert (found["k"], found["budget_tokens"], found["min_score"]) == (5, 800, 0.0)
+    assert (found["k"], found["budget_tokens"]) == (5, 800)
+    assert (found["min_score"], found["min_share"]) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("place", TOOLS)
@@ -80,6 +81,36 @@ def test_a_missing_framework_is_told_at_construction(place: str, store: MemorySt
     assert (raised.value.extra, raised.value.found) == (extra, None)
     assert raised.value.package == REQUIREMENTS[extra].partition(">")[0]
     assert f"pip install {raised.value.requirement!r}" in str(raised.value)
+
+
+RECALLING = (
+    "agent_framework:MemoryRecall",
+    "ag2:RecallPolicy",
+    "agno:MemoryLearning",
+    "autogen.classic:MemoryCapability",
+    "autogen:AgentMemory",
+    "autogen:MemoryModelContext",
+    "google_adk:MemoryService",
+    "haystack:memory_hooks",
+    "langchain:MemoryMiddleware",
+    "langchain:MemoryStoreRetriever",
+    "llama_index:RecallBlock",
+    "openai_agents:recall_filter",
+    "pydantic_ai:MemoryRecall",
+    "strands:StrandsStore",
+)
+
+
+@pytest.mark.parametrize("place", RECALLING)
+def test_a_share_of_the_best_score_is_an_option_of_every_recall(
+    place: str, store: MemoryStore
+) -> None:
+    if place not in makeable(store):
+        pytest.skip("the framework is missing")
+    options = {"store": store, **MAKERS[place][2]}
+    named(place)(**options, min_share=0.5)
+    with pytest.raises(ValueError, match="min_share"):
+        named(place)(**options, min_share=2)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 
 import pytest
 
@@ -71,6 +72,14 @@ def test_a_memory_that_two_questions_recall_stands_once_with_the_better_score(
     assert found.score > Recalling(store).best(vague)[0].score
 
 
+def test_a_share_of_the_best_score_drops_weak_memories(store: MemoryStore) -> None:
+    store.store_many(["Leo is allergic to shellfish", "Leo likes dogs"])
+    asked = "What is Leo allergic to?"
+    assert len(Recalling(store).best(asked)) == 2
+    (best,) = Recalling(store, min_share=0.9).best(asked)
+    assert best.content == "Leo is allergic to shellfish"
+
+
 def test_a_tool_is_told_when_nothing_is_known(store: MemoryStore) -> None:
     assert Recalling(store).answer(QUESTION) == "Nothing is known about that."
     store.store(PIZZA)
@@ -91,7 +100,7 @@ def test_a_store_that_fails_is_logged_or_raises(
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"k": 0}, {"min_score": float("nan")}, {"namespace": ""}, {"budget_tokens": -1}],
+    [{"k": 0}, {"min_score": math.nan}, {"min_share": 2}, {"namespace": ""}, {"budget_tokens": -1}],
     ids=str,
 )
 def test_wrong_settings_are_refused(store: MemoryStore, wrong: dict[str, int]) -> None:

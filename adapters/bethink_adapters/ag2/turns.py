@@ -31,9 +31,9 @@ class RecallPolicy:
 
     In a channel of several agents, the task is the last request of the agent that spoke first. The
     model sees the best *k* memories of *namespace* with a score of at least *min_score*, as many as
-    fit into *budget_tokens*, as *count_tokens* counts the tokens (default: an estimate). Texts in
-    the model's input are not shown again. A failing store is logged, and the run goes on. Bad
-    settings raise ``ValidationError``.
+    fit into *budget_tokens*, as *count_tokens* counts the tokens (default: an estimate).
+    *min_share* is that of ``recall``. Texts in the model's input are not shown again. A failing
+    store is logged, and the run goes on. Bad settings raise ``ValidationError``.
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class RecallPolicy:
         namespace: Scope,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
+        min_share: float = 0.0,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
         name: str = "bethink_recall",
@@ -50,7 +51,7 @@ class RecallPolicy:
         self.name = name
         require("ag2", "ag2.events")
         self._recalling = Recalling(
-            open_store(store), namespace, k, min_score, budget_tokens, count_tokens
+            open_store(store), namespace, k, min_score, budget_tokens, count_tokens, min_share
         )
 
     async def apply(

@@ -51,9 +51,9 @@ class MemoryCapability:
 
     The agent sees the best *k* memories of *scope* (default: *namespace*) with a score of at least
     *min_score*, as many as fit into *budget_tokens*, as *count_tokens* counts the tokens (default:
-    an estimate). Texts in the conversation are not shown again. Fences of code in the block are
-    shown as ``~~~``, for no agent executes code between ``~~~``; an agent that looks for code to
-    execute gets the messages without the block.
+    an estimate). *min_share* is that of ``recall``. Texts in the conversation are not shown again.
+    Fences of code in the block are shown as ``~~~``, for no agent executes code between ``~~~``; an
+    agent that looks for code to execute gets the messages without the block.
 
     The messages of a chat are remembered in *namespace* before the agent replies and when the agent
     sends a message, each message once; with *remember* False no message is remembered. *thread*
@@ -71,6 +71,7 @@ class MemoryCapability:
         remember: bool = True,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
+        min_share: float = 0.0,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
     ) -> None:
@@ -87,6 +88,7 @@ class MemoryCapability:
             min_score,
             budget_tokens,
             lambda text: count(_without_code(text)),
+            min_share,
         )
 
     def add_to_agent(self, agent: Any) -> None:

@@ -30,6 +30,7 @@ def component(name: str) -> type[Any]:
         namespace: str
         k: int = DEFAULT_K
         min_score: float = 0.0
+        min_share: float = 0.0
         budget_tokens: int = DEFAULT_BUDGET_TOKENS
         inject_as: Literal["user", "system"] = "user"
 

@@ -47,11 +47,11 @@ class AgentMemory(Settings, _Memory):
 
     *store* is a ``MemoryStore``, for the caller to close, or the path of a file to open. Before
     each turn the last user message, and in a team the task, recall the best *k* memories with a
-    score of at least *min_score*, without texts of the conversation. The block has at most
-    *budget_tokens*, frame included, by *count_tokens* (default: an estimate). *inject_as* "user"
-    puts the block in front of the last user message, as every model client accepts; "system" puts
-    the block right behind the system message. *name* stands in log messages. Bad settings raise
-    ``ValidationError``.
+    score of at least *min_score*, without texts of the conversation. *min_share* is that of
+    ``recall``. The block has at most *budget_tokens*, frame included, by *count_tokens* (default:
+    an estimate). *inject_as* "user" puts the block in front of the last user message, as every
+    model client accepts; "system" puts the block right behind the system message. *name* stands in
+    log messages. Bad settings raise ``ValidationError``.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class AgentMemory(Settings, _Memory):
         namespace: str,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
+        min_share: float = 0.0,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], int] | None = None,
         inject_as: Literal["user", "system"] = "user",
@@ -71,6 +72,7 @@ class AgentMemory(Settings, _Memory):
             namespace=namespace,
             k=k,
             min_score=min_score,
+            min_share=min_share,
             budget_tokens=budget_tokens,
             count_tokens=count_tokens,
             inject_as=inject_as,

@@ -29,6 +29,7 @@ class Settings:
         namespace: str,
         k: int,
         min_score: float,
+        min_share: float,
         budget_tokens: int,
         count_tokens: Callable[[str], int] | None,
         inject_as: Literal["user", "system"],
@@ -37,6 +38,7 @@ class Settings:
         self.namespace = Subtree(namespace).path
         self.k = integer("k", k, 1)
         self.min_score = number("min_score", min_score, -_MAX_SCORE, _MAX_SCORE)
+        self.min_share = number("min_share", min_share, 0.0, 1.0)
         self.budget_tokens = Budget(budget_tokens, count_tokens).tokens
         self.count_tokens = count_tokens
         self._owns_store = not isinstance(store, MemoryStore)
@@ -55,6 +57,7 @@ class Settings:
             self.min_score,
             self.budget_tokens,
             self.count_tokens,
+            self.min_share,
         )
 
     def _block_message(self, text: str) -> LLMMessage:
@@ -74,7 +77,7 @@ class Settings:
             raise ValidationError(f"only a memory in a file can be dumped, not {location[:12]!r}")
         if self.count_tokens is not None:
             warnings.warn("count_tokens is not dumped; set it after loading", stacklevel=4)
-        kept = ("namespace", "k", "min_score", "budget_tokens", "inject_as")
+        kept = ("namespace", "k", "min_score", "min_share", "budget_tokens", "inject_as")
         path = str(Path(location).absolute())
         return {"location": path} | {field: getattr(self, field) for field in kept}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bethink import ValidationError
 
-from .errors import crew_errors
+from .errors import crew_verb
 from .external import CrewExternalStorage
 from .storage import CrewStorage
 
 
-@crew_errors()
+@crew_verb
 def erase_user(storage: CrewStorage | CrewExternalStorage) -> int:
     """Erase all memories in the view of *storage*; return the number of records.
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from bethink import DimensionError, StorageError
+from bethink.adapting import explaining
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +33,11 @@ def crew_errors() -> Iterator[None]:
     except RuntimeError as error:
         logger.warning("crewAI's memory failed: %s", error)
         raise StorageError(None, str(error)) from error
+
+
+def crew_verb(verb: Verb) -> Verb:
+    """Return *verb* with ``crew_errors``, and an ``ArgumentError`` for a wrong argument."""
+    return explaining(crew_errors()(verb))
 
 
 def dimension_error(stored: int, given: int) -> ValueError:

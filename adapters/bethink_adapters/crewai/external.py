@@ -14,7 +14,7 @@ from bethink.adapting import MAX_CONTENT, check_namespace, finish_in_thread, sug
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath
 from ..shared.texts import askable, storable
-from .errors import crew_errors
+from .errors import crew_verb
 from .store_handle import StoreHandle
 
 
@@ -40,7 +40,7 @@ class CrewExternalStorage:
         """The store, opened if needed, and the part of the store that the storage fills."""
         return self._store(), Subtree(self._namespace)
 
-    @crew_errors()
+    @crew_verb
     def save(self, value: Any, metadata: Mapping[str, Any] | None = None) -> None:
         """Remember *value*, the text of a task's result."""
         content = value if isinstance(value, str) else json.dumps(value, default=str)
@@ -53,7 +53,7 @@ class CrewExternalStorage:
             text = storable(content, MAX_CONTENT)
             store.store(text, namespace=self._namespace, key=key, metadata=plain)
 
-    @crew_errors()
+    @crew_verb
     def search(
         self, query: str, limit: int = 3, score_threshold: float = 0.35
     ) -> list[dict[str, Any]]:
@@ -65,7 +65,7 @@ class CrewExternalStorage:
         hits = self._store().recall(askable(query), k=limit, namespace=self._namespace)
         return [_as_dict(hit) for hit in hits]
 
-    @crew_errors()
+    @crew_verb
     def reset(self) -> None:
         """Forget all memories in the namespace; ``erase_user`` erases the memories."""
         self._store().forget(namespace=self._namespace)

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bethink import Subtree, segment
+from bethink import Subtree, ValidationError, segment
 from bethink.adapting import check_namespace, covers, unsegment
 
 
 def normalise(scope: str | None) -> str:
     """Return *scope* with a leading slash and without empty segments; None is "/"."""
+    if not isinstance(scope, str | None):
+        raise ValidationError(
+            f"a scope must be a str such as '/users/ann', not {type(scope).__name__}"
+        )
     return "/" + "/".join(filter(None, (scope or "").split("/")))
 
 

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bethink import MemoryRecord, MemoryStore, Subtree
+import numpy as np
+
+from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError
+from bethink.adapting import integer, number, vector
 
 from ..shared.texts import askable
 from .scopes import View
@@ -74,6 +77,20 @@ class Search:
         return [hit.memory for hit in hits]
 
 
+def asks_for_any(embedding: Sequence[float], limit: int, min_score: float) -> bool:
+    """Check the arguments of a search; return whether the search asks for any record."""
+    number("min_score", min_score, -1e9, 1e9)
+    if not has_any(limit) or np.size(embedding) == 0:
+        return False
+    vector("query_embedding", embedding)
+    return True
+
+
+def has_any(limit: int, offset: int = 0) -> bool:
+    """Return whether a page of *limit* records after *offset* holds any record."""
+    return integer("limit", limit, -NO_LIMIT) > 0 and integer("offset", offset, -NO_LIMIT) >= 0
+
+
 def build_conditions(
     metadata: Mapping[str, Any] | None, categories: Iterable[str] | None
 ) -> list[dict[str, Any]]:
@@ -82,6 +99,10 @@ def build_conditions(
     An argument of None sets no condition; a value of None in *metadata* asks for records without
     the name.
     """
+    if not isinstance(metadata, Mapping | None):
+        raise ValidationError(f"metadata_filter must be a mapping, not {type(metadata).__name__}")
+    if isinstance(categories, str):
+        raise ValidationError("categories must be a list of str, not str")
     found: list[dict[str, Any]] = [
         {f"metadata.{key}": {"$eq": value}} for key, value in (metadata or {}).items()
     ]

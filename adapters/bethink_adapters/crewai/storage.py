@@ -11,17 +11,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, MemoryStore, Subtree, ValidationError, segment
-from bethink.adapting import Tally, make_async, make_async_write, suggesting, tallies
+from bethink.adapting import Tally, integer, make_async, make_async_write, suggesting, tallies
 
 from ..shared.extras import require
 from ..shared.opening import StoreOrPath
 from .embedder import Embed, RememberingEmbedder
-from .errors import check_dimension, crew_errors
+from .errors import check_dimension, crew_verb
 from .scopes import View, children, normalise
 from .scoring import scored
-from .search import Search, build_conditions, find_removed
+from .search import Search, asks_for_any, build_conditions, find_removed, has_any
 from .store_handle import StoreHandle
-from .translate import VECTOR, is_private, naive, seconds, to_crew, to_fields
+from .translate import VECTOR, by_id, is_private, naive, seconds, to_crew, to_fields
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord as CrewRecord
@@ -54,7 +54,7 @@ class CrewStorage:
             raise TypeError("CrewStorage needs a store or a path")
         self._store = StoreHandle(path if store is None else store)
         self._view = View(namespace)
-        self._dimension = vector_dim
+        self._dimension = None if vector_dim is None else integer("vector_dim", vector_dim, 1)
         self._owns = True
         self.write_lock = threading.RLock()
         self._has_own_embed = embed is not None
@@ -87,13 +87,13 @@ class CrewStorage:
         ``ValueError``. Give crewAI the root too: ``Memory(storage=view, root_scope=view.root)``.
         """
         view = copy.copy(self)
-        view._view = self._view.bound("/".join([root, *map(segment, ids)]))
+        view._view = self._view.bound("/".join([normalise(root), *map(segment, ids)]))
         view._owns = False
         return view
 
     # -- writing
 
-    @crew_errors()
+    @crew_verb
     def save(self, records: list[CrewRecord]) -> None:
         """Store *records*: all new records or none; a record with a known id is replaced.
 
@@ -101,25 +101,25 @@ class CrewStorage:
         """
         self._upsert(records)
 
-    @crew_errors()
+    @crew_verb
     def update(self, record: CrewRecord) -> None:
         """Replace the stored record with the id of *record*; store a new *record*."""
         self._upsert([record])
 
-    def _upsert(self, records: Iterable[CrewRecord]) -> None:
-        by_id = {record.id: record for record in records}
+    def _upsert(self, given: Iterable[CrewRecord]) -> None:
+        records = by_id(given)
         with self.write_lock:
-            known = self._visible(by_id)
+            known = self._visible(records)
             try:
-                self._insert(by_id, known)
+                self._insert(records, known)
             except ValidationError:  # a forgotten or erased record may still hold an id
-                gone = find_removed(self._store(), self._view, set(by_id) - set(known))
+                gone = find_removed(self._store(), self._view, set(records) - set(known))
                 if not gone:
                     raise
-                self._insert(by_id, {*known, *gone})
-                self._restore([id for id in gone if gone[id] == "forget"], by_id)
+                self._insert(records, {*known, *gone})
+                self._restore([id for id in gone if gone[id] == "forget"], records)
             for stored in known.values():
-                self._replace(stored, by_id[stored.id])
+                self._replace(stored, records[stored.id])
 
     def _insert(self, records: Mapping[str, CrewRecord], known: Collection[str]) -> None:
         fresh = [record for id, record in records.items() if id not in known]
@@ -156,7 +156,7 @@ class CrewStorage:
             fields["vectors"] = {VECTOR: vector * 0}
         self._store().update(record.id, **fields)
 
-    @crew_errors()
+    @crew_verb
     def delete(
         self,
         scope_prefix: str | None = None,
@@ -182,7 +182,7 @@ class CrewStorage:
         """Forget all records of a scope and below; an empty storage takes any embedder."""
         self.delete(scope_prefix)
 
-    @crew_errors()
+    @crew_verb
     def touch_records(self, record_ids: list[str]) -> None:
         """Note a use of the records, now."""
         self._store().touch(self._visible(record_ids))
@@ -194,7 +194,7 @@ class CrewStorage:
 
     # -- searching
 
-    @crew_errors()
+    @crew_verb
     def search(
         self,
         query_embedding: list[float],
@@ -210,7 +210,7 @@ class CrewStorage:
         score is raised to the highest score further down. Any other query returns the nearest
         records, at any distance. Records with a score below *min_score* are left out.
         """
-        if limit < 1 or len(query_embedding) == 0:
+        if not asks_for_any(query_embedding, limit, min_score):
             return []
         check_dimension(query_embedding, self._dimension)
         conditions = build_conditions(metadata_filter, categories or None)
@@ -224,23 +224,23 @@ class CrewStorage:
         pairs = scored(self._to_crew(records), query_embedding, ranked=text is not None)
         return [(record, score) for record, score in pairs[:limit] if score >= min_score]
 
-    @crew_errors()
+    @crew_verb
     def get_record(self, record_id: str) -> CrewRecord | None:
         """Return the record of an id, None without a record in the view."""
         return next(iter(self._to_crew(self._visible([record_id]).values())), None)
 
-    @crew_errors()
+    @crew_verb
     def list_records(
         self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0
     ) -> list[CrewRecord]:
         """Return the records of a scope and below, newest first."""
         part = self._view.part(scope_prefix)
-        if not part or limit < 1 or offset < 0:
+        if not part or not has_any(limit, offset):
             return []
         found = self._store().all(namespace=part, limit=limit, offset=offset, order="occurred_at")
         return self._to_crew(found)
 
-    @crew_errors()
+    @crew_verb
     def get_scope_info(self, scope: str) -> ScopeInfo:
         """Return counts, categories, times and child scopes of a scope and below."""
         from crewai.memory.types import ScopeInfo
@@ -256,14 +256,14 @@ class CrewStorage:
             child_scopes=children(normalise(scope), scopes),
         )
 
-    @crew_errors()
+    @crew_verb
     def list_scopes(self, parent: str = "/") -> list[str]:
         """Return the immediate child scopes of *parent* with records, as full paths."""
         part = self._view.part(parent)
         held = self._store().namespaces(part) if part else {}
         return children(normalise(parent), map(self._view.scope_of, held))
 
-    @crew_errors()
+    @crew_verb
     def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
         """Return the number of records of each category, in a scope and below."""
         counts = Counter[str]()
@@ -271,7 +271,7 @@ class CrewStorage:
             counts.update(dict.fromkeys(each.tags, each.count))
         return dict(counts)
 
-    @crew_errors()
+    @crew_verb
     def count(self, scope_prefix: str | None = None) -> int:
         """Count the records of a scope and below."""
         part = self._view.part(scope_prefix)
@@ -287,7 +287,7 @@ class CrewStorage:
 
     def _visible(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """Return the records of *ids* in the view, by id."""
-        wanted, place = list(ids), self._view.everything()
+        wanted, place = [ids] if isinstance(ids, str) else list(ids), self._view.everything()
         batches = (wanted[i : i + MAX_IDS] for i in range(0, len(wanted), MAX_IDS))
         found = (self._store().all(namespace=place, where={"id": {"$in": b}}) for b in batches)
         return {record.id: record for batch in found for record in batch}

@@ -7,13 +7,13 @@ into ``value`` and not into ``metadata``: crewAI prints every key of the metadat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bethink import MemoryRecord
+from bethink import MemoryRecord, ValidationError
 from bethink.adapting import MAX_CONTENT, MAX_LABEL
 
 from ..shared.texts import aware, jsonable, storable
@@ -27,8 +27,19 @@ _FIRST: Final = -62_135_596_800.0  # the year 1
 _LAST: Final = 253_402_300_799.0  # the year 9999
 
 
+def by_id(records: Iterable[CrewRecord]) -> dict[str, CrewRecord]:
+    """Return the *records* of crewAI by id; raise ``ValidationError`` for anything else."""
+    given = list(records) if isinstance(records, Iterable) else [None]
+    if not all(hasattr(each, "scope") for each in given):
+        kind = type(records).__name__
+        raise ValidationError(f"records must be a list of crewAI's MemoryRecord, not {kind}")
+    return {record.id: record for record in given}
+
+
 def seconds(when: datetime) -> float:
     """Return *when* as Unix seconds; a naive datetime, as crewAI makes, is in UTC."""
+    if not isinstance(when, datetime):
+        raise ValidationError(f"a time must be a datetime, not {type(when).__name__}")
     return aware(when).timestamp()
 
 

@@ -66,8 +66,9 @@ class RecallHook(_OnStore):
 
     The best *k* memories of *namespace* that score at least *min_score*, and that the conversation
     does not hold already, are shown: as many as fit into *budget_tokens*, as *count_tokens* counts
-    (default: an estimate). A store that fails is logged and shows nothing. Only a ``RememberHook``
-    takes the shown memories out of the result, so an agent needs both hooks.
+    (default: an estimate). *min_share* is that of ``recall``. A store that fails is logged and
+    shows nothing. Only a ``RememberHook`` takes the shown memories out of the result, so an agent
+    needs both hooks.
     """
 
     allowed_hook_points: ClassVar = ("before_llm",)
@@ -79,12 +80,13 @@ class RecallHook(_OnStore):
         namespace: Scope,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
+        min_share: float = 0.0,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
     ) -> None:
         super().__init__(store)
         self._recalling = Recalling(
-            self.store, namespace, k, min_score, budget_tokens, count_tokens
+            self.store, namespace, k, min_score, budget_tokens, count_tokens, min_share
         )
 
     def run(self, state: State) -> None:
@@ -126,6 +128,7 @@ class RecallHook(_OnStore):
             namespace=given.namespace,
             k=given.k,
             min_score=given.min_score,
+            min_share=given.min_share,
             budget_tokens=given.budget_tokens,
             count_tokens=None if counter is None else serialize_callable(counter),
         )

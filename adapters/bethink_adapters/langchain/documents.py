@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from bethink import MemoryRecord, RecallResult, ValidationError
-from bethink.adapting import MAX_CONTENT
+from bethink.adapting import MAX_CONTENT, Mode, one_of, unknown_name
 
 from ..shared.extras import needs
 from ..shared.texts import storable
@@ -56,6 +56,22 @@ def to_memory(hit: RecallResult) -> Document:
         page_content=record.content, metadata=metadata, id=record.id
     )
     return document
+
+
+def check_mode(mode: Mode) -> Mode:
+    """Return *mode*; raise ``ValidationError`` for an unknown mode."""
+    return one_of("mode", mode, ("hybrid", "keyword", "semantic"))
+
+
+def listed(ids: Sequence[str]) -> list[str]:
+    """Return *ids* as a list; one str is one id."""
+    return [ids] if isinstance(ids, str) else list(ids)
+
+
+def refuse(unknown: Iterable[str], *known: str) -> None:
+    """Raise ``ArgumentError`` for the first argument that a search does not know."""
+    for name in unknown:
+        raise unknown_name("argument", name, ("query", "k", "filter", *known))
 
 
 def where_of(filter: object) -> dict[str, Any] | None:

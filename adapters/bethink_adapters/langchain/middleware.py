@@ -57,13 +57,13 @@ class MemoryMiddleware(_Base):
 
     *namespace* is a name, or a function from the run's ``Runtime`` to a name. Once a run, the best
     *k* memories with a score of at least *min_score*, and not word for word in the conversation,
-    are put into a fenced block of at most *budget_tokens*, as *count_tokens* counts. With
-    *inject_as* "user" the block stands in front of the last human message, with "system" at the end
-    of the system message. With *remember* the words of users and models are stored, without the
-    framework's notices; of a run that failed once the model had read the question, the user's
-    words. An edited question, a question asked anew at an earlier checkpoint, and a new answer
-    supersede the earlier memory. With *offer_tools* the model may search and write. Two memories of
-    an agent need different *name*s.
+    are put into a fenced block of at most *budget_tokens*, as *count_tokens* counts. *min_share* is
+    that of ``recall``. With *inject_as* "user" the block stands in front of the last human message,
+    with "system" at the end of the system message. With *remember* the words of users and models
+    are stored, without the framework's notices; of a run that failed once the model had read the
+    question, the user's words. An edited question, a question asked anew at an earlier checkpoint,
+    and a new answer supersede the earlier memory. With *offer_tools* the model may search and
+    write. Two memories of an agent need different *name*s.
 
     A store that fails is logged, and the run goes on without memories.
     """
@@ -81,6 +81,7 @@ class MemoryMiddleware(_Base):
         namespace: Namespace,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
+        min_share: float = 0.0,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: TokenCounter | None = None,
         inject_as: Literal["user", "system"] = "user",
@@ -98,6 +99,7 @@ class MemoryMiddleware(_Base):
             self.store,
             k=k,
             min_score=min_score,
+            min_share=min_share,
             budget_tokens=budget_tokens,
             count_tokens=count_tokens,
         )

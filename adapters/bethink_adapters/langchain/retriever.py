@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bethink.adapting import Mode, Scope, Where, one_of
+from bethink.adapting import Mode, Scope, Where, check_scope, integer, number, unknown_name
 
 from ..shared.opening import open_store
 from ..shared.recalling import DEFAULT_K
 from ..shared.texts import askable
-from .documents import part, to_memory
+from .documents import check_mode, part, to_memory
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         mode: Mode = "hybrid"
         where: Where = None
         min_score: float = 0.0
+        min_share: float = 0.0
 
         def _get_relevant_documents(
             self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
@@ -55,24 +57,19 @@ def retriever_class() -> type[MemoryStoreRetriever]:
         mode: str = "hybrid"
         where: Any = None
         min_score: float = 0.0
+        min_share: float = 0.0
 
         def __init__(self, **fields: Any) -> None:
+            kind = type(self)
+            _refuse_unknown(fields, list(getattr(kind, "model_fields", None) or kind.__fields__))
             super().__init__(**fields)  # pydantic 1, of langchain-core 0.2, has no model_post_init
             self.store = open_store(self.store)
-            one_of("mode", self.mode, ("hybrid", "keyword", "semantic"))
+            _check(self)
 
         def _get_relevant_documents(
             self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
         ) -> list[Document]:
-            found = self.store.recall(
-                askable(query),
-                k=self.k if k is None else k,
-                namespace=self.namespace,
-                mode=self.mode,
-                where=self.where,
-                min_score=self.min_score,
-            )
-            return [to_memory(hit) for hit in found]
+            return _recall(self, query, self.k if k is None else k)
 
         async def _aget_relevant_documents(
             self,
@@ -88,6 +85,34 @@ def retriever_class() -> type[MemoryStoreRetriever]:
     MemoryStoreRetriever.__module__ = __name__
     MemoryStoreRetriever.__qualname__ = "MemoryStoreRetriever"
     return MemoryStoreRetriever
+
+
+def _refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise unknown_name("argument", name, known)
+
+
+def _recall(made: MemoryStoreRetriever, query: str, k: int) -> list[Document]:
+    found = made.store.recall(
+        askable(query),
+        k=k,
+        namespace=made.namespace,
+        mode=made.mode,
+        where=made.where,
+        min_score=made.min_score,
+        min_share=made.min_share,
+    )
+    return [to_memory(hit) for hit in found]
+
+
+def _check(made: MemoryStoreRetriever) -> None:
+    """Refuse wrong settings at once, not at the first recall."""
+    check_mode(made.mode)
+    check_scope(made.namespace)
+    integer("k", made.k, 0)
+    number("min_score", made.min_score, -1e9, 1e9)
+    number("min_share", made.min_share, 0.0, 1.0)
 
 
 def __getattr__(name: str) -> Any:

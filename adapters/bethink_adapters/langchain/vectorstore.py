@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bethink import MemoryRecord, ValidationError
-from bethink.adapting import Mode, check_namespace, finish_in_thread, one_of, suggesting, vector
+from bethink.adapting import Mode, check_namespace, finish_in_thread, suggesting, vector
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
 from ..shared.texts import askable
-from .documents import part, to_document, to_item, where_of
+from .documents import check_mode, listed, part, refuse, to_document, to_item, where_of
 from .embeddings import BethinkEmbeddings
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class BethinkVectorStore(_Base):
         self.store = open_store(store)
         self.erase = erase
         self.namespace = check_namespace(namespace)
-        self.mode: Mode = _mode(mode)
+        self.mode: Mode = check_mode(mode)
         if not hasattr(embedding or BethinkEmbeddings, "embed_documents"):
             kind = type(embedding).__name__
             raise ValidationError(f"embedding must be Embeddings of LangChain, not {kind}")
@@ -141,7 +141,7 @@ class BethinkVectorStore(_Base):
 
         Unknown ids are passed over.
         """
-        where = None if ids is None else {"key": {"$in": list(ids)}}
+        where = None if ids is None else {"key": {"$in": listed(ids)}}
         delete = self.store.erase if self.erase else self.store.forget
         delete(namespace=self.namespace, where=where)
         return True
@@ -163,7 +163,8 @@ class BethinkVectorStore(_Base):
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the known documents among *ids*, in the order of *ids*."""
-        where = {"key": {"$in": list(ids)}}
+        ids = listed(ids)
+        where = {"key": {"$in": ids}}
         found = {each.key: each for each in self.store.all(namespace=self.namespace, where=where)}
         return [to_document(found[id]) for id in ids if id in found]
 
@@ -183,7 +184,8 @@ class BethinkVectorStore(_Base):
         **kwargs: Any,
     ) -> Scored:
         """Return the *k* documents most like *query* with scores, in [0, 1], best first."""
-        chosen = self.mode if mode is None else _mode(mode)
+        refuse(kwargs, "mode")
+        chosen = self.mode if mode is None else check_mode(mode)
         numbers = None
         if self._embedding is not None and chosen != "keyword":
             numbers = self._embedding.embed_query(query)
@@ -193,6 +195,7 @@ class BethinkVectorStore(_Base):
         self, embedding: list[float], k: int = 4, filter: Filter = None, **kwargs: Any
     ) -> list[Document]:
         """Return the *k* documents with vectors most like *embedding*."""
+        refuse(kwargs)
         found = self._found(None, embedding, k, filter, "semantic")
         return [each for each, _ in _documents(found)]
 
@@ -206,6 +209,7 @@ class BethinkVectorStore(_Base):
         **kwargs: Any,
     ) -> list[Document]:
         """Return *k* diverse documents of the *fetch_k* most like *query*."""
+        refuse(kwargs, "fetch_k", "lambda_mult")
         numbers = self.embeddings.embed_query(query)
         given = None if self._embedding is None else numbers
         found = self._found(
@@ -223,6 +227,7 @@ class BethinkVectorStore(_Base):
         **kwargs: Any,
     ) -> list[Document]:
         """Return *k* diverse documents of the *fetch_k* most like *embedding*."""
+        refuse(kwargs, "fetch_k", "lambda_mult")
         found = self._found(None, embedding, fetch_k, filter, "semantic")
         return self._diverse(embedding, found, k, lambda_mult)
 
@@ -282,10 +287,6 @@ class BethinkVectorStore(_Base):
         choose = part("vectorstores.utils").maximal_marginal_relevance
         places = choose(np.array(numbers), vectors, lambda_mult, k) if vectors else []
         return [to_document(records[place]) for place in places]
-
-
-def _mode(mode: Mode) -> Mode:
-    return one_of("mode", mode, ("hybrid", "semantic", "keyword"))
 
 
 def _documents(found: Iterable[tuple[MemoryRecord, float]]) -> Scored:

@@ -46,8 +46,9 @@ class RecallBlock(_Block):
 
     The best *k* memories of *scope* (default: *namespace*) that score at least *min_score*, and
     that the conversation does not hold already, are shown: as many as fit into *budget_tokens*, as
-    *tokenizer_fn* counts tokens. Give the tokenizer of the ``Memory`` (default: LlamaIndex's). When
-    the ``Memory`` is short of room, the best memories that fit stay.
+    *tokenizer_fn* counts tokens. *min_share* is that of ``recall``. Give the tokenizer of the
+    ``Memory`` (default: LlamaIndex's). When the ``Memory`` is short of room, the best memories that
+    fit stay.
 
     The words of users and models that leave the conversation are remembered in *namespace*, once in
     a conversation: with the session as thread, and without a time, because LlamaIndex's messages
@@ -66,6 +67,7 @@ class RecallBlock(_Block):
     scope: Scope | None = None
     k: int = DEFAULT_K
     min_score: float = 0.0
+    min_share: float = 0.0
     budget_tokens: int = DEFAULT_BUDGET_TOKENS
     tokenizer_fn: Callable[[str], Sequence[Any]] | None = None
 
@@ -127,7 +129,15 @@ class RecallBlock(_Block):
 
     def _recalling(self) -> Recalling:
         scope = self.namespace if self.scope is None else self.scope
-        return Recalling(self.store, scope, self.k, self.min_score, self.budget_tokens, self._count)
+        return Recalling(
+            self.store,
+            scope,
+            self.k,
+            self.min_score,
+            self.budget_tokens,
+            self._count,
+            self.min_share,
+        )
 
     def _count(self, text: str) -> int:
         if self.tokenizer_fn is not None:

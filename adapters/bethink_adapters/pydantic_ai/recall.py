@@ -49,11 +49,12 @@ class MemoryRecall(_Base):
 
     The best *k* memories of *namespace* with a score of at least *min_score* stand in front of the
     question in each request of a run: as many as fit into *budget_tokens*, as *count_tokens* counts
-    the tokens (default: an estimate). Texts in the conversation are not shown again, and no history
-    holds the memories. *remember* is a namespace for the words of users and the model after each
-    run; after a failed run, only the user's words are stored. Both namespaces may be functions of
-    the ``RunContext``; a run without a namespace to recall from raises ``ValidationError``, and so
-    do bad settings. A failing store is logged, and the run goes on.
+    the tokens (default: an estimate). *min_share* is that of ``recall``. Texts in the conversation
+    are not shown again, and no history holds the memories. *remember* is a namespace for the words
+    of users and the model after each run; after a failed run, only the user's words are stored.
+    Both namespaces may be functions of the ``RunContext``; a run without a namespace to recall from
+    raises ``ValidationError``, and so do bad settings. A failing store is logged, and the run goes
+    on.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -70,6 +71,7 @@ class MemoryRecall(_Base):
         remember: str | Callable[[RunContext[Any]], str] | None = None,
         k: int = DEFAULT_K,
         min_score: float = 0.0,
+        min_share: float = 0.0,
         budget_tokens: int = DEFAULT_BUDGET_TOKENS,
         count_tokens: Callable[[str], float] | None = None,
     ) -> None:
@@ -79,7 +81,9 @@ class MemoryRecall(_Base):
         if isinstance(remember, str):
             check_namespace(remember)
         usual: Scope = "default" if callable(namespace) else namespace
-        self._recalling = Recalling(self.store, usual, k, min_score, budget_tokens, count_tokens)
+        self._recalling = Recalling(
+            self.store, usual, k, min_score, budget_tokens, count_tokens, min_share
+        )
         self._known: dict[str, Packed] = {}
 
     async def for_run(self, ctx: RunContext[Any]) -> Self:

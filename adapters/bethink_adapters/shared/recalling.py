@@ -53,7 +53,8 @@ _Said = tuple[str | None, str]
 class Recalling:
     """The best *k* memories of *namespace* that score at least *min_score*, as one block.
 
-    The block has at most *budget_tokens*, as *count_tokens* counts (default: an estimate).
+    *min_share* is that of ``recall``. The block has at most *budget_tokens*, as *count_tokens*
+    counts (default: an estimate).
     """
 
     store: MemoryStore
@@ -62,11 +63,13 @@ class Recalling:
     min_score: float = 0.0
     budget_tokens: int = DEFAULT_BUDGET_TOKENS
     count_tokens: TokenCounter | None = None
+    min_share: float = 0.0
 
     def __post_init__(self) -> None:
         check_store(self.store)
         integer("k", self.k, 1)
         number("min_score", self.min_score, -1e9, 1e9)
+        number("min_share", self.min_share, 0.0, 1.0)
         check_scope(self.namespace)
         Budget(self.budget_tokens, self.count_tokens)
 
@@ -143,7 +146,13 @@ class Recalling:
         most = self.k + len(said)
         while True:
             found = self.store.recall(
-                asked, k=most, namespace=scope, where=where, min_score=self.min_score, touch=False
+                asked,
+                k=most,
+                namespace=scope,
+                where=where,
+                min_score=self.min_score,
+                min_share=self.min_share,
+                touch=False,
             )
             fresh: dict[_Said, RecallResult] = {}
             for hit in found:
