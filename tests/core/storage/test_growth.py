@@ -99,3 +99,12 @@ def test_a_limit_of_versions_is_a_number_from_0() -> None:
         pytest.raises(ValidationError, match="limit must be"),
     ):
         store.audit("office", limit=-1)
+
+
+def test_the_log_of_a_large_batch_shrinks(path: Path) -> None:
+    log = path.with_name(f"{path.name}-wal")
+    with MemoryStore(path, embedder=HashEmbedder(4096), durability="normal") as store:
+        store.store_many(f"note {n}" for n in range(1500))
+        largest = log.stat().st_size
+        store.store("a note")
+        assert log.stat().st_size <= 1 << 24 < largest

@@ -30,6 +30,7 @@ _PRAGMAS: Final = (
     "PRAGMA trusted_schema = OFF",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -16384",
+    "PRAGMA journal_size_limit = 16777216",  # bytes left of a larger log, once the file has all
 )
 
 
