@@ -141,17 +141,22 @@ def unexpired(where: Filter | None, now: float) -> Filter:
     return unexpired if where is None else All((where, unexpired))
 
 
-def sees_accesses(where: Filter | None) -> bool:
-    """Return whether *where* reads the number or time of accesses."""
+def fields_of(where: Filter | None) -> frozenset[str]:
+    """Return the names of the fields that *where* reads."""
     match where:
         case Compare(path):
-            return path[0] in ("access_count", "last_accessed_at")
+            return frozenset(path[:1])
         case All(parts) | Any_(parts):
-            return any(map(sees_accesses, parts))
+            return frozenset[str]().union(*map(fields_of, parts))
         case Not(part):
-            return sees_accesses(part)
+            return fields_of(part)
         case None:
-            return False
+            return frozenset()
+
+
+def sees_accesses(where: Filter | None) -> bool:
+    """Return whether *where* reads the number or time of accesses."""
+    return not fields_of(where).isdisjoint(("access_count", "last_accessed_at"))
 
 
 def _clause(name: str, condition: object) -> Filter:

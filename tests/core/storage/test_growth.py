@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from bethink import HashEmbedder, MemoryStore, ValidationError
 from bethink.memory.history import audit
 from bethink.storage.sqlite import inspection
+from bethink.storage.sqlite.authenticator import NO_AUTH
 
 from ...stored import alter
 from ..clock import Clock
@@ -108,3 +110,57 @@ def test_the_log_of_a_large_batch_shrinks(path: Path) -> None:
         largest = log.stat().st_size
         store.store("a note")
         assert log.stat().st_size <= 1 << 24 < largest
+
+
+LANGUAGES: Any = [
+    {"metadata.lang": "de"},
+    {"metadata.lang": {"$in": ["de", "fr"]}},
+    {"metadata.lang": {"$exists": True}},
+    {"$not": {"metadata.lang": "en"}},
+]
+
+
+def speaking(*languages: str) -> Iterator[dict[str, Any]]:
+    return ({"content": "a note", "metadata": {"lang": each}} for each in languages)
+
+
+@pytest.mark.parametrize("where", LANGUAGES)
+def test_a_list_with_a_limit_stops_there(where: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with MemoryStore(embedder=EMBEDDER) as store:
+        store.store_many(speaking(*["de", "en"] * 500))
+        read = count_calls(monkeypatch, NO_AUTH, "to_record")
+        assert len(store.all(where=where, limit=10)) == 10
+        assert len(read) <= 60
+
+
+@pytest.mark.parametrize("where", [*LANGUAGES[:2], {"metadata.lang": {"$exists": False}}])
+def test_a_rare_value_in_json_is_found_without_a_look_at_the_rest(
+    where: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MemoryStore(embedder=EMBEDDER) as store:
+        store.store_many(speaking(*["en"] * 500))
+        store.store("the German note", metadata={"lang": "de"})
+        store.store("the note without a language")
+        read = count_calls(monkeypatch, NO_AUTH, "to_record")
+        assert len(store.all(where=where, limit=10)) == len(read) == 1
+
+
+@pytest.mark.parametrize("where", LANGUAGES)
+def test_a_filter_reads_the_fields_of_the_filter_alone(
+    where: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MemoryStore(embedder=EMBEDDER) as store:
+        store.store_many(speaking(*["de", "en"] * 50))
+        passing = store.all(where=where)
+        read = count_calls(monkeypatch, NO_AUTH, "to_record")
+        assert store.count(where=where) == len(passing)
+        assert read == []
+
+
+def test_a_filter_too_deep_for_sql_may_name_no_field() -> None:
+    where: Any = {}
+    for _ in range(12):
+        where = {"$and": [where]}
+    with MemoryStore(embedder=EMBEDDER) as store:
+        store.store("a note")
+        assert store.count(where=where) == 1

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import StorageError
 from ...model.arrays import Rows, Vector
-from ...model.filters import Filter, matcher, unexpired
+from ...model.filters import Filter, fields_of, matcher, unexpired
 from ...model.namespaces import EVERYWHERE, Scope
 from ...model.port import (
     EMBEDDED,
@@ -49,6 +49,7 @@ from .rows import (
     read_setting,
     scope_sql,
     scopes_sql,
+    to_part,
     to_vector,
 )
 from .schema import remove_backups
@@ -187,10 +188,13 @@ class SQLiteBackend:
 
     def matching(self, scope: Scope, where: Filter) -> Rows:
         sql, parameters, exact, using = selection(scope, where)
-        columns = "row" if exact else f"row, {self._auth.columns}"
-        selected = f"SELECT {columns} FROM records {using} WHERE {sql}"
-        found, to_record = self._connections.rows(selected, *parameters), self._auth.to_record
-        passes = matcher(where)
+        columns, to_record = [self._auth.columns], self._auth.to_record
+        if self._keyed_file is None:  # codes cover whole records
+            columns = sorted(fields_of(where))
+            to_record = partial(to_part, columns)
+        read = "row" if exact else ", ".join(["row", *columns])
+        selected = f"SELECT {read} FROM records {using} WHERE {sql}"
+        found, passes = self._connections.rows(selected, *parameters), matcher(where)
         rows = [each[0] for each in found if exact or passes(to_record(each[1:]))]
         return np.sort(np.array(rows, dtype=np.int64))
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from json.encoder import encode_basestring
 from operator import attrgetter, is_, itemgetter
+from types import SimpleNamespace
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -133,6 +134,15 @@ def to_record(values: Sequence[Any]) -> MemoryRecord:
     columns[_TAGS] = () if columns[_TAGS] == "[]" else tuple(from_json(columns[_TAGS], list))
     columns[_METADATA] = {} if columns[_METADATA] == "{}" else from_json(columns[_METADATA], dict)
     return new_record(*columns)
+
+
+def to_part(names: Iterable[str], values: Sequence[Any]) -> Any:
+    """Return an object with the fields *names* of a record, from these columns alone."""
+    read = {
+        name: from_json(value) if name in _JSON_TYPES and value is not None else value
+        for name, value in zip(names, values, strict=True)
+    }
+    return SimpleNamespace(**read)
 
 
 def from_json(text: str, kind: type = object) -> Any:

@@ -142,15 +142,20 @@ def _fits(column: str, operand: Any) -> bool:
 
 
 def _inside_json(path: tuple[str, ...], operator: str, operand: Any) -> Condition:
-    """Narrow by equality with a text or by comparison with a number."""
+    """Narrow by equality with texts, by comparison with a number, or by presence."""
     if path == ("tags",) and operator == "$contains" and _is_text(operand):
         sql = "EXISTS (SELECT 1 FROM json_each(tags) WHERE json_each.value = ?)"
         return Condition(sql, (operand,), exact=False)
     if len(path) == 1 or not all(map(_PLAIN_NAME.fullmatch, path[1:])):
         return _ANY
     number = kind_of(operand) == "number"
+    operands: tuple[Any, ...] = ()
     if operator == "$eq" and _is_text(operand):
         relation, operands = "= ?", (operand,)
+    elif operator == "$in" and all(map(_is_text, operand)):
+        relation, operands = f"IN {JSON_LIST}", (json.dumps(operand),)
+    elif operator == "$exists" and (operand or len(path) == 2):
+        relation = f"IS {'NOT ' if operand else ''}NULL"
     elif operator in _WITH_MARGIN and number and abs(operand) < _EXACT_INTEGERS:
         # Some versions of SQLite read decimals a little wrong.
         margin = abs(operand) * 1e-9 + 1e-300
