@@ -33,6 +33,9 @@ YES: Final = (
     argument("--yes", action="store_true", help="do not ask"),
     argument("--dry-run", action="store_true", help="show the changes, make none"),
 )
+SIMILARITY: Final = argument(
+    "--similarity", type=float, default=0.92, metavar="0..1", help="cosine of repetitions (0.92)"
+)
 FILTER: Final = (
     argument("--where", metavar="JSON", help='filter: {"importance": {"$gte": 0.8}}'),
     argument("--category", help="only memories of the category"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from . import output
 from .command import Command, Context, Reply
 
 
 def verify(context: Context) -> Reply:
     """Check the file."""
-    found = context.store.verify()
+    found = context.store.verify(progress=output.bar("checked"))
     lines = [str(each) for each in found.problems] or ["no problems"]
     return Reply(found.to_dict() | {"ok": found.ok}, lines, 0 if found.ok else 1)
 

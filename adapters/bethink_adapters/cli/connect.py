@@ -231,7 +231,14 @@ COMMANDS: Final = (
         "none",
         example="bethink mcp --read-only",
     ),
-    Command("serve", "serve a memory over HTTP (REST and MCP)", serve, _SERVE, "none"),
+    Command(
+        "serve",
+        "serve a memory over HTTP (REST and MCP)",
+        serve,
+        _SERVE,
+        "none",
+        example="bethink serve --port 8765 --read-only",
+    ),
     Command(
         "install",
         "install bethink in agent hosts",

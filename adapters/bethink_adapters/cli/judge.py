@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from . import output
-from .arguments import FILTER, ID, SHORT_ID, YES, arguments, filter_of, find_ids
+from .arguments import FILTER, ID, SHORT_ID, SIMILARITY, YES, arguments, filter_of, find_ids
 from .command import Command, Context, Reply, argument, copied
 
 if TYPE_CHECKING:
-    from bethink import Consolidated
+    from bethink import Consolidated, MemoryStore
 
 _VERDICTS: Final = ("worked", "failed", "partial", "useful", "useless")
 
@@ -54,16 +54,24 @@ def resolve(context: Context) -> Reply:
 
 def consolidate(context: Context) -> Reply:
     """Merge memories that nearly repeat each other."""
-    given, where = context.given, filter_of(context.given)
-    if given.yes and not given.dry_run:
-        merged = context.store.consolidate(namespace=context.scope, where=where)
-        return Reply([each.to_dict() for each in merged], _groups(merged))
-    with copied(context.store) as trial:
-        merged = trial.consolidate(namespace=context.scope, where=where)
-    if not given.dry_run:
+    given = context.given
+    if given.dry_run or not given.yes:
+        with copied(context.store) as trial:
+            merged = _consolidated(context, trial)
+        if given.dry_run:
+            return Reply([each.to_dict() for each in merged], _groups(merged))
         context.confirm(sum(len(each.others) for each in merged), "merge", _groups(merged))
-        merged = context.store.consolidate(namespace=context.scope, where=where)
+    merged = _consolidated(context, context.store)
     return Reply([each.to_dict() for each in merged], _groups(merged))
+
+
+def _consolidated(context: Context, store: MemoryStore) -> Sequence[Consolidated]:
+    return store.consolidate(
+        namespace=context.scope,
+        where=filter_of(context.given),
+        similarity=context.given.similarity,
+        progress=output.bar("compared"),
+    )
 
 
 def _groups(merged: Sequence[Consolidated]) -> list[str]:
@@ -125,7 +133,7 @@ COMMANDS: Final = (
         "consolidate",
         "merge memories that nearly repeat each other",
         consolidate,
-        arguments(FILTER, YES),
+        arguments(FILTER, SIMILARITY, YES),
         example="bethink consolidate --dry-run",
     ),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..surface.location import find_namespace
 from . import output
-from .arguments import FILTER, arguments, filter_of
+from .arguments import FILTER, SIMILARITY, arguments, filter_of
 from .command import Command, Context, Failure, Reply, argument
 
 if TYPE_CHECKING:
@@ -137,13 +137,7 @@ COMMANDS: Final = (
         merge,
         (
             argument("source", metavar="PATH", help="the second memory file"),
-            argument(
-                "--similarity",
-                type=float,
-                default=0.92,
-                metavar="0..1",
-                help="of repetitions (0.92)",
-            ),
+            SIMILARITY,
         ),
         "write",
         example="bethink merge second.db",

@@ -63,7 +63,10 @@ def audit(context: Context) -> Reply:
     """Show every version of a fact."""
     given = context.given
     found = context.store.audit(
-        given.key, namespace=context.namespace, as_of=moment_of(given.as_of)
+        given.key,
+        namespace=context.namespace,
+        as_of=moment_of(given.as_of),
+        limit=given.limit,
     )
     rows = [
         (f"#{each.seq}", output.moment(each.at), each.ended_by or "stands", each.content)
@@ -142,7 +145,7 @@ COMMANDS: Final = (
         "audit",
         "show every version of a fact",
         audit,
-        arguments(argument("key", help="the key"), AS_OF),
+        arguments(argument("key", help="the key"), LIMIT, AS_OF),
         example="bethink audit standup --as-of monday",
     ),
     Command(

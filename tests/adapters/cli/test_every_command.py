@@ -51,7 +51,7 @@ CALLS = {
     "tasks": (["tasks", "sync"], "nothing to record"),
     "completion": (["completion", "bash"], "bethink"),
 }
-SERVERS = {"mcp", "hook"}  # speak a form of their own
+SERVERS = {"mcp", "serve", "hook"}  # speak a form of their own
 FREE = {"context", "stats", "install", "doctor", "completion"}  # show texts and paths whole
 # Calls that find nothing.
 MISSING = [
