@@ -1,31 +1,57 @@
-"""Make the list of commands in ``docs/cli.md``, and the manual page ``docs/bethink.1``.
+"""Make the lists in ``docs/cli.md`` and ``docs/hosts.md``, and the manual page ``docs/bethink.1``.
 
     python -m tests.making.command_pages
 
-Both come from the tables of the command line. What stands above the mark in ``docs/cli.md`` is
-written by hand.
+All come from the tables of commands and hosts. What stands above the mark in a page is written by
+hand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from bethink_adapters.cli.command import Argument, Command
 from bethink_adapters.cli.parser import COMMON, GROUPS
+from bethink_adapters.hosts import HOSTS
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 PAGE: Final = DOCS / "cli.md"
 MANUAL: Final = DOCS / "bethink.1"
-MARK: Final = "<!-- commands: written by tests/making/command_pages.py -->\n"
+HOSTS_PAGE: Final = DOCS / "hosts.md"
+MARK: Final = "<!-- from here on written by tests/making/command_pages.py -->\n"
 
 
 def page(written: str) -> str:
     """Return the text of ``docs/cli.md``, whose text so far is *written*."""
+    return _joined(written, _sections())
+
+
+def hosts_page(written: str) -> str:
+    """Return the text of ``docs/hosts.md``, whose text so far is *written*."""
+    return _joined(written, _hosts())
+
+
+def _joined(written: str, lines: Iterable[str]) -> str:
     head, mark, _ = written.partition(MARK)
     assert mark
-    return head + mark + "\n".join(_sections())
+    return head + mark + "\n".join(lines)
+
+
+def _hosts() -> Iterator[str]:
+    yield "\n| host | name | servers in | key | hooks in | then |"
+    yield "|---|---|---|---|---|---|"
+    for each in HOSTS.values():
+        hooks = _places(each.hooks.user, each.hooks.project) if each.hooks else "none"
+        wants = each.wants.format(title=each.title)
+        servers = _places(each.user, each.project)
+        yield f"| {each.title} | `{each.name}` | {servers} | `{each.root}` | {hooks} | {wants} |"
+    yield ""
+
+
+def _places(user: str, project: str | None) -> str:
+    return f"`{user}`" + (f", `{project}`" if project else "")
 
 
 def manual() -> str:
@@ -121,8 +147,9 @@ def _roff(text: str) -> str:
 
 
 def main() -> None:
-    """Write both files."""
+    """Write the files."""
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    HOSTS_PAGE.write_text(hosts_page(HOSTS_PAGE.read_text("utf-8")), encoding="utf-8")
     MANUAL.write_text(manual(), encoding="utf-8")
 
 

@@ -27,9 +27,11 @@ def maker(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return import_module("tests.making.command_pages")
 
 
-def test_the_page_and_the_manual_are_those_of_the_parser(maker: ModuleType) -> None:
+def test_the_pages_and_the_manual_are_those_of_the_tables(maker: ModuleType) -> None:
     written = maker.PAGE.read_text("utf-8")
     assert maker.page(written) == written
+    hosts = maker.HOSTS_PAGE.read_text("utf-8")
+    assert maker.hosts_page(hosts) == hosts
     assert maker.manual() == maker.MANUAL.read_text("utf-8")
 
 
