@@ -159,7 +159,7 @@ def unknown_name(what: str, name: str, known: Collection[str]) -> ArgumentError:
     from difflib import get_close_matches
 
     right = right_names(name, known) or "".join(map(repr, get_close_matches(name, known, 1, 0.75)))
-    remedy = f"use {right}" if right else f"known: {', '.join(known)}"
+    remedy = f"use {right}" if right else f"known: {', '.join(known) or 'none'}"
     return ArgumentError(f"unknown {what} {name!r}; {remedy}")
 
 

@@ -56,6 +56,11 @@ MISTAKES = [
     ("HashEmbedder(dims=8)", "ArgumentError", "use 'dimension'"),
     ("HashEmbedder('256')", "ValidationError", "dimension must be an int"),
     ("HashEmbedder().embed('text')", "ValidationError", "a list of strings, not one string"),
+    ("WeightedSum(importance_weight=1)", "ArgumentError", "known: similarity, recency"),
+    ("FiveSignal(5)", "ArgumentError", "takes nothing without a name"),
+    ("DecayProduct()", "ArgumentError", "missing a required argument: 'rate'"),
+    ("MiniLMEmbedder('all-MiniLM-L12')", "ArgumentError", "takes nothing without a name"),
+    ("guess_category(None)", "ValidationError", "must be a str, not NoneType"),
     ("WeightedSum('a')", "ValidationError", "similarity must be a number"),
     # storing
     ("store.add('x')", "AttributeError", "use 'store'"),
@@ -94,6 +99,8 @@ MISTAKES = [
     ("store.recall('x', namespace='users/*')", "ValidationError", "Subtree('users')"),
     ("store.all(namespace='*')", "ValidationError", "EVERYWHERE all namespaces"),
     ("store.recall('x', namespace=None)", "ValidationError", "pass EVERYWHERE"),
+    ("store.recall('x', namespace=[])", "ValidationError", "not an empty list"),
+    ("Subtree()", "ArgumentError", "missing a required argument: 'path'"),
     ("Subtree('')", "ValidationError", "EVERYWHERE covers all namespaces"),
     ("Subtree('users/*')", "ValidationError", "Subtree('users') covers"),
     # recalling

@@ -65,7 +65,7 @@ def _archived(path: str | os.PathLike[str], member: re.Pattern[str]) -> Iterator
         archive = stack.enter_context(zipfile.ZipFile(path))
         names = sorted(filter(member.fullmatch, archive.namelist()))
         if not names:
-            raise StorageError(os.fspath(path), f"there is no {member.pattern} in this archive")
+            raise StorageError(os.fspath(path), "there is no such export in this archive")
         for name in names:
             try:
                 yield from _values(stack.enter_context(archive.open(name)), f"{name}, ")

@@ -285,7 +285,9 @@ class Engine:
             stored = self.backend.dimension(EMBEDDED)
             if stored is None:
                 return stated_dimension(self.embedder)
-            if not self._bound and self.backend.setting("embedder") is None:  # noted with that
+            name = self.backend.setting("embedder")
+            self._check_embedder(name)
+            if not self._bound and name is None:  # noted with that
                 raise CorruptStoreError(self.backend.location, _EMBEDDER_UNKNOWN)
             self._present._dimension = stored
         return self._present._dimension

@@ -14,6 +14,7 @@ from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..calls import suggesting
 from ..errors import ValidationError
 from ..model.arrays import Floats, Truths
 from ..model.fields import number
@@ -104,6 +105,7 @@ def checked(ranking: Ranking) -> Ranking:
     return ranking
 
 
+@suggesting
 @dataclass(frozen=True, slots=True)
 class WeightedSum:
     """Score = similarity, recency, importance and outcome, by weights normalised to sum to 1.

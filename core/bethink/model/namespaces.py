@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 from urllib.parse import quote, unquote
 
+from ..calls import suggesting
 from ..errors import ValidationError
 
 MAX_NAMESPACE: Final = 1024  # characters
@@ -21,6 +22,7 @@ _PATTERN = re.compile(r"(?:^|/)\*+\Z")
 _EMPTY: Final = "%"
 
 
+@suggesting
 @dataclass(frozen=True, slots=True)
 class Subtree:
     """The scope of *path* and every namespace below."""
@@ -86,7 +88,7 @@ def check_scope(scope: object) -> Scope:
         each = {one if isinstance(one, Subtree) else check_namespace(one) for one in scope}
         return each.pop() if len(each) == 1 else tuple(sorted(each, key=repr))
     if not isinstance(scope, str):
-        kind = type(scope).__name__
+        kind = type(scope).__name__ if scope else f"an empty {type(scope).__name__}"
         named = "a str, a Subtree, EVERYWHERE or a list of namespaces"
         raise ValidationError(f"namespace must be {named}, not {kind}")
     return check_namespace(scope)

@@ -155,7 +155,7 @@ def test_an_archive_is_read_in_place(tmp_path: Path) -> None:
         ("all/talks-000.json, item 1", 1),
         ("all/talks-001.json, item 1", 2),
     ]
-    with pytest.raises(StorageError, match="in this archive"):
+    with pytest.raises(StorageError, match="no such export in this archive"):
         list(values(path, "nothing"))
 
 

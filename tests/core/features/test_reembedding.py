@@ -176,10 +176,12 @@ def test_another_embedder_begins_anew(tmp_path: Path) -> None:
     assert store.verify().ok
 
 
-def test_another_store_on_the_file_is_told_to_open_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("recalled", [True, False])
+def test_another_store_on_the_file_is_told_to_open_again(tmp_path: Path, recalled: bool) -> None:
     path = tmp_path / "a.db"
     store, other = filled(path), MemoryStore(path, embedder=HashEmbedder(64))
-    answers(other)
+    if recalled:
+        answers(other)
     store.reembed(HashEmbedder(96))
     for verb in (
         lambda: answers(other),

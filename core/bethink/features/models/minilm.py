@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from ...calls import suggesting
 from ...embedders import UNKNOWN, LazyEmbedder, import_extra, normalise, vocabulary, word_pieces
 from ...errors import EmbedderError
 
@@ -25,6 +26,7 @@ _LONGEST: Final = 96  # pieces, with the pieces around; recall falls with longer
 _PIECES_AT_ONCE: Final = 1024
 
 
+@suggesting
 class MiniLMEmbedder(LazyEmbedder):
     """Use the sentence model all-MiniLM-L6-v2; of a long text the first 94 word pieces count.
 

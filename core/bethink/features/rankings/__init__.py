@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from ...calls import suggesting
 from ...memory.ranking import DAY, Scored, Signals
 from ...model.arrays import Floats
 from ...model.fields import number
@@ -39,6 +40,7 @@ FULL_BOOST_FROM: Final = 0.25
 """The similarity from which a category is boosted in full; in between, the boost grows evenly."""
 
 
+@suggesting
 @dataclass(frozen=True, slots=True)
 class DecayProduct:
     """Score = cosine · importance · e^(-rate · age), *rate* per day: the formula of pgmemai.
@@ -77,6 +79,7 @@ class DecayProduct:
         return np.exp(-self.rate / DAY * age)
 
 
+@suggesting
 @dataclass(frozen=True, slots=True)
 class FiveSignal:
     """Score = the signals below by fixed weights, times a boost for the category of the query.

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from ...model.fields import fail
 from ...text import read_sections, uninflect
 
 CATEGORIES: Final = (
@@ -54,6 +55,8 @@ def query_intent(text: str) -> str | None:
 
 def _strongest(kind: str, text: str) -> str | None:
     """Return the category with the most different cues in *text*, the earlier rule in a tie."""
+    if not isinstance(text, str):
+        fail(f"a text must be a str, not {type(text).__name__}")
     rules = _rules(kind)
     bases, head = _base_forms(tuple(rules.values())), text[:_READ]
     told = _LETTERS.sub(lambda word: bases.get(uninflect(word[0].lower()), word[0]), head)
