@@ -25,5 +25,6 @@ def parameter(shown: Parameter) -> griffe.Parameter:
     """Return *shown* as the reference takes a parameter."""
     kind = griffe.ParameterKind[shown.kind.name.lower()]
     default = None if shown.default is Parameter.empty else repr(shown.default)
+    default = "..." if shown.default is ... else default
     annotation = None if shown.annotation is Parameter.empty else str(shown.annotation)
     return griffe.Parameter(shown.name, annotation=annotation, kind=kind, default=default)
