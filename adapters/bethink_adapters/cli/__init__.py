@@ -22,6 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     words = sys.argv[1:] if arguments is None else list(arguments)
     in_json = "--json" in words or "--jsonl" in words
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal may know few characters
+            stream.reconfigure(errors="backslashreplace")
     context: Context | None = None
     try:
         given = parse(words)

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _DIM: Final = "2"
 _BOLD: Final = "1"
+_NAMESPACE: Final = 24
+"""The most columns of a namespace in a table."""
+_EMOJI: Final = "\ufe0f"
+"""Makes the character before an emoji, two columns wide."""
 _BAR: Final = 30
 """Columns of a bar."""
 
@@ -129,7 +133,7 @@ def memories(
             each.id[-SHORT_ID:],
             each.content or _plain(each.value),
             day(each.occurred_at),
-            *((each.namespace,) if several else ()),
+            *((_tail(each.namespace),) if several else ()),
         )
         for place, each in enumerate(records)
     ]
@@ -163,15 +167,21 @@ def day(seconds: float) -> str:
 
 def pairs(values: Mapping[str, Any]) -> Iterable[str]:
     """Yield a line for each name and value; numbers have thousands apart."""
+    size = max((width(name) + 2 for name in values), default=0)
     for name, value in values.items():
         shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
-        yield f"{fit(name, 18)}{shown}"
+        yield f"{fit(name, max(18, size))}{shown}"
 
 
 def _plain(value: Any) -> str:
     import json
 
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _tail(namespace: str) -> str:
+    """Return *namespace*, or the end of a long one."""
+    return namespace if len(namespace) <= _NAMESPACE else f"…{namespace[1 - _NAMESPACE :]}"
 
 
 def clean(text: str) -> str:
@@ -181,6 +191,8 @@ def clean(text: str) -> str:
 
 
 def _columns_of(character: str) -> int:
+    if character == _EMOJI:
+        return 1
     if unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -254,6 +254,7 @@ def test_a_long_list_goes_through_the_pager_of_a_terminal(
         "日本語のメモ、会議は月曜日の朝にあります。" * 4,
         "e\u0301" * 90,
         "🎉 party 🥳 " * 20,
+        "❤️ love ☎️ " * 20,
         "tab\tand\nnewline\x1b[31m red " * 9,
     ],
 )
@@ -269,6 +270,15 @@ def test_tables_fit_80_columns(text: str, run: Run, file: Path) -> None:
         assert all(columns(line) <= 80 for line in lines)
         assert any(columns(line) >= 77 for line in lines)
         assert not any("\x1b" in line or "\t" in line for line in lines)
+
+
+def test_long_namespaces_fit_and_stats_show_names_whole(run: Run, file: Path) -> None:
+    long = "teams/harbour/crews/night-shift/ferries"
+    run("store", "The night ferry leaves at 23:00 " * 3, "-n", long)
+    lines = run("list", "-a").out.splitlines()
+    assert all(columns(line) <= 80 for line in lines)
+    assert any(line.endswith("…ews/night-shift/ferries") for line in lines)
+    assert f"{long}  1" in run("stats").out
 
 
 def columns(line: str) -> int:

@@ -7,13 +7,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from bethink import MemoryStore
 from bethink.__main__ import run as run_module
+from bethink_adapters.cli import main
 
 from .conftest import Run
 
@@ -51,6 +54,24 @@ def test_the_modules_run(file: Path) -> None:
         )
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == "bethink: no memory 'none'\n"
+
+
+def test_the_console_script_is_the_command_line() -> None:
+    settings = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))
+    module, _, name = settings["project"]["scripts"]["bethink"].partition(":")
+    assert getattr(import_module(module), name) is main
+
+
+def test_a_terminal_of_few_characters_shows_escapes(file: Path) -> None:
+    with MemoryStore(file) as store:
+        store.store("Zoë likes 日本", namespace="few")
+    done = subprocess.run(
+        [*COMMAND, "list", "-n", "few"],
+        capture_output=True,
+        env={**environment(file), "PYTHONIOENCODING": "ascii"},
+        check=True,
+    )
+    assert b"Zo\\xeb likes \\u65e5\\u672c" in done.stdout
 
 
 def test_help_loads_no_memory_core(file: Path) -> None:
@@ -125,8 +146,9 @@ def test_a_read_only_file_is_read_and_refuses_writes(run: Run, file: Path, read_
 
 
 @pytest.fixture
-def read_only(file: Path) -> Iterator[Path]:
+def read_only(run: Run, file: Path) -> Iterator[Path]:
     """A file in a folder, both without the right to write, for a user without privileges."""
+    run("recall", "standup")  # imports what the user may not read
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
         shutil.copy(file, path)
