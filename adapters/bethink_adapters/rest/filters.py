@@ -19,10 +19,9 @@ from pydantic_core import CoreSchema
 from .types import Body, Time
 
 _PATHS: Final = r"^(metadata(\.[^.\x00-\x1f]{1,100}){1,8}|value(\.[^.\x00-\x1f]{1,100}){0,8})$"
-_MAX_PARTS: Final = 100
 
-_Word = Annotated[str, StringConstraints(max_length=100_000, strict=True)]
-_Number = Annotated[float, Field(ge=-1e300, le=1e300, strict=True)]
+_Word = Annotated[str, StringConstraints(strict=True)]
+_Number = Annotated[float, Field(strict=True)]
 Scalar = StrictBool | _Number | _Word | None
 Measure = _Number | _Word
 
@@ -39,10 +38,10 @@ class Condition(Body):
     gte: Measure = Field(0, alias="$gte")
     lt: Measure = Field(0, alias="$lt")
     lte: Measure = Field(0, alias="$lte")
-    among: list[Scalar] = Field([], alias="$in", max_length=1000)
-    not_among: list[Scalar] = Field([], alias="$nin", max_length=1000)
+    among: list[Scalar] = Field([], alias="$in")
+    not_among: list[Scalar] = Field([], alias="$nin")
     contains: Scalar = Field(None, alias="$contains")
-    contains_any: list[Scalar] = Field([], alias="$contains_any", max_length=1000)
+    contains_any: list[Scalar] = Field([], alias="$contains_any")
     exists: StrictBool = Field(True, alias="$exists")
 
     @model_validator(mode="after")
@@ -98,8 +97,8 @@ class Where(Body):
     updated_at: _Instant = None
     expires_at: _Instant = None
     last_accessed_at: _Instant = None
-    every: list[Where] = Field([], alias="$and", max_length=_MAX_PARTS)
-    some: list[Where] = Field([], alias="$or", max_length=_MAX_PARTS)
+    every: list[Where] = Field([], alias="$and")
+    some: list[Where] = Field([], alias="$or")
     opposite: Where | None = Field(None, alias="$not")
 
     @model_validator(mode="after")

@@ -37,6 +37,7 @@ def run(path: Path, settings: Settings, *, host: str = "127.0.0.1", port: int = 
     with MemoryStore(path) as store, socket.socket(family) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
+        listening.listen(128)  # whoever reads the address may connect at once
         app = create_app(store, settings)
         config = uvicorn.Config(
             app,
