@@ -1,0 +1,47 @@
+"""A server in a process of its own, by the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2 as httpx
+
+from bethink_adapters.rest.tokens import read_tokens
+
+
+@dataclass
+class Served:
+    """The *process*, its *address*, and a client with the token for all."""
+
+    process: subprocess.Popen[str]
+    address: str
+    token: str
+
+    def client(self) -> httpx.Client:
+        """Return a client that sends the token."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return httpx.Client(base_url=self.address, headers=headers, timeout=30)
+
+
+@contextmanager
+def served(folder: Path, *arguments: str) -> Iterator[Served]:
+    """Serve ``m.db`` in *folder* until the end of the block."""
+    tokens = folder / "tokens.json"
+    [token] = read_tokens(tokens)
+    command = [sys.executable, "-m", "bethink_adapters.cli", "serve", "--port", "0"]
+    command += ["--db", str(folder / "m.db"), "--tokens", str(tokens), *arguments]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
+    assert process.stderr is not None
+    try:
+        address = next(line.strip() for line in process.stderr if line.startswith("http://"))
+        yield Served(process, address, token.text)
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
