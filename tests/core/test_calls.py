@@ -6,6 +6,7 @@ import asyncio
 import copy
 import inspect
 import pickle
+from collections.abc import Iterator
 from typing import Any
 from unittest.mock import create_autospec
 
@@ -42,10 +43,10 @@ GATHERED = [
 
 
 @pytest.fixture
-def store() -> MemoryStore:
-    store = MemoryStore()
-    store.store("a whale", key="k")
-    return store
+def store() -> Iterator[MemoryStore]:
+    with MemoryStore() as opened:
+        opened.store("a whale", key="k")
+        yield opened
 
 
 @pytest.mark.parametrize("kind", [MemoryStore, AsyncMemoryStore])
@@ -209,8 +210,8 @@ def test_what_asks_for_an_attribute_finds_none(store: MemoryStore) -> None:
     assert not hasattr(store, "__deepcopy__")
 
 
-def test_a_working_memory_can_still_be_copied() -> None:
-    keyed = KeyedMemory(MemoryStore())
+def test_a_working_memory_can_still_be_copied(store: MemoryStore) -> None:
+    keyed = KeyedMemory(store)
     keyed.remember("k", 1)
     assert copy.copy(keyed).recall("k") == 1
 

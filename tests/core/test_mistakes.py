@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
@@ -194,13 +194,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def stores(folder: Path) -> dict[str, MemoryStore]:
-    store, closed = MemoryStore(), MemoryStore()
-    store.store("a fact", id="r1")
-    store.store("a whale", id="r2")
-    KeyedMemory(store).remember("text", "x")
+def stores(folder: Path) -> Iterator[dict[str, MemoryStore]]:
+    closed = MemoryStore()
     closed.close()
-    return {"store": store, "closed": closed}
+    with MemoryStore() as store:
+        store.store("a fact", id="r1")
+        store.store("a whale", id="r2")
+        KeyedMemory(store).remember("text", "x")
+        yield {"store": store, "closed": closed}
 
 
 def test_the_sweep_has_a_hundred_mistakes() -> None:
@@ -219,16 +220,20 @@ def test_a_mistake_is_answered_with_the_remedy(
 
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_copied_store_is_told_to_be_opened_again(copied: Callable[[Any], object]) -> None:
-    with pytest.raises(TypeError, match="pass its location and open the file again"):
-        copied(MemoryStore())
+    with (
+        MemoryStore() as store,
+        pytest.raises(TypeError, match="pass its location and open the file again"),
+    ):
+        copied(store)
 
 
 def test_a_store_in_a_process_pool_is_told_to_be_opened_again() -> None:
     with (
+        MemoryStore() as store,
         ProcessPoolExecutor(1) as pool,
         pytest.raises(TypeError, match="pass its location and open the file again"),
     ):
-        pool.submit(MemoryStore().recall, "x").result()
+        pool.submit(store.recall, "x").result()
 
 
 def test_a_damaged_file_names_the_verb_that_repairs(tmp_path: Path) -> None:
@@ -238,12 +243,15 @@ def test_a_damaged_file_names_the_verb_that_repairs(tmp_path: Path) -> None:
     pages = bytearray(path.read_bytes())
     pages[4096 * 2 : -4096] = b"\xff" * (len(pages) - 4096 * 3)
     path.write_bytes(pages)
-    with pytest.raises(CorruptStoreError, match=r"repair\(\) makes indexes and vectors again"):
-        MemoryStore(path).all()
+    with (
+        pytest.raises(CorruptStoreError, match=r"repair\(\) makes indexes and vectors again"),
+        MemoryStore(path) as store,
+    ):
+        store.all()
 
 
 def test_a_tenant_of_asterisks_has_a_namespace() -> None:
-    store = MemoryStore()
-    store.store("x", namespace=f"users/{bethink.segment('*')}")
-    assert store.count(namespace=f"users/{bethink.segment('*')}") == 1
+    with MemoryStore() as store:
+        store.store("x", namespace=f"users/{bethink.segment('*')}")
+        assert store.count(namespace=f"users/{bethink.segment('*')}") == 1
     assert bethink.unsegment(bethink.segment("**")) == "**"

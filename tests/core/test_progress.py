@@ -3,7 +3,8 @@
 import asyncio
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,18 @@ def stop(done: int, total: int | None) -> None:
     raise Stopped
 
 
+OPENED = ExitStack()
+
+
+@pytest.fixture(autouse=True)
+def closed_stores() -> Iterator[None]:
+    """Close every store that ``new`` has opened."""
+    yield
+    OPENED.close()
+
+
 def new() -> MemoryStore:
-    return MemoryStore(embedder=HashEmbedder(64))
+    return OPENED.enter_context(MemoryStore(embedder=HashEmbedder(64)))
 
 
 def filled() -> MemoryStore:

@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,19 @@ class Watching(HashEmbedder):
         return super().embed(texts)
 
 
+OPENED = ExitStack()
+
+
+@pytest.fixture(autouse=True)
+def closed_stores() -> Iterator[None]:
+    """Close every store that ``filled`` has opened."""
+    yield
+    OPENED.close()
+
+
 def filled(path: str | Path, embedder: Embedder | None = None, **options: Any) -> MemoryStore:
-    store = MemoryStore(path, embedder=embedder or HashEmbedder(64), **options)
+    opened = MemoryStore(path, embedder=embedder or HashEmbedder(64), **options)
+    store = OPENED.enter_context(opened)
     store.store_many(TEXTS)
     return store
 
