@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 
 from ..calls import unknown_name
 from ..errors import ValidationError
-from .fields import plain, storable, timestamp
+from .fields import MAX_DEPTH, plain, storable, timestamp
 from .records import RECORD_FIELDS, MemoryRecord
 
 
@@ -71,19 +71,20 @@ class Not:
 Filter: TypeAlias = Compare | All | Any_ | Not
 
 
-def parse(where: object) -> Filter | None:
+def parse(where: object, depth: int = MAX_DEPTH) -> Filter | None:
     """Return the filter of the mapping *where*, or None for no filter.
 
-    Raise ``ValidationError`` for an invalid mapping.
+    Raise ``ValidationError`` for an invalid mapping, or for more than *depth* levels.
     """
     if where is None:
         return None
+    if not depth:
+        raise ValidationError("where is nested too deeply")
     if not isinstance(where, Mapping):
         raise ValidationError(f"where must be a mapping, not {type(where).__name__}")
-    try:
-        return All(tuple(_clause(_to_text(name), condition) for name, condition in where.items()))
-    except RecursionError:
-        raise ValidationError("where is nested too deeply") from None
+    return All(
+        tuple(_clause(_to_text(name), condition, depth) for name, condition in where.items())
+    )
 
 
 def matches(where: Filter | None, record: MemoryRecord) -> bool:
@@ -159,14 +160,14 @@ def sees_accesses(where: Filter | None) -> bool:
     return not fields_of(where).isdisjoint(("access_count", "last_accessed_at"))
 
 
-def _clause(name: str, condition: object) -> Filter:
+def _clause(name: str, condition: object, depth: int) -> Filter:
     if name in ("$and", "$or"):
         if isinstance(condition, _TEXTS) or not isinstance(condition, Sequence):
             raise ValidationError(f"{name} needs a list of filters, not {type(condition).__name__}")
-        parts = tuple(map(_nested, condition))
+        parts = tuple(_nested(part, depth - 1) for part in condition)
         return All(parts) if name == "$and" else Any_(parts)
     if name == "$not":
-        return Not(_nested(condition))
+        return Not(_nested(condition, depth - 1))
     if name.startswith("$"):
         raise ValidationError(f"unknown operator {name!r}; known here: $and, $or, $not")
     path = _path(name)
@@ -175,13 +176,13 @@ def _clause(name: str, condition: object) -> Filter:
         operands = {_to_text(key): operand for key, operand in condition.items()}
         is_operator = [operator.startswith("$") for operator in operands]
         if all(is_operator):
-            return All(tuple(_compare(path, *each) for each in operands.items()))
+            return All(tuple(_compare(path, *each, depth) for each in operands.items()))
         if path[0] not in ROOTS:
             wrong = [operator for operator in operands if not operator.startswith("$")]
             raise unknown_name("operator", wrong[0], [*RELATIONS, "$not"])
         if any(is_operator):
             raise ValidationError(f"the filter on {name!r} has operators beside names")
-    return _compare(path, "$eq", condition)
+    return _compare(path, "$eq", condition, depth)
 
 
 def _to_text(name: object) -> str:
@@ -189,8 +190,8 @@ def _to_text(name: object) -> str:
     return str.__str__(name) if isinstance(name, str) else str(name)
 
 
-def _nested(where: object) -> Filter:
-    parsed = parse(where)
+def _nested(where: object, depth: int) -> Filter:
+    parsed = parse(where, depth)
     if parsed is None:
         raise ValidationError("a filter inside $and, $or or $not must be a mapping, not None")
     return parsed
@@ -208,9 +209,9 @@ def _path(name: str) -> tuple[str, ...]:
     raise ValidationError(f"unknown filter field {name!r}; known: {known}")
 
 
-def _compare(path: tuple[str, ...], operator: str, operand: object) -> Filter:
+def _compare(path: tuple[str, ...], operator: str, operand: object, depth: int) -> Filter:
     if operator == "$not":
-        return Not(_clause(".".join(path), operand))
+        return Not(_nested({".".join(path): operand}, depth - 1))
     if operator not in RELATIONS:
         raise unknown_name("operator", operator, [*RELATIONS, "$not"])
     name = ".".join(path)

@@ -144,7 +144,8 @@ def test_writes_meanwhile_are_embedded_too(tmp_path: Path, key: bytes | None) ->
     path = tmp_path / "a.db"
     store = filled(path, integrity_key=key)
     ids = [record.id for record in store.all()]
-    other = MemoryStore(path, embedder=HashEmbedder(64), integrity_key=key)
+    again = MemoryStore(path, embedder=HashEmbedder(64), integrity_key=key)
+    other = OPENED.enter_context(again)
     todo: list[Callable[[], object]] = [
         lambda: other.store("a parrot came later"),
         lambda: other.update(ids[0], content="the first became a tortoise"),
@@ -191,7 +192,8 @@ def test_another_embedder_begins_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize("recalled", [True, False])
 def test_another_store_on_the_file_is_told_to_open_again(tmp_path: Path, recalled: bool) -> None:
     path = tmp_path / "a.db"
-    store, other = filled(path), MemoryStore(path, embedder=HashEmbedder(64))
+    store = filled(path)
+    other = OPENED.enter_context(MemoryStore(path, embedder=HashEmbedder(64)))
     if recalled:
         answers(other)
     store.reembed(HashEmbedder(96))
