@@ -33,6 +33,7 @@ from bethink.adapting import (
     finish_in_thread,
     make_async,
     make_async_write,
+    suggesting,
 )
 
 from .shared.extras import require
@@ -63,6 +64,7 @@ _INSTRUCTIONS: Final = (
 )
 
 
+@suggesting
 class MemoryLearning:
     """What the users of agents said and were told, each user in a namespace below *namespace*.
 

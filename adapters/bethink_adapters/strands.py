@@ -29,6 +29,7 @@ from bethink.adapting import (
     integer,
     label,
     number,
+    suggesting,
 )
 
 from .shared.erasing import erase_user
@@ -48,6 +49,7 @@ __all__ = ["StrandsStore", "erase_user"]
 _SPEAKERS: Final = ("user", "assistant")
 
 
+@suggesting
 class StrandsStore:
     """The memories of one *namespace* of a *store*, for one conversation.
 

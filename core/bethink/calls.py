@@ -50,7 +50,7 @@ _OTHER_NAMES: Final = {
     "repair": "fix mend",
     "backup": "clone copy_to snapshot_to",
     "why_not": "debug explain why",
-    "search": "find nearest query similarity_search",
+    "search": "find nearest query recall retrieve similarity_search",
     "recent": "latest last newest",
     "append": "add add_message add_messages push save_messages",
     "messages": "get get_messages history load_messages",
@@ -61,7 +61,7 @@ _OTHER_NAMES: Final = {
     "list": "dir ls listdir",
     # arguments
     "content": "data document memory message page_content text",
-    "query": "input prompt q question query_text search text",
+    "query": "input prompt q question query_text recall search text",
     "k": "candidates count limit max_memories max_results n n_results num_results size top top_k "
     "topk",
     "top_k": "k limit n n_results",

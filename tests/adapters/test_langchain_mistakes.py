@@ -40,6 +40,8 @@ MISTAKES = [
     ("memory_tools(store, namespace='a', limit=3)", "use 'k'"),
     ("erase_user(store)", "needs namespaces, sessions, threads or items"),
     ("erase_user(store, namespaces='ann')", "must be a list of str"),
+    ("BethinkCache(store, user_id='ann')", "use 'namespace'"),
+    ("BethinkKeyValueStore(store, user_id='ann')", "use 'namespace'"),
     ("BethinkCache(5)", "MemoryStore(path) opens one"),
 ]
 OF_AGENTS = [

@@ -505,7 +505,8 @@ def test_another_dimension_is_refused_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"mode": "fuzzy"}, {"min_score": "high"}, {"namespace": "a//b"}, {"index": {}}]
+    "options",
+    [{"mode": "?"}, {"min_score": "high"}, {"namespace": "a//b"}, {"index": {}}, {"k": 3}],
 )
 def test_wrong_options_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"\w"):

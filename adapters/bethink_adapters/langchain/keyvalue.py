@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from bethink.adapting import check_namespace, make_async_write
+from bethink.adapting import check_namespace, make_async_write, suggesting
 
 from ..shared.opening import StoreOrPath, open_store
 from ..shared.subclassing import on_base
@@ -20,6 +20,7 @@ else:
     _Base = object  # a type checker sees LangChain's base class; an object gets it when it is made
 
 
+@suggesting
 class BethinkKeyValueStore(_Base):
     """Keep values by key in a *namespace* of a bethink *store*: any JSON, bytes, dates, documents.
 

@@ -20,7 +20,7 @@ from bethink import (
     ValidationError,
     segment,
 )
-from bethink.adapting import check_namespace, make_async, make_async_write
+from bethink.adapting import check_namespace, make_async, make_async_write, suggesting
 
 from ..shared.extras import needs
 from ..shared.opening import StoreOrPath, open_store
@@ -60,6 +60,7 @@ else:
     _Base = object  # a type checker sees LangGraph's base class; an object gets it when it is made
 
 
+@suggesting
 class BethinkSaver(_Base):
     """Keep the checkpoints of LangGraph threads in a bethink store, below *namespace*.
 

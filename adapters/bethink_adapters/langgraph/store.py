@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bethink import MemoryStore, WhyNot
-from bethink.adapting import finish_in_thread, number, one_of
+from bethink.adapting import finish_in_thread, number, one_of, suggesting
 
 from ..shared.extras import needs
 from ..shared.opening import StoreOrPath, open_store
@@ -29,6 +29,7 @@ else:
 _MODES: Final = ("semantic", "hybrid", "keyword")
 
 
+@suggesting
 class BethinkStore(_Base):
     """A LangGraph store: ``graph.compile(store=BethinkStore("agent.db"))``.
 
