@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from importlib import import_module, util
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,7 +17,10 @@ CLASSIC = next((name for name in ("langchain_classic", "langchain") if util.find
 if not CLASSIC or not util.find_spec(f"{CLASSIC}.chains"):
     pytest.skip("no chains are installed", allow_module_level=True)
 
-FakeListLLM: Any = models.FakeListLLM
+if TYPE_CHECKING:
+    from langchain_core.language_models import FakeListLLM
+else:
+    FakeListLLM = models.FakeListLLM
 
 
 class Heard(FakeListLLM):

@@ -50,9 +50,10 @@ class CrewStorage:
         vector_dim: int | None = None,
     ) -> None:
         require("crewai", "crewai")
-        if store is None and path is None:
+        given = path if store is None else store
+        if given is None:
             raise TypeError("CrewStorage needs a store or a path")
-        self._store = StoreHandle(path if store is None else store)
+        self._store = StoreHandle(given)
         self._view = View(namespace)
         self._dimension = None if vector_dim is None else integer("vector_dim", vector_dim, 1)
         self._owns = True

@@ -33,7 +33,7 @@ def _adapter() -> Any:
     class ChainMemory(base):  # type: ignore[misc]
         """A ``ConversationMemory`` for LangChain's chains."""
 
-        memory: Any
+        memory: ConversationMemory
 
         @property
         def memory_variables(self) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 
 from bethink_adapters.mcp import http
 from bethink_adapters.mcp.protocol import HANDSHAKE, MODERN
+from bethink_adapters.surface.pages import LOCAL
 
 from .calling import META, Host, request
 
@@ -240,5 +241,5 @@ def test_an_address_of_the_newer_internet_is_served(host: Host) -> None:
 def test_the_configured_name_is_known_too(host: Host) -> None:
     headers = {"host": "Box.local:80", "content-type": "application/json"}
     body = json.dumps(request("ping")).encode()
-    for hosts, expected in ((http.LOCAL, 403), (http.LOCAL | {"box.local"}, 200)):
+    for hosts, expected in ((LOCAL, 403), (LOCAL | {"box.local"}, 200)):
         assert http.answer(host.server.protocol, "POST", headers, body, hosts).status == expected
