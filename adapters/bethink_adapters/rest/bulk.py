@@ -40,6 +40,8 @@ def tidy(caller: Client, body: TidyBody) -> Response:
     """Forget expired and unused memories, and let the outcomes of unused memories drift to 0."""
     store = caller.whole()
     options: dict[str, Any] = {"retention": body.retention, "floor": body.floor}
+    if body.retention is not None or body.floor is not None:
+        options["namespace"] = caller.everything
     with copied(store) as trial:
         expired, drifted = trial.expire(**options), trial.drift()
     token = _confirmation("tidy", [repr(options), str(expired)])

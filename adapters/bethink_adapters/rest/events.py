@@ -20,7 +20,7 @@ from .memories import last_entry
 from .problems import Problem
 from .routing import router
 from .settings import Settings
-from .types import Flag, Whole
+from .types import Flag
 
 routes = router("history")
 
@@ -42,7 +42,7 @@ class Streams:
 async def events(
     caller: Client,
     request: Request,
-    since: Annotated[Whole | None, Query(ge=0, le=2**53)] = None,
+    since: Annotated[int | None, Query(ge=0, le=2**53)] = None,
     last_event_id: Annotated[
         str | None, Header(alias="Last-Event-ID", pattern=r"^[0-9]{1,15}$")
     ] = None,

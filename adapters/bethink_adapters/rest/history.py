@@ -15,7 +15,7 @@ from .models import SnapshotBody, UndoBody
 from .problems import Problem, state_conflicts
 from .replies import Json, dicts
 from .routing import router, told
-from .types import Flag, Id, Label, Moment, Namespace, Whole
+from .types import Flag, Id, Label, Moment, Namespace
 
 routes = router("history")
 _MAX_ENTRIES = 1_000
@@ -23,7 +23,7 @@ _MAX_ENTRIES = 1_000
 
 @routes.get("/memories/{id}/history", responses=told(results.Entries))
 def history(
-    caller: Client, id: Id, limit: Annotated[Whole, Query(ge=1, le=_MAX_ENTRIES)] = 100
+    caller: Client, id: Id, limit: Annotated[int, Query(ge=1, le=_MAX_ENTRIES)] = 100
 ) -> Response:
     """List the journal entries of a memory, the newest first."""
     caller.known([id])
@@ -58,8 +58,8 @@ def fact(
 @routes.get("/log", responses=told(results.Entries))
 def log(
     caller: Client,
-    since: Annotated[Whole, Query(ge=0, le=2**53)] = 0,
-    limit: Annotated[Whole, Query(ge=1, le=_MAX_ENTRIES)] = 100,
+    since: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    limit: Annotated[int, Query(ge=1, le=_MAX_ENTRIES)] = 100,
     namespace: Annotated[Namespace | None, Query()] = None,
     subtree: Annotated[Flag, Query()] = False,
 ) -> Response:

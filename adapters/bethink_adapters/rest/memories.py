@@ -20,7 +20,7 @@ from .problems import Problem, state_conflicts
 from .replies import Json, dicts, etag, names_tag
 from .routing import router, told
 from .settings import MAX_PAGE
-from .types import Flag, Id, Listed, Moment, Namespace, Order, Whole
+from .types import Flag, Id, Listed, Moment, Namespace, Order
 
 routes = router("memories")
 _WHERE = TypeAdapter(Where)
@@ -37,7 +37,7 @@ def list_memories(
     state: Listed = "live",
     order: Order = "newest",
     cursor: Annotated[str | None, Query(max_length=200)] = None,
-    limit: Annotated[Whole, Query(ge=1, le=MAX_PAGE)] = 50,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
     as_of: Annotated[Moment | None, Query()] = None,
 ) -> Response:
     """List memories; the pages of a listing show the moment of the first page."""

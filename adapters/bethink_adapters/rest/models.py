@@ -13,6 +13,7 @@ from .types import (
     Content,
     Id,
     Ids,
+    Integral,
     Kind,
     Label,
     Mode,
@@ -29,7 +30,10 @@ from .types import (
 _Numbers = Annotated[
     list[Annotated[float, Field(ge=-1e18, le=1e18)]], Field(min_length=1, max_length=8192)
 ]
-Vectors = Annotated[dict[Label, _Numbers], Field(max_length=16)]
+Vectors = Annotated[
+    dict[Label, _Numbers],
+    Field(max_length=16, json_schema_extra={"additionalProperties": False}),
+]
 
 
 class Common(Body):
@@ -103,7 +107,7 @@ class Searching(Scoped):
     """The arguments of a search."""
 
     query: Query
-    k: Annotated[int, Field(ge=0, le=MAX_HITS)] = 5
+    k: Annotated[int, Field(ge=0, le=MAX_HITS), Integral] = 5
     mode: Mode = "hybrid"
     min_score: Annotated[float, Field(ge=-1e9, le=1e9)] = 0.0
     min_similarity: Unit = 0.0
@@ -121,8 +125,8 @@ class RecallBody(Searching):
 class PackBody(RecallBody):
     """A search whose hits are packed into a text for a prompt."""
 
-    k: Annotated[int, Field(ge=0, le=MAX_HITS)] = 100
-    budget_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 800
+    k: Annotated[int, Field(ge=0, le=MAX_HITS), Integral] = 100
+    budget_tokens: Annotated[int, Field(ge=0, le=1_000_000), Integral] = 800
 
 
 class WhyBody(Searching):
@@ -134,7 +138,7 @@ class SimilarBody(Scoped):
 
     content: Content
     similarity: Unit = 0.92
-    k: Annotated[int, Field(ge=0, le=MAX_HITS)] = 10
+    k: Annotated[int, Field(ge=0, le=MAX_HITS), Integral] = 10
 
 
 class ResolveBody(Body):
@@ -200,7 +204,7 @@ class ReinforceBody(Body):
 class UndoBody(Body):
     """The journal entry to undo."""
 
-    seq: Annotated[int, Field(ge=1, le=2**53)]
+    seq: Annotated[int, Field(ge=1, le=2**53), Integral]
 
 
 class SnapshotBody(Body):

@@ -16,7 +16,7 @@ from .models import PackBody, RecallBody, Searching, SimilarBody, WhyBody
 from .replies import Json, dicts
 from .routing import router, told
 from .settings import MAX_PAGE
-from .types import Flag, Id, Moment, Namespace, Whole
+from .types import Flag, Id, Moment, Namespace
 
 routes = router("searching")
 
@@ -68,7 +68,7 @@ def context(
     query: Annotated[types.Query, Query()] = "",
     namespace: Annotated[Namespace | None, Query()] = None,
     subtree: Annotated[Flag, Query()] = False,
-    budget_tokens: Annotated[Whole, Query(ge=0, le=1_000_000)] = 800,
+    budget_tokens: Annotated[int, Query(ge=0, le=1_000_000)] = 800,
     as_of: Annotated[Moment | None, Query()] = None,
 ) -> Response:
     """Pack memories for a prompt; without a query the newest and most important."""
@@ -89,7 +89,7 @@ def conflicts(
     namespace: Annotated[Namespace | None, Query()] = None,
     subtree: Annotated[Flag, Query()] = False,
     min_tier: Literal["likely", "possible"] = "possible",
-    limit: Annotated[Whole, Query(ge=1, le=MAX_PAGE)] = 50,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
     as_of: Annotated[Moment | None, Query()] = None,
 ) -> Response:
     """List pairs of memories that can hardly both hold."""

@@ -16,7 +16,7 @@ from .models import AppendBody
 from .problems import state_conflicts
 from .replies import Json, dicts
 from .routing import router, told
-from .types import Namespace, Whole
+from .types import Namespace
 
 routes = router("threads")
 DEFAULT: Final = "messages"
@@ -35,7 +35,7 @@ def list_threads(caller: Client, namespace: _Namespace = None) -> Response:
 def read_thread(
     caller: Client,
     thread: _Name,
-    last: Annotated[Whole | None, Query(ge=0, le=10_000)] = None,
+    last: Annotated[int | None, Query(ge=0, le=10_000)] = None,
     namespace: _Namespace = None,
 ) -> Response:
     """Read the last messages of a thread, or all, the oldest first."""

@@ -53,7 +53,7 @@ def export(
     return StreamingResponse(_chunks(file), media_type=_LINES)
 
 
-@routes.post("/import", responses=told(Merged), openapi_extra=_upload(_LINES))
+@routes.post("/import", responses=told(Merged), openapi_extra=_upload(_FILE))
 async def import_(caller: Client, request: Request) -> Response:
     """Import the lines of an export; all or nothing."""
     store = caller.whole()

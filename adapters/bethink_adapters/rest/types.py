@@ -36,8 +36,8 @@ def _flag(value: object) -> object:
     return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
 
 
-def _digits(value: object) -> object:
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
+def _integral(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 Namespace = Annotated[str, StringConstraints(pattern=NAMESPACE, max_length=1024, strict=True)]
@@ -81,8 +81,8 @@ Moment = Annotated[
 Tags = Annotated[list[Label], Field(max_length=MAX_BATCH)]
 Flag = Annotated[bool, BeforeValidator(_flag), StrictType()]
 """A boolean in the address: true or false."""
-Whole = Annotated[int, BeforeValidator(_digits), StrictType()]
-"""A whole number in the address."""
+Integral = BeforeValidator(_integral)
+"""Lets 2.0 pass for 2, as JSON does; stands after the bounds."""
 Mode = Literal["hybrid", "keyword", "semantic"]
 Listed = Literal["live", "superseded", "archived", "forgotten", "expired"]
 Order = Literal[

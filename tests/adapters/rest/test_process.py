@@ -92,9 +92,9 @@ def test_killed_server_has_lost_nothing_acknowledged(tmp_path: Path) -> None:
         server.process.kill()
         for each in threads:
             each.join(30)
-    with MemoryStore(tmp_path / "m.db") as store:
-        assert None not in store.get_many(acknowledged)
-        assert store.verify().ok
+    with MemoryStore(tmp_path / "m.db") as kept:
+        assert None not in kept.get_many(acknowledged)
+        assert kept.verify().ok
 
 
 def test_stopped_server_ends_its_streams_and_leaves_well(tmp_path: Path) -> None:

@@ -1,0 +1,180 @@
+"""The operations beside those on memories, each called once and more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bethink import MemoryStore
+
+from .serving import Client, client_of
+
+
+def test_searches_answer_as_the_verbs_do(client: Client, store: MemoryStore) -> None:
+    http = client()
+    own = store.store("Use tabs in Go", category="style")
+    other = store.store("The port is 80", namespace="work/net")
+    hit = http.post("/v1/recall", json={"query": "tabs"}).json()["items"][0]
+    assert hit["memory"] == own.to_dict()
+    assert hit["score"] == pytest.approx(sum(hit["explanation"]["contributions"].values()))
+    below = {"query": "port", "namespace": "work", "subtree": True, "where": {"category": None}}
+    [found] = http.post("/v1/recall", json=below).json()["items"]
+    assert found["memory"]["id"] == other.id
+    early = {"query": "port", "as_of": "#1"}
+    assert http.post("/v1/recall", json=early).json() == {"items": []}
+    assert "Use tabs" in http.post("/v1/pack", json={"query": "tabs"}).json()["text"]
+    assert "Use tabs" in http.get("/v1/context").json()["text"]
+    why = http.post(f"/v1/memories/{own.id}/why", json={"query": "tabs", "k": 0}).json()
+    assert why["reason"] == "outranked"
+    near = http.post("/v1/similar", json={"content": "Use tabs in Go", "similarity": 0.8})
+    assert [each["memory"]["id"] for each in near.json()["items"]] == [own.id]
+
+
+def test_unknown_moment_is_not_found(client: Client, store: MemoryStore) -> None:
+    http = client()
+    store.store("one")
+    for moment in ("%2399", "never", "-1e13"):
+        assert http.get(f"/v1/memories?as_of={moment}").status_code == 404
+
+
+def test_conflict_is_listed_and_resolved(client: Client, store: MemoryStore) -> None:
+    http = client()
+    older = store.store("The port is 80")
+    newer = store.store("The port is 90")
+    [found] = http.get("/v1/conflicts").json()["items"]
+    assert (found["older"]["id"], found["newer"]["id"]) == (older.id, newer.id)
+    body = {"keep": newer.id, "drop": [older.id], "reason": "moved"}
+    assert http.post("/v1/resolve", json=body).json() == {"count": 1}
+    assert http.get("/v1/conflicts").json() == {"items": []}
+
+
+def test_duplicates_are_told_before_they_are_merged(client: Client, store: MemoryStore) -> None:
+    http = client()
+    store.store_many(["Use tabs in Go", "use tabs in Go"])
+    assert len(http.post("/v1/consolidate", json={}).json()["items"]) == 1
+    assert store.count() == 2
+    http.post("/v1/consolidate", json={"dry_run": False})
+    assert store.count() == 1
+
+
+def test_outcomes_and_relations_are_kept(client: Client, store: MemoryStore) -> None:
+    http = client()
+    one, two = (each.id for each in store.store_many(["one", "two"]))
+    assert http.post(f"/v1/memories/{one}/outcomes", json={"outcome": "worked"}).is_success
+    assert http.post("/v1/outcomes", json={"ids": [one, two], "outcome": "useful"}).is_success
+    told = http.get(f"/v1/memories/{one}/outcomes").json()["items"]
+    assert [each["action"] for each in told] == ["worked", "useful"]
+    link = {"target": two, "kind": "fixes"}
+    assert http.put(f"/v1/memories/{one}/relations", json=link).json() == {"changed": True}
+    assert http.put(f"/v1/memories/{one}/relations", json=link).json() == {"changed": False}
+    [related] = http.get(f"/v1/memories/{two}/relations").json()["items"]
+    assert (related["direction"], related["memory"]["id"]) == ("in", one)
+    gone = http.delete(f"/v1/memories/{one}/relations", params=link)
+    assert gone.json() == {"changed": True}
+
+
+def test_bulk_removal_takes_two_steps(client: Client, store: MemoryStore) -> None:
+    http = client()
+    store.store_many(["one", "two"], category="old")
+    kept = store.store("three")
+    body = {"where": {"category": "old"}}
+    for verb in ("forget", "erase"):
+        told = http.post(f"/v1/{verb}", json=body).json()
+        assert (told["count"], told["dry_run"]) == (2, True)
+        sure = {**body, "dry_run": False}
+        assert http.post(f"/v1/{verb}", json=sure).status_code == 409
+        done = http.post(f"/v1/{verb}", json={**sure, "confirm": told["confirm"]}).json()
+        assert (done["count"], done["confirm"]) == (2, None)
+    assert [each.id for each in store.all()] == [kept.id]
+    stale = http.post("/v1/forget", json={}).json()["confirm"]
+    store.store("four")
+    assert http.post("/v1/forget", json={"dry_run": False, "confirm": stale}).status_code == 409
+
+
+def test_tidy_forgets_what_has_expired(client: Client, store: MemoryStore) -> None:
+    http = client()
+    store.store("gone", expires_at=store.clock() - 1)
+    told = http.post("/v1/tidy", json={}).json()
+    assert (told["expired"], told["dry_run"]) == (1, True)
+    body = {"dry_run": False, "confirm": told["confirm"]}
+    assert http.post("/v1/tidy", json=body).json()["expired"] == 1
+    assert http.post("/v1/tidy", json={"retention": 1}).json()["expired"] == 0
+
+
+def test_past_is_told_and_undone(client: Client, store: MemoryStore) -> None:
+    http = client()
+    record = store.store("The port is 80", key="port", vectors={"v": [1.0, 2.0]})
+    assert http.post("/v1/snapshots", json={"name": "before"}).status_code == 201
+    assert http.post("/v1/snapshots", json={"name": "before"}).status_code == 409
+    assert [each["name"] for each in http.get("/v1/snapshots").json()["items"]] == ["before"]
+    store.update(record.id, importance=0.9)
+    [entry, *_] = http.get(f"/v1/memories/{record.id}/history").json()["items"]
+    assert entry["changes"]["importance"] == 0.9
+    [change] = http.get("/v1/diff?since=before").json()["changed"]
+    assert (change["before"]["importance"], change["after"]["importance"]) == (0.5, 0.9)
+    assert http.post("/v1/undo", json={"seq": entry["seq"]}).json()["importance"] == 0.5
+    assert http.post("/v1/undo", json={"seq": 99}).status_code == 404
+    assert [each["seq"] for each in http.get("/v1/log?since=3").json()["items"]] == [4]
+    [version] = http.get("/v1/facts/port").json()["items"]
+    assert version["id"] == record.id
+    assert http.get("/v1/facts/none").status_code == 404
+    vector = http.get(f"/v1/memories/{record.id}/vectors?name=v").json()
+    assert vector == {"vector": [1.0, 2.0]}
+
+
+def test_thread_is_appended_read_and_cleared(client: Client, store: MemoryStore) -> None:
+    http = client()
+    says = [{"value": {"role": "user", "n": n}, "content": f"turn {n}"} for n in range(3)]
+    for _ in range(2):
+        http.post("/v1/threads/a b", json={"messages": says}, headers={"Idempotency-Key": "k"})
+    assert http.get("/v1/threads").json() == {"items": ["a b"]}
+    read = http.get("/v1/threads/a b?last=2").json()["items"]
+    assert [each["value"]["n"] for each in read] == [1, 2]
+    assert http.delete("/v1/threads/a b").json() == {"count": 3}
+    assert http.get("/v1/threads/a b").json() == {"items": []}
+
+
+def test_export_comes_back_by_import_and_file_by_merge(client: Client, store: MemoryStore) -> None:
+    store.store("Use tabs in Go")
+    lines = client().get("/v1/export")
+    assert lines.headers["content-type"].startswith("application/jsonl")
+    with MemoryStore() as empty:
+        there = client_of(empty)
+        assert there.post("/v1/import", content=lines.content).json()["added"] == 1
+        assert there.post("/v1/import", content=b"damaged").status_code == 409
+        assert there.post("/v1/merge", content=b"damaged").status_code == 409
+        assert [each.content for each in empty.all()] == ["Use tabs in Go"]
+    small = client(max_upload=10)
+    assert small.post("/v1/import", content=lines.content).status_code == 413
+
+
+def test_file_is_merged(client: Client, store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with MemoryStore(path) as other:
+        other.store("from elsewhere")
+    assert client().post("/v1/merge", content=path.read_bytes()).json()["added"] == 1
+    assert [each.content for each in store.all()] == ["from elsewhere"]
+
+
+def test_state_of_file_and_server_is_told(client: Client, store: MemoryStore) -> None:
+    http = client()
+    store.store("one")
+    assert http.get("/v1/stats").json()["states"]["live"] == 1
+    assert http.get("/v1/stats").json()["location"] == ""
+    assert http.get("/v1/namespaces").json() == {"namespaces": {"default": 1}}
+    assert http.post("/v1/verify").json() == {"problems": []}
+    assert http.post("/v1/repair").json() == {"mended": [], "left": []}
+    assert http.get("/").json()["name"] == "bethink"
+    text = http.get("/metrics").text
+    assert 'bethink_memories{state="live"} 1' in text
+    assert 'bethink_requests_total{method="GET",status="200"} 4' in text
+
+
+def test_tools_of_agents_work_over_the_same_store(client: Client, store: MemoryStore) -> None:
+    http = client()
+    store.store("Use tabs in Go")
+    call = {"name": "memory_recall", "arguments": {"query": "tabs"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    assert "Use tabs in Go" in http.post("/mcp", json=message).text
+    assert http.get("/mcp").status_code == 405
