@@ -164,9 +164,9 @@ class RemoveBody(Scoped):
 
 
 class TidyBody(Body):
-    """What to tidy: memories unused for *retention* seconds, or weaker than *floor*."""
+    """What to tidy: memories unused for *retention* days, or weaker than *floor*."""
 
-    retention: Annotated[float, Field(ge=0, le=1e12)] | None = None
+    retention: Annotated[float, Field(ge=0, le=1e6)] | None = None
     floor: Unit | None = None
     dry_run: bool = True
     confirm: Annotated[str, Field(max_length=200)] | None = None

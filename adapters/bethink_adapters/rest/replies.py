@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
+from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -60,7 +61,7 @@ def memory(record: MemoryRecord, status: int = 200) -> Json:
     """Return *record* with the entity tag."""
     headers = {"ETag": etag(record)}
     if status == 201:
-        headers["Location"] = f"/v1/memories/{record.id}"
+        headers["Location"] = f"/v1/memories/{quote(record.id, safe='')}"
     return Json(record.to_dict(), status, headers)
 
 

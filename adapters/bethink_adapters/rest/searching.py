@@ -65,7 +65,7 @@ def why(caller: Client, id: Id, body: WhyBody) -> Response:
 @routes.get("/context", responses=told(Packed))
 def context(
     caller: Client,
-    query: Annotated[types.Query, Query()] = "",
+    query: Annotated[types.Query, Query(max_length=2_000)] = "",
     namespace: Annotated[Namespace | None, Query()] = None,
     subtree: Annotated[Flag, Query()] = False,
     budget_tokens: Annotated[int, Query(ge=0, le=1_000_000)] = 800,
@@ -85,7 +85,7 @@ def context(
 @routes.get("/conflicts", responses=told(results.Conflicts))
 def conflicts(
     caller: Client,
-    query: Annotated[types.Query | None, Query()] = None,
+    query: Annotated[types.Query | None, Query(max_length=2_000)] = None,
     namespace: Annotated[Namespace | None, Query()] = None,
     subtree: Annotated[Flag, Query()] = False,
     min_tier: Literal["likely", "possible"] = "possible",

@@ -173,3 +173,10 @@ def test_writes_of_another_process_are_seen_at_once(tmp_path: Path) -> None:
         other.store("Use tabs in Go")
         hits = http.post("/v1/recall", json={"query": "tabs"}).json()["items"]
         assert [hit["memory"]["content"] for hit in hits] == ["Use tabs in Go"]
+
+
+def test_any_id_makes_an_address(client: Client) -> None:
+    http = client()
+    made = http.post("/v1/memories", json={"content": "named", "id": "Ā ?#"})
+    assert made.status_code == 201
+    assert http.get(made.headers["location"]).json()["id"] == "Ā ?#"
