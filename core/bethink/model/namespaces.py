@@ -84,13 +84,14 @@ def check_scope(scope: object) -> Scope:
         return scope
     if scope is None:
         raise ValidationError("namespace must not be None; to see all namespaces pass EVERYWHERE")
-    if isinstance(scope, list | tuple | set | frozenset) and scope:
+    if isinstance(scope, list | tuple | set | frozenset):
+        if not scope:
+            raise ValidationError(f"namespace needs a name, not an empty {type(scope).__name__}")
         each = {one if isinstance(one, Subtree) else check_namespace(one) for one in scope}
         return each.pop() if len(each) == 1 else tuple(sorted(each, key=repr))
     if not isinstance(scope, str):
-        kind = type(scope).__name__ if scope else f"an empty {type(scope).__name__}"
         named = "a str, a Subtree, EVERYWHERE or a list of namespaces"
-        raise ValidationError(f"namespace must be {named}, not {kind}")
+        raise ValidationError(f"namespace must be {named}, not {type(scope).__name__}")
     return check_namespace(scope)
 
 

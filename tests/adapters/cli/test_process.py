@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import bethink_adapters
 from bethink import MemoryStore
 from bethink.__main__ import run as run_module
 from bethink_adapters.cli import main
@@ -75,8 +76,10 @@ def test_a_terminal_of_few_characters_shows_escapes(file: Path) -> None:
 
 
 def test_help_loads_no_memory_core(file: Path) -> None:
+    folder = os.fspath(Path(bethink_adapters.__file__).parents[1])  # -S leaves out site-packages
     code = (
-        "import sys; from bethink_adapters.cli import main; main(['--help']); "
+        f"import sys; sys.path.insert(0, {folder!r}); "
+        "from bethink_adapters.cli import main; main(['--help']); "
         "print(sys.modules.keys() & {'bethink', 'numpy', 'asyncio', 'dataclasses', 'json', "
         "'importlib.metadata', 'pathlib', 'shutil', 'subprocess', 'tempfile'})"
     )

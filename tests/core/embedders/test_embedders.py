@@ -342,7 +342,7 @@ def test_missing_sentence_transformers_names_the_pip_line() -> None:
         "try: embedder.embed(['alpha'])\n"
         "except MissingExtraError as error: print(error)\n"
     )
-    assert "pip install 'bethink[sentence-transformers]'" in output
+    assert "pip install '.[sentence-transformers]'" in output
 
 
 @pytest.mark.slow
