@@ -157,14 +157,14 @@ def test_the_frameworks_named_are_those_of_the_extras() -> None:
 
 
 def test_adapters_share_the_store_of_a_path(tmp_path: Path) -> None:
-    first = open_store(tmp_path / "memory.db")
-    assert open_store(str(tmp_path / "." / "memory.db")) is first
-    assert open_store(tmp_path / "memory.db", shared=False) is not first
-    assert open_store(":memory:") is not open_store(":memory:")
-    first.close()
-    again = open_store(tmp_path / "memory.db")
-    assert again is not first
-    again.close()
+    with open_store(tmp_path / "memory.db") as first:
+        assert open_store(str(tmp_path / "." / "memory.db")) is first
+        with open_store(tmp_path / "memory.db", shared=False) as own:
+            assert own is not first
+    with open_store(":memory:") as one, open_store(":memory:") as other:
+        assert one is not other
+    with open_store(tmp_path / "memory.db") as again:
+        assert again is not first
 
 
 def test_the_store_of_a_path_is_closed_when_the_program_ends(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The protocol: eras, errors, and what never gets a reply."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,10 @@ from .calling import META, Host, request
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Server:
-    return MemoryServer(Options(tmp_path / "memory.db")).protocol
+def server(tmp_path: Path) -> Iterator[Server]:
+    made = MemoryServer(Options(tmp_path / "memory.db"))
+    yield made.protocol
+    made.close()
 
 
 @pytest.mark.parametrize("version", HANDSHAKE)
