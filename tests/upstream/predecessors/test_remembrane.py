@@ -171,8 +171,10 @@ def test_the_lines_of_the_page_run(
     old: Old, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = Path(__file__).parents[3] / "docs" / "migrating.md"
+    blocks = page.read_text(encoding="utf-8").split("```python\n")
+    [block] = [each for each in blocks if "read_remembrane" in each and "snapshots()" in each]
     monkeypatch.chdir(old.path.parent)
-    exec(page.read_text(encoding="utf-8").split("```")[1].removeprefix("python"), {})
+    exec(block.split("```")[0], {})
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == f"{old.store.count()} imported, 0 known, 0 skipped"
     assert [line.split()[0] for line in printed[1:]] == ["start", "middle", "end", "True"]
