@@ -42,7 +42,7 @@ def run(
         return 0
     from . import http
 
-    with http.serve(server.protocol, host, port) as listening:
+    with http.HttpServer(server.protocol, host, port) as listening:
         name = f"[{host}]" if ":" in host else host
         print(f"http://{name}:{listening.server_port}/mcp", file=sys.stderr, flush=True)
         server.warm()

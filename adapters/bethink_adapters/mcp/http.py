@@ -86,57 +86,60 @@ def answer(
     return HttpReply(_status(message, reply), reply)
 
 
-def serve(server: Server, host: str, port: int) -> ThreadingHTTPServer:
-    """Return an HTTP server of ``/mcp`` at *host* and *port*; the caller runs ``serve_forever``."""
+class HttpServer(ThreadingHTTPServer):
+    """An HTTP server of ``/mcp`` at *host* and *port*; the caller runs ``serve_forever``."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        timeout = IDLE_SECONDS
-        wbufsize = -1  # head and body in one packet: two would wait for each other, 40 ms
+    def __init__(self, server: Server, host: str, port: int) -> None:
+        self.answers = server
+        self.hosts = LOCAL | {f"[{host}]" if ":" in host else host.lower()}
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), _Handler)
 
-        def _handle(self) -> None:
-            length = self.headers.get("content-length", "0")
-            size = int(length) if length.isdecimal() and len(length) < 20 else MAX_BODY + 1
-            headers = {name.lower(): value.strip() for name, value in self.headers.items()}
-            if self.path.partition("?")[0] != "/mcp":
-                reply = HttpReply(404)
-            elif "transfer-encoding" in headers:
-                self.close_connection = True
-                reply = HttpReply(411)
-            elif size > MAX_BODY:
-                self.close_connection = True
-                reply = HttpReply(413)
-            else:
-                reply = answer(server, self.command, headers, self.rfile.read(size), hosts)
-            self._send(reply)
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Tell nothing of a client that left."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
-        do_GET = do_POST = do_DELETE = do_PUT = do_PATCH = do_HEAD = do_OPTIONS = _handle
 
-        def _send(self, reply: HttpReply) -> None:
-            body = b"" if reply.body is None else encode(reply.body)
-            self.send_response(reply.status)
-            for name, value in reply.headers.items():
-                self.send_header(name, value)
-            if body:
-                self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body)
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = IDLE_SECONDS
+    wbufsize = -1  # head and body in one packet: two would wait for each other, 40 ms
+    server: HttpServer
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Log nothing: a request may hold what a user said."""
+    def _handle(self) -> None:
+        length = self.headers.get("content-length", "0")
+        size = int(length) if length.isdecimal() and len(length) < 20 else MAX_BODY + 1
+        headers = {name.lower(): value.strip() for name, value in self.headers.items()}
+        if self.path.partition("?")[0] != "/mcp":
+            reply = HttpReply(404)
+        elif "transfer-encoding" in headers:
+            self.close_connection = True
+            reply = HttpReply(411)
+        elif size > MAX_BODY:
+            self.close_connection = True
+            reply = HttpReply(413)
+        else:
+            body, hosts = self.rfile.read(size), self.server.hosts
+            reply = answer(self.server.answers, self.command, headers, body, hosts)
+        self._send(reply)
 
-    class Listener(ThreadingHTTPServer):
-        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    do_GET = do_POST = do_DELETE = do_PUT = do_PATCH = do_HEAD = do_OPTIONS = _handle
 
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            """Tell nothing of a client that left."""
-            if not isinstance(sys.exception(), ConnectionError):
-                super().handle_error(request, client_address)
+    def _send(self, reply: HttpReply) -> None:
+        body = b"" if reply.body is None else encode(reply.body)
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        if body:
+            self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
-    hosts = LOCAL | {f"[{host}]" if ":" in host else host.lower()}
-    return Listener((host, port), Handler)
+    def log_message(self, format: str, *args: Any) -> None:
+        """Log nothing: a request may hold what a user said."""
 
 
 def _status(message: object, reply: Message) -> int:

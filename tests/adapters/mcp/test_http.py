@@ -26,7 +26,7 @@ CALL = {"name": "memory_recall", "arguments": {"query": "standup"}, "_meta": MET
 @pytest.fixture
 def port(host: Host) -> Iterator[int]:
     """The port of a listening server."""
-    with http.serve(host.server.protocol, "127.0.0.1", 0) as listening:
+    with http.HttpServer(host.server.protocol, "127.0.0.1", 0) as listening:
         thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
         thread.start()
         yield listening.server_port
@@ -224,7 +224,7 @@ def test_parallel_requests_each_get_their_reply(port: int) -> None:
 
 def test_an_address_of_the_newer_internet_is_served(host: Host) -> None:
     try:
-        listening = http.serve(host.server.protocol, "::1", 0)
+        listening = http.HttpServer(host.server.protocol, "::1", 0)
     except OSError:
         pytest.skip("there is no ::1 here")
     with listening:

@@ -179,6 +179,6 @@ def with_fixtures(real: Server) -> Server:
 
 if __name__ == "__main__":
     server = with_fixtures(MemoryServer(Options(Path(sys.argv[1]), everything=True)).protocol)
-    with http.serve(server, "127.0.0.1", 0) as listening:
+    with http.HttpServer(server, "127.0.0.1", 0) as listening:
         print(f"http://127.0.0.1:{listening.server_port}/mcp", file=sys.stderr, flush=True)
         listening.serve_forever()
