@@ -50,7 +50,7 @@ from .model.fields import (
 from .model.namespaces import Scope, check_namespace, check_scope, covers, unsegment
 from .model.port import Page, Tally
 from .model.progress import Progress, counted, telling
-from .model.records import CHECKS
+from .model.records import CHECKS, Listed, Order
 from .model.records import checked as checked_fields
 from .text import read_query, rough_tokens, terms
 
@@ -64,7 +64,9 @@ __all__ = [
     "ForeignLink",
     "ForeignRecord",
     "Held",
+    "Listed",
     "Mode",
+    "Order",
     "Packed",
     "Page",
     "PastChange",

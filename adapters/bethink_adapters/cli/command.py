@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -75,21 +74,6 @@ class Command(NamedTuple):
     access: Access = "read"
     synonyms: Sequence[str] = ()
     example: str = ""
-
-
-@contextmanager
-def copied(store: MemoryStore) -> Iterator[MemoryStore]:
-    """Give a copy of *store*, in a file of its own, to try on."""
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
-    from bethink import MemoryStore as Store
-
-    with TemporaryDirectory() as folder:
-        target = Path(folder, "trial.db")
-        store.backup(target)
-        with Store(target) as copy:
-            yield copy
 
 
 class Context:

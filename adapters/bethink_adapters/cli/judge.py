@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from . import output
 from .arguments import FILTER, ID, SHORT_ID, SIMILARITY, YES, arguments, filter_of, find_ids
-from .command import Command, Context, Reply, argument, copied
+from .command import Command, Context, Reply, argument
 
 if TYPE_CHECKING:
     from bethink import Consolidated, MemoryStore
@@ -17,12 +17,10 @@ _VERDICTS: Final = ("worked", "failed", "partial", "useful", "useless")
 
 def outcome(context: Context) -> Reply:
     """Record how following memories went."""
+    from ..surface.verbs import judge
+
     given = context.given
-    ids = find_ids(context, given.ids)
-    if given.outcome in ("useful", "useless"):
-        records = getattr(context.store, f"mark_{given.outcome}")(ids)
-    else:
-        records = [context.store.record_outcome(id, given.outcome, given.session) for id in ids]
+    records = judge(context.store, find_ids(context, given.ids), given.outcome, given.session)
     rows = [(each.id[-SHORT_ID:], f"outcome {each.outcome:+.2f}", each.state) for each in records]
     return Reply([each.to_dict() for each in records], output.table(rows, flexible=2))
 
@@ -54,6 +52,8 @@ def resolve(context: Context) -> Reply:
 
 def consolidate(context: Context) -> Reply:
     """Merge memories that nearly repeat each other."""
+    from ..surface.verbs import copied
+
     given = context.given
     if given.dry_run or not given.yes:
         with copied(context.store) as trial:

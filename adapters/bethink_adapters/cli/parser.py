@@ -107,9 +107,9 @@ class _Version(Action):
     """Print the version, looked up only now."""
 
     def __call__(self, parser: ArgumentParser, *_: object) -> None:
-        from ..surface.version import version
+        from bethink import __version__
 
-        print(f"bethink {version()}")
+        print(f"bethink {__version__}")
         parser.exit()
 
 

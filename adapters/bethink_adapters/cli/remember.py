@@ -21,7 +21,7 @@ from .arguments import (
     filter_of,
     find_ids,
 )
-from .command import Command, Context, Failure, Reply, argument, copied
+from .command import Command, Context, Failure, Reply, argument
 
 if TYPE_CHECKING:
     from bethink import MemoryStore
@@ -123,16 +123,18 @@ def unarchive(context: Context) -> Reply:
 
 def tidy(context: Context) -> Reply:
     """Forget what has expired, and let outcomes drift back to 0."""
+    from ..surface.verbs import copied
+
     given = context.given
     chosen = given.unused is not None or given.floor is not None
     if chosen and not (given.namespace or given.everywhere):
         raise Failure("--unused and --floor want -n NAMESPACE, or -a for all", 2)
-    with copied(context.store) as trial:
-        expired, drifted = _tidy(context, trial)
-    if given.dry_run:
-        data = {"expired": expired, "drifted": drifted, "dry_run": True}
-        return Reply(data, [f"would forget {expired} and let {drifted} drift"])
-    if chosen:
+    if given.dry_run or (chosen and not given.yes):
+        with copied(context.store) as trial:
+            expired, drifted = _tidy(context, trial)
+        if given.dry_run:
+            data = {"expired": expired, "drifted": drifted, "dry_run": True}
+            return Reply(data, [f"would forget {expired} and let {drifted} drift"])
         context.confirm(expired, "forget")
     expired, drifted = _tidy(context, context.store)
     return Reply(

@@ -97,8 +97,7 @@ def _one(context: Context, listing: Listing) -> Task:
     wanted = context.given.task
     if not wanted:
         raise Failure("name a task", 2)
-    found = [each for each in listing.tasks if each.id == wanted or each.key == wanted]
-    found = found or [each for each in listing.tasks if each.id.endswith(wanted)]
+    found = listing.find(wanted) or [each for each in listing.tasks if each.id.endswith(wanted)]
     if len(found) != 1:
         raise Failure(f"{len(found) or 'no'} tasks have the id {wanted!r}")
     return found[0]

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ..surface.version import version
+from bethink import __version__
+
 from .install import Place, SettingsError, install
 from .settings import Program
 from .table import Host
@@ -39,7 +40,7 @@ class Check:
 
 def examine(path: Path, program: Program, where: Place) -> Iterator[Check]:
     """Yield the checks; nothing is written."""
-    yield Check("bethink", True, version())
+    yield Check("bethink", True, __version__)
     yield _check_file(path)
     yield _check_server(program)
     for host in where.found():

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from ..surface.location import home_folder
+
 Shape = Literal["stdio", "typed", "local", "list", "toml"]
 """The form of a server's entry: command and args; with a type; one list; a TOML table."""
 
@@ -246,7 +248,7 @@ HOSTS: Final[Mapping[str, Host]] = {
 
 def place(path: str, environment: Mapping[str, str], platform: str = sys.platform) -> Path:
     """Return the file of a *path* in the table, on *platform*."""
-    home = Path(environment.get("HOME") or environment.get("USERPROFILE") or Path.home())
+    home = home_folder(environment)
     if platform == "darwin":
         config = home / "Library" / "Application Support"
     elif platform == "win32":

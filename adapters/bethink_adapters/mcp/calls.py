@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import ceil
-from typing import Any, Final, Literal, cast
+from typing import Any, Literal
 
 from bethink import MemoryStore, SimilarMemoryError, ValidationError
-from bethink.adapting import Verdict
 
+from ..surface.verbs import Judgement, judge
 from .answers import (
     ANSWER_TOKENS,
     Answer,
@@ -24,7 +24,6 @@ from .answers import (
 from .view import View
 
 Arguments = Mapping[str, Any]
-_MARKS: Final = ("useful", "useless")
 
 
 class Calls:
@@ -134,17 +133,10 @@ class Calls:
         lines += not_found(missing)
         return Answer("\n".join(lines), {"forgotten": forgotten, "missing": missing})
 
-    def outcome(self, ids: Iterable[str], outcome: str, session: str | None = None) -> Answer:
+    def outcome(self, ids: Iterable[str], outcome: Judgement, session: str | None = None) -> Answer:
         """Record a verdict or a mark for each memory."""
         own = [self._view.one(each).id for each in ids]
-        if outcome in _MARKS:
-            mark = (
-                self._memories.mark_useful if outcome == "useful" else self._memories.mark_useless
-            )
-            records = mark(own)
-        else:
-            verdict = cast("Verdict", outcome)
-            records = [self._memories.record_outcome(each, verdict, session) for each in own]
+        records = judge(self._memories, own, outcome, session)
         page = Page(ANSWER_TOKENS)
         page.add_all(
             (f"Outcome now {each.outcome:+.2f} ({each.state}): {brief(each)}", sketch(each))

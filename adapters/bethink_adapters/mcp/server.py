@@ -9,7 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ..surface.version import version
+from bethink import __version__
+
 from . import prompts, resources
 from .protocol import (
     INTERNAL_ERROR,
@@ -65,7 +66,7 @@ class MemoryServer:
     def protocol(self) -> Server:
         """The dispatcher of messages."""
         return Server(
-            {"name": NAME, "version": version()},
+            {"name": NAME, "version": __version__},
             prompts.INSTRUCTIONS.format(path=self._options.path),
             {
                 "tools/list": lambda params: _page(params, tools=list(self._tools.values())),

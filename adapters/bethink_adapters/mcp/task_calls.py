@@ -63,7 +63,7 @@ def _synced(view: View, listing: Listing, namespace: str) -> Answer:
 
 
 def _one(listing: Listing, id: str) -> Task:
-    found = [each for each in listing.tasks if id in (each.id, each.key)]
+    found = listing.find(id)
     if len(found) != 1:
         raise NotFoundError("task", id)
     return found[0]

@@ -33,8 +33,8 @@ class View:
     def find(self, ids: Iterable[str]) -> tuple[list[MemoryRecord], list[str]]:
         """Return the visible records with *ids*, and the ids without such a record."""
         records, missing = list[MemoryRecord](), list[str]()
-        for each in dict.fromkeys(ids):
-            record = self.store.get(each)
+        wanted = list(dict.fromkeys(ids))
+        for each, record in zip(wanted, self.store.get_many(wanted), strict=True):
             if record is None or not covers(self.seen, record.namespace):
                 missing.append(each)
             else:

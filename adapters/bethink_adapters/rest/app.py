@@ -9,9 +9,8 @@ from fastapi.openapi.utils import get_openapi
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
-from bethink import MemoryStore
+from bethink import MemoryStore, __version__
 
-from ..surface.version import version
 from . import (
     agents,
     bulk,
@@ -41,7 +40,7 @@ class App(FastAPI):
         """Return the OpenAPI 3.1 description: a bearer token for all but the open paths."""
         if self.openapi_schema is None:
             found = get_openapi(
-                title="bethink", version=version(), description=__doc__, routes=self.routes
+                title="bethink", version=__version__, description=__doc__, routes=self.routes
             )
             self.openapi_schema = _completed(found)
         return self.openapi_schema

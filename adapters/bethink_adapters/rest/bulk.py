@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from ..surface.verbs import copied
 from . import results
 from .caller import STATES, Caller, Client
 from .filters import plain
-from .judging import copied
 from .models import RemoveBody, TidyBody
 from .problems import Problem
 from .replies import Json

@@ -5,9 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
-from bethink import BethinkError, Integrity, Repair, Stats
+from bethink import BethinkError, Integrity, Repair, Stats, __version__
 
-from ..surface.version import version
 from . import results
 from .caller import Client
 from .metrics import Metrics
@@ -45,7 +44,7 @@ def repair(caller: Client) -> Response:
 @outside.get("/", responses=told(results.About))
 def about(caller: Client) -> Response:
     """Name the server and the description of the operations."""
-    return Json({"name": "bethink", "version": version(), "description": "/openapi.json"})
+    return Json({"name": "bethink", "version": __version__, "description": "/openapi.json"})
 
 
 @outside.get("/health/live", responses=told(results.Health))

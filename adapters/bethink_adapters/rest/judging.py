@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from fastapi import Query
 from starlette.responses import Response
 
-from bethink import MemoryRecord, MemoryStore
+from bethink import MemoryRecord
 
+from ..surface.verbs import copied, judge
 from . import replies, results
 from .caller import Caller, Client
 from .filters import plain
@@ -92,22 +89,8 @@ def consolidate(caller: Client, body: ConsolidateBody) -> Response:
     return Json({"items": dicts(found), "dry_run": body.dry_run})
 
 
-@contextmanager
-def copied(store: MemoryStore) -> Iterator[MemoryStore]:
-    """Give a copy of *store* to try on."""
-    with TemporaryDirectory() as folder:
-        target = Path(folder, "trial.db")
-        store.backup(target)
-        with MemoryStore(target, embedder=store.embedder) as copy:
-            yield copy
-
-
 def _judge(caller: Caller, ids: list[str], body: OutcomeBody) -> list[MemoryRecord]:
     """Record the outcome for each of *ids*."""
     own = [caller.one(each).id for each in ids]
     with state_conflicts():
-        if body.outcome == "useful":
-            return caller.store.mark_useful(own)
-        if body.outcome == "useless":
-            return caller.store.mark_useless(own)
-        return [caller.store.record_outcome(each, body.outcome, body.session) for each in own]
+        return judge(caller.store, own, body.outcome, body.session)

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.responses import Response
 
 from bethink import MemoryRecord, NotFoundError
-from bethink.adapting import forget_if, update_if
+from bethink.adapting import Listed, Order, forget_if, update_if
 
 from . import replies, results
 from .caller import Caller, Client, moment
@@ -20,7 +20,7 @@ from .problems import Problem, state_conflicts
 from .replies import Json, dicts, etag, names_tag
 from .routing import router, told
 from .settings import MAX_PAGE
-from .types import Flag, Id, Listed, Moment, Namespace, Order
+from .types import Flag, Id, Moment, Namespace
 
 routes = router("memories")
 _WHERE = TypeAdapter(Where)

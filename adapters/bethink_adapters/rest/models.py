@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from bethink.adapting import Mode
+
 from .filters import Where
 from .settings import MAX_BATCH, MAX_HITS
 from .types import (
@@ -16,7 +18,6 @@ from .types import (
     Integral,
     Kind,
     Label,
-    Mode,
     Moment,
     Namespace,
     Query,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic import Strict as StrictType
@@ -83,18 +83,5 @@ Flag = Annotated[bool, BeforeValidator(_flag), StrictType()]
 """A boolean in the address: true or false."""
 Integral = BeforeValidator(_integral)
 """Lets 2.0 pass for 2, as JSON does; stands after the bounds."""
-Mode = Literal["hybrid", "keyword", "semantic"]
-Listed = Literal["live", "superseded", "archived", "forgotten", "expired"]
-Order = Literal[
-    "oldest",
-    "newest",
-    "occurred_at",
-    "created_at",
-    "updated_at",
-    "last_accessed_at",
-    "access_count",
-    "importance",
-    "outcome",
-]
 Value = Any
 """Any JSON value."""

@@ -1,1 +1,1 @@
-"""What the command line, the MCP server and the REST server share; imports no memory core."""
+"""Shared by the command line, MCP and REST; of the modules, only ``verbs`` needs the core."""

@@ -41,12 +41,19 @@ def user_folder(environment: Mapping[str, str] | None = None, platform: str = sy
     from pathlib import Path
 
     env = os.environ if environment is None else environment
-    home = Path(env.get("HOME") or env.get("USERPROFILE") or Path.home())
+    home = home_folder(env)
     if platform == "darwin":
         return home / "Library" / "Application Support" / "bethink"
     if platform == "win32":
         return Path(env.get("LOCALAPPDATA") or home / "AppData" / "Local") / "bethink"
     return Path(env.get("XDG_DATA_HOME") or home / ".local" / "share") / "bethink"
+
+
+def home_folder(environment: Mapping[str, str]) -> Path:
+    """Return the user's home."""
+    from pathlib import Path
+
+    return Path(environment.get("HOME") or environment.get("USERPROFILE") or Path.home())
 
 
 def find_namespace(

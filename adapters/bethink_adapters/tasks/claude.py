@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from ..surface.location import home_folder
 from .task import Listing, Task
 
 _MAX_BYTES: Final = 1024 * 1024
@@ -19,8 +20,7 @@ _TODOS: Final = re.compile(r"(.+)-agent-(.+)\.json")
 def claude_folder(environment: Mapping[str, str] | None = None) -> Path:
     """Return Claude Code's folder: CLAUDE_CONFIG_DIR, or ``~/.claude``."""
     env = os.environ if environment is None else environment
-    home = Path(env.get("HOME") or env.get("USERPROFILE") or Path.home())
-    return Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    return Path(env.get("CLAUDE_CONFIG_DIR") or home_folder(env) / ".claude")
 
 
 def read_claude_tasks(root: Path, project: Path | None = None) -> Listing:

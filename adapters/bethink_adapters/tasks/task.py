@@ -53,6 +53,10 @@ class Listing:
     read: dict[Path, float] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
 
+    def find(self, id: str) -> list[Task]:
+        """Return the tasks with the id or the key *id*; sources may share an id."""
+        return [each for each in self.tasks if id in (each.id, each.key)]
+
     def __add__(self, other: Listing) -> Listing:
         return Listing(
             self.tasks + other.tasks, self.read | other.read, self.skipped + other.skipped
