@@ -26,6 +26,7 @@ from . import (
 )
 from .guard import Guard
 from .metrics import Metrics
+from .pages import Pages
 from .repeats import Repeats
 from .routing import PROBLEMS
 from .settings import Settings
@@ -53,6 +54,8 @@ def create_app(store: MemoryStore, settings: Settings) -> FastAPI:
     """
     metrics = Metrics()
     middleware = [Middleware(Guard, store=store, settings=settings, metrics=metrics)]
+    if settings.pages:
+        middleware.append(Middleware(Pages))
     if settings.origins:
         middleware.append(
             Middleware(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import PlainTextResponse, Response
 
-from bethink import BethinkError, Integrity, Repair, Stats, __version__
+from bethink import BethinkError, Integrity, Repair, Stats
 
 from . import results
 from .caller import Client
@@ -39,12 +39,6 @@ def verify(caller: Client) -> Response:
 def repair(caller: Client) -> Response:
     """Mend what can be mended in the file."""
     return Json(caller.whole().repair().to_dict())
-
-
-@outside.get("/", responses=told(results.About))
-def about(caller: Client) -> Response:
-    """Name the server and the description of the operations."""
-    return Json({"name": "bethink", "version": __version__, "description": "/openapi.json"})
 
 
 @outside.get("/health/live", responses=told(results.Health))

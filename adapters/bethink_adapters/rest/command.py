@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import threading
+import webbrowser
+from argparse import Namespace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -35,9 +39,24 @@ def run(context: Context) -> int:
         hosts=frozenset(f"[{each}]" if ":" in each else each.lower() for each in hosts),
         origins=frozenset(map(_origin, given.allow_origin)),
         read_only=given.read_only,
+        pages=not given.no_ui,
     )
     print(f"tokens: {path}", file=sys.stderr)
-    return serve(context.path, settings, host=given.host, port=given.port)
+
+    def ready(address: str) -> None:
+        _tell(address, tokens[0].text, given)
+
+    return serve(context.path, settings, host=given.host, port=given.port, ready=ready)
+
+
+def _tell(address: str, token: str, given: Namespace) -> None:
+    """Print the *address*, with ``--json`` also the *token*; open a browser if wanted."""
+    if given.json:
+        print(json.dumps({"url": address, "token": token}), flush=True)
+    print(address, file=sys.stderr, flush=True)
+    if given.open:
+        page = f"{address}#token={token}"
+        threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
 
 
 def _origin(url: str) -> str:

@@ -13,6 +13,7 @@ from ..surface.pages import LOCAL, allowed
 from . import problems, tokens
 from .caller import Caller
 from .metrics import Metrics
+from .pages import is_page
 from .settings import Settings
 
 _OPEN: Final = frozenset(("/health/live", "/health/ready", "/openapi.json"))
@@ -57,7 +58,8 @@ class Guard:
         try:
             headers = Headers(scope=scope)
             self._check_page(scope, headers)
-            if path not in _OPEN and scope["method"] != "OPTIONS":
+            open_ = path in _OPEN or is_page(scope)
+            if not open_ and scope["method"] != "OPTIONS":
                 scope["caller"] = self._caller(scope, headers)
             limit = self._settings.max_upload if path in _UPLOADS else self._settings.max_body
             receive = _Limited(receive, headers, limit)

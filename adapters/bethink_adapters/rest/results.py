@@ -127,14 +127,6 @@ class Threads(BaseModel):
     items: list[str]
 
 
-class About(BaseModel):
-    """The name of the server."""
-
-    name: str
-    version: str
-    description: str
-
-
 class Health(BaseModel):
     """The state of the server."""
 

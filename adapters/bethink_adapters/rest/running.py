@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
@@ -27,10 +27,17 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def run(path: Path, settings: Settings, *, host: str = "127.0.0.1", port: int = 8420) -> int:
+def run(
+    path: Path,
+    settings: Settings,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8420,
+    ready: Callable[[str], None],
+) -> int:
     """Serve the file at *path* until a signal; return the exit code.
 
-    *port* 0 takes any free port; the address goes to the standard error.
+    *port* 0 takes any free port; *ready* is called with the address once clients may connect.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -47,7 +54,7 @@ def run(path: Path, settings: Settings, *, host: str = "127.0.0.1", port: int = 
             timeout_graceful_shutdown=_STOP_SECONDS,
         )
         named = f"[{host}]" if ":" in host else host
-        print(f"http://{named}:{listening.getsockname()[1]}/", file=sys.stderr, flush=True)
+        ready(f"http://{named}:{listening.getsockname()[1]}/")
         try:
             Server(config).run(sockets=[listening])
         except KeyboardInterrupt:

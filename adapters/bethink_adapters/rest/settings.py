@@ -29,13 +29,15 @@ class Settings:
     """*tokens* open the server, nothing else does; *hosts* are names beside those of this computer.
 
     Pages of *origins*, such as "https://app.example", may read answers. With *read_only* no request
-    writes. *poll_seconds* is how often a stream of events looks for entries.
+    writes. With *pages* the web interface is served. *poll_seconds* is how often a stream of events
+    looks for entries.
     """
 
     tokens: Sequence[Token]
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
     read_only: bool = False
+    pages: bool = True
     poll_seconds: float = 0.3
     heartbeat_seconds: float = 15.0
     max_body: int = MAX_BODY

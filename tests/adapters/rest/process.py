@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -35,13 +36,14 @@ def served(folder: Path, *arguments: str) -> Iterator[Served]:
     tokens = folder / "tokens.json"
     [token] = read_tokens(tokens)
     command = [sys.executable, "-m", "bethink_adapters.cli", "serve", "--port", "0"]
-    command += ["--db", str(folder / "m.db"), "--tokens", str(tokens), *arguments]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
-    assert process.stderr is not None
+    command += ["--db", str(folder / "m.db"), "--tokens", str(tokens), "--json", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    assert process.stdout is not None
     try:
-        address = next(line.strip() for line in process.stderr if line.startswith("http://"))
-        yield Served(process, address, token.text)
+        told = json.loads(process.stdout.readline())
+        assert told["token"] == token.text
+        yield Served(process, told["url"], token.text)
     finally:
         process.kill()
         process.wait()
-        process.stderr.close()
+        process.stdout.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import threading
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
+import pytest
 
 from bethink import MemoryStore
 from bethink_adapters.rest.settings import MAX_STREAMS
@@ -117,3 +119,16 @@ def test_read_only_server_refuses_writes(tmp_path: Path) -> None:
     with served(tmp_path, "--read-only") as server, server.client() as http:
         assert http.post("/v1/memories", json={"content": "x"}).status_code == 403
         assert http.post("/v1/recall", json={"query": "x"}).json() == {"items": []}
+
+
+def test_browser_opens_with_the_token_in_the_fragment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = tmp_path / "opened"
+    os.mkfifo(opened)
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}\n')
+    browser.chmod(0o700)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    with served(tmp_path, "--open") as server:
+        assert opened.read_text().strip() == f"{server.address}#token={server.token}"
